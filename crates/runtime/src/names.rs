@@ -1,0 +1,136 @@
+//! The names that cross into an engine: parsed once, never built from raw text.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Why a text is not a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a valid {what}: expected {expected}")]
+pub struct NameError {
+    /// What was asked for, such as `volume name`.
+    pub what: &'static str,
+    /// The grammar, in words.
+    pub expected: &'static str,
+    /// The offending text.
+    pub text: String,
+}
+
+macro_rules! name_type {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $expected:literal, $accepts:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Returns the name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                let accepts: fn(&str) -> bool = $accepts;
+                if accepts(text) {
+                    Ok(Self(text.to_owned()))
+                } else {
+                    Err(NameError { what: $what, expected: $expected, text: text.to_owned() })
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+/// `[a-zA-Z0-9][a-zA-Z0-9_.-]*`, at most `max` bytes: what Docker, Podman and Apple
+/// `container` all accept.
+fn is_engine_name(text: &str, max: usize) -> bool {
+    text.len() <= max
+        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
+}
+
+name_type! {
+    /// The name of a volume: `[a-zA-Z0-9][a-zA-Z0-9_.-]*`, at most 255 bytes.
+    ///
+    /// ```compile_fail
+    /// let volume: lazaret_runtime::VolumeName = "v".parse().unwrap();
+    /// let container: lazaret_runtime::ContainerName = volume;
+    /// ```
+    VolumeName, "volume name", "a letter or digit, then letters, digits, `_`, `.` or `-`",
+    |text| is_engine_name(text, 255)
+}
+
+name_type! {
+    /// The name of a container: `[a-zA-Z0-9][a-zA-Z0-9_.-]*`, at most 63 bytes
+    /// (the limit of Apple `container`).
+    ContainerName, "container name",
+    "a letter or digit, then letters, digits, `_`, `.` or `-`, at most 63 in all",
+    |text| is_engine_name(text, 63)
+}
+
+name_type! {
+    /// The name of a session: `[a-z0-9][a-z0-9-]*`, at most 40 bytes, so that every
+    /// name derived from it fits every engine.
+    SessionId, "session name", "a lower-case letter or digit, then those and `-`, at most 40 in all",
+    |text| is_engine_name(text, 40)
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+name_type! {
+    /// A reference to an image: `[registry/]name[:tag][@digest]`, ASCII, no space,
+    /// at most 255 bytes.
+    ImageRef, "image reference", "`name`, `name:tag` or `name@sha256:…`",
+    |text| text.len() <= 255
+        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-/:@".contains(&byte))
+}
+
+name_type! {
+    /// The name of an environment variable: `[A-Za-z_][A-Za-z0-9_]*`, at most 255 bytes.
+    EnvName, "environment variable name", "a letter or `_`, then letters, digits or `_`",
+    |text| text.len() <= 255
+        && text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// A label on everything that lazaret creates.
+///
+/// Selection is by label, never by name alone (threats.md FLT-13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Label {
+    /// The session it belongs to.
+    Session,
+    /// What it is for: `agent`, `exporter`, `workspace`.
+    Role,
+    /// The workspace on the host, as a digest of its path: a label is readable by
+    /// everyone who may talk to the engine.
+    Workspace,
+    /// The version of lazaret that created it.
+    Version,
+    /// The state directory whose leases decide whether it is alive. A launcher
+    /// never sweeps what another state directory owns.
+    Store,
+}
+
+impl Label {
+    /// Returns the label's key.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Session => "io.lazaret.session",
+            Self::Role => "io.lazaret.role",
+            Self::Workspace => "io.lazaret.workspace",
+            Self::Version => "io.lazaret.version",
+            Self::Store => "io.lazaret.store",
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! `ContainerSpec`: what a caller wants of a container, before hardening.
+
+use std::collections::BTreeMap;
+
+use crate::{ContainerName, EnvName, ImageRef, VolumeName};
+
+/// What a container is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Receives the workspace and runs the command.
+    Agent,
+    /// Reads the volume after the command: our own image, read-only mount.
+    Exporter,
+}
+
+/// How a volume may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Mounted read-only.
+    ReadOnly,
+    /// Mounted for reading and writing.
+    ReadWrite,
+}
+
+/// Who the processes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privilege {
+    /// Uid and gid 1000, no capability.
+    Agent,
+    /// Uid 0 of the container with `CAP_DAC_READ_SEARCH` alone, for the exporter:
+    /// it must read files whose modes the agent took away.
+    ReadEverything,
+}
+
+/// A named volume inside a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VolumeMount {
+    /// The volume.
+    pub volume: VolumeName,
+    /// An absolute path inside.
+    pub target: String,
+    /// Read-only or not.
+    pub access: Access,
+}
+
+/// The resource limits. All of them are always set (threats.md CON-07, CON-08, CON-15 to CON-17).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Bytes of memory; swap is never added to it.
+    pub memory: u64,
+    /// Cores, in fractions.
+    pub cpus: f64,
+    /// Processes and threads.
+    pub pids: u32,
+    /// Bytes of the tmpfs on `/tmp`.
+    pub tmp: u64,
+    /// Bytes of the tmpfs on `/dev/shm`.
+    pub shm: u64,
+    /// Bytes of the tmpfs on the agent's home.
+    pub home: u64,
+    /// Open files per process (soft and hard). Lowered to the engine's own hard limit.
+    pub nofile: u64,
+    /// Bytes of the largest file the command may write.
+    pub fsize: u64,
+}
+
+/// What a caller wants of a container. [`crate::HardenedSpec`] adds every control.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContainerSpec {
+    /// Its name.
+    pub name: ContainerName,
+    /// What it is for.
+    pub role: Role,
+    /// The image, which has the porter as its entrypoint.
+    pub image: ImageRef,
+    /// Who its processes are.
+    pub privilege: Privilege,
+    /// The volumes it sees. There is no way to name a host path.
+    pub volumes: Vec<VolumeMount>,
+    /// Environment, in addition to the few variables that hardening sets.
+    pub env: BTreeMap<EnvName, String>,
+    /// An absolute path inside, where commands start.
+    pub workdir: String,
+    /// Limits.
+    pub limits: Limits,
+    /// Labels by full key.
+    pub labels: BTreeMap<String, String>,
+}

@@ -1,0 +1,60 @@
+//! `Digest`: the BLAKE3 hash that names contents.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A BLAKE3 digest, written as 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+/// A text that is not 64 lower-case hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a digest is 64 lower-case hexadecimal digits")]
+pub struct DigestParseError;
+
+impl Digest {
+    /// Hashes `bytes` in one go.
+    pub fn of(bytes: &[u8]) -> Self {
+        blake3::hash(bytes).into()
+    }
+
+    /// Returns the raw 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Returns the digest as text.
+    pub fn to_hex(self) -> String {
+        self.to_string()
+    }
+}
+
+impl From<blake3::Hash> for Digest {
+    fn from(hash: blake3::Hash) -> Self {
+        Self(*hash.as_bytes())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestParseError;
+
+    fn from_str(text: &str) -> Result<Self, DigestParseError> {
+        if text.len() != 64 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return Err(DigestParseError);
+        }
+        let hash = blake3::Hash::from_hex(text).map_err(|_| DigestParseError)?;
+        Ok(hash.into())
+    }
+}

@@ -1,0 +1,241 @@
+//! `RelPath`: a path below a workspace, parsed once.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
+
+use ref_cast::{RefCastCustom, ref_cast_custom};
+
+/// The longest path, in bytes (threats.md, section 0, limits).
+pub const MAX_PATH_BYTES: usize = 1024;
+/// The longest component, in bytes (`NAME_MAX` of Linux file systems).
+pub const MAX_COMPONENT_BYTES: usize = 255;
+/// The deepest path, in components.
+pub const MAX_DEPTH: usize = 64;
+
+/// A borrowed path below a workspace root: UTF-8, `/`-separated.
+///
+/// Invariants: not empty; no component is empty, `.` or `..`; no NUL, no other
+/// control character (C0, DEL, C1); at most [`MAX_PATH_BYTES`],
+/// [`MAX_COMPONENT_BYTES`] and [`MAX_DEPTH`]. The order is component-wise, so a
+/// directory comes immediately before what it contains.
+#[derive(PartialEq, Eq, Hash, RefCastCustom)]
+#[repr(transparent)]
+pub struct RelPath(str);
+
+/// An owned [`RelPath`].
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct RelPathBuf(String);
+
+/// Why bytes are not a [`RelPath`].
+///
+/// Whether that ends a batch or quarantines one entry is decided where the bytes
+/// come from: a tar stream may hold what no file system can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RelPathError {
+    /// The path is empty.
+    #[error("the path is empty")]
+    Empty,
+    /// The path starts with `/`.
+    #[error("the path is absolute")]
+    Absolute,
+    /// A component is `..`.
+    #[error("the path has a `..` component")]
+    DotDot,
+    /// A component is empty or `.`.
+    #[error("the path has an empty or `.` component")]
+    Noncanonical,
+    /// A NUL byte.
+    #[error("the path has a NUL byte")]
+    Nul,
+    /// A control character other than NUL.
+    #[error("the path has a control character")]
+    Control,
+    /// Not UTF-8.
+    #[error("the path is not UTF-8")]
+    Encoding,
+    /// A component over [`MAX_COMPONENT_BYTES`].
+    #[error("a component is longer than {MAX_COMPONENT_BYTES} bytes")]
+    ComponentTooLong,
+    /// Over [`MAX_PATH_BYTES`].
+    #[error("the path is longer than {MAX_PATH_BYTES} bytes")]
+    TooLong,
+    /// Over [`MAX_DEPTH`].
+    #[error("the path is deeper than {MAX_DEPTH} components")]
+    TooDeep,
+}
+
+impl RelPath {
+    /// Parses raw bytes, as they come from a file system or an archive.
+    ///
+    /// # Errors
+    /// The first rule that is broken; what only an archive can hold is
+    /// reported before what a file system can hold too.
+    pub fn from_bytes(bytes: &[u8]) -> Result<&Self, RelPathError> {
+        if bytes.is_empty() {
+            return Err(RelPathError::Empty);
+        }
+        if bytes.contains(&0) {
+            return Err(RelPathError::Nul);
+        }
+        if bytes[0] == b'/' {
+            return Err(RelPathError::Absolute);
+        }
+        let mut depth = 0;
+        for component in bytes.split(|&byte| byte == b'/') {
+            depth += 1;
+            match component {
+                b"" | b"." => return Err(RelPathError::Noncanonical),
+                b".." => return Err(RelPathError::DotDot),
+                _ if component.len() > MAX_COMPONENT_BYTES => {
+                    return Err(RelPathError::ComponentTooLong);
+                }
+                _ => {}
+            }
+        }
+        if bytes.len() > MAX_PATH_BYTES {
+            return Err(RelPathError::TooLong);
+        }
+        if depth > MAX_DEPTH {
+            return Err(RelPathError::TooDeep);
+        }
+        let text = std::str::from_utf8(bytes).map_err(|_| RelPathError::Encoding)?;
+        if text.chars().any(char::is_control) {
+            return Err(RelPathError::Control);
+        }
+        Ok(Self::ref_cast(text))
+    }
+
+    /// Parses text.
+    ///
+    /// # Errors
+    /// As [`RelPath::from_bytes`].
+    pub fn new(text: &str) -> Result<&Self, RelPathError> {
+        Self::from_bytes(text.as_bytes())
+    }
+
+    // Private: only a checked text may become a path.
+    #[ref_cast_custom]
+    fn ref_cast(text: &str) -> &Self;
+
+    /// Returns the path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Iterates over the components, outermost first. There is at least one.
+    pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/')
+    }
+
+    /// Returns the last component.
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// Returns the path without its last component; `None` at the top.
+    pub fn parent(&self) -> Option<&Self> {
+        let (parent, _) = self.0.rsplit_once('/')?;
+        Some(Self::ref_cast(parent))
+    }
+
+    /// Iterates over the proper ancestors, nearest first.
+    pub fn ancestors(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(self.parent(), |path| path.parent())
+    }
+
+    /// Whether `self` is `other` or lies below it.
+    pub fn starts_with(&self, other: &Self) -> bool {
+        self.0
+            .strip_prefix(&other.0)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// Appends one component or a whole relative path.
+    ///
+    /// # Errors
+    /// When the result breaks a rule of [`RelPath`].
+    pub fn join(&self, child: &str) -> Result<RelPathBuf, RelPathError> {
+        format!("{}/{child}", &self.0).parse()
+    }
+}
+
+impl ToOwned for RelPath {
+    type Owned = RelPathBuf;
+
+    fn to_owned(&self) -> RelPathBuf {
+        RelPathBuf(self.0.to_owned())
+    }
+}
+
+impl Borrow<RelPath> for RelPathBuf {
+    fn borrow(&self) -> &RelPath {
+        self
+    }
+}
+
+impl Deref for RelPathBuf {
+    type Target = RelPath;
+
+    fn deref(&self) -> &RelPath {
+        RelPath::ref_cast(&self.0)
+    }
+}
+
+impl FromStr for RelPathBuf {
+    type Err = RelPathError;
+
+    fn from_str(text: &str) -> Result<Self, RelPathError> {
+        RelPath::new(text).map(ToOwned::to_owned)
+    }
+}
+
+impl Ord for RelPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.components().cmp(other.components())
+    }
+}
+
+impl PartialOrd for RelPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for RelPathBuf {
+    fn cmp(&self, other: &Self) -> Ordering {
+        RelPath::cmp(self, other)
+    }
+}
+
+impl PartialOrd for RelPathBuf {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for RelPathBuf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for RelPathBuf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}

@@ -1,0 +1,3 @@
+//! The matrix: scenarios on real engines.
+
+fn main() {}

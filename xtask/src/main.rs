@@ -1,0 +1,3 @@
+//! `cargo xtask`: the commands of this repository.
+
+fn main() {}
