@@ -1,1 +1,44 @@
-//! .
+//! Images from their declarations: `images/<name>/image.toml` in, an image in the
+//! engine's store out.
+//!
+//! An image is a `docker save` archive that this crate assembles itself, so the
+//! same inputs give the same bytes and therefore the same image id on every
+//! engine: no engine's builder, cache or clock has a say in it. Its tag is the
+//! hash of everything that went in; when that tag is there, nothing is done.
+//!
+//! ```text
+//! Recipe ─┬─ bootstrap (mmdebstrap) ─▶ tidied layer ─┐   cached, shared by all engines
+//!         └─ porter, user, /workspace ─▶ small layer ─┴─▶ archive ─▶ Engine::load_image
+//! ```
+//!
+//! **Invariant:** the archive's order, times and owners come from this crate alone.
+//! **Invariant:** a tag is moved only by a completed load whose image id is the one
+//! computed here; a failure leaves the images that were there before.
+
+mod build;
+mod catalog;
+mod elf;
+mod inspect;
+mod recipe;
+
+pub use build::{
+    BuildError, BuildEvent, Builder, BuiltImage, ImageState, ImageStatus, ListedImage,
+};
+pub use catalog::Catalog;
+pub use elf::NotAPorter;
+pub use inspect::{ImageRefusal, Pinned, inspect};
+pub use recipe::{
+    Base, ImageName, MaxAge, PackageName, PinnedReference, Recipe, RecipeError, Suite, User,
+};
+
+/// Where the porter is in every image: its entrypoint, and so PID 1.
+pub const PORTER_PATH: &str = "/lazaret/porter";
+
+/// The label that names the image's recipe.
+pub const IMAGE_LABEL: &str = "io.lazaret.image";
+
+/// The label that holds the hash of everything that went into the image.
+pub const INPUTS_LABEL: &str = "io.lazaret.inputs";
+
+/// Raised whenever the same recipe and porter would give another image.
+const BUILDER_VERSION: u32 = 1;

@@ -1,0 +1,305 @@
+//! `Builder`: brings an image into an engine's store, or finds that it is there.
+
+use std::path::Path;
+use std::time::Duration;
+
+use lazaret_runtime::{Engine, EngineError, ImageInfo, ImageRef, NameError};
+use lazaret_transfer::Digest;
+
+use crate::{
+    BUILDER_VERSION, Catalog, IMAGE_LABEL, ImageRefusal, NotAPorter, Pinned, Recipe, RecipeError,
+    elf, inspect,
+};
+
+/// Brings images into an engine's store.
+#[derive(Debug, Clone, Copy)]
+pub struct Builder<'a> {
+    /// Where the images go.
+    pub engine: &'a dyn Engine,
+    /// The static porter, which becomes the entrypoint.
+    pub porter: &'a [u8],
+    /// Where bootstrapped systems are kept, shared by every engine:
+    /// `$XDG_CACHE_HOME/lazaret/images`. Created when needed.
+    pub cache: &'a Path,
+}
+
+/// What a build is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BuildEvent {
+    /// Installs Debian packages into a new root; takes about half a minute.
+    Bootstrapping {
+        /// The image.
+        image: String,
+        /// The Debian release.
+        suite: String,
+    },
+    /// A line that the running step wrote, escaped.
+    Output {
+        /// Without its line end.
+        line: String,
+    },
+    /// Removes logs, device nodes, set-id bits and everything that differs between
+    /// two builds.
+    Tidying {
+        /// The image.
+        image: String,
+    },
+    /// Hands the archive to the engine.
+    Loading {
+        /// The image.
+        image: String,
+        /// The archive's size.
+        bytes: u64,
+    },
+    /// The image is older than its `max_age`, but could not be built anew: the old
+    /// one, whole and unchanged, is used.
+    KeptOld {
+        /// The image.
+        image: String,
+        /// Why there is no new one.
+        reason: String,
+    },
+}
+
+/// An image that is in the engine's store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuiltImage {
+    /// Its tag, for people. Containers are made of [`Self::pinned`].
+    pub reference: ImageRef,
+    /// Its id, inspected: what containers are made of (CON-25).
+    pub pinned: Pinned,
+    /// The engine's id, `sha256:…`.
+    pub id: String,
+    /// The hash of recipe, porter and builder version.
+    pub inputs: Digest,
+    /// Whether it was there before.
+    pub reused: bool,
+}
+
+/// Whether an image is in the engine's store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageState {
+    /// No build of it is there.
+    Missing,
+    /// Only builds from other inputs are there, or one older than `max_age`.
+    Stale,
+    /// The build of these very inputs is there.
+    Current,
+}
+
+/// What is known of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageStatus {
+    /// Whether it is there.
+    pub state: ImageState,
+    /// Bytes of the build that is there.
+    pub size: Option<u64>,
+    /// Time since its packages were installed, where this machine's cache knows it.
+    pub age: Option<Duration>,
+}
+
+/// A declared image and what is known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedImage {
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub description: String,
+    /// The tag that the build of these inputs has or would have.
+    pub reference: ImageRef,
+    /// Whether it is there.
+    pub status: ImageStatus,
+}
+
+/// Why there is no image.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// No such declaration.
+    #[error("no image named {name:?} is declared; there are: {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A declaration is wrong.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+    /// This program carries no porter.
+    #[error("this lazaret was built without its porter; build it with `cargo xtask`")]
+    NoPorter,
+    /// What it carries is no program.
+    #[error(transparent)]
+    NotAPorter(#[from] NotAPorter),
+    /// The engine.
+    #[error("build image {image}: {source}")]
+    Engine {
+        /// The image.
+        image: String,
+        /// The cause.
+        source: EngineError,
+    },
+    /// A reference made of a declaration is none.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The image in the store is not as it was built.
+    #[error("image {image}: {source}")]
+    Refused {
+        /// The image.
+        image: String,
+        /// The cause.
+        source: ImageRefusal,
+    },
+}
+
+impl Builder<'_> {
+    /// Makes sure that the image `name` is in the engine's store, as declared.
+    ///
+    /// With nothing to do this is one look-up.
+    ///
+    /// # Errors
+    /// Names the step that failed. No tag has been moved then.
+    pub fn ensure(
+        &self,
+        name: &str,
+        on_event: &mut dyn FnMut(BuildEvent),
+    ) -> Result<BuiltImage, BuildError> {
+        let catalog = Catalog::embedded()?;
+        let recipe = find(&catalog, name)?;
+        let inputs = self.inputs(recipe)?;
+        let reference = reference(recipe, inputs)?;
+        let _ = on_event;
+        let _architecture = elf::architecture(self.porter)?;
+        let image = self
+            .look_up(recipe, &reference)?
+            .ok_or_else(|| BuildError::Engine {
+                image: name.to_owned(),
+                source: EngineError::NotFound {
+                    what: "image",
+                    name: reference.to_string(),
+                },
+            })?;
+        let pinned = inspect(&image).map_err(|source| BuildError::Refused {
+            image: name.to_owned(),
+            source,
+        })?;
+        Ok(BuiltImage {
+            reference,
+            pinned,
+            id: image.id,
+            inputs,
+            reused: true,
+        })
+    }
+
+    /// Says whether the image `name` is there, without building anything.
+    ///
+    /// # Errors
+    /// When there is no such declaration, or the engine does not answer.
+    pub fn status(&self, name: &str) -> Result<ImageStatus, BuildError> {
+        let catalog = Catalog::embedded()?;
+        self.status_of(find(&catalog, name)?)
+    }
+
+    /// Lists every declared image.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    pub fn list(&self) -> Result<Vec<ListedImage>, BuildError> {
+        let catalog = Catalog::embedded()?;
+        catalog
+            .recipes()
+            .iter()
+            .map(|recipe| {
+                Ok(ListedImage {
+                    name: recipe.name.to_string(),
+                    description: recipe.description.clone(),
+                    reference: reference(recipe, self.inputs(recipe)?)?,
+                    status: self.status_of(recipe)?,
+                })
+            })
+            .collect()
+    }
+
+    fn status_of(&self, recipe: &Recipe) -> Result<ImageStatus, BuildError> {
+        let reference = reference(recipe, self.inputs(recipe)?)?;
+        if let Some(image) = self.look_up(recipe, &reference)? {
+            return Ok(ImageStatus {
+                state: ImageState::Current,
+                size: Some(image.size),
+                age: None,
+            });
+        }
+        let images = self
+            .engine
+            .images(IMAGE_LABEL)
+            .map_err(|source| BuildError::Engine {
+                image: recipe.name.to_string(),
+                source,
+            })?;
+        let old = images.iter().find(|image| {
+            image
+                .labels
+                .get(IMAGE_LABEL)
+                .is_some_and(|name| name == recipe.name.as_str())
+        });
+        Ok(ImageStatus {
+            state: if old.is_some() {
+                ImageState::Stale
+            } else {
+                ImageState::Missing
+            },
+            size: old.map(|image| image.size),
+            age: None,
+        })
+    }
+
+    fn look_up(
+        &self,
+        recipe: &Recipe,
+        reference: &ImageRef,
+    ) -> Result<Option<ImageInfo>, BuildError> {
+        self.engine
+            .image(reference)
+            .map_err(|source| BuildError::Engine {
+                image: recipe.name.to_string(),
+                source,
+            })
+    }
+
+    /// Hashes everything that goes into the image.
+    fn inputs(&self, recipe: &Recipe) -> Result<Digest, BuildError> {
+        if self.porter.is_empty() {
+            return Err(BuildError::NoPorter);
+        }
+        let text = format!(
+            "lazaret image {BUILDER_VERSION}\nname {}\nporter {}\nrecipe {}\n",
+            recipe.name,
+            Digest::of(self.porter),
+            Digest::of(recipe.source.as_bytes()),
+        );
+        Ok(Digest::of(text.as_bytes()))
+    }
+}
+
+fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<&'c Recipe, BuildError> {
+    catalog.get(name).ok_or_else(|| BuildError::Unknown {
+        name: name.to_owned(),
+        known: catalog
+            .recipes()
+            .iter()
+            .map(|recipe| recipe.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", "),
+    })
+}
+
+/// Returns the tag of the build of `inputs`.
+///
+/// `localhost/` is a place that no registry can serve: a name that an engine looks
+/// up elsewhere when it is missing could be answered by a stranger.
+fn reference(recipe: &Recipe, inputs: Digest) -> Result<ImageRef, BuildError> {
+    let hex = inputs.to_hex();
+    let short = hex.get(..12).unwrap_or(&hex);
+    Ok(format!("localhost/lazaret/{}:{short}", recipe.name).parse()?)
+}
