@@ -1,1 +1,9 @@
 //! Test kit: the tree language and hostile archives. A leaf: it knows no product crate.
+//!
+//! Everything here panics with a message where a test is wrong or a file system
+//! refuses; there is nothing to handle.
+
+mod random;
+pub mod tree_text;
+
+pub use random::{Random, fnv};
