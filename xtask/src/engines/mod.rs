@@ -1,0 +1,10 @@
+//! Provisioning: the three engines that the tests need, on a machine that may have none.
+//!
+//! [`machine`] looks, [`plan`] says what would have to be done, [`service`] starts a
+//! process that outlives the command and can be ended later, [`ping`] asks an engine
+//! whether it is there.
+
+pub(crate) mod machine;
+pub(crate) mod ping;
+pub(crate) mod plan;
+pub(crate) mod service;

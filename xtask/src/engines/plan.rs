@@ -1,0 +1,454 @@
+//! What has to be done until the three engines answer, as a list that can be shown first.
+
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use xshell::{Shell, cmd};
+
+use super::machine::{Account, Authority, Init, Machine, PodmanNeeds};
+use super::ping;
+use super::service::{self, DOCKER, PODMAN, ROOTLESS};
+
+/// How many subordinate ids a rootless user gets: the usual range.
+const SUBIDS: u32 = 65_536;
+const TUN: &str = "/dev/net/tun";
+
+/// One thing to do. The order of [`plan`] is the order in which they are done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Install(Vec<&'static str>),
+    CreateUser(String),
+    AddSubids(String),
+    OpenTun,
+    StartDocker(Init),
+    StartPodman(Init),
+    StartRootless(Init),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = |init: &Init| match init {
+            Init::Systemd => "by systemd",
+            Init::None => "as a background process",
+        };
+        match self {
+            Self::Install(packages) => {
+                write!(f, "install Debian packages: {}", packages.join(" "))
+            }
+            Self::CreateUser(name) => {
+                write!(
+                    f,
+                    "create the unprivileged user `{name}`, for rootless Podman"
+                )
+            }
+            Self::AddSubids(name) => {
+                write!(
+                    f,
+                    "give `{name}` a range of {SUBIDS} subordinate user and group ids"
+                )
+            }
+            Self::OpenTun => write!(
+                f,
+                "make {TUN} usable for every user (network of rootless Podman)"
+            ),
+            Self::StartDocker(init) => write!(f, "start dockerd {}", how(init)),
+            Self::StartPodman(init) => write!(f, "start Podman's service for root {}", how(init)),
+            Self::StartRootless(init) => {
+                write!(
+                    f,
+                    "start Podman's service for the unprivileged user {}",
+                    how(init)
+                )
+            }
+        }
+    }
+}
+
+/// The steps that this machine still needs. Empty when all three engines answer.
+pub(crate) fn plan(machine: &Machine) -> Vec<Step> {
+    let docker = ping::answers(&machine.docker_socket());
+    let podman = ping::answers(&machine.podman_socket());
+    let rootless = machine
+        .rootless_socket()
+        .is_some_and(|socket| ping::answers(&socket));
+    // A unit of systemd can't be given the settings that this machine needs.
+    let podman_init = match machine.podman == PodmanNeeds::default() {
+        true => machine.init,
+        false => Init::None,
+    };
+
+    let mut steps = Vec::new();
+    if !machine.missing.is_empty() {
+        steps.push(Step::Install(
+            machine
+                .missing
+                .iter()
+                .map(|(_, package)| *package)
+                .collect(),
+        ));
+    }
+    if !docker {
+        steps.push(Step::StartDocker(machine.init));
+    }
+    if !podman {
+        steps.push(Step::StartPodman(podman_init));
+    }
+    if !rootless {
+        if machine.rootless.account.is_none() {
+            steps.push(Step::CreateUser(machine.rootless.name.clone()));
+        }
+        if !machine.rootless.has_subids {
+            steps.push(Step::AddSubids(machine.rootless.name.clone()));
+        }
+        if !tun_is_open() {
+            steps.push(Step::OpenTun);
+        }
+        steps.push(Step::StartRootless(podman_init));
+    }
+    steps
+}
+
+impl Step {
+    pub(crate) fn run(&self, sh: &Shell, machine: &mut Machine) -> Result<()> {
+        match self {
+            Self::Install(packages) => install(sh, machine.authority, packages),
+            Self::CreateUser(name) => {
+                cmd!(
+                    sh,
+                    "useradd --create-home --user-group --shell /usr/sbin/nologin {name}"
+                )
+                .env("PATH", &machine.path)
+                .run()?;
+                machine.refresh_rootless()
+            }
+            Self::AddSubids(name) => add_subids(sh, machine, name),
+            Self::OpenTun => open_tun(sh, machine.authority),
+            Self::StartDocker(Init::Systemd) => {
+                root_command(
+                    sh,
+                    machine.authority,
+                    &["systemctl", "start", "docker.service"],
+                )?;
+                wait(&machine.docker_socket())
+            }
+            Self::StartDocker(Init::None) => start_docker(sh, machine),
+            Self::StartPodman(Init::Systemd) => {
+                root_command(
+                    sh,
+                    machine.authority,
+                    &["systemctl", "start", "podman.socket"],
+                )?;
+                wait(&machine.podman_socket())
+            }
+            Self::StartPodman(Init::None) => start_podman(sh, machine),
+            Self::StartRootless(init) => start_rootless(sh, machine, *init),
+        }
+    }
+}
+
+fn root_command(sh: &Shell, authority: Authority, argv: &[&str]) -> Result<()> {
+    match authority {
+        Authority::Root => sh.cmd(argv[0]).args(&argv[1..]).run()?,
+        Authority::Sudo => sh.cmd("sudo").args(argv).run()?,
+        Authority::User => bail!("only root can run `{}`", argv.join(" ")),
+    }
+    Ok(())
+}
+
+fn install(sh: &Shell, authority: Authority, packages: &[&str]) -> Result<()> {
+    root_command(sh, authority, &["apt-get", "update", "-qq"])?;
+    let mut argv = vec![
+        "env",
+        "DEBIAN_FRONTEND=noninteractive",
+        "apt-get",
+        "install",
+        "--yes",
+        "--no-install-recommends",
+    ];
+    argv.extend(packages);
+    root_command(sh, authority, &argv)
+}
+
+fn add_subids(sh: &Shell, machine: &mut Machine, name: &str) -> Result<()> {
+    if machine.rootless.has_subids {
+        // useradd gave one: it depends on the machine's login.defs.
+        return Ok(());
+    }
+    let used = |file: &str| next_free(&fs::read_to_string(file).unwrap_or_default());
+    let first = used("/etc/subuid").max(used("/etc/subgid"));
+    let range = format!("{first}-{}", first + SUBIDS - 1);
+    let mut argv = vec!["usermod", "--add-subuids", &range, "--add-subgids", &range];
+    argv.push(name);
+    root_command(sh, machine.authority, &argv)?;
+    machine.refresh_rootless()
+}
+
+/// First id after all ranges of an `/etc/subuid`.
+fn next_free(text: &str) -> u32 {
+    text.lines()
+        .filter_map(|line| {
+            let mut fields = line.split(':').skip(1);
+            let first: u32 = fields.next()?.parse().ok()?;
+            let count: u32 = fields.next()?.parse().ok()?;
+            first.checked_add(count)
+        })
+        .fold(100_000, u32::max)
+}
+
+fn tun_is_open() -> bool {
+    fs::metadata(TUN).is_ok_and(|tun| tun.permissions().mode() & 0o006 == 0o006)
+}
+
+fn open_tun(sh: &Shell, authority: Authority) -> Result<()> {
+    if !Path::new(TUN).exists() {
+        root_command(sh, authority, &["mkdir", "-p", "/dev/net"])?;
+        root_command(sh, authority, &["mknod", TUN, "c", "10", "200"])?;
+    }
+    root_command(sh, authority, &["chmod", "0666", TUN])
+}
+
+fn start_docker(sh: &Shell, machine: &Machine) -> Result<()> {
+    if machine.authority != Authority::Root {
+        bail!("only root can start dockerd; run `cargo xtask setup` as root, or start it yourself");
+    }
+    let socket = machine.docker_socket();
+    let environment = environment(sh, machine, &[]);
+    let argv = vec!["dockerd".to_owned()];
+    let Err(error) = DOCKER.start(sh, &machine.state, &argv, &environment, &socket) else {
+        return Ok(());
+    };
+    let log = fs::read_to_string(DOCKER.log(&machine.state)).unwrap_or_default();
+    if !is_network_trouble(&log) {
+        return Err(error);
+    }
+    println!(
+        "dockerd can't make its bridge here; starting it without one: containers have no network"
+    );
+    let argv: Vec<String> = ["dockerd", "--bridge=none", "--iptables=false"]
+        .map(str::to_owned)
+        .into();
+    DOCKER.start(sh, &machine.state, &argv, &environment, &socket)
+}
+
+/// True when dockerd gave up over its bridge or its packet filter.
+fn is_network_trouble(log: &str) -> bool {
+    log.lines()
+        .filter(|line| line.contains("failed to start daemon"))
+        .any(|line| {
+            ["network controller", "iptables", "bridge"]
+                .iter()
+                .any(|word| line.contains(word))
+        })
+}
+
+fn start_podman(sh: &Shell, machine: &Machine) -> Result<()> {
+    if machine.authority != Authority::Root {
+        bail!("only root can start Podman's service for root");
+    }
+    let socket = machine.podman_socket();
+    service::create_private(&machine.state)?;
+    let conf = machine.state.join("containers.conf");
+    fs::write(&conf, containers_conf(machine))?;
+    service::create_private(socket.parent().expect("the socket lies in a directory"))?;
+    remove_stale(&socket)?;
+    let mut argv = podman_service(&socket);
+    argv.insert(0, "podman".to_owned());
+    let environment = environment(sh, machine, &[("CONTAINERS_CONF", &conf)]);
+    PODMAN.start(sh, &machine.state, &argv, &environment, &socket)
+}
+
+fn start_rootless(sh: &Shell, machine: &Machine, init: Init) -> Result<()> {
+    let name = &machine.rootless.name;
+    let account = machine
+        .rootless
+        .account
+        .as_ref()
+        .context("the user does not exist")?;
+    let runtime_dir = machine.runtime_dir().context("the user does not exist")?;
+    let socket = machine
+        .rootless_socket()
+        .context("the user does not exist")?;
+    if init == Init::Systemd {
+        root_command(sh, machine.authority, &["loginctl", "enable-linger", name])?;
+        let user = format!("--machine={name}@.host");
+        root_command(
+            sh,
+            machine.authority,
+            &["systemctl", "--user", &user, "start", "podman.socket"],
+        )?;
+        return wait(&socket);
+    }
+
+    make_runtime_dir(sh, machine.authority, &runtime_dir, account)?;
+    remove_stale(&socket)?;
+    let conf_dir = account.home.join(".config/lazaret");
+    let conf = conf_dir.join("containers.conf");
+    give_directory(sh, machine.authority, &conf_dir, account)?;
+    fs::write(&conf, containers_conf(machine))?;
+
+    let mut argv = Vec::new();
+    if machine.authority == Authority::Root {
+        argv.extend([
+            "setpriv".to_owned(),
+            format!("--reuid={}", account.uid),
+            format!("--regid={}", account.gid),
+            "--init-groups".to_owned(),
+        ]);
+    }
+    argv.push("podman".to_owned());
+    // The default may be vfs, which copies a whole root for each container.
+    argv.push("--storage-driver=overlay".to_owned());
+    argv.extend(podman_service(&socket));
+    let environment = environment(
+        sh,
+        machine,
+        &[
+            ("CONTAINERS_CONF", &conf),
+            ("HOME", &account.home),
+            ("XDG_RUNTIME_DIR", &runtime_dir),
+        ],
+    );
+    ROOTLESS.start(sh, &machine.state, &argv, &environment, &socket)
+}
+
+fn podman_service(socket: &Path) -> Vec<String> {
+    vec![
+        "system".to_owned(),
+        "service".to_owned(),
+        "--time=0".to_owned(),
+        format!("unix://{}", socket.display()),
+    ]
+}
+
+/// A socket that nobody answers on keeps Podman from binding.
+fn remove_stale(socket: &Path) -> Result<()> {
+    match socket.exists() {
+        true => fs::remove_file(socket).with_context(|| format!("remove `{}`", socket.display())),
+        false => Ok(()),
+    }
+}
+
+fn make_runtime_dir(
+    sh: &Shell,
+    authority: Authority,
+    runtime_dir: &Path,
+    account: &Account,
+) -> Result<()> {
+    if !runtime_dir.is_dir() {
+        let (dir, uid, gid) = (runtime_dir.display(), account.uid, account.gid);
+        let (dir, owner) = (dir.to_string(), format!("{uid}:{gid}"));
+        root_command(sh, authority, &["mkdir", "-p", &dir])?;
+        root_command(sh, authority, &["chmod", "0700", &dir])?;
+        root_command(sh, authority, &["chown", &owner, &dir])?;
+    }
+    give_directory(sh, authority, &runtime_dir.join("podman"), account)
+}
+
+/// Makes a directory that belongs to the rootless user.
+fn give_directory(
+    sh: &Shell,
+    authority: Authority,
+    directory: &Path,
+    account: &Account,
+) -> Result<()> {
+    if authority != Authority::Root {
+        return service::create_private(directory);
+    }
+    let (uid, gid) = (account.uid.to_string(), account.gid.to_string());
+    // As the user itself: a link that the user planted leads nowhere new.
+    cmd!(
+        sh,
+        "setpriv --reuid={uid} --regid={gid} --init-groups mkdir -p -m 0700 {directory}"
+    )
+    .quiet()
+    .run()?;
+    Ok(())
+}
+
+/// The settings of the services that setup starts; nothing else on the machine reads them.
+fn containers_conf(machine: &Machine) -> String {
+    let mut text =
+        String::from("# Written by `cargo xtask setup` for the services that it starts.\n");
+    if let Some(limits) = machine.podman.ulimits {
+        text.push_str("[containers]\n");
+        text.push_str(&format!(
+            "default_ulimits = [\"nofile={0}:{0}\", \"nproc={1}:{1}\"]\n",
+            limits.nofile, limits.nproc
+        ));
+    }
+    text.push_str("[engine]\n");
+    if machine.init == Init::None {
+        text.push_str("cgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n");
+    }
+    if let Some(runtime) = machine.podman.runtime {
+        text.push_str(&format!("runtime = \"{runtime}\"\n"));
+    }
+    text
+}
+
+/// What a daemon sees of our environment: the search path and the way to the network.
+fn environment(sh: &Shell, machine: &Machine, own: &[(&str, &PathBuf)]) -> Vec<(String, String)> {
+    let mut environment = vec![("PATH".to_owned(), machine.path.clone())];
+    const PASSED: [&str; 10] = [
+        "HOME",
+        "LANG",
+        "TMPDIR",
+        "SSL_CERT_FILE",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
+    ];
+    for name in PASSED {
+        if own.iter().all(|(other, _)| *other != name)
+            && let Ok(value) = sh.var(name)
+        {
+            environment.push((name.to_owned(), value));
+        }
+    }
+    environment
+        .into_iter()
+        .chain(
+            own.iter()
+                .map(|(name, value)| ((*name).to_owned(), value.display().to_string())),
+        )
+        .collect()
+}
+
+fn wait(socket: &Path) -> Result<()> {
+    match service::wait_until(Duration::from_secs(60), || ping::answers(socket)) {
+        true => Ok(()),
+        false => bail!("no answer on `{}`", socket.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_range_starts_after_every_other() {
+        assert_eq!(next_free(""), 100_000);
+        assert_eq!(next_free("a:100000:65536\nb:165536:65536\n"), 231_072);
+        assert_eq!(next_free("a:1:2:3\nnonsense\n"), 100_000);
+    }
+
+    #[test]
+    fn only_a_daemon_that_gave_up_over_its_network_is_started_without_one() {
+        assert!(is_network_trouble(
+            "failed to start daemon: Error initializing network controller: no chain\n"
+        ));
+        assert!(!is_network_trouble(
+            "level=warning msg=\"bridge-nf-call-iptables is disabled\"\n"
+        ));
+        assert!(!is_network_trouble(
+            "failed to start daemon: no space left\n"
+        ));
+    }
+}

@@ -1,0 +1,244 @@
+//! Processes that outlive the command that started them, and can be ended by a later one.
+//!
+//! A record in the state directory names the process by pid *and* start time, so that a
+//! pid which the kernel gave to somebody else is never taken for ours.
+
+use std::fs::{self, File};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use xshell::{Shell, cmd};
+
+use super::ping;
+
+/// How long an engine may take from start to its first answer.
+const START: Duration = Duration::from_secs(60);
+/// How long an engine may take to end after SIGTERM; dockerd stops its containers first.
+const STOP: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(100);
+/// Lines of the log that are shown when an engine does not come up.
+const TAIL: usize = 25;
+
+/// A daemon: its name in messages and file names, and the program that must be found in
+/// its command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Service {
+    pub(crate) name: &'static str,
+    pub(crate) program: &'static str,
+}
+
+pub(crate) const DOCKER: Service = Service {
+    name: "docker",
+    program: "dockerd",
+};
+pub(crate) const PODMAN: Service = Service {
+    name: "podman",
+    program: "podman",
+};
+pub(crate) const ROOTLESS: Service = Service {
+    name: "podman-rootless",
+    program: "podman",
+};
+
+/// In the order in which they are ended.
+pub(crate) const ALL: [Service; 3] = [ROOTLESS, PODMAN, DOCKER];
+
+/// Which process a record names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Record {
+    pid: u32,
+    /// Field 22 of `/proc/PID/stat`, in clock ticks since boot.
+    start: u64,
+}
+
+impl Service {
+    pub(crate) fn log(self, state: &Path) -> PathBuf {
+        state.join(format!("{}.log", self.name))
+    }
+
+    fn record(self, state: &Path) -> PathBuf {
+        state.join(format!("{}.pid", self.name))
+    }
+
+    /// Starts `argv` in a session of its own, streams into the log, and waits until
+    /// `socket` answers.
+    ///
+    /// # Errors
+    ///
+    /// With the end of the log, when the process ends or stays silent. It is then not running.
+    pub(crate) fn start(
+        self,
+        sh: &Shell,
+        state: &Path,
+        argv: &[String],
+        environment: &[(String, String)],
+        socket: &Path,
+    ) -> Result<()> {
+        create_private(state)?;
+        let log = File::create(self.log(state)).context("the engine's log")?;
+        // setsid replaces itself by the program, so the pid is the program's.
+        let command = sh
+            .cmd("setsid")
+            .args(argv)
+            .env_clear()
+            .envs(environment.iter().cloned());
+        let mut child = Command::from(command)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()
+            .with_context(|| format!("start {}", argv.join(" ")))?;
+        let start = start_time(child.id()).context("the process ended at once")?;
+        fs::write(self.record(state), format!("{} {start}\n", child.id()))?;
+        let outcome = wait_for(&mut child, socket);
+        if let Err(error) = outcome {
+            self.stop(sh, state)?;
+            bail!("{} did not start: {error}\n{}", self.name, self.tail(state));
+        }
+        Ok(())
+    }
+
+    /// Ends the process that [`Service::start`] recorded, if it is still that process.
+    /// True when there was one to end.
+    pub(crate) fn stop(self, sh: &Shell, state: &Path) -> Result<bool> {
+        let file = self.record(state);
+        let running = self.running(state);
+        if let Some(pid) = &running {
+            cmd!(sh, "kill -TERM {pid}")
+                .quiet()
+                .ignore_stderr()
+                .ignore_status()
+                .run()?;
+            if !wait_until(STOP, || !alive(pid)) {
+                cmd!(sh, "kill -KILL {pid}").quiet().ignore_status().run()?;
+                wait_until(STOP, || !alive(pid));
+            }
+        }
+        if file.exists() {
+            fs::remove_file(&file).with_context(|| file.display().to_string())?;
+        }
+        Ok(running.is_some())
+    }
+
+    /// The recorded process' pid, if it is still running and still the one we started.
+    pub(crate) fn running(self, state: &Path) -> Option<String> {
+        let text = fs::read_to_string(self.record(state)).ok()?;
+        let record = parse_record(&text)?;
+        let command_line = fs::read(format!("/proc/{}/cmdline", record.pid)).ok()?;
+        let command_line = String::from_utf8_lossy(&command_line);
+        let same = start_time(record.pid) == Some(record.start)
+            && command_line.contains(self.program)
+            && alive(&record.pid.to_string());
+        same.then(|| record.pid.to_string())
+    }
+
+    fn tail(self, state: &Path) -> String {
+        let log = fs::read_to_string(self.log(state)).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        let tail = lines[lines.len().saturating_sub(TAIL)..].join("\n  ");
+        format!("  {tail}\n  (whole log: {})", self.log(state).display())
+    }
+}
+
+/// Creates a directory that only its owner can enter, and its parents.
+pub(crate) fn create_private(directory: &Path) -> Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .with_context(|| format!("create `{}`", directory.display()))
+}
+
+fn wait_for(child: &mut Child, socket: &Path) -> Result<()> {
+    let deadline = Instant::now() + START;
+    while Instant::now() < deadline {
+        if let Some(status) = child.try_wait()? {
+            bail!("it ended: {status}");
+        }
+        if ping::answers(socket) {
+            return Ok(());
+        }
+        std::thread::sleep(POLL);
+    }
+    bail!(
+        "no answer on `{}` within {} s",
+        socket.display(),
+        START.as_secs()
+    )
+}
+
+/// Polls until `done`; false when the time is over.
+pub(crate) fn wait_until(limit: Duration, done: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + limit;
+    while !done() {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(POLL);
+    }
+    true
+}
+
+/// A zombie is not alive: nobody may be there to wait for it.
+fn alive(pid: &str) -> bool {
+    match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => !matches!(after_name(&stat).next(), Some("Z" | "X") | None),
+        Err(_) => false,
+    }
+}
+
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    after_name(&stat).nth(19)?.parse().ok()
+}
+
+/// Fields of `/proc/PID/stat` from the third (state) on. The second is the program's name
+/// in parentheses and may itself hold spaces and parentheses.
+fn after_name(stat: &str) -> impl Iterator<Item = &str> {
+    let end = stat.rfind(')').map_or(stat.len(), |end| end + 1);
+    stat[end..].split_whitespace()
+}
+
+fn parse_record(text: &str) -> Option<Record> {
+    let (pid, start) = text.trim().split_once(' ')?;
+    Some(Record {
+        pid: pid.parse().ok()?,
+        start: start.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_names_pid_and_start() {
+        assert_eq!(
+            parse_record("12 345\n"),
+            Some(Record {
+                pid: 12,
+                start: 345
+            })
+        );
+        assert_eq!(parse_record("12\n"), None);
+        assert_eq!(parse_record(""), None);
+    }
+
+    #[test]
+    fn a_name_with_parentheses_does_not_shift_the_fields() {
+        let stat = "7 (a) Z (b) S 1 7 7 0";
+        assert_eq!(after_name(stat).next(), Some("S"));
+    }
+
+    #[test]
+    fn this_process_is_alive_and_its_start_is_stable() {
+        let pid = std::process::id();
+        assert!(alive(&pid.to_string()));
+        assert!(start_time(pid).is_some());
+        assert_eq!(start_time(pid), start_time(pid));
+    }
+}

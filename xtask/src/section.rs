@@ -1,0 +1,47 @@
+//! Groups the output of a step and says how long it took.
+
+use std::time::Instant;
+
+/// One step of a command: a heading when it begins, the elapsed time when it is dropped.
+/// On GitHub Actions the step's output is folded.
+#[must_use = "a section lasts until it is dropped"]
+#[derive(Debug)]
+pub(crate) struct Section {
+    name: String,
+    start: Instant,
+    style: Style,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Plain,
+    GitHub,
+}
+
+impl Section {
+    pub(crate) fn new(sh: &xshell::Shell, name: &str) -> Self {
+        let style = match sh.var_os("GITHUB_ACTIONS") {
+            Some(_) => Style::GitHub,
+            None => Style::Plain,
+        };
+        match style {
+            Style::GitHub => println!("::group::{name}"),
+            Style::Plain => println!("\n== {name}"),
+        }
+        Self {
+            name: name.to_owned(),
+            start: Instant::now(),
+            style,
+        }
+    }
+}
+
+impl Drop for Section {
+    fn drop(&mut self) {
+        let seconds = self.start.elapsed().as_secs_f64();
+        if self.style == Style::GitHub {
+            println!("::endgroup::");
+        }
+        println!("== {}: {seconds:.1} s", self.name);
+    }
+}

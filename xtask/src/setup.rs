@@ -1,0 +1,161 @@
+//! `cargo xtask setup`: Docker and Podman on a fresh machine, and down again.
+
+use std::fs::File;
+use std::io::{IsTerminal as _, Write as _};
+
+use anyhow::{Context as _, Result, bail};
+use xshell::Shell;
+
+use crate::engines::machine::{Authority, Machine, Packages};
+use crate::engines::plan::{Step, plan};
+use crate::engines::{ping, service};
+use crate::flags;
+use crate::section::Section;
+
+/// Whether the caller agreed beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// `--yes`.
+    Given,
+    /// Ask on the terminal; without one the answer is no.
+    Ask,
+}
+
+impl flags::Setup {
+    pub(crate) fn run(self, sh: &Shell) -> Result<()> {
+        let consent = match self.yes {
+            true => Consent::Given,
+            false => Consent::Ask,
+        };
+        match (self.down, self.dry_run) {
+            (true, _) => down(sh),
+            (false, true) => {
+                let steps = plan(&Machine::inspect(sh)?);
+                show(&steps);
+                Ok(())
+            }
+            (false, false) => up(sh, consent),
+        }
+    }
+}
+
+/// Brings all three engines up, after consent, and says where they are.
+pub(crate) fn up(sh: &Shell, consent: Consent) -> Result<()> {
+    let mut machine = Machine::inspect(sh)?;
+    let mut steps = plan(&machine);
+    if !steps.is_empty() {
+        refuse_unknown(&machine)?;
+        show(&steps);
+        ask(consent)?;
+        service::create_private(&machine.state)?;
+        // Two setups at once would start two daemons; the second waits and finds them there.
+        let lock = File::create(machine.state.join("lock"))?;
+        lock.lock().context("the lock of the state directory")?;
+        steps = plan(&machine);
+        for step in &steps {
+            let _section = Section::new(sh, &step.to_string());
+            step.run(sh, &mut machine)?;
+        }
+    }
+    report(&machine);
+    Ok(())
+}
+
+/// Ends what an earlier setup started, by its record; engines of others are left alone.
+fn down(sh: &Shell) -> Result<()> {
+    let machine = Machine::inspect(sh)?;
+    let mut ended = 0;
+    for service in service::ALL {
+        if service.stop(sh, &machine.state)? {
+            println!("ended {}", service.name);
+            ended += 1;
+        }
+    }
+    if ended == 0 {
+        println!("nothing to end: no engine was started by `cargo xtask setup`");
+    }
+    Ok(())
+}
+
+fn show(steps: &[Step]) {
+    if steps.is_empty() {
+        println!("Nothing to do: all three engines answer.");
+        return;
+    }
+    println!("`cargo xtask setup` will:");
+    for step in steps {
+        println!("  - {step}");
+    }
+}
+
+fn ask(consent: Consent) -> Result<()> {
+    if consent == Consent::Given {
+        return Ok(());
+    }
+    if !std::io::stdin().is_terminal() {
+        bail!("not done: this needs consent. Run it on a terminal, or with --yes");
+    }
+    print!("Proceed? [y/N] ");
+    std::io::stdout().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => bail!("not done: no consent"),
+    }
+}
+
+/// Packages are only installed where their names are known, root's steps only done by root.
+fn refuse_unknown(machine: &Machine) -> Result<()> {
+    if machine.missing.is_empty() {
+        return Ok(());
+    }
+    let programs: Vec<&str> = machine
+        .missing
+        .iter()
+        .map(|(program, _)| *program)
+        .collect();
+    let packages: Vec<&str> = machine
+        .missing
+        .iter()
+        .map(|(_, package)| *package)
+        .collect();
+    let command = format!(
+        "apt-get install --no-install-recommends {}",
+        packages.join(" ")
+    );
+    match (&machine.packages, machine.authority) {
+        (Packages::Unknown(system), _) => bail!(
+            "this is {system}, whose packages are not known here.\n\
+             Missing programs: {}.\n\
+             Install them, then run `cargo xtask setup` again. On Debian the command would be:\n  {command}",
+            programs.join(", "),
+        ),
+        (Packages::Apt, Authority::User) => bail!(
+            "missing programs: {}. As root, run:\n  {command}",
+            programs.join(", "),
+        ),
+        (Packages::Apt, Authority::Root | Authority::Sudo) => Ok(()),
+    }
+}
+
+fn report(machine: &Machine) {
+    let mut rows = vec![
+        ("docker", machine.docker_socket()),
+        ("podman", machine.podman_socket()),
+    ];
+    rows.extend(
+        machine
+            .rootless_socket()
+            .map(|socket| ("podman-rootless", socket)),
+    );
+    println!("Engines:");
+    for (name, socket) in rows {
+        let state = match ping::answers(&socket) {
+            true => "answers",
+            false => "does not answer",
+        };
+        println!("  {name:16} unix://{}  {state}", socket.display());
+    }
+    println!("Logs and pids: {}", machine.state.display());
+}
