@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use crate::{ContainerName, HardenedSpec, ImageRef, VolumeName};
+use crate::{ContainerName, Control, HardenedSpec, ImageRef, VolumeName};
 
 /// Which program an engine is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,9 +50,17 @@ pub struct EngineInfo {
     pub cgroup_version: String,
     /// The OCI runtime it uses by default, with a version where it tells one.
     pub runtime: String,
-    /// The controls it can't enforce, by their case id and name. A spec that needs
-    /// one of them is refused.
-    pub unenforceable: Vec<String>,
+    /// The most open files that the engine can give a process; `None` where unknown.
+    pub nofile_hard: Option<u64>,
+    /// The most processes that the engine can give a user; `None` where unknown.
+    pub nproc_hard: Option<u64>,
+    /// The controls it can't enforce. A spec is refused with the first of them named.
+    pub unenforceable: Vec<Control>,
+    /// The controls that have no meaning there (each Apple container is a virtual
+    /// machine) or that the host has no means for (rootless Podman on cgroup v1 can't
+    /// limit memory and pids; a kernel without a security module), with the reason.
+    /// Reported as `n/a` with that reason, never as passed.
+    pub not_applicable: BTreeMap<Control, String>,
     /// Known weaknesses of these versions, for `doctor` (CON-26). Warnings, not proof.
     pub warnings: Vec<String>,
 }

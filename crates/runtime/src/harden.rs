@@ -1,12 +1,204 @@
 //! `HardenedSpec`: a container spec with every control added.
+//!
+//! [`Controls`] is plain data, one field or more per control of threats.md section 2
+//! (CON-01 to CON-24); each engine lowers it to its own words (`api::lower`,
+//! `apple::lower`), and `porter probe` proves from inside that it is in force.
+//! Sources: runc's and Docker's own hardening advice, `man 7 user_namespaces`,
+//! `man 2 setrlimit`, and the CVEs named in threats.md.
 
-use crate::{ContainerSpec, EngineInfo};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::{
+    ContainerSpec, Control, EngineInfo, EngineKind, Label, Privilege, UserNamespace, seccomp,
+};
+
+/// The uid and gid of the agent, inside.
+pub const AGENT_ID: u32 = 1000;
+
+/// The agent's home directory, inside.
+pub const AGENT_HOME: &str = "/home/agent";
+
+/// Open files per process where the engine's own hard limit is unknown.
+///
+/// Most machines allow more, some (this was met) no more than 20,000; asking for
+/// more than the hard limit fails the start.
+const NOFILE_FALLBACK: u64 = 16_384;
+
+/// Files that tell about the host, hidden on every engine (CON-09).
+///
+/// Docker's and Podman's own lists, joined, with those that newer versions added.
+/// A path that does not exist on a kernel is skipped by the OCI runtime.
+const MASKED_PATHS: &[&str] = &[
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/interrupts",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/sys/dev/block",
+    "/sys/devices/virtual/powercap",
+    "/sys/firmware",
+    "/sys/fs/selinux",
+];
+
+/// Parts of `/proc` that steer the host (CON-10).
+const READ_ONLY_PATHS: &[&str] = &[
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/irq",
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+];
 
 /// A [`ContainerSpec`] with every control of threats.md section 2.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HardenedSpec {
     spec: ContainerSpec,
+    engine: EngineKind,
+    controls: Controls,
 }
+
+/// Who the first process is, numerically: a name would be looked up in the image (CON-01).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UserId {
+    /// The user.
+    pub uid: u32,
+    /// The group; there are no supplementary ones.
+    pub gid: u32,
+}
+
+/// A tmpfs mount (CON-07). Always `nosuid,nodev`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tmpfs {
+    /// An absolute path inside.
+    pub target: String,
+    /// Bytes.
+    pub size: u64,
+    /// Its permission bits.
+    pub mode: u32,
+    /// Its options besides size and mode.
+    pub options: Vec<&'static str>,
+}
+
+/// What a per-process limit is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Resource {
+    /// Size of a core dump, bytes.
+    Core,
+    /// Private writable memory of one process, bytes.
+    Data,
+    /// Size of a file, bytes.
+    Fsize,
+    /// Open files.
+    Nofile,
+    /// Processes of the user.
+    Nproc,
+}
+
+impl Resource {
+    /// Returns the name that engines use: `nofile`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Data => "data",
+            Self::Fsize => "fsize",
+            Self::Nofile => "nofile",
+            Self::Nproc => "nproc",
+        }
+    }
+}
+
+/// A per-process limit, soft and hard alike (CON-17).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ulimit {
+    /// Of what.
+    pub resource: Resource,
+    /// How much.
+    pub limit: u64,
+}
+
+/// A namespace that is the container's own or the host's (CON-22).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Namespace {
+    /// The container's own.
+    Private,
+    /// The host's: only a weakened test container has one.
+    Host,
+}
+
+/// Every control, as data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Controls {
+    /// CON-01.
+    pub user: UserId,
+    /// CON-02: dropped capabilities, `ALL`.
+    pub cap_drop: Vec<&'static str>,
+    /// CON-02: capabilities added again, without the `CAP_` prefix.
+    pub cap_add: Vec<&'static str>,
+    /// CON-03.
+    pub no_new_privileges: bool,
+    /// CON-04, CON-05, CON-24: the profile, JSON in Docker's format.
+    pub seccomp: Cow<'static, str>,
+    /// CON-06.
+    pub read_only_rootfs: bool,
+    /// CON-07.
+    pub tmpfs: Vec<Tmpfs>,
+    /// CON-08: bytes of `/dev/shm`.
+    pub shm_size: u64,
+    /// CON-09: replaces the engine's list where the engine lets it, else added to it.
+    pub masked_paths: Vec<&'static str>,
+    /// CON-10: likewise.
+    pub read_only_paths: Vec<&'static str>,
+    /// CON-14: the mapping to ask for, in Podman's words; `None` for the engine's own.
+    pub userns: Option<&'static str>,
+    /// CON-15.
+    pub pids: u32,
+    /// CON-16: bytes of memory, and of memory and swap together.
+    pub memory: u64,
+    /// CON-16: bytes of memory and swap together; equal to `memory`.
+    pub memory_swap: u64,
+    /// CON-17: billionths of a core.
+    pub nano_cpus: u64,
+    /// CON-17.
+    pub ulimits: Vec<Ulimit>,
+    /// CON-18: the network mode, `none`.
+    pub network: &'static str,
+    /// CON-19: host paths, always empty but in a weakened test container.
+    pub binds: Vec<&'static str>,
+    /// CON-21: host devices, always empty but in a weakened test container.
+    pub devices: Vec<&'static str>,
+    /// CON-22.
+    pub ipc: Namespace,
+    /// CON-22.
+    pub pid: Namespace,
+    /// CON-22.
+    pub uts: Namespace,
+    /// CON-22.
+    pub cgroup: Namespace,
+    /// CON-23: all that the processes find in their environment, besides the few names
+    /// that the engine itself adds ([`ENGINE_ENV`]).
+    pub env: BTreeMap<String, String>,
+    /// The host name inside; says nothing of the host.
+    pub hostname: &'static str,
+    /// PID 1.
+    pub entrypoint: &'static [&'static str],
+    /// Its arguments.
+    pub cmd: &'static [&'static str],
+    /// The signal that a stop begins with.
+    pub stop_signal: &'static str,
+    /// Seconds between it and SIGKILL where the caller names none.
+    pub stop_timeout: u32,
+    /// The engine's log driver: with any other the workspace would end up in the engine's log.
+    pub log_driver: &'static str,
+}
+
+/// Names that engines add to the environment on their own.
+pub const ENGINE_ENV: &[&str] = &["HOME", "HOSTNAME", "PATH", "TERM", "container"];
 
 /// A control that the engine can't enforce.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,8 +206,8 @@ pub struct HardenedSpec {
 pub struct Unenforceable {
     /// The engine.
     pub engine: String,
-    /// The control, by case id and name.
-    pub control: String,
+    /// The control.
+    pub control: Control,
 }
 
 impl HardenedSpec {
@@ -24,17 +216,177 @@ impl HardenedSpec {
     /// # Errors
     /// Names the first control that the engine can't enforce; nothing is ever left out.
     pub fn new(spec: ContainerSpec, engine: &EngineInfo) -> Result<Self, Unenforceable> {
-        match engine.unenforceable.first() {
-            Some(control) => Err(Unenforceable {
+        if let Some(&control) = engine.unenforceable.first() {
+            return Err(Unenforceable {
                 engine: engine.endpoint.clone(),
-                control: control.clone(),
-            }),
-            None => Ok(Self { spec }),
+                control,
+            });
         }
+        let controls = Controls::of(&spec, engine);
+        Ok(Self {
+            spec,
+            engine: engine.kind,
+            controls,
+        })
     }
 
     /// Returns what was asked for.
     pub fn spec(&self) -> &ContainerSpec {
         &self.spec
     }
+
+    /// Returns the kind of engine that it was made for.
+    pub fn engine(&self) -> EngineKind {
+        self.engine
+    }
+
+    /// Returns every control.
+    pub fn controls(&self) -> &Controls {
+        &self.controls
+    }
+}
+
+impl Controls {
+    fn of(spec: &ContainerSpec, engine: &EngineInfo) -> Self {
+        let limits = &spec.limits;
+        let (user, cap_add) = match spec.privilege {
+            Privilege::Agent => (
+                UserId {
+                    uid: AGENT_ID,
+                    gid: AGENT_ID,
+                },
+                vec![],
+            ),
+            Privilege::ReadEverything => (UserId { uid: 0, gid: 0 }, vec!["DAC_READ_SEARCH"]),
+        };
+        Self {
+            user,
+            cap_drop: vec!["ALL"],
+            cap_add,
+            no_new_privileges: true,
+            seccomp: Cow::Borrowed(seccomp::PROFILE),
+            read_only_rootfs: true,
+            tmpfs: tmpfs(spec),
+            shm_size: limits.shm,
+            masked_paths: MASKED_PATHS.to_vec(),
+            read_only_paths: READ_ONLY_PATHS.to_vec(),
+            // Without keep-id, uid 1000 inside is one of the subordinate ids: the mapping
+            // is there either way, but `keep-id` lets the volume's owner be the user.
+            userns: (engine.kind == EngineKind::Podman && engine.rootless)
+                .then_some("keep-id:uid=1000,gid=1000"),
+            pids: limits.pids,
+            memory: limits.memory,
+            memory_swap: limits.memory,
+            nano_cpus: nano_cpus(limits.cpus),
+            ulimits: ulimits(spec, engine),
+            network: "none",
+            binds: vec![],
+            devices: vec![],
+            ipc: Namespace::Private,
+            pid: Namespace::Private,
+            uts: Namespace::Private,
+            cgroup: Namespace::Private,
+            env: environment(spec),
+            hostname: "lazaret",
+            entrypoint: &["/lazaret/porter"],
+            cmd: &["init"],
+            stop_signal: "SIGTERM",
+            stop_timeout: 15,
+            log_driver: "none",
+        }
+    }
+}
+
+/// Returns the scratch space. Every tmpfs is the agent's only place to write besides the
+/// volume, and none of them may hold a program (CON-07).
+fn tmpfs(spec: &ContainerSpec) -> Vec<Tmpfs> {
+    let options = vec!["rw", "noexec", "nosuid", "nodev"];
+    let mut mounts = vec![Tmpfs {
+        target: "/tmp".to_owned(),
+        size: spec.limits.tmp,
+        mode: 0o1777,
+        options: options.clone(),
+    }];
+    if spec.privilege == Privilege::Agent {
+        // Not every engine can give a tmpfs an owner; the sticky bit lets the one user
+        // that there is have it.
+        mounts.push(Tmpfs {
+            target: AGENT_HOME.to_owned(),
+            size: spec.limits.home,
+            mode: 0o1777,
+            options,
+        });
+    }
+    mounts
+}
+
+/// Returns the per-process limits, none above what the engine may hand out.
+fn ulimits(spec: &ContainerSpec, engine: &EngineInfo) -> Vec<Ulimit> {
+    let limits = &spec.limits;
+    // The kernel counts processes per user and user namespace (since 5.14). Without one
+    // the count is shared with every other session and with the host's own uid 1000, so
+    // there the pids cgroup is the limit, and this one is a wide second fence.
+    let nproc = match engine.user_namespace {
+        UserNamespace::Mapped => u64::from(limits.pids),
+        UserNamespace::Host => u64::from(limits.pids).saturating_mul(8),
+    };
+    let nofile = limits
+        .nofile
+        .min(engine.nofile_hard.unwrap_or(NOFILE_FALLBACK));
+    let nproc = nproc.min(engine.nproc_hard.unwrap_or(u64::MAX));
+    let mut ulimits = vec![
+        Ulimit {
+            resource: Resource::Core,
+            limit: 0,
+        },
+        Ulimit {
+            resource: Resource::Fsize,
+            limit: limits.fsize,
+        },
+        Ulimit {
+            resource: Resource::Nofile,
+            limit: nofile,
+        },
+        Ulimit {
+            resource: Resource::Nproc,
+            limit: nproc,
+        },
+    ];
+    if engine.not_applicable.contains_key(&Control::Memory) {
+        // Nothing counts the container's memory as a whole: bound each process at least.
+        ulimits.push(Ulimit {
+            resource: Resource::Data,
+            limit: limits.memory,
+        });
+    }
+    ulimits
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "profiles give cores between 0.01 and a few thousand"
+)]
+fn nano_cpus(cpus: f64) -> u64 {
+    (cpus * 1e9) as u64
+}
+
+/// Returns the whole environment: a few fixed variables, the markers, and what was asked for.
+fn environment(spec: &ContainerSpec) -> BTreeMap<String, String> {
+    let mut env = BTreeMap::from([
+        (
+            "PATH".to_owned(),
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
+        ),
+        ("HOME".to_owned(), AGENT_HOME.to_owned()),
+        ("LANG".to_owned(), "C.UTF-8".to_owned()),
+        ("LAZARET".to_owned(), "1".to_owned()),
+    ]);
+    if let Some(session) = spec.labels.get(Label::Session.key()) {
+        env.insert("LAZARET_SESSION".to_owned(), session.clone());
+    }
+    for (name, value) in &spec.env {
+        env.insert(name.as_str().to_owned(), value.clone());
+    }
+    env
 }

@@ -3,15 +3,23 @@
 //! Knows nothing of files or policy: bytes go in and out as streams. tokio and
 //! bollard stay inside `api`.
 
+mod api;
+mod control;
 mod engine;
 mod harden;
 mod names;
+mod seccomp;
 mod spec;
 
+pub use control::{Control, UnknownControl};
 pub use engine::{
     ContainerInfo, ContainerState, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
     ImageInfo, Process, ProcessControl, Stdin, Terminal, TerminalSize, UserNamespace, VolumeInfo,
 };
-pub use harden::{HardenedSpec, Unenforceable};
+pub use harden::{
+    AGENT_HOME, AGENT_ID, Controls, ENGINE_ENV, HardenedSpec, Namespace, Resource, Tmpfs, Ulimit,
+    Unenforceable, UserId,
+};
 pub use names::{ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName};
+pub use seccomp::PROFILE as SECCOMP_PROFILE;
 pub use spec::{Access, ContainerSpec, Limits, Privilege, Role, VolumeMount};

@@ -1,0 +1,3 @@
+//! Docker's and Podman's HTTP API.
+
+mod lower;
