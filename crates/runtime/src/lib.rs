@@ -5,13 +5,19 @@
 
 mod api;
 mod control;
+mod detect;
 mod engine;
 mod harden;
+mod lease;
 mod names;
 mod seccomp;
 mod spec;
 
 pub use control::{Control, UnknownControl};
+pub use detect::{
+    Candidate, ChoiceError, DetectError, Detected, Endpoint, EngineChoice, Environment,
+    NamedEngine, candidates, detect,
+};
 pub use engine::{
     ContainerInfo, ContainerState, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
     ImageInfo, Process, ProcessControl, Stdin, Terminal, TerminalSize, UserNamespace, VolumeInfo,
@@ -20,6 +26,7 @@ pub use harden::{
     AGENT_HOME, AGENT_ID, Controls, ENGINE_ENV, HardenedSpec, Namespace, Resource, Tmpfs, Ulimit,
     Unenforceable, UserId,
 };
+pub use lease::{ContainerLease, LeaseError, Leftover, VolumeLease, leftovers, release_all};
 pub use names::{ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName};
 pub use seccomp::PROFILE as SECCOMP_PROFILE;
 pub use spec::{Access, ContainerSpec, Limits, Privilege, Role, VolumeMount};
