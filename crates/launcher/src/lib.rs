@@ -1,1 +1,73 @@
-//! .
+//! The product: profiles, sessions, the gate, and the command line over them.
+//!
+//! `main` (the binary) reads the environment once and calls [`main`]; from there on
+//! everything is injected. A verb is a file in `commands`; it returns an
+//! [`exit_code::ExitCode`] or a [`failure::Failure`], and speaks through [`ui::Ui`] only.
+
+pub mod cli;
+mod commands;
+pub mod context;
+pub mod environment;
+mod escape;
+pub mod exit_code;
+pub mod failure;
+pub mod interrupt;
+pub mod porter;
+pub mod profile;
+pub mod ui;
+pub mod workspace;
+
+use std::ffi::OsString;
+
+use clap::Parser as _;
+
+use crate::cli::Cli;
+use crate::context::{Context, Options};
+use crate::environment::Environment;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::interrupt::Interrupt;
+use crate::ui::{Streams, Ui};
+
+/// Runs the command line and says what the process shall end with.
+pub fn main(
+    arguments: impl IntoIterator<Item = OsString>,
+    env: Environment,
+    streams: Streams,
+) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return cli::show_parse_error(&error, &arguments, &env, streams),
+    };
+    let options = Options::new(&cli.global, &env);
+    let ui = Ui::new(streams, options.ui, &env);
+    let code = run(cli, env, &ui, options).unwrap_or_else(|failure| {
+        ui.failure(&failure);
+        failure.exit_code()
+    });
+    match ui.take_output_error() {
+        // The verb failed already; that says more.
+        Some(error) if code == ExitCode::SUCCESS => {
+            let failure =
+                Failure::new(FailureKind::State, error).context("the result could not be written");
+            ui.failure(&failure);
+            failure.exit_code()
+        }
+        _ => code,
+    }
+}
+
+fn run(cli: Cli, env: Environment, ui: &Ui, options: Options) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::new();
+    interrupt
+        .install()
+        .or_fail(FailureKind::Internal, "Ctrl-C can't be caught")?;
+    let context = Context {
+        env,
+        ui: ui.clone(),
+        interrupt,
+        options,
+    };
+    commands::run(cli.command, &context)
+}

@@ -1,0 +1,25 @@
+//! `lazaret completions`.
+
+use clap::CommandFactory as _;
+
+use crate::cli::Cli;
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+
+/// Print the completion script of a shell
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "lazaret", &mut script);
+    context
+        .ui
+        .result(String::from_utf8_lossy(&script).trim_end());
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,50 @@
+//! The verbs, one file each: `Args`, whose doc comment is the help, and `run`.
+
+pub(crate) mod apply;
+pub(crate) mod completions;
+pub(crate) mod diff;
+pub(crate) mod discard;
+pub(crate) mod doctor;
+pub(crate) mod image;
+pub(crate) mod logs;
+pub(crate) mod ls;
+pub(crate) mod man;
+pub(crate) mod profile;
+pub(crate) mod prune;
+pub(crate) mod recover;
+pub(crate) mod rm;
+pub(crate) mod run;
+pub(crate) mod show;
+
+use crate::cli::Command;
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+
+pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Run(args) => run::run(args, context),
+        Command::Diff(args) => diff::run(args, context),
+        Command::Apply(args) => apply::run(args, context),
+        Command::Discard(args) => discard::run(args, context),
+        Command::Ls(args) => ls::run(args, context),
+        Command::Show(args) => show::run(args, context),
+        Command::Logs(args) => logs::run(args, context),
+        Command::Rm(args) => rm::run(args, context),
+        Command::Recover(args) => recover::run(args, context),
+        Command::Prune(args) => prune::run(args, context),
+        Command::Doctor(args) => doctor::run(args, context),
+        Command::Image(command) => image::run(command, context),
+        Command::Profile(command) => profile::run(command, context),
+        Command::Completions(args) => completions::run(args, context),
+        Command::Man(args) => man::run(args, context),
+    }
+}
+
+/// The answer of a verb that is not written yet.
+fn not_yet(verb: &str) -> Result<ExitCode, Failure> {
+    Err(Failure::message(
+        crate::failure::FailureKind::Internal,
+        format!("`{verb}` is not written yet"),
+    ))
+}

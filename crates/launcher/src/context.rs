@@ -1,0 +1,84 @@
+//! `Context`: what every verb gets.
+
+use std::sync::Arc;
+
+use lazaret_runtime::Engine;
+
+use crate::cli::Global;
+use crate::environment::Environment;
+use crate::failure::{Failure, FailureKind};
+use crate::interrupt::Interrupt;
+use crate::ui::{ColorChoice, OutputFormat, ProgressChoice, Ui, UiOptions, Verbosity};
+
+/// The global choices: what was typed, else the environment, else the default.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What the user interface is made of.
+    pub ui: UiOptions,
+    /// The engine, as it was named; `None` to find one.
+    pub engine: Option<String>,
+}
+
+impl Options {
+    /// Joins what was typed with the environment.
+    pub fn new(global: &Global, env: &Environment) -> Self {
+        let chosen = |variable| env.text(variable);
+        Self {
+            ui: UiOptions {
+                format: if global.json {
+                    OutputFormat::Json
+                } else {
+                    OutputFormat::Text
+                },
+                color: global
+                    .color
+                    .or_else(|| by_name(chosen("LAZARET_COLOR")))
+                    .unwrap_or(ColorChoice::Auto),
+                progress: global
+                    .progress
+                    .or_else(|| by_name(chosen("LAZARET_PROGRESS")))
+                    .unwrap_or(ProgressChoice::Auto),
+                verbosity: match (global.quiet, global.verbose) {
+                    (true, _) => Verbosity::Quiet,
+                    (false, true) => Verbosity::Verbose,
+                    (false, false) => Verbosity::Normal,
+                },
+            },
+            engine: global
+                .engine
+                .clone()
+                .or_else(|| chosen("LAZARET_ENGINE").map(str::to_owned)),
+        }
+    }
+}
+
+/// A variable that holds something else is as good as unset: looks are no reason to fail.
+fn by_name<T: clap::ValueEnum>(text: Option<&str>) -> Option<T> {
+    T::from_str(text?, true).ok()
+}
+
+/// What every verb gets.
+#[derive(Debug)]
+pub struct Context {
+    /// The surroundings.
+    pub env: Environment,
+    /// Says and asks.
+    pub ui: Ui,
+    /// Ctrl-C and its like.
+    pub interrupt: Interrupt,
+    /// The global choices.
+    pub options: Options,
+}
+
+impl Context {
+    /// Connects to the engine that was named, or finds one.
+    ///
+    /// # Errors
+    /// Says where it was tried, what went wrong there, and what to do.
+    pub fn engine(&self) -> Result<Arc<dyn Engine>, Failure> {
+        Err(Failure::message(
+            FailureKind::Engine,
+            format!("no engine can be used yet ({:?})", self.options.engine),
+        ))
+    }
+}

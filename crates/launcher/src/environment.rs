@@ -1,0 +1,122 @@
+//! `Environment`: all that lazaret takes from its surroundings, read once in `main`.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, FailureKind};
+
+/// Whether a stream is a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamKind {
+    /// A terminal: a person may be there.
+    Terminal,
+    /// A file, a pipe, nothing.
+    Other,
+}
+
+/// The kinds of the three standard streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamKinds {
+    /// Standard input.
+    pub stdin: StreamKind,
+    /// Standard output.
+    pub stdout: StreamKind,
+    /// Standard error.
+    pub stderr: StreamKind,
+}
+
+/// The surroundings of the process. Nothing else in lazaret looks at them.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    /// The variables that lazaret may look at.
+    pub variables: BTreeMap<String, OsString>,
+    /// The kinds of the three streams.
+    pub streams: StreamKinds,
+    /// Columns of the terminal on stderr, when it is one.
+    pub terminal_width: Option<u16>,
+    /// The effective user id.
+    pub uid: u32,
+    /// The current directory.
+    pub cwd: PathBuf,
+}
+
+impl Environment {
+    /// Keeps the variables whose names are UTF-8; no other one means anything to lazaret.
+    pub fn new(
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+        streams: StreamKinds,
+        terminal_width: Option<u16>,
+        uid: u32,
+        cwd: PathBuf,
+    ) -> Self {
+        let variables = variables
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .collect();
+        Self {
+            variables,
+            streams,
+            terminal_width,
+            uid,
+            cwd,
+        }
+    }
+
+    /// Returns a variable as text; an empty one or one that is not UTF-8 counts as absent.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.os(name)?.to_str()
+    }
+
+    fn os(&self, name: &str) -> Option<&OsStr> {
+        let value = self.variables.get(name)?;
+        (!value.is_empty()).then_some(value.as_os_str())
+    }
+
+    /// Returns the user's home directory.
+    ///
+    /// # Errors
+    /// When `HOME` is unset or not absolute.
+    pub fn home(&self) -> Result<&Path, Failure> {
+        self.os("HOME")
+            .map(Path::new)
+            .filter(|home| home.is_absolute())
+            .ok_or_else(|| {
+                Failure::message(FailureKind::State, "HOME is not set to an absolute path")
+                    .hinted("Set HOME, or XDG_STATE_HOME, XDG_CONFIG_HOME and XDG_CACHE_HOME.")
+            })
+    }
+
+    /// `$XDG_STATE_HOME/lazaret`: sessions.
+    ///
+    /// # Errors
+    /// When neither the variable nor `HOME` is an absolute path.
+    pub fn state_dir(&self) -> Result<PathBuf, Failure> {
+        self.xdg("XDG_STATE_HOME", ".local/state")
+    }
+
+    /// `$XDG_CONFIG_HOME/lazaret`: the user's own profiles.
+    ///
+    /// # Errors
+    /// When neither the variable nor `HOME` is an absolute path.
+    pub fn config_dir(&self) -> Result<PathBuf, Failure> {
+        self.xdg("XDG_CONFIG_HOME", ".config")
+    }
+
+    /// `$XDG_CACHE_HOME/lazaret`: what can be made again.
+    ///
+    /// # Errors
+    /// When neither the variable nor `HOME` is an absolute path.
+    pub fn cache_dir(&self) -> Result<PathBuf, Failure> {
+        self.xdg("XDG_CACHE_HOME", ".cache")
+    }
+
+    /// The XDG base directory specification: a relative path in a variable is ignored.
+    fn xdg(&self, variable: &str, below_home: &str) -> Result<PathBuf, Failure> {
+        let base = match self.os(variable).map(Path::new) {
+            Some(path) if path.is_absolute() => path.to_path_buf(),
+            _ => self.home()?.join(below_home),
+        };
+        Ok(base.join("lazaret"))
+    }
+}

@@ -1,0 +1,259 @@
+//! `Failure`: an error on its way to the user, and the one place that words it.
+
+use std::error::Error;
+use std::fmt;
+
+use lazaret_runtime::{EngineError, NameError, Unenforceable};
+use lazaret_transfer::PathError;
+use serde_json::json;
+
+use crate::exit_code::ExitCode;
+use crate::interrupt::Interrupted;
+
+/// What sort of failure it is; decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The command line can't be understood.
+    Usage,
+    /// What was asked for can't be done as things stand: no such session, a conflict.
+    Refused,
+    /// A profile or a `lazaret.toml` is wrong.
+    Profile,
+    /// The workspace can't be used.
+    Workspace,
+    /// The engine failed, refused or is not there.
+    Engine,
+    /// An image is missing or can't be built.
+    Image,
+    /// State on the host could not be read or written.
+    State,
+    /// What went in or came out over a stream was wrong.
+    Transfer,
+    /// The command exists inside but can't be executed.
+    NotExecutable,
+    /// The command does not exist inside.
+    NotFound,
+    /// Ctrl-C, SIGTERM or SIGHUP.
+    Interrupted,
+    /// A mistake in lazaret.
+    Internal,
+}
+
+impl FailureKind {
+    /// Returns the exit code that stands for it.
+    pub fn exit_code(self) -> ExitCode {
+        match self {
+            Self::Usage => ExitCode::USAGE,
+            Self::Refused => ExitCode::REFUSED,
+            Self::NotExecutable => ExitCode::NOT_EXECUTABLE,
+            Self::NotFound => ExitCode::NOT_FOUND,
+            Self::Interrupted => ExitCode::INTERRUPTED,
+            Self::Profile
+            | Self::Workspace
+            | Self::Engine
+            | Self::Image
+            | Self::State
+            | Self::Transfer
+            | Self::Internal => ExitCode::FAILED,
+        }
+    }
+
+    /// Returns the stable word of `--json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::Refused => "refused",
+            Self::Profile => "profile",
+            Self::Workspace => "workspace",
+            Self::Engine => "engine",
+            Self::Image => "image",
+            Self::State => "state",
+            Self::Transfer => "transfer",
+            Self::NotExecutable => "not-executable",
+            Self::NotFound => "not-found",
+            Self::Interrupted => "interrupted",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// An error with everything the user needs: what failed, why, and what to do.
+#[derive(Debug)]
+#[must_use = "a failure that is not returned is never shown"]
+pub struct Failure {
+    /// What sort it is.
+    pub kind: FailureKind,
+    /// The error; its sources become the "caused by" lines.
+    pub error: Box<dyn Error + Send + Sync>,
+    /// What to do about it, one sentence each.
+    pub hints: Vec<String>,
+}
+
+/// A failure that is only words.
+#[derive(Debug)]
+struct Message {
+    text: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Error for Message {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl Failure {
+    /// Wraps an error.
+    pub fn new(kind: FailureKind, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            kind,
+            error: error.into(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// Makes a failure of words: a lowercase fragment without a period.
+    pub fn message(kind: FailureKind, text: impl Into<String>) -> Self {
+        Self::new(
+            kind,
+            Message {
+                text: text.into(),
+                source: None,
+            },
+        )
+    }
+
+    /// Says what lazaret was doing; the former error becomes its cause.
+    pub fn context(self, text: impl Into<String>) -> Self {
+        Self {
+            kind: self.kind,
+            error: Box::new(Message {
+                text: text.into(),
+                source: Some(self.error),
+            }),
+            hints: self.hints,
+        }
+    }
+
+    /// Adds what to do, as a sentence.
+    pub fn hinted(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Returns the exit code.
+    pub fn exit_code(&self) -> ExitCode {
+        self.kind.exit_code()
+    }
+
+    /// Returns the message and its causes, outermost first, not yet escaped.
+    ///
+    /// A cause that its parent's text already ends with is left out: many errors of
+    /// libraries show their source in their own text.
+    pub fn chain(&self) -> Vec<String> {
+        let mut chain = vec![self.error.to_string()];
+        let mut cause = self.error.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            if chain.last().is_none_or(|parent| !parent.ends_with(&text)) {
+                chain.push(text);
+            }
+            cause = error.source();
+        }
+        chain
+    }
+
+    /// Returns the object that `--json` prints on stderr.
+    pub fn to_json(&self) -> serde_json::Value {
+        let chain = self.chain();
+        json!({
+            "error": {
+                "kind": self.kind.as_str(),
+                "message": chain.first(),
+                "causes": chain.get(1..).unwrap_or_default(),
+                "hints": self.hints,
+                "exit_code": self.exit_code().value(),
+            }
+        })
+    }
+}
+
+/// Says what lazaret was doing when a call failed.
+pub trait OrFail<T> {
+    /// Makes a failure of `kind` out of any error.
+    ///
+    /// # Errors
+    /// The same error, wrapped.
+    fn or_fail(self, kind: FailureKind, doing: &str) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<Box<dyn Error + Send + Sync>>> OrFail<T> for Result<T, E> {
+    fn or_fail(self, kind: FailureKind, doing: &str) -> Result<T, Failure> {
+        self.map_err(|error| Failure::new(kind, error).context(doing))
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        let hint = match &error {
+            EngineError::Timeout { .. } => Some(
+                "The engine is there but does not answer: look at its log, restart it, or name \
+                 another one with --engine.",
+            ),
+            EngineError::Unreachable { .. } => Some(
+                "Start the engine, or name another one with --engine; `lazaret doctor` shows what \
+                 was tried.",
+            ),
+            EngineError::Denied { .. } => Some(
+                "Use an engine of your own (rootless Podman needs no permission), or let an \
+                 administrator give you access to the socket; note that access to a rootful \
+                 engine's socket is as good as root.",
+            ),
+            EngineError::TooOld { .. } => {
+                Some("Update the engine, or name another one with --engine.")
+            }
+            EngineError::Lost { .. } => {
+                Some("The session's volume is kept; `lazaret recover` takes up from there.")
+            }
+            _ => None,
+        };
+        let failure = Self::new(FailureKind::Engine, error);
+        match hint {
+            Some(hint) => failure.hinted(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<Unenforceable> for Failure {
+    fn from(error: Unenforceable) -> Self {
+        Self::new(FailureKind::Engine, error).hinted(
+            "lazaret never starts a command with a control missing; `lazaret doctor` shows what \
+             each engine can enforce.",
+        )
+    }
+}
+
+impl From<NameError> for Failure {
+    fn from(error: NameError) -> Self {
+        Self::new(FailureKind::Usage, error)
+    }
+}
+
+impl From<PathError> for Failure {
+    fn from(error: PathError) -> Self {
+        Self::new(FailureKind::State, error)
+    }
+}
+
+impl From<Interrupted> for Failure {
+    fn from(error: Interrupted) -> Self {
+        Self::new(FailureKind::Interrupted, error)
+    }
+}

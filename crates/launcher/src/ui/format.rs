@@ -1,0 +1,60 @@
+//! Numbers and long names for people.
+
+use std::time::Duration;
+
+/// Formats a size in bytes: `0 B`, `1.5 KiB`, `2.0 GiB`.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut units = UNITS.iter();
+    let mut unit = units.next().copied().unwrap_or_default();
+    // 1023.95 would print as "1024.0".
+    while value >= 1023.95 {
+        let Some(next) = units.next() else { break };
+        value /= 1024.0;
+        unit = next;
+    }
+    format!("{value:.1} {unit}")
+}
+
+/// Formats a count with thousands apart: `12,345`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.char_indices() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Formats a span of time: `0.4 s`, `12.3 s`, `3 min 5 s`, `2 h 0 min`.
+pub fn elapsed(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{:.1} s", duration.as_secs_f64().min(59.9)),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// Shortens escaped text to at most `width` columns by taking out its middle (UI-05).
+/// Every character counts as one column.
+pub fn elide(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let kept = width.saturating_sub(1);
+    let head = kept - kept / 2;
+    text.chars()
+        .take(head)
+        .chain(std::iter::once('…'))
+        .chain(text.chars().skip(length - kept / 2))
+        .collect()
+}

@@ -1,0 +1,372 @@
+//! `Ui`: everything that lazaret says and asks. Results go to stdout, all else to stderr.
+//!
+//! Streams are injected; nothing else in the crate writes to them. A reader that went
+//! away (`lazaret ls | head -1`) is no error and ends nothing: what is being said is
+//! dropped, and the verb goes on to its own end (FLT-18).
+
+mod format;
+mod progress;
+mod prompt;
+mod style;
+mod terminal;
+
+use std::fmt;
+use std::io::{self, BufRead, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use crate::environment::{Environment, StreamKind, StreamKinds};
+use crate::failure::Failure;
+
+pub use format::{bytes, count, elapsed, elide};
+pub use progress::{Counter, Phase, Total};
+pub use prompt::{Answer, Choice, NoAnswer, Question};
+pub use style::Tone;
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set; CLICOLOR_FORCE colours everywhere.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How to show progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum ProgressChoice {
+    /// `tty` on a terminal, `plain` elsewhere.
+    #[default]
+    Auto,
+    /// A line every few seconds.
+    Plain,
+    /// Not at all.
+    None,
+    /// A line that changes in place.
+    Tty,
+}
+
+/// What results look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// Text for people.
+    Text,
+    /// JSON on stdout, and nothing else there.
+    Json,
+}
+
+/// How much is said on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Only warnings and errors.
+    Quiet,
+    /// What is being done.
+    Normal,
+    /// Details too.
+    Verbose,
+}
+
+/// The choices that make a [`Ui`].
+#[derive(Debug, Clone, Copy)]
+pub struct UiOptions {
+    /// What results look like.
+    pub format: OutputFormat,
+    /// When to colour.
+    pub color: ColorChoice,
+    /// How to show progress.
+    pub progress: ProgressChoice,
+    /// How much to say.
+    pub verbosity: Verbosity,
+}
+
+/// The three streams.
+pub struct Streams {
+    /// Answers come from here.
+    pub stdin: Box<dyn BufRead + Send>,
+    /// Results go here.
+    pub stdout: Box<dyn Write + Send>,
+    /// Everything else goes here.
+    pub stderr: Box<dyn Write + Send>,
+    /// Throws away what was typed before a question was asked: bytes that the command
+    /// made the terminal "type" must not answer it.
+    pub discard_typeahead: fn(),
+}
+
+impl fmt::Debug for Streams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Streams").finish_non_exhaustive()
+    }
+}
+
+impl Streams {
+    /// The streams of the process.
+    pub fn of_process() -> Self {
+        Self {
+            stdin: Box::new(io::BufReader::new(io::stdin())),
+            stdout: Box::new(io::stdout()),
+            stderr: Box::new(io::stderr()),
+            discard_typeahead: || {
+                // Not a terminal: nothing was typed.
+                let _ =
+                    rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+            },
+        }
+    }
+}
+
+/// One of the two output streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// A stream, and the first thing that went wrong with it.
+struct Sink {
+    stream: Box<dyn Write + Send>,
+    failed: Option<io::Error>,
+}
+
+impl Sink {
+    /// Writes and flushes. After the first error the sink stays silent.
+    fn write(&mut self, text: &[u8]) {
+        if self.failed.is_some() {
+            return;
+        }
+        if let Err(error) = self
+            .stream
+            .write_all(text)
+            .and_then(|()| self.stream.flush())
+        {
+            self.failed = Some(error);
+        }
+    }
+}
+
+/// Says and asks. Clones speak through the same streams, from any thread.
+#[derive(Clone)]
+pub struct Ui(Arc<Inner>);
+
+struct Inner {
+    stdout: Arc<Mutex<Sink>>,
+    stderr: Arc<Mutex<Sink>>,
+    input: Mutex<prompt::Input>,
+    /// The line that changes in place, if one is on the screen.
+    bar: Mutex<Option<ProgressBar>>,
+    options: UiOptions,
+    styles: style::Styles,
+    streams: StreamKinds,
+    width: usize,
+    progress: progress::Display,
+}
+
+impl fmt::Debug for Ui {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ui")
+            .field("options", &self.0.options)
+            .field("width", &self.0.width)
+            .finish_non_exhaustive()
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Ui {
+    /// Makes a user interface of streams, choices and surroundings.
+    pub fn new(streams: Streams, options: UiOptions, env: &Environment) -> Self {
+        let sink = |stream| {
+            Arc::new(Mutex::new(Sink {
+                stream,
+                failed: None,
+            }))
+        };
+        Self(Arc::new(Inner {
+            stdout: sink(streams.stdout),
+            stderr: sink(streams.stderr),
+            input: Mutex::new(prompt::Input::new(streams.stdin, streams.discard_typeahead)),
+            bar: Mutex::new(None),
+            options,
+            styles: style::Styles::new(options.color, env),
+            streams: env.streams,
+            width: usize::from(env.terminal_width.unwrap_or(80)).clamp(40, 400),
+            progress: progress::Display::new(options, env),
+        }))
+    }
+
+    /// Returns whether results are JSON.
+    pub fn format(&self) -> OutputFormat {
+        self.0.options.format
+    }
+
+    /// Returns how much is said.
+    pub fn verbosity(&self) -> Verbosity {
+        self.0.options.verbosity
+    }
+
+    /// Returns the columns that text for people may use.
+    pub fn width(&self) -> usize {
+        self.0.width
+    }
+
+    /// Returns whether a person can be asked: stdin and stderr are terminals.
+    pub fn can_ask(&self) -> bool {
+        self.0.streams.stdin == StreamKind::Terminal
+            && self.0.streams.stderr == StreamKind::Terminal
+    }
+
+    /// Prints a result for people, with a newline. Untrusted parts must be escaped.
+    pub fn result(&self, text: &str) {
+        self.write(Output::Stdout, format!("{text}\n").as_bytes());
+    }
+
+    /// Prints a result as JSON: one object, indented only for a terminal.
+    pub fn json(&self, value: &impl Serialize) {
+        let text = match self.0.streams.stdout {
+            StreamKind::Terminal => serde_json::to_string_pretty(value),
+            StreamKind::Other => serde_json::to_string(value),
+        };
+        match text {
+            Ok(text) => self.result(&text),
+            Err(error) => self.error(&format!("the result has no JSON form: {error}")),
+        }
+    }
+
+    /// Says what is going on. Not with `--quiet`.
+    pub fn status(&self, text: &str) {
+        if self.0.options.verbosity >= Verbosity::Normal {
+            self.say(&format!("{text}\n"));
+        }
+    }
+
+    /// Says a detail. Only with `--verbose`.
+    pub fn detail(&self, text: &str) {
+        if self.0.options.verbosity >= Verbosity::Verbose {
+            self.say(&format!("{}\n", self.paint(Tone::Dim, text)));
+        }
+    }
+
+    /// Warns.
+    pub fn warn(&self, text: &str) {
+        self.say(&format!(
+            "{} {text}\n",
+            self.paint(Tone::Warning, "warning:")
+        ));
+    }
+
+    /// Says that something failed.
+    pub fn error(&self, text: &str) {
+        self.say(&format!("{} {text}\n", self.paint(Tone::Error, "error:")));
+    }
+
+    /// Says what to do.
+    pub fn hint(&self, text: &str) {
+        self.say(&format!("{} {text}\n", self.paint(Tone::Hint, "hint:")));
+    }
+
+    /// Prints a failure: its message, its causes, its hints; one JSON object with `--json`.
+    pub fn failure(&self, failure: &Failure) {
+        if self.0.options.format == OutputFormat::Json {
+            self.say(&format!("{}\n", failure.to_json()));
+            return;
+        }
+        let mut chain = failure.chain().into_iter();
+        if let Some(message) = chain.next() {
+            self.error(&show(&message));
+        }
+        for cause in chain {
+            self.say(&format!("  caused by: {}\n", show(&cause)));
+        }
+        for hint in &failure.hints {
+            self.hint(&show(hint));
+        }
+    }
+
+    /// Returns `text` in a colour, if stderr has colours.
+    pub fn paint(&self, tone: Tone, text: &str) -> String {
+        self.0.styles.stderr(tone, text)
+    }
+
+    /// Returns `text` in a colour, if stdout has colours.
+    pub fn paint_result(&self, tone: Tone, text: &str) -> String {
+        self.0.styles.stdout(tone, text)
+    }
+
+    /// Returns a writer for raw bytes, for the command's own output. With `--json` all of
+    /// it goes to stderr: stdout carries only JSON.
+    pub fn writer(&self, output: Output) -> UiWriter {
+        let sink = match (output, self.0.options.format) {
+            (Output::Stdout, OutputFormat::Text) => &self.0.stdout,
+            (Output::Stdout, OutputFormat::Json) | (Output::Stderr, _) => &self.0.stderr,
+        };
+        UiWriter(sink.clone())
+    }
+
+    /// Starts a phase of work, whose progress is shown until it is finished.
+    pub fn phase(&self, name: &'static str, total: Total) -> Phase {
+        Phase::start(self, name, total)
+    }
+
+    /// Returns what kept results from being written, other than a reader that went away.
+    pub fn take_output_error(&self) -> Option<io::Error> {
+        let mut sink = locked(&self.0.stdout);
+        match &sink.failed {
+            Some(error) if error.kind() != io::ErrorKind::BrokenPipe => sink.failed.take(),
+            _ => None,
+        }
+    }
+
+    fn say(&self, text: &str) {
+        self.write(Output::Stderr, text.as_bytes());
+    }
+
+    /// Writes around the line that changes in place.
+    fn write(&self, output: Output, text: &[u8]) {
+        let sink = match output {
+            Output::Stdout => &self.0.stdout,
+            Output::Stderr => &self.0.stderr,
+        };
+        let bar = locked(&self.0.bar).clone();
+        match bar {
+            Some(bar) => bar.suspend(|| locked(sink).write(text)),
+            None => locked(sink).write(text),
+        }
+    }
+}
+
+/// Makes text of unknown origin harmless on a terminal, keeping its lines.
+fn show(text: &str) -> String {
+    text.split('\n')
+        .map(|line| crate::escape::escape(line.as_bytes()))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Writes raw bytes to a stream of the [`Ui`]. A reader that went away swallows them.
+#[derive(Clone)]
+pub struct UiWriter(Arc<Mutex<Sink>>);
+
+impl fmt::Debug for UiWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UiWriter").finish_non_exhaustive()
+    }
+}
+
+impl Write for UiWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        locked(&self.0).write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! Questions. Nothing but a person at a terminal ever answers one (UI-06, UI-07).
+
+use std::io::BufRead;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+
+use crate::interrupt::{Event, Interrupt};
+use crate::ui::{Tone, Ui, locked};
+
+/// Starts the line of a question, and no other line that lazaret prints. Escaped names
+/// hold no line break, so that no name can start a line.
+const PREFIX: &str = "lazaret? ";
+
+/// How often an answer may be none of the choices.
+const TRIES: usize = 3;
+
+/// One of the answers that a question offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    /// What is typed, such as `a`. Lower case.
+    pub key: &'static str,
+    /// The whole word, which may be typed too, such as `apply`.
+    pub word: &'static str,
+}
+
+/// A question with its choices.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The question: `Apply these 3 changes?`. Ours alone: no untrusted text in it.
+    pub text: &'a str,
+    /// The choices. An empty line is none of them.
+    pub choices: &'a [Choice],
+}
+
+/// What came of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "no answer is not a yes"]
+pub enum Answer {
+    /// The key of the choice that a person typed.
+    Chosen(&'static str),
+    /// Nobody chose.
+    None(NoAnswer),
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// Nobody can be asked.
+    #[error("nobody can be asked: stdin or stderr is not a terminal")]
+    NoTerminal,
+    /// Stdin was closed.
+    #[error("the input ended")]
+    EndOfInput,
+    /// Something else was typed, three times.
+    #[error("none of the choices was typed")]
+    NotUnderstood,
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+enum Line {
+    Typed(String),
+    End,
+}
+
+/// Stdin, read by a thread of its own, and only while a question is open: a blocking
+/// read can't be called off by Ctrl-C, a wait for a message can.
+pub(super) struct Input {
+    stdin: Option<Box<dyn BufRead + Send>>,
+    requests: Option<Sender<Sender<Event<Line>>>>,
+    discard_typeahead: fn(),
+}
+
+impl Input {
+    pub(super) fn new(stdin: Box<dyn BufRead + Send>, discard_typeahead: fn()) -> Self {
+        Self {
+            stdin: Some(stdin),
+            requests: None,
+            discard_typeahead,
+        }
+    }
+
+    /// Reads one line, or returns `None` when the user asked for an end instead.
+    fn line(&mut self, interrupt: &Interrupt) -> Option<Line> {
+        if let Some(stdin) = self.stdin.take() {
+            let (sender, receiver) = mpsc::channel();
+            self.requests = Some(sender);
+            thread::spawn(move || read_lines(stdin, &receiver));
+        }
+        let (sender, mailbox) = interrupt.mailbox();
+        let asked = self.requests.as_ref().map(|requests| requests.send(sender));
+        if !matches!(asked, Some(Ok(()))) {
+            // The thread ended with the input.
+            return Some(Line::End);
+        }
+        match mailbox.wait(None) {
+            Event::Value(line) => Some(line),
+            Event::Interrupt(_) | Event::Deadline => None,
+        }
+    }
+}
+
+fn read_lines(mut stdin: Box<dyn BufRead + Send>, requests: &Receiver<Sender<Event<Line>>>) {
+    for answer_to in requests {
+        let mut line = String::new();
+        let line = match stdin.read_line(&mut line) {
+            Ok(1..) => Line::Typed(line),
+            // An unreadable input (or one that is not UTF-8) answers nothing.
+            Ok(0) | Err(_) => Line::End,
+        };
+        let end = matches!(line, Line::End);
+        // Nobody waits any more when the question was called off.
+        drop(answer_to.send(Event::Value(line)));
+        if end {
+            return;
+        }
+    }
+}
+
+impl Ui {
+    /// Asks, and waits for a person to answer.
+    ///
+    /// Without a terminal on stdin and stderr nothing is asked or read, so that `yes |`
+    /// never means yes.
+    pub fn prompt(&self, question: &Question<'_>, interrupt: &Interrupt) -> Answer {
+        if !self.can_ask() {
+            return Answer::None(NoAnswer::NoTerminal);
+        }
+        let mut input = locked(&self.0.input);
+        (input.discard_typeahead)();
+        for _ in 0..TRIES {
+            let choices = question
+                .choices
+                .iter()
+                .map(|choice| format!("{}={}", choice.key, choice.word))
+                .collect::<Vec<_>>()
+                .join(", ");
+            let prefix = self.paint(Tone::Strong, PREFIX);
+            self.say(&format!("{prefix}{} [{choices}] ", question.text));
+            let typed = match input.line(interrupt) {
+                None => return Answer::None(NoAnswer::Interrupted),
+                Some(Line::End) => {
+                    self.say("\n");
+                    return Answer::None(NoAnswer::EndOfInput);
+                }
+                Some(Line::Typed(line)) => line.trim().to_ascii_lowercase(),
+            };
+            let chosen = question
+                .choices
+                .iter()
+                .find(|choice| typed == choice.key || typed == choice.word);
+            if let Some(choice) = chosen {
+                return Answer::Chosen(choice.key);
+            }
+        }
+        Answer::None(NoAnswer::NotUnderstood)
+    }
+}
