@@ -1,7 +1,9 @@
 //! `cargo xtask setup`: Docker and Podman on a fresh machine, and down again.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{IsTerminal as _, Write as _};
+
+use std::os::unix::fs::MetadataExt as _;
 
 use anyhow::{Context as _, Result, bail};
 use xshell::Shell;
@@ -69,10 +71,30 @@ fn down(sh: &Shell) -> Result<()> {
         if service.stop(sh, &machine.state)? {
             println!("ended {}", service.name);
             ended += 1;
+            if service == service::ROOTLESS {
+                end_pause(sh, &machine)?;
+            }
         }
     }
     if ended == 0 {
         println!("nothing to end: no engine was started by `cargo xtask setup`");
+    }
+    Ok(())
+}
+
+/// Ends the process that holds the namespaces of rootless Podman; the service leaves it behind.
+/// Its pid stands in a file of the unprivileged user, so it must be that user's process.
+fn end_pause(sh: &Shell, machine: &Machine) -> Result<()> {
+    let (Some(dir), Some(account)) = (machine.runtime_dir(), &machine.rootless.account) else {
+        return Ok(());
+    };
+    let text = fs::read_to_string(dir.join("libpod/tmp/pause.pid")).unwrap_or_default();
+    let Ok(pid) = text.trim().parse::<u32>() else {
+        return Ok(());
+    };
+    let pid = pid.to_string();
+    if fs::metadata(format!("/proc/{pid}")).is_ok_and(|process| process.uid() == account.uid) {
+        service::signal(sh, "-TERM", std::slice::from_ref(&pid))?;
     }
     Ok(())
 }

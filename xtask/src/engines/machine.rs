@@ -36,7 +36,7 @@ pub(crate) struct Machine {
     pub(crate) init: Init,
     pub(crate) missing: Vec<(&'static str, &'static str)>,
     pub(crate) podman: PodmanNeeds,
-    /// Search path that includes the `sbin` folders, where daemons live.
+    /// The caller's search path behind the system's, whose `sbin` folders hold the daemons.
     pub(crate) path: String,
     /// Pids and logs of the engines that setup starts.
     pub(crate) state: PathBuf,
@@ -100,7 +100,7 @@ pub(crate) struct Account {
 
 impl Machine {
     pub(crate) fn inspect(sh: &Shell) -> Result<Self> {
-        let path = search_path(&sh.var("PATH").unwrap_or_default());
+        let path = format!("{SYSTEM_PATH}:{}", sh.var("PATH").unwrap_or_default());
         let missing = PROGRAMS
             .iter()
             .filter(|(program, _)| find(&path, program).is_none())
@@ -119,6 +119,9 @@ impl Machine {
         };
         let mounts = fs::read_to_string("/proc/self/mounts").context("/proc/self/mounts")?;
         let limits = fs::read_to_string("/proc/self/limits").context("/proc/self/limits")?;
+        let pid_max = fs::read_to_string("/proc/sys/kernel/pid_max")
+            .ok()
+            .and_then(|text| text.trim().parse().ok());
         let os_release = fs::read_to_string("/etc/os-release").unwrap_or_default();
         Ok(Self {
             packages: packages(&os_release),
@@ -128,11 +131,17 @@ impl Machine {
                 false => Init::None,
             },
             missing,
-            podman: podman_needs(&mounts, &status, &limits),
+            podman: podman_needs(&mounts, &status, &limits, pid_max),
             path,
             state: state_home(sh)?.join("lazaret/engines"),
             rootless: rootless_user(&user)?,
         })
+    }
+
+    /// Absolute path of a program that [`PROGRAMS`] names.
+    pub(crate) fn program(&self, name: &str) -> Result<String> {
+        let path = find(&self.path, name).with_context(|| format!("`{name}` is not installed"))?;
+        Ok(path.display().to_string())
     }
 
     /// Sockets in the order in which the engines are named everywhere.
@@ -178,22 +187,13 @@ fn state_home(sh: &Shell) -> Result<PathBuf> {
     }
 }
 
-fn search_path(path: &str) -> String {
-    let mut folders: Vec<&str> = path
-        .split(':')
-        .filter(|folder| !folder.is_empty())
-        .collect();
-    for folder in ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"] {
-        if !folders.contains(&folder) {
-            folders.push(folder);
-        }
-    }
-    folders.join(":")
-}
+/// Where a system's own programs are: what daemons get, whatever the caller's path is.
+pub(crate) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// First file of that name on the search path.
 pub(crate) fn find(path: &str, program: &str) -> Option<PathBuf> {
     path.split(':')
+        .filter(|folder| folder.starts_with('/'))
         .map(|folder| Path::new(folder).join(program))
         .find(|candidate| candidate.is_file())
 }
@@ -224,7 +224,9 @@ fn effective_uid(status: &str) -> Option<u32> {
     ids.split_whitespace().nth(1)?.parse().ok()
 }
 
-fn podman_needs(mounts: &str, status: &str, limits: &str) -> PodmanNeeds {
+/// Podman lowers its own limit on processes to the largest pid, and without
+/// `CAP_SYS_RESOURCE` nothing below it can go higher again.
+fn podman_needs(mounts: &str, status: &str, limits: &str, pid_max: Option<u64>) -> PodmanNeeds {
     let is_cgroup = |wanted: &str| {
         mounts
             .lines()
@@ -243,7 +245,9 @@ fn podman_needs(mounts: &str, status: &str, limits: &str) -> PodmanNeeds {
         .unwrap_or_default();
     let raises = effective & (1 << CAP_SYS_RESOURCE) != 0;
     let nofile = hard("Max open files").unwrap_or(PODMAN_ULIMIT);
-    let nproc = hard("Max processes").unwrap_or(PODMAN_ULIMIT);
+    let nproc = hard("Max processes")
+        .unwrap_or(PODMAN_ULIMIT)
+        .min(pid_max.unwrap_or(PODMAN_ULIMIT));
     let low = nofile < PODMAN_ULIMIT || nproc < PODMAN_ULIMIT;
     PodmanNeeds {
         runtime: hybrid.then_some("runc"),
@@ -308,19 +312,19 @@ mod tests {
                       cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
         let limits = "Max processes             96365                96365                processes\n\
                       Max open files            20000                20000                files\n";
-        let needs = podman_needs(mounts, "CapEff:\t000001fffeffffff\n", limits);
+        let needs = podman_needs(mounts, "CapEff:\t000001fffeffffff\n", limits, Some(32768));
         assert_eq!(needs.runtime, Some("runc"));
         assert_eq!(
             needs.ulimits,
             Some(Ulimits {
                 nofile: 20000,
-                nproc: 96365
+                nproc: 32768
             })
         );
 
-        let able = podman_needs(mounts, "CapEff:\t000001ffffffffff\n", limits);
+        let able = podman_needs(mounts, "CapEff:\t000001ffffffffff\n", limits, None);
         assert_eq!(able.ulimits, None);
-        let unified = podman_needs("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "", "");
+        let unified = podman_needs("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "", "", None);
         assert_eq!(unified, PodmanNeeds::default());
     }
 

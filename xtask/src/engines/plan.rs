@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use xshell::{Shell, cmd};
 
-use super::machine::{Account, Authority, Init, Machine, PodmanNeeds};
+use super::machine::{Account, Authority, Init, Machine, PodmanNeeds, SYSTEM_PATH};
 use super::ping;
 use super::service::{self, DOCKER, PODMAN, ROOTLESS};
 
@@ -216,8 +216,8 @@ fn start_docker(sh: &Shell, machine: &Machine) -> Result<()> {
         bail!("only root can start dockerd; run `cargo xtask setup` as root, or start it yourself");
     }
     let socket = machine.docker_socket();
-    let environment = environment(sh, machine, &[]);
-    let argv = vec!["dockerd".to_owned()];
+    let environment = environment(sh, &[]);
+    let mut argv = vec![machine.program("dockerd")?];
     let Err(error) = DOCKER.start(sh, &machine.state, &argv, &environment, &socket) else {
         return Ok(());
     };
@@ -228,9 +228,7 @@ fn start_docker(sh: &Shell, machine: &Machine) -> Result<()> {
     println!(
         "dockerd can't make its bridge here; starting it without one: containers have no network"
     );
-    let argv: Vec<String> = ["dockerd", "--bridge=none", "--iptables=false"]
-        .map(str::to_owned)
-        .into();
+    argv.extend(["--bridge=none", "--iptables=false"].map(str::to_owned));
     DOCKER.start(sh, &machine.state, &argv, &environment, &socket)
 }
 
@@ -256,8 +254,8 @@ fn start_podman(sh: &Shell, machine: &Machine) -> Result<()> {
     service::create_private(socket.parent().expect("the socket lies in a directory"))?;
     remove_stale(&socket)?;
     let mut argv = podman_service(&socket);
-    argv.insert(0, "podman".to_owned());
-    let environment = environment(sh, machine, &[("CONTAINERS_CONF", &conf)]);
+    argv.insert(0, machine.program("podman")?);
+    let environment = environment(sh, &[("CONTAINERS_CONF", &conf)]);
     PODMAN.start(sh, &machine.state, &argv, &environment, &socket)
 }
 
@@ -299,13 +297,12 @@ fn start_rootless(sh: &Shell, machine: &Machine, init: Init) -> Result<()> {
             "--init-groups".to_owned(),
         ]);
     }
-    argv.push("podman".to_owned());
+    argv.push(machine.program("podman")?);
     // The default may be vfs, which copies a whole root for each container.
     argv.push("--storage-driver=overlay".to_owned());
     argv.extend(podman_service(&socket));
     let environment = environment(
         sh,
-        machine,
         &[
             ("CONTAINERS_CONF", &conf),
             ("HOME", &account.home),
@@ -391,8 +388,8 @@ fn containers_conf(machine: &Machine) -> String {
 }
 
 /// What a daemon sees of our environment: the search path and the way to the network.
-fn environment(sh: &Shell, machine: &Machine, own: &[(&str, &PathBuf)]) -> Vec<(String, String)> {
-    let mut environment = vec![("PATH".to_owned(), machine.path.clone())];
+fn environment(sh: &Shell, own: &[(&str, &PathBuf)]) -> Vec<(String, String)> {
+    let mut environment = vec![("PATH".to_owned(), SYSTEM_PATH.to_owned())];
     const PASSED: [&str; 10] = [
         "HOME",
         "LANG",

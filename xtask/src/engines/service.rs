@@ -92,7 +92,7 @@ impl Service {
             .stderr(log)
             .spawn()
             .with_context(|| format!("start {}", argv.join(" ")))?;
-        let start = start_time(child.id()).context("the process ended at once")?;
+        let start = start_time(child.id()).context("the process is gone already")?;
         fs::write(self.record(state), format!("{} {start}\n", child.id()))?;
         let outcome = wait_for(&mut child, socket);
         if let Err(error) = outcome {
@@ -102,38 +102,59 @@ impl Service {
         Ok(())
     }
 
-    /// Ends the process that [`Service::start`] recorded, if it is still that process.
-    /// True when there was one to end.
+    /// Ends the processes that [`Service::start`] brought up, as far as they still are those.
+    /// True when there was one to end. Containers keep running.
     pub(crate) fn stop(self, sh: &Shell, state: &Path) -> Result<bool> {
         let file = self.record(state);
         let running = self.running(state);
-        if let Some(pid) = &running {
-            cmd!(sh, "kill -TERM {pid}")
-                .quiet()
-                .ignore_stderr()
-                .ignore_status()
-                .run()?;
-            if !wait_until(STOP, || !alive(pid)) {
-                cmd!(sh, "kill -KILL {pid}").quiet().ignore_status().run()?;
-                wait_until(STOP, || !alive(pid));
-            }
+        if !running.is_empty() {
+            signal(sh, "-TERM", &running)?;
+            wait_until(STOP, || self.running(state).is_empty());
+            signal(sh, "-KILL", &self.running(state))?;
+            wait_until(STOP, || self.running(state).is_empty());
         }
         if file.exists() {
             fs::remove_file(&file).with_context(|| file.display().to_string())?;
         }
-        Ok(running.is_some())
+        Ok(!running.is_empty())
     }
 
-    /// The recorded process' pid, if it is still running and still the one we started.
-    pub(crate) fn running(self, state: &Path) -> Option<String> {
-        let text = fs::read_to_string(self.record(state)).ok()?;
-        let record = parse_record(&text)?;
-        let command_line = fs::read(format!("/proc/{}/cmdline", record.pid)).ok()?;
-        let command_line = String::from_utf8_lossy(&command_line);
-        let same = start_time(record.pid) == Some(record.start)
-            && command_line.contains(self.program)
-            && alive(&record.pid.to_string());
-        same.then(|| record.pid.to_string())
+    /// Pids of the recorded session that still run. Rootless Podman goes on in a child and
+    /// leaves another that holds its user namespace, so the first process is not enough.
+    fn running(self, state: &Path) -> Vec<String> {
+        let record = fs::read_to_string(self.record(state)).unwrap_or_default();
+        let Some(record) = parse_record(&record) else {
+            return Vec::new();
+        };
+        // The kernel keeps a session's number from being used again while it has members;
+        // a leader with another start time is somebody else's.
+        if start_time(record.pid).is_some_and(|start| start != record.start) {
+            return Vec::new();
+        }
+        let Ok(processes) = fs::read_dir("/proc") else {
+            return Vec::new();
+        };
+        processes
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|pid| self.is_member(pid, record))
+            .collect()
+    }
+
+    fn is_member(self, pid: &str, record: Record) -> bool {
+        let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
+            return false;
+        };
+        let fields: Vec<&str> = after_name(&stat).collect();
+        let number = |index: usize| {
+            fields
+                .get(index)
+                .and_then(|field| field.parse::<u64>().ok())
+        };
+        let command_line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        number(3) == Some(u64::from(record.pid))
+            && number(19).is_some_and(|start| start >= record.start)
+            && !matches!(fields.first(), Some(&("Z" | "X")) | None)
+            && String::from_utf8_lossy(&command_line).contains(self.program)
     }
 
     fn tail(self, state: &Path) -> String {
@@ -183,12 +204,17 @@ pub(crate) fn wait_until(limit: Duration, done: impl Fn() -> bool) -> bool {
     true
 }
 
-/// A zombie is not alive: nobody may be there to wait for it.
-fn alive(pid: &str) -> bool {
-    match fs::read_to_string(format!("/proc/{pid}/stat")) {
-        Ok(stat) => !matches!(after_name(&stat).next(), Some("Z" | "X") | None),
-        Err(_) => false,
+/// A process that ended in between is no error.
+pub(crate) fn signal(sh: &Shell, signal: &str, pids: &[String]) -> Result<()> {
+    if pids.is_empty() {
+        return Ok(());
     }
+    cmd!(sh, "kill {signal} {pids...}")
+        .quiet()
+        .ignore_stderr()
+        .ignore_status()
+        .run()?;
+    Ok(())
 }
 
 fn start_time(pid: u32) -> Option<u64> {
@@ -235,9 +261,8 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_alive_and_its_start_is_stable() {
+    fn the_start_of_a_process_is_stable() {
         let pid = std::process::id();
-        assert!(alive(&pid.to_string()));
         assert!(start_time(pid).is_some());
         assert_eq!(start_time(pid), start_time(pid));
     }
