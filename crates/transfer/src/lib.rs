@@ -5,14 +5,26 @@
 //! tree that came out. Host paths exist only behind [`WorkspaceDir`]; everything
 //! else speaks [`RelPath`].
 
+mod diff;
 mod digest;
+mod escape;
+mod git_name;
 mod path_error;
+mod refusal;
 mod rel_path;
+mod transaction;
 mod tree;
+mod workspace;
 
+pub use diff::{Change, ChangeSet, diff};
 pub use digest::{Digest, DigestParseError};
+pub use escape::{escape, is_invisible};
+pub use git_name::{is_git_name, is_hfs_ignored};
 pub use path_error::{AtPath, PathError};
+pub use refusal::Refusal;
 pub use rel_path::{
     MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf, RelPathError,
 };
+pub use transaction::Blobs;
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
+pub use workspace::WorkspaceDir;

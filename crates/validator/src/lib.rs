@@ -1,1 +1,23 @@
-//! .
+//! Judges a change set: limits, path rules, suspect files.
+//!
+//! Pure: the only I/O is reading quarantined contents through [`Contents`].
+//! The rules never look at a host file system, never resolve a link on disk, and
+//! take no policy from what came out of a container.
+//!
+//! A rule speaks about *changes* only: an entry that is as it was in the
+//! baseline never produces a finding (TAR-52).
+
+mod finding;
+mod judge;
+mod policy;
+mod verdict;
+mod withhold;
+
+pub use finding::{Finding, Severity, Subject};
+pub use judge::{JudgeInput, Observation, judge};
+/// Readers of quarantined contents by digest.
+pub use lazaret_transfer::Blobs as Contents;
+pub use policy::{Destination, Limits, Policy};
+pub use verdict::{
+    ApprovalMismatch, Approved, Outcome, Selected, Validated, Verdict, Withheld, WithheldReason,
+};

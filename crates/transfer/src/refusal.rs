@@ -1,0 +1,16 @@
+//! `Refusal`: an entry that stays behind.
+
+/// An entry that a file system can hold and lazaret does not carry.
+///
+/// It is data, not an error: one stray FIFO must not cost hours of work
+/// (threats.md, section 0, outcome `Q`). What can not come from a file system
+/// ends the whole batch instead, as a `StreamError`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refusal {
+    /// The raw name, relative to the workspace; show it through `escape` only.
+    pub name: Vec<u8>,
+    /// A stable code, such as `type.fifo`.
+    pub code: &'static str,
+    /// One sentence fragment for people.
+    pub reason: String,
+}

@@ -1,0 +1,74 @@
+//! `Policy`: the limits and rules a batch is judged by.
+
+use lazaret_transfer::{MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf};
+
+/// The most that one batch of changes may hold. Reaching over one of the first
+/// two rejects the batch; the others withhold the entry (threats.md, section 0).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Changed entries, deletions included.
+    pub entries: u64,
+    /// Bytes of all files that are new or changed.
+    pub total_bytes: u64,
+    /// Bytes of one file; one that is larger rejects the batch too (TAR-49).
+    pub file_bytes: u64,
+    /// Bytes of one path.
+    pub path_bytes: usize,
+    /// Components of one path.
+    pub depth: usize,
+}
+
+/// Whether the file system that the changes go to tells `A` from `a`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// Names that differ in case or normalisation are different files.
+    Distinguishes,
+    /// Such names are one file (macOS, Windows, ext4 with casefold).
+    Folds,
+}
+
+/// What a batch is judged by. It comes from the baseline and the user's own
+/// configuration, never from what came out of a container (SUS-29).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// The limits.
+    pub limits: Limits,
+    /// Paths that must not change, with everything below them.
+    pub protect: Vec<RelPathBuf>,
+    /// What the destination does with names that differ in case only.
+    pub destination: Destination,
+}
+
+impl Limits {
+    /// Returns the limits that lazaret ships with: 200,000 entries, 4 GiB in
+    /// all, 512 MiB in one file.
+    pub fn shipped() -> Self {
+        Self {
+            entries: 200_000,
+            total_bytes: 4 << 30,
+            file_bytes: 512 << 20,
+            path_bytes: MAX_PATH_BYTES,
+            depth: MAX_DEPTH,
+        }
+    }
+}
+
+impl Policy {
+    /// Returns the policy that lazaret ships with, for a destination that
+    /// distinguishes names; nothing is protected.
+    pub fn shipped() -> Self {
+        Self {
+            limits: Limits::shipped(),
+            protect: Vec::new(),
+            destination: Destination::Distinguishes,
+        }
+    }
+
+    /// Returns the protected path that covers `path`.
+    pub(crate) fn protected_by(&self, path: &RelPath) -> Option<&RelPath> {
+        self.protect
+            .iter()
+            .map(|protected| &**protected)
+            .find(|protected| path.starts_with(protected))
+    }
+}

@@ -1,0 +1,228 @@
+//! `Verdict` and the chain to an approval: `ChangeSet` → `Validated` → `Approved`.
+
+use lazaret_transfer::{Change, Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf};
+
+use crate::{Finding, Severity};
+
+/// What the judge says about a batch.
+#[derive(Debug)]
+#[must_use = "a verdict is to be shown, whatever it says"]
+pub struct Verdict {
+    /// Everything there is to say: the gravest first, then in path order.
+    pub findings: Vec<Finding>,
+    /// The sum of it.
+    pub outcome: Outcome,
+    /// What may be applied; `None` exactly when the batch is rejected.
+    pub validated: Option<Validated>,
+}
+
+/// The sum of a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing graver than a note: may be applied without asking.
+    Clean,
+    /// There are warnings, or something is withheld: a person decides.
+    NeedsReview,
+    /// Nothing may be applied.
+    Rejected,
+}
+
+impl Outcome {
+    /// Returns the word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::NeedsReview => "needs review",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+/// A change that is not applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withheld {
+    /// The change.
+    pub change: Change,
+    /// Why.
+    pub reason: WithheldReason,
+}
+
+/// Why a change is not applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WithheldReason {
+    /// Block findings of its own; their codes.
+    Findings(Vec<&'static str>),
+    /// It lies below a withheld change and cannot happen without it.
+    Below(RelPathBuf),
+    /// It removes a directory in which this withheld change keeps something.
+    Keeps(RelPathBuf),
+    /// An ordinary change inside `.git`, which never comes back; no finding.
+    Git,
+    /// The person who reviewed it left it out.
+    LeftOut,
+}
+
+/// What may be applied of a batch, and what is withheld.
+///
+/// Only [`crate::judge`] makes one, so holding one proves that the rules ran.
+#[derive(Debug, Clone)]
+#[must_use = "ends by `approve`, or by being dropped, which discards the batch"]
+pub struct Validated {
+    changes: Vec<Change>,
+    withheld: Vec<Withheld>,
+    digest: Digest,
+}
+
+/// What a person, or a policy for clean batches, agreed to.
+///
+/// The digest covers exactly the changes: paths, types, modes, contents.
+#[derive(Debug)]
+#[must_use = "an approval that is dropped applies nothing"]
+pub struct Approved {
+    changes: Vec<Change>,
+    digest: Digest,
+}
+
+/// What was shown is not what would be applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the approval is for {shown}, but the changes are {actual}")]
+pub struct ApprovalMismatch {
+    /// The digest that was shown and agreed to.
+    pub shown: Digest,
+    /// The digest of what would be applied.
+    pub actual: Digest,
+}
+
+impl Validated {
+    pub(crate) fn new(changes: Vec<Change>, withheld: Vec<Withheld>) -> Self {
+        let digest = changes_digest(&changes);
+        Self {
+            changes,
+            withheld,
+            digest,
+        }
+    }
+
+    /// Returns the changes that may be applied, in path order.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Returns the changes that are withheld, in path order.
+    pub fn withheld(&self) -> &[Withheld] {
+        &self.withheld
+    }
+
+    /// Returns the digest of exactly what would be applied.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Whether there is nothing to apply.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// Leaves out the changes that `keep` does not want, and what cannot happen
+    /// without them. The digest changes accordingly, so pick first, then show.
+    pub fn select(self, mut keep: impl FnMut(&RelPath) -> Selected) -> Self {
+        let Self {
+            changes, withheld, ..
+        } = self;
+        let reasons = changes
+            .iter()
+            .map(|change| match keep(&change.path) {
+                Selected::Keep => None,
+                Selected::LeaveOut => Some(WithheldReason::LeftOut),
+            })
+            .collect();
+        let (changes, mut more) = crate::withhold::split(changes, reasons);
+        more.extend(withheld);
+        more.sort_by(|a, b| a.change.path.cmp(&b.change.path));
+        Self::new(changes, more)
+    }
+
+    /// Turns the batch into an approval. `shown` is the digest under which the
+    /// batch was shown to whoever agreed to it.
+    ///
+    /// # Errors
+    /// When `shown` is not the digest of these changes.
+    pub fn approve(self, shown: Digest) -> Result<Approved, ApprovalMismatch> {
+        let Self {
+            changes, digest, ..
+        } = self;
+        if shown == digest {
+            Ok(Approved { changes, digest })
+        } else {
+            Err(ApprovalMismatch {
+                shown,
+                actual: digest,
+            })
+        }
+    }
+}
+
+/// A person's choice about one change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selected {
+    /// To be applied.
+    Keep,
+    /// Not to be applied this time.
+    LeaveOut,
+}
+
+impl Approved {
+    /// Returns the changes to apply, in path order.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Returns the digest that was agreed to.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+}
+
+pub(crate) fn outcome_of(findings: &[Finding]) -> Outcome {
+    match findings.iter().map(|finding| finding.severity).max() {
+        None | Some(Severity::Note) => Outcome::Clean,
+        Some(Severity::Warn | Severity::Block) => Outcome::NeedsReview,
+    }
+}
+
+/// Hashes the changes: every field length-prefixed, so no two lists collide.
+fn changes_digest(changes: &[Change]) -> Digest {
+    let mut text = Vec::new();
+    let mut field = |bytes: &[u8]| {
+        text.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        text.extend_from_slice(bytes);
+    };
+    field(b"lazaret 2026 approval v1");
+    for Change {
+        path,
+        before,
+        after,
+    } in changes
+    {
+        field(path.as_str().as_bytes());
+        for entry in [before, after] {
+            match entry {
+                None => field(b"-"),
+                Some(Entry::Dir) => field(b"d"),
+                Some(Entry::File { mode, size, digest }) => {
+                    field(match mode {
+                        Mode::Plain => b"f",
+                        Mode::Executable => b"x",
+                    });
+                    field(&size.to_le_bytes());
+                    field(digest.as_bytes());
+                }
+                Some(Entry::Symlink { target }) => {
+                    field(b"l");
+                    field(LinkTarget::as_str(target).as_bytes());
+                }
+            }
+        }
+    }
+    Digest::of(&text)
+}
