@@ -9,22 +9,34 @@ mod diff;
 mod digest;
 mod escape;
 mod git_name;
+mod grammar;
 mod path_error;
+mod quarantine;
 mod refusal;
 mod rel_path;
+mod stream_error;
+mod stream_limits;
+mod trailer;
 mod transaction;
 mod tree;
+mod unpack;
 mod workspace;
 
 pub use diff::{Change, ChangeSet, diff};
 pub use digest::{Digest, DigestParseError};
 pub use escape::{escape, is_invisible};
 pub use git_name::{is_git_name, is_hfs_ignored};
+pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};
 pub use path_error::{AtPath, PathError};
+pub use quarantine::{InsertError, Quarantine, QuarantineError};
 pub use refusal::Refusal;
 pub use rel_path::{
     MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf, RelPathError,
 };
+pub use stream_error::StreamError;
+pub use stream_limits::StreamLimits;
+pub use trailer::{TRAILER_BYTES, Trailer, TrailerError};
 pub use transaction::Blobs;
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
+pub use unpack::{Ending, Unpacked, unpack};
 pub use workspace::WorkspaceDir;

@@ -84,16 +84,18 @@ impl RelPath {
             return Err(RelPathError::Absolute);
         }
         let mut depth = 0;
+        let mut longest = 0;
         for component in bytes.split(|&byte| byte == b'/') {
             depth += 1;
+            longest = longest.max(component.len());
             match component {
                 b"" | b"." => return Err(RelPathError::Noncanonical),
                 b".." => return Err(RelPathError::DotDot),
-                _ if component.len() > MAX_COMPONENT_BYTES => {
-                    return Err(RelPathError::ComponentTooLong);
-                }
                 _ => {}
             }
+        }
+        if longest > MAX_COMPONENT_BYTES {
+            return Err(RelPathError::ComponentTooLong);
         }
         if bytes.len() > MAX_PATH_BYTES {
             return Err(RelPathError::TooLong);

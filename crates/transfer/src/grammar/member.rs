@@ -1,0 +1,75 @@
+//! `Member`: one entry of a stream, as it passed the grammar.
+
+use crate::{LinkTarget, Mode, Refusal, RelPathBuf};
+
+/// One entry of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Where it belongs.
+    pub path: MemberPath,
+    /// What it is.
+    pub kind: MemberKind,
+    /// Modification time, in seconds since 1970, rounded down. Any value: the
+    /// reader clamps it where a file system or format asks for it (TAR-33).
+    pub mtime: i64,
+    /// What was dropped or made safe.
+    pub notes: Vec<Note>,
+}
+
+/// A name that passed the rules of the grammar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MemberPath {
+    /// A name that can be carried on.
+    Good(RelPathBuf),
+    /// A name that a file system can hold and lazaret does not carry.
+    Odd(Refusal),
+}
+
+/// What a member is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MemberKind {
+    /// A regular file; its bytes come from [`Members::body`](super::Members::body).
+    File {
+        /// Executable or not; every other mode bit is gone (TAR-30).
+        mode: Mode,
+        /// Bytes.
+        size: u64,
+    },
+    /// A directory.
+    Dir,
+    /// A symbolic link, never resolved.
+    Symlink {
+        /// The target, or why it is not carried.
+        target: Result<LinkTarget, Refusal>,
+    },
+    /// A second name of a file that came before: becomes a copy (TAR-11).
+    Hard {
+        /// The name of the file, exactly as it came before.
+        target: MemberPath,
+        /// Bytes of the file; they count again.
+        size: u64,
+    },
+    /// A FIFO (TAR-28).
+    Fifo,
+}
+
+/// Something about a member that was dropped or made safe, and is worth showing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The member's raw name; show it through `escape` only.
+    pub name: Vec<u8>,
+    /// A stable code: `pax.xattr`, `mode.special` or `link.hard`.
+    pub code: &'static str,
+    /// One sentence fragment for people, already escaped.
+    pub reason: String,
+}
+
+impl MemberPath {
+    /// Returns the raw name.
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Good(path) => path.as_str().as_bytes(),
+            Self::Odd(refusal) => &refusal.name,
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! `unpack`: a stream into a tree and a quarantine.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use crate::grammar::{Member, MemberKind, MemberPath, Members, Note};
+use crate::quarantine::Inserted;
+use crate::{
+    Digest, Entry, InsertError, Quarantine, Refusal, RelPathBuf, StreamError, StreamLimits,
+    Trailer, Tree,
+};
+
+/// How a stream ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// With our trailer; nothing is read behind it.
+    Trailer,
+    /// As any other archive: zero blocks up to the end of the reader.
+    Plain,
+}
+
+/// What a stream held.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unpacked {
+    /// Everything that can be carried on, parents included; its blobs are in the
+    /// quarantine.
+    pub tree: Tree,
+    /// Everything else, in the order of the stream.
+    pub refusals: Vec<Refusal>,
+    /// What was dropped or made safe, in the order of the stream.
+    pub notes: Vec<Note>,
+    /// The trailer, for [`Ending::Trailer`].
+    pub trailer: Option<Trailer>,
+}
+
+/// Reads a whole stream: contents into `quarantine`, the rest into memory.
+///
+/// Nothing is resolved, nothing is created under a name of the stream. Parents that
+/// have no member of their own are added to the tree after its digest was compared.
+///
+/// # Errors
+/// The first lie, a limit, a failing reader or quarantine. What the stream brought
+/// is taken back out of the quarantine.
+pub fn unpack(
+    reader: &mut dyn Read,
+    limits: StreamLimits,
+    quarantine: &Quarantine,
+    ending: Ending,
+) -> Result<Unpacked, StreamError> {
+    let mut unpacking = Unpacking {
+        quarantine,
+        tree: Tree::new(),
+        odd_files: BTreeMap::new(),
+        refusals: Vec::new(),
+        notes: Vec::new(),
+        brought: Vec::new(),
+        buffer: vec![0; 256 << 10],
+    };
+    let trailer = unpacking.read(reader, limits, ending);
+    if trailer.is_err() {
+        quarantine.forget(&unpacking.brought);
+    }
+    let trailer = trailer?;
+    unpacking.add_parents();
+    let Unpacking {
+        tree,
+        refusals,
+        notes,
+        ..
+    } = unpacking;
+    Ok(Unpacked {
+        tree,
+        refusals,
+        notes,
+        trailer,
+    })
+}
+
+struct Unpacking<'a> {
+    quarantine: &'a Quarantine,
+    tree: Tree,
+    /// Files whose names are refused: a hard link with a good name may follow.
+    odd_files: BTreeMap<Vec<u8>, Entry>,
+    refusals: Vec<Refusal>,
+    notes: Vec<Note>,
+    /// Blobs that this stream brought.
+    brought: Vec<Digest>,
+    buffer: Vec<u8>,
+}
+
+impl Unpacking<'_> {
+    fn read(
+        &mut self,
+        reader: &mut dyn Read,
+        limits: StreamLimits,
+        ending: Ending,
+    ) -> Result<Option<Trailer>, StreamError> {
+        let mut members = Members::new(reader, limits);
+        while let Some(member) = members.next()? {
+            self.take(member, &mut members)?;
+        }
+        match ending {
+            Ending::Plain => {
+                members.finish_plain()?;
+                Ok(None)
+            }
+            Ending::Trailer => {
+                let trailer = members.finish_trailer()?;
+                if trailer.tree == self.tree.digest() {
+                    Ok(Some(trailer))
+                } else {
+                    Err(StreamError::TrailerTree)
+                }
+            }
+        }
+    }
+
+    fn take(
+        &mut self,
+        member: Member,
+        members: &mut Members<&mut dyn Read>,
+    ) -> Result<(), StreamError> {
+        let Member {
+            path, kind, notes, ..
+        } = member;
+        self.notes.extend(notes);
+        let entry = match kind {
+            MemberKind::Dir => Ok(Entry::Dir),
+            MemberKind::File { mode, size } => {
+                let digest = self.store(members, path.as_bytes(), size)?;
+                Ok(Entry::File { mode, size, digest })
+            }
+            MemberKind::Symlink { target } => target.map(|target| Entry::Symlink { target }),
+            MemberKind::Hard { target, .. } => {
+                let file = match &target {
+                    MemberPath::Good(target) => self.tree.get(target),
+                    MemberPath::Odd(refusal) => self.odd_files.get(&refusal.name),
+                };
+                let name = path.as_bytes().to_vec();
+                Ok(file.cloned().ok_or(StreamError::HardForward { name })?)
+            }
+            MemberKind::Fifo => Err(Refusal {
+                name: path.as_bytes().to_vec(),
+                code: "type.fifo",
+                reason: "a FIFO".to_owned(),
+            }),
+        };
+        match (path, entry) {
+            (MemberPath::Good(path), Ok(entry)) => drop(self.tree.insert(path, entry)),
+            (MemberPath::Good(_), Err(refusal)) => self.refusals.push(refusal),
+            (MemberPath::Odd(refusal), entry) => {
+                if let Ok(file @ Entry::File { .. }) = entry {
+                    self.odd_files.insert(refusal.name.clone(), file);
+                }
+                self.refusals.push(refusal);
+            }
+        }
+        Ok(())
+    }
+
+    fn store(
+        &mut self,
+        members: &mut Members<&mut dyn Read>,
+        name: &[u8],
+        size: u64,
+    ) -> Result<Digest, StreamError> {
+        let put = self
+            .quarantine
+            .put(&mut members.body(), size, &mut self.buffer);
+        let (digest, _, inserted) = put.map_err(|error| match error {
+            InsertError::Read(error) => error.into(),
+            InsertError::Store(error) => StreamError::Store(error),
+            InsertError::TooBig { limit } => StreamError::FileTooBig {
+                name: name.to_vec(),
+                size,
+                limit,
+            },
+        })?;
+        if inserted == Inserted::New {
+            self.brought.push(digest);
+        }
+        Ok(digest)
+    }
+
+    fn add_parents(&mut self) {
+        let missing: Vec<RelPathBuf> = self
+            .tree
+            .iter()
+            .flat_map(|(path, _)| path.ancestors())
+            .filter(|parent| self.tree.get(parent).is_none())
+            .map(ToOwned::to_owned)
+            .collect();
+        for parent in missing {
+            self.tree.insert(parent, Entry::Dir);
+        }
+    }
+}
