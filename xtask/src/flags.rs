@@ -1,5 +1,7 @@
 //! The command line of `cargo xtask`.
 
+use std::ffi::OsString;
+
 xflags::xflags! {
     /// The commands of this repository. Any other verb is one of lazaret's own and goes to it.
     cmd xtask {
@@ -12,5 +14,86 @@ xflags::xflags! {
             /// End the engines that an earlier `setup` started, and nothing else.
             optional --down
         }
+
+        /// Build the static porter and print its path.
+        cmd porter {}
+
+        /// Build images with their toolchains: `image [NAME...]`; or any `lazaret image` verb.
+        cmd image {
+            /// Names of images; all when there is none.
+            repeated arguments: OsString
+        }
+
+        /// Build what is stale, then run: `run PROFILE [WORKSPACE] [--yes] [LAZARET FLAGS] [-- CMD...]`.
+        cmd run {
+            /// As `lazaret run`, with the workspace as second argument.
+            repeated arguments: OsString
+        }
+
+        /// Run lazaret itself: `lazaret VERB...`; a verb that is none of these goes there as well.
+        cmd lazaret {
+            /// Passed on as they are.
+            repeated arguments: OsString
+        }
+    }
+}
+
+/// Commands of this program, which it parses itself.
+const OWN: [&str; 2] = ["setup", "porter"];
+/// Commands whose arguments are lazaret's.
+const PASSED_ON: [&str; 3] = ["image", "run", "lazaret"];
+
+/// Puts a `--` before the arguments that are not ours to parse, and `lazaret` before a
+/// verb that we do not know.
+pub(crate) fn separate(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let Some(verb) = arguments.first().and_then(|verb| verb.to_str()) else {
+        return arguments;
+    };
+    if verb == "help" {
+        arguments[0] = "--help".into();
+        return arguments;
+    }
+    if verb.starts_with('-') || OWN.contains(&verb) {
+        return arguments;
+    }
+    if !PASSED_ON.contains(&verb) {
+        arguments.insert(0, "lazaret".into());
+    }
+    arguments.insert(1, "--".into());
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, expected: &str) {
+        let parsed = Xtask::from_vec(separate(typed.split(' ').map(OsString::from).collect()));
+        assert_eq!(
+            format!("{:?}", parsed.expect("parses").subcommand),
+            expected
+        );
+    }
+
+    #[test]
+    fn product_verbs_reach_lazaret_as_typed() {
+        check(
+            "diff NAME --json",
+            r#"Lazaret(Lazaret { arguments: ["diff", "NAME", "--json"] })"#,
+        );
+        check(
+            "lazaret ls -- x",
+            r#"Lazaret(Lazaret { arguments: ["ls", "--", "x"] })"#,
+        );
+        check(
+            "run demo --yes -- a -b",
+            r#"Run(Run { arguments: ["demo", "--yes", "--", "a", "-b"] })"#,
+        );
+        check("image --help", r#"Image(Image { arguments: ["--help"] })"#);
+        check(
+            "setup --yes",
+            "Setup(Setup { yes: true, dry_run: false, down: false })",
+        );
     }
 }

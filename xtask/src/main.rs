@@ -12,18 +12,21 @@
 
 mod engines;
 mod flags;
+mod passthrough;
+mod porter;
 mod project;
+mod run;
 mod section;
 mod setup;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use xshell::Shell;
 
 fn main() -> ExitCode {
-    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    match run(arguments) {
-        Ok(code) => code,
+    match run(std::env::args_os().skip(1).collect()) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -31,15 +34,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Vec<std::ffi::OsString>) -> anyhow::Result<ExitCode> {
+fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(project::root());
-    let flags = match flags::Xtask::from_vec(arguments) {
+    let flags = match flags::Xtask::from_vec(flags::separate(arguments)) {
         Ok(flags) => flags,
         Err(error) => error.exit(),
     };
     match flags.subcommand {
         flags::XtaskCmd::Setup(command) => command.run(&sh),
+        flags::XtaskCmd::Porter(command) => command.run(&sh),
+        flags::XtaskCmd::Image(command) => match command.run(&sh)? {},
+        flags::XtaskCmd::Run(command) => match command.run(&sh)? {},
+        flags::XtaskCmd::Lazaret(command) => match command.run(&sh)? {},
     }
-    .map(|()| ExitCode::SUCCESS)
 }

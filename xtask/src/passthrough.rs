@@ -1,0 +1,78 @@
+//! Product verbs: built by cargo, then this process becomes `lazaret`, so that terminal,
+//! signals, working directory and exit code are its own.
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+use xshell::Shell;
+
+use crate::flags;
+use crate::project::Porter;
+
+impl flags::Lazaret {
+    pub(crate) fn run(self, sh: &Shell) -> Result<Infallible> {
+        let lazaret = Porter::build(sh)?.build_lazaret(sh)?;
+        become_lazaret(sh, &lazaret, &self.arguments)
+    }
+}
+
+impl flags::Image {
+    /// `image ls` and its like are lazaret's own; names alone mean `build`.
+    pub(crate) fn run(self, sh: &Shell) -> Result<Infallible> {
+        let lazaret = Porter::build(sh)?.build_lazaret(sh)?;
+        become_lazaret(sh, &lazaret, &image_arguments(self.arguments))
+    }
+}
+
+/// Replaces this process; returns only to say why it could not.
+pub(crate) fn become_lazaret(
+    sh: &Shell,
+    lazaret: &Path,
+    arguments: &[OsString],
+) -> Result<Infallible> {
+    let mut command = Command::from(sh.cmd(lazaret).args(arguments));
+    // xshell works in the repository; lazaret works where the caller stands.
+    command.current_dir(std::env::current_dir()?);
+    Err(command.exec()).with_context(|| format!("run `{}`", lazaret.display()))
+}
+
+const IMAGE_VERBS: [&str; 5] = ["build", "ls", "verify", "rm", "help"];
+
+fn image_arguments(arguments: Vec<OsString>) -> Vec<OsString> {
+    let first = arguments.first().and_then(|first| first.to_str());
+    let own = first.is_some_and(|first| IMAGE_VERBS.contains(&first) || first.starts_with("-h"));
+    let mut line = vec![OsString::from("image")];
+    if !own {
+        line.push("build".into());
+    }
+    line.extend(arguments);
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, expected: &str) {
+        let typed = typed.split_whitespace().map(OsString::from).collect();
+        let line: Vec<String> = image_arguments(typed)
+            .into_iter()
+            .map(|argument| argument.into_string().expect("text"))
+            .collect();
+        assert_eq!(line.join(" "), expected);
+    }
+
+    #[test]
+    fn names_alone_are_built() {
+        check("", "image build");
+        check("base porter", "image build base porter");
+        check("--json", "image build --json");
+        check("ls --json", "image ls --json");
+        check("build base", "image build base");
+    }
+}
