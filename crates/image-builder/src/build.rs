@@ -1,14 +1,19 @@
 //! `Builder`: brings an image into an engine's store, or finds that it is there.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use lazaret_runtime::{Engine, EngineError, ImageInfo, ImageRef, NameError};
 use lazaret_transfer::Digest;
 
+use crate::archive::Archive;
+use crate::assemble::{self, Parts};
+use crate::bootstrap::{Bootstrap, BootstrapError};
+use crate::lock::Lock;
 use crate::{
-    BUILDER_VERSION, Catalog, IMAGE_LABEL, ImageRefusal, NotAPorter, Pinned, Recipe, RecipeError,
-    elf, inspect,
+    BUILDER_VERSION, Base, Catalog, IMAGE_LABEL, ImageRefusal, NotAPorter, Pinned, Recipe,
+    RecipeError, elf, inspect,
 };
 
 /// Brings images into an engine's store.
@@ -32,6 +37,11 @@ pub enum BuildEvent {
         image: String,
         /// The Debian release.
         suite: String,
+    },
+    /// Another process is bootstrapping the same system; its result will be used.
+    WaitingForOther {
+        /// The image.
+        image: String,
     },
     /// A line that the running step wrote, escaped.
     Output {
@@ -131,6 +141,50 @@ pub enum BuildError {
     /// What it carries is no program.
     #[error(transparent)]
     NotAPorter(#[from] NotAPorter),
+    /// Making the base.
+    #[error("build image {image}: {source}")]
+    Bootstrap {
+        /// The image.
+        image: String,
+        /// The cause.
+        source: BootstrapError,
+    },
+    /// The base is one that can't be built on yet.
+    #[error("build image {image}: a registry image as base is not supported yet: {base}")]
+    RegistryBase {
+        /// The image.
+        image: String,
+        /// The base.
+        base: String,
+    },
+    /// Putting the image together.
+    #[error("build image {image}: put it together: {source}")]
+    Assemble {
+        /// The image.
+        image: String,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The engine runs other programs than this one's porter.
+    #[error("build image {image}: the engine runs {engine} programs, the porter is for {porter}")]
+    Architecture {
+        /// The image.
+        image: String,
+        /// The engine's architecture.
+        engine: String,
+        /// The porter's.
+        porter: &'static str,
+    },
+    /// The engine holds something else than what it was given.
+    #[error("build image {image}: the engine stored {found}, expected {expected}")]
+    Mangled {
+        /// The image.
+        image: String,
+        /// The id that was computed here.
+        expected: String,
+        /// The engine's.
+        found: String,
+    },
     /// The engine.
     #[error("build image {image}: {source}")]
     Engine {
@@ -155,7 +209,9 @@ pub enum BuildError {
 impl Builder<'_> {
     /// Makes sure that the image `name` is in the engine's store, as declared.
     ///
-    /// With nothing to do this is one look-up.
+    /// With nothing to do this is one look-up. An image that is older than its
+    /// `max_age` is built anew; where that fails, it is used as it is and
+    /// [`BuildEvent::KeptOld`] says why.
     ///
     /// # Errors
     /// Names the step that failed. No tag has been moved then.
@@ -168,28 +224,188 @@ impl Builder<'_> {
         let recipe = find(&catalog, name)?;
         let inputs = self.inputs(recipe)?;
         let reference = reference(recipe, inputs)?;
-        let _ = on_event;
-        let _architecture = elf::architecture(self.porter)?;
-        let image = self
+        let present = self.look_up(recipe, &reference)?.and_then(|image| {
+            // A tag of ours on something else: somebody moved it. Building puts it right.
+            let pinned = inspect(&image).ok()?;
+            let id = image.id;
+            Some(BuiltImage {
+                reference: reference.clone(),
+                pinned,
+                id,
+                inputs,
+                reused: true,
+            })
+        });
+        let Some(present) = present else {
+            return self.build(recipe, inputs, reference, on_event);
+        };
+        if !self.is_old(recipe)? {
+            return Ok(present);
+        }
+        match self.build(recipe, inputs, reference, on_event) {
+            Ok(built) => Ok(built),
+            Err(error) => {
+                let image = recipe.name.to_string();
+                on_event(BuildEvent::KeptOld {
+                    image,
+                    reason: error.to_string(),
+                });
+                Ok(present)
+            }
+        }
+    }
+
+    /// Returns the record of what went into the image `name`, if it was bootstrapped here.
+    ///
+    /// # Errors
+    /// When there is no such declaration.
+    pub fn lock(&self, name: &str) -> Result<Option<Lock>, BuildError> {
+        let catalog = Catalog::embedded()?;
+        let recipe = find(&catalog, name)?;
+        let bootstrap = self.bootstrap(recipe, elf::architecture(self.porter)?);
+        Ok(bootstrap
+            .and_then(|bootstrap| bootstrap.cached())
+            .map(|cached| cached.lock))
+    }
+
+    fn build(
+        &self,
+        recipe: &Recipe,
+        inputs: Digest,
+        reference: ImageRef,
+        on_event: &mut dyn FnMut(BuildEvent),
+    ) -> Result<BuiltImage, BuildError> {
+        let image = || recipe.name.to_string();
+        let engine_error = |source| BuildError::Engine {
+            image: image(),
+            source,
+        };
+        let architecture = elf::architecture(self.porter)?;
+        let engine = self.engine.probe().map_err(engine_error)?;
+        if engine.architecture != architecture {
+            return Err(BuildError::Architecture {
+                image: image(),
+                engine: engine.architecture,
+                porter: architecture,
+            });
+        }
+        let inputs_hex = inputs.to_hex();
+        let parts = Parts {
+            recipe,
+            porter: self.porter,
+            architecture,
+            inputs: &inputs_hex,
+            tag: reference.as_str(),
+        };
+        let mut archive = self.assemble(parts, on_event)?;
+        let expected = archive.id.clone();
+        let is_there = self
             .look_up(recipe, &reference)?
-            .ok_or_else(|| BuildError::Engine {
-                image: name.to_owned(),
-                source: EngineError::NotFound {
-                    what: "image",
-                    name: reference.to_string(),
-                },
+            .is_some_and(|stored| same_id(&stored.id, &expected));
+        if !is_there {
+            on_event(BuildEvent::Loading {
+                image: image(),
+                bytes: archive.size,
+            });
+            self.engine.load_image(&mut archive).map_err(engine_error)?;
+        }
+        let stored = self
+            .look_up(recipe, &reference)?
+            .ok_or_else(|| BuildError::Mangled {
+                image: image(),
+                expected: expected.clone(),
+                found: "nothing under its tag".to_owned(),
             })?;
-        let pinned = inspect(&image).map_err(|source| BuildError::Refused {
-            image: name.to_owned(),
+        if !same_id(&stored.id, &expected) {
+            return Err(BuildError::Mangled {
+                image: image(),
+                expected,
+                found: stored.id,
+            });
+        }
+        let pinned = inspect(&stored).map_err(|source| BuildError::Refused {
+            image: image(),
             source,
         })?;
         Ok(BuiltImage {
             reference,
             pinned,
-            id: image.id,
+            id: stored.id,
             inputs,
-            reused: true,
+            reused: is_there,
         })
+    }
+
+    fn assemble(
+        &self,
+        parts: Parts<'_>,
+        on_event: &mut dyn FnMut(BuildEvent),
+    ) -> Result<Archive, BuildError> {
+        let Parts {
+            recipe,
+            architecture,
+            ..
+        } = parts;
+        let image = || recipe.name.to_string();
+        let archive = match &recipe.base {
+            Base::Scratch => assemble::from_scratch(parts),
+            Base::Registry(base) => {
+                return Err(BuildError::RegistryBase {
+                    image: image(),
+                    base: base.to_string(),
+                });
+            }
+            Base::Debootstrap { suite, include } => {
+                let image = recipe.name.as_str();
+                let cache = self.cache;
+                let system = Bootstrap {
+                    image,
+                    suite,
+                    include,
+                    architecture,
+                    cache,
+                }
+                .ensure(recipe.max_age.map(|age| age.0), on_event)
+                .map_err(|source| BuildError::Bootstrap {
+                    image: image.to_owned(),
+                    source,
+                })?;
+                assemble::on_system(parts, vec![system.layer()])
+            }
+        };
+        archive.map_err(|source| BuildError::Assemble {
+            image: image(),
+            source,
+        })
+    }
+
+    fn bootstrap<'r>(&'r self, recipe: &'r Recipe, architecture: &'r str) -> Option<Bootstrap<'r>> {
+        let Base::Debootstrap { suite, include } = &recipe.base else {
+            return None;
+        };
+        let image = recipe.name.as_str();
+        Some(Bootstrap {
+            image,
+            suite,
+            include,
+            architecture,
+            cache: self.cache,
+        })
+    }
+
+    /// Returns how long ago the packages were installed, where the cache knows it.
+    fn age(&self, recipe: &Recipe) -> Result<Option<Duration>, BuildError> {
+        let bootstrap = self.bootstrap(recipe, elf::architecture(self.porter)?);
+        Ok(bootstrap
+            .and_then(|bootstrap| bootstrap.cached())
+            .map(|cached| cached.age))
+    }
+
+    fn is_old(&self, recipe: &Recipe) -> Result<bool, BuildError> {
+        let Some(max_age) = recipe.max_age else {
+            return Ok(false);
+        };
+        Ok(self.age(recipe)?.is_some_and(|age| age > max_age.0))
     }
 
     /// Says whether the image `name` is there, without building anything.
@@ -224,10 +440,15 @@ impl Builder<'_> {
     fn status_of(&self, recipe: &Recipe) -> Result<ImageStatus, BuildError> {
         let reference = reference(recipe, self.inputs(recipe)?)?;
         if let Some(image) = self.look_up(recipe, &reference)? {
+            let state = if self.is_old(recipe)? {
+                ImageState::Stale
+            } else {
+                ImageState::Current
+            };
             return Ok(ImageStatus {
-                state: ImageState::Current,
+                state,
                 size: Some(image.size),
-                age: None,
+                age: self.age(recipe)?,
             });
         }
         let images = self
@@ -302,4 +523,10 @@ fn reference(recipe: &Recipe, inputs: Digest) -> Result<ImageRef, BuildError> {
     let hex = inputs.to_hex();
     let short = hex.get(..12).unwrap_or(&hex);
     Ok(format!("localhost/lazaret/{}:{short}", recipe.name).parse()?)
+}
+
+/// Whether two ids are the same; some engines leave `sha256:` out.
+fn same_id(one: &str, other: &str) -> bool {
+    let hex = |id: &str| id.strip_prefix("sha256:").unwrap_or(id).to_owned();
+    hex(one) == hex(other)
 }

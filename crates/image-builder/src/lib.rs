@@ -15,21 +15,33 @@
 //! **Invariant:** a tag is moved only by a completed load whose image id is the one
 //! computed here; a failure leaves the images that were there before.
 
+mod apt_sources;
+mod archive;
+mod assemble;
+mod bootstrap;
 mod build;
 mod catalog;
+mod config;
 mod elf;
 mod inspect;
+mod layer;
+mod lock;
 mod recipe;
+mod rootfs;
 
+pub use bootstrap::BootstrapError;
 pub use build::{
     BuildError, BuildEvent, Builder, BuiltImage, ImageState, ImageStatus, ListedImage,
 };
 pub use catalog::Catalog;
 pub use elf::NotAPorter;
 pub use inspect::{ImageRefusal, Pinned, inspect};
+pub use lock::{Lock, LockError};
 pub use recipe::{
-    Base, ImageName, MaxAge, PackageName, PinnedReference, Recipe, RecipeError, Suite, User,
+    Base, ImageName, MaxAge, PackageName, PinnedReference, Recipe, RecipeError, ShellPath, Suite,
+    User, UserName, WordError,
 };
+pub use rootfs::TidyError;
 
 /// Where the porter is in every image: its entrypoint, and so PID 1.
 pub const PORTER_PATH: &str = "/lazaret/porter";

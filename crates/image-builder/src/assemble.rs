@@ -1,0 +1,274 @@
+//! Puts an image together: the base's layer, then what makes it lazaret's.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io;
+
+use crate::archive::{Archive, Layer, LayerSource};
+use crate::config::Config;
+use crate::layer::{Attributes, LayerDigest, LayerWriter};
+use crate::{PORTER_PATH, Recipe, User, rootfs};
+
+/// The agent's home inside; a tmpfs in every container.
+const HOME: &str = "/home/agent";
+
+/// What an image is made of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts<'a> {
+    pub(crate) recipe: &'a Recipe,
+    pub(crate) porter: &'a [u8],
+    pub(crate) architecture: &'a str,
+    /// The hash of everything that goes in, in hexadecimal.
+    pub(crate) inputs: &'a str,
+    pub(crate) tag: &'a str,
+}
+
+/// Puts an image of the porter alone together: root, and nobody else's program.
+pub(crate) fn from_scratch(parts: Parts<'_>) -> io::Result<Archive> {
+    let mut layer = LayerWriter::new(Vec::new());
+    layer.dir(b"dev", Attributes::root(0o755))?;
+    layer.dir(b"etc", Attributes::root(0o755))?;
+    let root = "root:x:0:0:root:/:/lazaret/porter\n";
+    put(
+        &mut layer,
+        "etc/passwd",
+        with_agent(root, &passwd_line(&User::default())).as_bytes(),
+    )?;
+    put(
+        &mut layer,
+        "etc/group",
+        with_agent("root:x:0:\n", &group_line(&User::default())).as_bytes(),
+    )?;
+    put_porter(&mut layer, parts.porter)?;
+    layer.dir(b"proc", Attributes::root(0o555))?;
+    layer.dir(b"sys", Attributes::root(0o555))?;
+    layer.dir(b"tmp", Attributes::root(0o1777))?;
+    put_workspace(&mut layer)?;
+    let (bytes, digest) = layer.finish()?;
+    finish(
+        parts,
+        "0:0",
+        "/",
+        vec![in_memory("the porter", bytes, digest)],
+    )
+}
+
+/// Puts an image on top of a whole system together.
+pub(crate) fn on_system(parts: Parts<'_>, system: Vec<Layer>) -> io::Result<Archive> {
+    let accounts = read_accounts(&system)?;
+    let account = |path: &str| accounts.get(path).map(String::as_str).unwrap_or_default();
+    let user = &parts.recipe.user;
+
+    // `etc` and `home` are the system's own and keep its attributes: only what is in them is named.
+    let mut layer = LayerWriter::new(Vec::new());
+    let group = with_agent(account("etc/group"), &group_line(user));
+    put(&mut layer, "etc/group", group.as_bytes())?;
+    let passwd = with_agent(account("etc/passwd"), &passwd_line(user));
+    put(&mut layer, "etc/passwd", passwd.as_bytes())?;
+    layer.dir(b"home/agent", Attributes::agent(0o755))?;
+    put_porter(&mut layer, parts.porter)?;
+    put_workspace(&mut layer)?;
+    let (bytes, digest) = layer.finish()?;
+
+    let mut layers = system;
+    layers.push(in_memory(
+        "the porter, the agent and its workspace",
+        bytes,
+        digest,
+    ));
+    finish(parts, "1000:1000", HOME, layers)
+}
+
+fn finish(parts: Parts<'_>, user: &str, home: &str, layers: Vec<Layer>) -> io::Result<Archive> {
+    let named: Vec<_> = layers
+        .iter()
+        .map(|layer| (layer.purpose.as_str(), layer.digest.hex.as_str()))
+        .collect();
+    let config = Config {
+        name: parts.recipe.name.as_str(),
+        description: &parts.recipe.description,
+        architecture: parts.architecture,
+        inputs: parts.inputs,
+        user,
+        home,
+        layers: &named,
+    }
+    .to_json()?;
+    Archive::assemble(config, parts.tag, layers)
+}
+
+fn in_memory(purpose: &str, bytes: Vec<u8>, digest: LayerDigest) -> Layer {
+    Layer {
+        purpose: purpose.to_owned(),
+        digest,
+        source: LayerSource::Memory(bytes),
+    }
+}
+
+fn put(layer: &mut LayerWriter<Vec<u8>>, path: &str, contents: &[u8]) -> io::Result<()> {
+    layer.file(
+        path.as_bytes(),
+        Attributes::root(0o644),
+        contents.len() as u64,
+        contents,
+    )
+}
+
+fn put_porter(layer: &mut LayerWriter<Vec<u8>>, porter: &[u8]) -> io::Result<()> {
+    let path = PORTER_PATH.trim_start_matches('/');
+    layer.dir(b"lazaret", Attributes::root(0o755))?;
+    layer.file(
+        path.as_bytes(),
+        Attributes::root(0o755),
+        porter.len() as u64,
+        porter,
+    )
+}
+
+/// The volume's place. A fresh volume takes over its owner, so it must be there and empty.
+fn put_workspace(layer: &mut LayerWriter<Vec<u8>>) -> io::Result<()> {
+    layer.dir(b"workspace", Attributes::agent(0o755))
+}
+
+/// Reads the account files; an upper layer's hides a lower one's.
+fn read_accounts(layers: &[Layer]) -> io::Result<BTreeMap<String, String>> {
+    let mut accounts = BTreeMap::new();
+    for layer in layers {
+        let LayerSource::File(path) = &layer.source else {
+            continue;
+        };
+        let found = rootfs::read_files(&mut File::open(path)?, &["etc/passwd", "etc/group"])?;
+        for (name, contents) in found {
+            let text = String::from_utf8(contents)
+                .map_err(|_| io::Error::other(format!("{name} of the base is not UTF-8")))?;
+            accounts.insert(name, text);
+        }
+    }
+    Ok(accounts)
+}
+
+fn passwd_line(user: &User) -> String {
+    format!("{}:x:1000:1000:agent:{HOME}:{}\n", user.name, user.shell)
+}
+
+fn group_line(user: &User) -> String {
+    format!("{}:x:1000:\n", user.name)
+}
+
+/// Returns an account file with `line` at its end, and without any other of its
+/// name or id 1000 (bases made for an unprivileged user have one).
+fn with_agent(accounts: &str, line: &str) -> String {
+    let name = |line: &str| line.split(':').next().unwrap_or_default().to_owned();
+    let id = |line: &str| line.split(':').nth(2).unwrap_or_default().to_owned();
+    let mut text = String::new();
+    for other in accounts.lines() {
+        if name(other) != name(line) && id(other) != id(line) {
+            // Writing into a string can't fail.
+            let _written = writeln!(text, "{other}");
+        }
+    }
+    text.push_str(line);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Catalog, ImageName};
+
+    fn parts<'a>(recipe: &'a Recipe, porter: &'a [u8]) -> Parts<'a> {
+        Parts {
+            recipe,
+            porter,
+            architecture: "amd64",
+            inputs: "00ff",
+            tag: "localhost/lazaret/porter:00ff",
+        }
+    }
+
+    /// Lists an archive: name, mode, owner, time, size; layers and JSON in full.
+    fn dump(bytes: &[u8]) -> String {
+        let mut text = String::new();
+        let mut archive = tar::Archive::new(bytes);
+        for entry in archive.entries().unwrap() {
+            let mut entry = entry.unwrap();
+            let name = entry.path().unwrap().display().to_string();
+            let header = entry.header();
+            writeln!(
+                text,
+                "{:?} {name} {:o} {}:{} {} {}",
+                header.entry_type(),
+                header.mode().unwrap(),
+                header.uid().unwrap(),
+                header.gid().unwrap(),
+                header.mtime().unwrap(),
+                header.size().unwrap(),
+            )
+            .unwrap();
+            let mut contents = Vec::new();
+            io::Read::read_to_end(&mut entry, &mut contents).unwrap();
+            if name.ends_with(".tar") {
+                for line in dump(&contents).lines() {
+                    writeln!(text, "  {line}").unwrap();
+                }
+            } else if name.ends_with(".json") {
+                writeln!(text, "  {}", String::from_utf8(contents).unwrap()).unwrap();
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn the_porter_image_holds_the_porter_alone() {
+        let catalog = Catalog::embedded().unwrap();
+        let recipe = catalog.get("porter").unwrap();
+        let mut archive = from_scratch(parts(recipe, b"\x7fELF")).unwrap();
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut archive, &mut bytes).unwrap();
+        assert_eq!(bytes.len() as u64, archive.size);
+        let text = dump(&bytes)
+            .replace(archive.id.trim_start_matches("sha256:"), "<id>")
+            .replace(env!("CARGO_PKG_VERSION"), "<version>");
+        insta::assert_snapshot!(text, @r#"
+        Regular <id>.json 644 0:0 1735689600 767
+          {"architecture":"amd64","config":{"User":"0:0","Env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin","HOME=/","LANG=C.UTF-8"],"Entrypoint":["/lazaret/porter"],"Cmd":["init"],"WorkingDir":"/workspace","Labels":{"io.lazaret.image":"porter","io.lazaret.inputs":"00ff","org.opencontainers.image.description":"Nothing but the porter: reads a volume after its session has ended","org.opencontainers.image.title":"porter","org.opencontainers.image.vendor":"lazaret","org.opencontainers.image.version":"<version>"}},"created":"2025-01-01T00:00:00Z","history":[{"created":"2025-01-01T00:00:00Z","created_by":"lazaret: the porter"}],"os":"linux","rootfs":{"type":"layers","diff_ids":["sha256:1951f2b0e58f9a7ebab7db525417e55bac2850e2900f277e8d0c88ab29648a31"]}}
+        Regular 1951f2b0e58f9a7ebab7db525417e55bac2850e2900f277e8d0c88ab29648a31.tar 644 0:0 1735689600 7680
+          Directory dev 755 0:0 1735689600 0
+          Directory etc 755 0:0 1735689600 0
+          Regular etc/passwd 644 0:0 1735689600 78
+          Regular etc/group 644 0:0 1735689600 24
+          Directory lazaret 755 0:0 1735689600 0
+          Regular lazaret/porter 755 0:0 1735689600 4
+          Directory proc 555 0:0 1735689600 0
+          Directory sys 555 0:0 1735689600 0
+          Directory tmp 1777 0:0 1735689600 0
+          Directory workspace 755 1000:1000 1735689600 0
+        Regular manifest.json 644 0:0 1735689600 211
+          [{"Config":"<id>.json","RepoTags":["localhost/lazaret/porter:00ff"],"Layers":["1951f2b0e58f9a7ebab7db525417e55bac2850e2900f277e8d0c88ab29648a31.tar"]}]
+        "#);
+    }
+
+    #[test]
+    fn the_same_parts_give_the_same_bytes() {
+        let name: ImageName = "x".parse().unwrap();
+        let source = "description = 'x'\nbase.debootstrap = { suite = 'bookworm' }\n";
+        let recipe = Recipe::parse(&name, source).unwrap();
+        let read = || {
+            let mut archive = on_system(parts(&recipe, b"porter"), Vec::new()).unwrap();
+            let mut bytes = Vec::new();
+            io::Read::read_to_end(&mut archive, &mut bytes).unwrap();
+            (archive.id, bytes)
+        };
+        assert_eq!(read(), read());
+    }
+
+    #[test]
+    fn an_account_with_our_name_or_id_gives_way() {
+        let accounts = "root:x:0:0:root:/root:/bin/bash\nnode:x:1000:1000::/home/node:/bin/bash\nagent:x:7:7::/:/bin/sh";
+        insta::assert_snapshot!(with_agent(accounts, &passwd_line(&User::default())), @"
+        root:x:0:0:root:/root:/bin/bash
+        agent:x:1000:1000:agent:/home/agent:/bin/sh
+        ");
+    }
+}
