@@ -3,7 +3,10 @@
 //! Everything here panics with a message where a test is wrong or a file system
 //! refuses; there is nothing to handle.
 
+pub mod hostile_tar;
 mod random;
+mod redact;
 pub mod tree_text;
 
 pub use random::{Random, fnv};
+pub use redact::Redactor;
