@@ -1,3 +1,36 @@
-//! .
+//! `porter`: the one program of lazaret inside containers.
+//!
+//! `porter init` is PID 1; every other verb comes by the engine's exec, and so inherits
+//! the container's hardening. The program is static and single-threaded, and its exit
+//! codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
 
-fn main() {}
+mod init;
+mod probe;
+mod run;
+mod status;
+mod syscall;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+/// Exit code of a porter that could not do its work: lazaret's own failures are 125.
+const FAILED: u8 = 125;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    let verb = arguments.next().unwrap_or_default();
+    match verb.to_str() {
+        Some("init") => init::run(),
+        Some("probe") => probe::run(arguments),
+        Some("run") => run::run(arguments),
+        _ => {
+            complain("usage: porter init|probe|receive|run|send|survey");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// Says why on stderr; there is nobody to tell when that fails.
+fn complain(message: &str) {
+    let _unheard = writeln!(std::io::stderr(), "porter: {message}");
+}

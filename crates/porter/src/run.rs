@@ -1,0 +1,218 @@
+//! `porter run [--without CON-03,CON-04] -- CMD…`: becomes the command.
+//!
+//! The probe has judged the container; this looks once more at what it is itself about to
+//! hand to the command, in the same process, and gives nothing else away: no descriptor
+//! but 0, 1 and 2 (CVE-2024-21626), no ignored signal, no core dump. `--without` names
+//! controls that the engine does not have (a virtual machine instead).
+
+use std::ffi::{CString, OsString};
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+use std::process::ExitCode;
+
+use rustix::process::{DumpableBehavior, Resource, Rlimit};
+
+use crate::status::Status;
+use crate::syscall;
+
+/// Found, but can't be executed.
+const NOT_EXECUTABLE: u8 = 126;
+/// Not found.
+const NOT_FOUND: u8 = 127;
+
+/// Why the command was not started.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    /// The arguments make no sense.
+    #[error("usage: porter run [--without CON-nn,…] -- COMMAND [ARGUMENT…]")]
+    Usage,
+    /// What the command would inherit is more than it may have.
+    #[error("refused: {control}: {found}")]
+    NotContained {
+        control: &'static str,
+        found: String,
+    },
+    /// A step of the preparation failed.
+    #[error("{step}: {source}")]
+    Prepare {
+        step: &'static str,
+        source: io::Error,
+    },
+    /// `execve` said no.
+    #[error("can't run `{command}`: {source}")]
+    Exec { command: String, source: io::Error },
+}
+
+impl Error {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => NOT_FOUND,
+            Self::Exec { .. } => NOT_EXECUTABLE,
+            _ => crate::FAILED,
+        }
+    }
+}
+
+/// Runs the verb; returns only when the command could not be started.
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let error = become_command(arguments);
+    crate::complain(&error.to_string());
+    ExitCode::from(error.exit_code())
+}
+
+fn become_command(arguments: impl Iterator<Item = OsString>) -> Error {
+    let (without, argv) = match parse(arguments) {
+        Ok(parsed) => parsed,
+        Err(error) => return error,
+    };
+    match prepare(&without) {
+        Ok(()) => {
+            let source = syscall::exec(&argv);
+            let command = argv.first().map(|name| format!("{name:?}"));
+            Error::Exec {
+                command: command.unwrap_or_default().trim_matches('"').to_owned(),
+                source,
+            }
+        }
+        Err(error) => error,
+    }
+}
+
+fn parse(
+    mut arguments: impl Iterator<Item = OsString>,
+) -> Result<(Vec<String>, Vec<CString>), Error> {
+    let mut without = Vec::new();
+    loop {
+        let argument = arguments.next().ok_or(Error::Usage)?;
+        match argument.to_str() {
+            Some("--") => break,
+            Some("--without") => {
+                let list = arguments.next().ok_or(Error::Usage)?;
+                let list = list.to_str().ok_or(Error::Usage)?;
+                without.extend(list.split(',').map(str::to_owned));
+            }
+            _ => return Err(Error::Usage),
+        }
+    }
+    // An argument can't hold NUL: it came by execve.
+    let argv: Vec<CString> = arguments
+        .map(|argument| CString::new(argument.into_vec()))
+        .collect::<Result<_, _>>()
+        .map_err(|_| Error::Usage)?;
+    if argv.is_empty() {
+        return Err(Error::Usage);
+    }
+    Ok((without, argv))
+}
+
+fn prepare(without: &[String]) -> Result<(), Error> {
+    let status = Status::read().map_err(|source| Error::Prepare {
+        step: "read /proc/self/status",
+        source,
+    })?;
+    check(&status, without)?;
+    rustix::thread::set_no_new_privs(true).map_err(|error| Error::Prepare {
+        step: "set no_new_privs",
+        source: error.into(),
+    })?;
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    rustix::process::setrlimit(Resource::Core, none).map_err(|error| Error::Prepare {
+        step: "forbid core dumps",
+        source: error.into(),
+    })?;
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| {
+        Error::Prepare {
+            step: "make the process undumpable",
+            source: error.into(),
+        }
+    })?;
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+    syscall::close_from(3).map_err(|source| Error::Prepare {
+        step: "close descriptors",
+        source,
+    })?;
+    syscall::reset_signals();
+    Ok(())
+}
+
+/// Compares what the kernel says of this process with what the command may be.
+fn check(status: &Status, without: &[String]) -> Result<(), Error> {
+    let wanted = |control: &str| !without.iter().any(|name| name == control);
+    let refuse = |control, line: &str| {
+        Err(Error::NotContained {
+            control,
+            found: format!("{line} {}", status.words(line).join(" ")),
+        })
+    };
+    for line in ["Uid", "Gid"] {
+        let ids = status.words(line);
+        let all_the_same = ids.len() == 4 && ids.iter().all(|id| *id == ids[0]);
+        if wanted("CON-01") && !(all_the_same && ids[0] != "0") {
+            return refuse("CON-01", line);
+        }
+    }
+    if let Some(line) = status.other_capabilities([0; 5]).first()
+        && wanted("CON-02")
+    {
+        return refuse("CON-02", line);
+    }
+    if wanted("CON-03") && !status.is("NoNewPrivs", "1") {
+        return refuse("CON-03", "NoNewPrivs");
+    }
+    if wanted("CON-04") && !status.is("Seccomp", "2") {
+        return refuse("CON-04", "Seccomp");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "Uid:\t1000\t1000\t1000\t1000\nGid:\t1000\t1000\t1000\t1000\n\
+        CapInh:\t0\nCapPrm:\t0\nCapEff:\t0\nCapBnd:\t0\nCapAmb:\t0\n\
+        NoNewPrivs:\t1\nSeccomp:\t2\n";
+
+    #[track_caller]
+    fn refused(from: &str, to: &str, without: &[&str]) -> String {
+        let without: Vec<String> = without.iter().map(|&name| name.to_owned()).collect();
+        assert!(GOOD.contains(from));
+        match check(&Status::from_text(&GOOD.replace(from, to)), &without) {
+            Ok(()) => "started".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn con_01_to_04_are_checked_again_before_exec() {
+        assert_eq!(refused("", "", &[]), "started");
+        assert_eq!(
+            refused("Uid:\t1000\t1000", "Uid:\t1000\t0", &[]),
+            "refused: CON-01: Uid 1000 0 1000 1000"
+        );
+        assert_eq!(
+            refused("Gid:\t1000\t1000\t1000\t1000\n", "", &[]),
+            "refused: CON-01: Gid "
+        );
+        assert_eq!(
+            refused("CapBnd:\t0", "CapBnd:\t4", &[]),
+            "refused: CON-02: CapBnd 4"
+        );
+        assert_eq!(refused("CapAmb:\t0\n", "", &[]), "refused: CON-02: CapAmb ");
+        assert_eq!(
+            refused("NoNewPrivs:\t1", "NoNewPrivs:\t0", &[]),
+            "refused: CON-03: NoNewPrivs 0"
+        );
+        assert_eq!(
+            refused("Seccomp:\t2", "Seccomp:\t0", &[]),
+            "refused: CON-04: Seccomp 0"
+        );
+        assert_eq!(
+            refused("Seccomp:\t2", "Seccomp:\t0", &["CON-04"]),
+            "started"
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! Raw system calls: the only unsafe code of lazaret.
+//!
+//! Two kinds. Calls that no safe wrapper offers (waiting for blocked signals, `execvp`,
+//! closing every descriptor), and the probes' calls, which hand the kernel pointers and
+//! descriptors that can't be valid: EPERM or ENOSYS tells that a filter answered, any
+//! other error that the call reached the kernel. So a probe never has an effect, whether
+//! the control that it tests is there or not (bubblewrap's `try-syscall` does the same).
+
+#![expect(
+    unsafe_code,
+    reason = "system calls without a safe wrapper; tidy keeps unsafe inside this file"
+)]
+
+use std::ffi::{CString, c_int, c_long};
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::time::Duration;
+
+/// A pointer that no process has mapped: the kernel half of the address space.
+pub(crate) const BAD_POINTER: c_long = -4096;
+
+/// A signal that was waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Received {
+    /// Its number.
+    pub(crate) signal: c_int,
+    /// Who sent it, as a pid of this namespace; 0 for the kernel and for processes outside.
+    pub(crate) sender: i32,
+}
+
+/// The signals that are waited for instead of delivered.
+#[derive(Debug)]
+pub(crate) struct BlockedSignals(());
+
+impl BlockedSignals {
+    /// Blocks every signal that can be blocked, for this thread and those it starts.
+    pub(crate) fn all() -> io::Result<Self> {
+        // SAFETY: the set is a local that sigfillset initialises before it is read.
+        let outcome = unsafe {
+            let mut set = MaybeUninit::uninit();
+            libc::sigfillset(set.as_mut_ptr());
+            libc::sigprocmask(libc::SIG_SETMASK, set.as_ptr(), ptr::null_mut())
+        };
+        zero(outcome).map(|()| Self(()))
+    }
+
+    /// Waits for any signal; `None` when `timeout` is over or another signal interrupted.
+    pub(crate) fn wait(&self, timeout: Duration) -> io::Result<Option<Received>> {
+        let limit = libc::timespec {
+            tv_sec: timeout.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        };
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        // SAFETY: all three point to locals that outlive the call; a zeroed siginfo_t is valid.
+        let signal = unsafe {
+            let mut set = MaybeUninit::uninit();
+            libc::sigfillset(set.as_mut_ptr());
+            libc::sigtimedwait(set.as_ptr(), info.as_mut_ptr(), &raw const limit)
+        };
+        if signal < 0 {
+            let error = io::Error::last_os_error();
+            return match error.raw_os_error() {
+                Some(libc::EAGAIN | libc::EINTR) => Ok(None),
+                _ => Err(error),
+            };
+        }
+        // SAFETY: the call has filled it in; every signal that is not a timer's or a
+        // fault's has a sender there, and the union is plain numbers for those as well.
+        let sender = unsafe { info.assume_init().si_pid() };
+        Ok(Some(Received { signal, sender }))
+    }
+}
+
+/// Gives every signal its default action and lets it through.
+///
+/// Rust ignores SIGPIPE at start, and an ignored signal stays ignored across `execve`:
+/// without this, `yes | head` inside would never end.
+pub(crate) fn reset_signals() {
+    for signal in 1..=libc::SIGRTMAX() {
+        // SAFETY: SIG_DFL is a valid action for every signal; refusals (SIGKILL) are harmless.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // SAFETY: the set is a local that sigemptyset initialises before it is read.
+    unsafe {
+        let mut set = MaybeUninit::uninit();
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, set.as_ptr(), ptr::null_mut());
+    }
+}
+
+/// Sends a signal to every process that we may signal, except ourselves (and PID 1).
+///
+/// With signal 0 nothing is sent: the outcome tells whether there is one.
+pub(crate) fn signal_everyone(signal: c_int) -> io::Result<()> {
+    // SAFETY: no memory is involved.
+    zero(unsafe { libc::kill(-1, signal) })
+}
+
+/// Closes every descriptor from `first` on.
+pub(crate) fn close_from(first: u32) -> io::Result<()> {
+    // SAFETY: no owner of those descriptors lives on: the caller executes a program next.
+    let outcome = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            c_long::from(first),
+            c_long::from(u32::MAX),
+            0 as c_long,
+        )
+    };
+    zero(if outcome == 0 { 0 } else { -1 })
+}
+
+/// Becomes another program, looked up in `PATH`. Returns only when that failed.
+pub(crate) fn exec(argv: &[CString]) -> io::Error {
+    let Some(program) = argv.first() else {
+        return io::Error::from_raw_os_error(libc::ENOENT);
+    };
+    let mut pointers: Vec<_> = argv.iter().map(|arg| arg.as_ptr()).collect();
+    pointers.push(ptr::null());
+    // SAFETY: every pointer is to a NUL-terminated string that lives in `argv`, and the
+    // array of them ends with NULL.
+    unsafe { libc::execvp(program.as_ptr(), pointers.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+/// Makes a system call that must not succeed; `Ok` when it did nevertheless.
+///
+/// The caller passes arguments that can't have an effect (see the module's text).
+pub(crate) fn attempt(number: c_long, arguments: [c_long; 6]) -> io::Result<c_long> {
+    let [a, b, c, d, e, f] = arguments;
+    // SAFETY: the arguments are no addresses of ours, so the kernel can't write to our
+    // memory; the calls in the probes' tables change nothing that outlives the probe.
+    match unsafe { libc::syscall(number, a, b, c, d, e, f) } {
+        -1 => Err(io::Error::last_os_error()),
+        value => Ok(value),
+    }
+}
+
+/// How a child that tried a foreign entry into the kernel ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ForeignEntry {
+    /// It was killed, or told that there is no such thing.
+    Refused,
+    /// The call went through.
+    Reached,
+}
+
+/// Tries `getpid` by the 32-bit entry (`int 0x80`) in a child.
+///
+/// On other processors than x86-64 there is nothing to try.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn try_32_bit() -> io::Result<ForeignEntry> {
+    in_child(|| {
+        let outcome: i32;
+        // SAFETY: call 20 of the 32-bit table is getpid: it touches no memory. `int 0x80`
+        // clears r8 to r11 on some kernels, so they are declared as overwritten.
+        unsafe {
+            std::arch::asm!(
+                "int 0x80",
+                inlateout("eax") 20 => outcome,
+                out("r8") _, out("r9") _, out("r10") _, out("r11") _,
+            );
+        }
+        outcome > 0
+    })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn try_32_bit() -> io::Result<ForeignEntry> {
+    Ok(ForeignEntry::Refused)
+}
+
+/// Tries `getpid` of the x32 table in a child.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn try_x32() -> io::Result<ForeignEntry> {
+    // SAFETY: getpid touches no memory.
+    in_child(|| unsafe { libc::syscall(0x4000_0000 | libc::SYS_getpid) } > 0)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn try_x32() -> io::Result<ForeignEntry> {
+    Ok(ForeignEntry::Refused)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn in_child(body: impl FnOnce() -> bool) -> io::Result<ForeignEntry> {
+    // SAFETY: the porter has one thread, and the child makes system calls only.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            let code = if body() { 0 } else { 1 };
+            // SAFETY: ends the child at once, without running what the parent registered.
+            unsafe { libc::_exit(code) }
+        }
+        child => loop {
+            let mut status = 0;
+            // SAFETY: the status is a local.
+            if unsafe { libc::waitpid(child, &raw mut status, 0) } == child {
+                let reached = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0;
+                return Ok(match reached {
+                    true => ForeignEntry::Reached,
+                    false => ForeignEntry::Refused,
+                });
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        },
+    }
+}
+
+fn zero(outcome: c_int) -> io::Result<()> {
+    match outcome {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
