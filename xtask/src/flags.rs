@@ -18,6 +18,9 @@ xflags::xflags! {
         /// Build the static porter and print its path.
         cmd porter {}
 
+        /// Check the rules of this repository that no compiler checks.
+        cmd tidy {}
+
         /// Build images with their toolchains: `image [NAME...]`; or any `lazaret image` verb.
         cmd image {
             /// Names of images; all when there is none.
@@ -39,7 +42,7 @@ xflags::xflags! {
 }
 
 /// Commands of this program, which it parses itself.
-const OWN: [&str; 2] = ["setup", "porter"];
+const OWN: [&str; 3] = ["setup", "porter", "tidy"];
 /// Commands whose arguments are lazaret's.
 const PASSED_ON: [&str; 3] = ["image", "run", "lazaret"];
 

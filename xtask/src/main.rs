@@ -18,6 +18,7 @@ mod project;
 mod run;
 mod section;
 mod setup;
+mod tidy;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -44,6 +45,7 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
     match flags.subcommand {
         flags::XtaskCmd::Setup(command) => command.run(&sh),
         flags::XtaskCmd::Porter(command) => command.run(&sh),
+        flags::XtaskCmd::Tidy(command) => command.run(&sh),
         flags::XtaskCmd::Image(command) => match command.run(&sh)? {},
         flags::XtaskCmd::Run(command) => match command.run(&sh)? {},
         flags::XtaskCmd::Lazaret(command) => match command.run(&sh)? {},

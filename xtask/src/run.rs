@@ -5,15 +5,16 @@
 
 use std::convert::Infallible;
 use std::ffi::OsString;
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use xshell::Shell;
+use xshell::{Shell, cmd};
 
 use crate::engines::machine::Machine;
 use crate::engines::ping;
 use crate::flags;
 use crate::passthrough::become_lazaret;
-use crate::project::Porter;
+use crate::project::{self, Porter};
 use crate::section::Section;
 use crate::setup::{self, Consent};
 
@@ -32,22 +33,38 @@ impl flags::Run {
         };
         if let Some(profile) = line.profile() {
             let _section = Section::new(sh, "images");
-            let mut build = sh
-                .cmd(&lazaret)
-                .args(["image", "build", "--profile"])
-                .arg(profile);
-            if let Some(engine) = line.value_of("--engine") {
-                build = build.arg("--engine").arg(engine);
-            }
-            // Its result is not this command's: stdout belongs to `lazaret run`.
-            build
-                .quiet()
-                .ignore_stdout()
-                .run()
-                .context("build the images")?;
+            build_images(sh, &lazaret, profile, line.value_of("--engine"))?;
         }
         become_lazaret(sh, &lazaret, &line.arguments())
     }
+}
+
+/// Builds the porter's image and the one that the profile names; quick when they are fresh.
+/// Stdout is kept free: it belongs to `lazaret run`.
+fn build_images(
+    sh: &Shell,
+    lazaret: &Path,
+    profile: &OsString,
+    engine: Option<OsString>,
+) -> Result<()> {
+    let shown = cmd!(sh, "{lazaret} profile show {profile} --json")
+        .quiet()
+        .read()?;
+    let shown: serde_json::Value = serde_json::from_str(&shown).context("the shown profile")?;
+    let mut build = cmd!(sh, "{lazaret} image build porter");
+    if let Some(image) = shown["image"].as_str()
+        && project::root().join("images").join(image).is_dir()
+    {
+        build = build.arg(image);
+    }
+    if let Some(engine) = engine {
+        build = build.arg("--engine").arg(engine);
+    }
+    build
+        .quiet()
+        .ignore_stdout()
+        .run()
+        .context("build the images")
 }
 
 /// Sets the machine up where no engine answers and none was named.

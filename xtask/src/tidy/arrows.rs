@@ -1,0 +1,152 @@
+//! Arrows that must not be there: which crate must not reach which, by any way.
+//!
+//! Only ordinary dependencies count. Features are those that the crate gets by itself.
+
+use anyhow::Result;
+use xshell::{Shell, cmd};
+
+use super::Finding;
+
+/// The manifest's folder, and what must not be below it. A name that ends with `-` stands
+/// for every crate that starts with it.
+const ABSENT: &[(&str, &[&str])] = &[
+    // Files and archives: no engine, no policy, no async, no serialization framework.
+    (
+        "transfer",
+        &[
+            "lazaret-runtime",
+            "lazaret-validator",
+            "bollard",
+            "tokio",
+            "serde",
+        ],
+    ),
+    // Engines know nothing of files or policy.
+    ("runtime", &["lazaret-transfer", "lazaret-validator"]),
+    // Judgement is pure.
+    (
+        "validator",
+        &["lazaret-runtime", "bollard", "tokio", "duct", "serde"],
+    ),
+    ("image-builder", &["lazaret-validator", "lazaret-launcher"]),
+    // Small, and alone with hostile files.
+    (
+        "porter",
+        &[
+            "lazaret-runtime",
+            "lazaret-validator",
+            "bollard",
+            "tokio",
+            "serde",
+        ],
+    ),
+];
+
+/// Crates that only [`Finding`]s of `runtime` may bring in: nobody else names them.
+const RUNTIME_ONLY: [&str; 2] = ["bollard", "tokio"];
+/// Their direct dependencies are read for [`RUNTIME_ONLY`].
+const ABOVE_RUNTIME: [&str; 2] = ["image-builder", "launcher"];
+
+/// Leaves: they are below or beside the product.
+const LEAVES: [(&str, &str); 2] = [("xtask", "xtask"), ("lazaret-tests", "tests")];
+
+/// Checks the resolved graph.
+pub(super) fn check(sh: &Shell, findings: &mut Vec<Finding>) -> Result<()> {
+    for (folder, absent) in ABSENT {
+        let tree = tree(sh, &format!("lazaret-{folder}"), "")?;
+        report(
+            &tree,
+            absent,
+            &format!("crates/{folder}/Cargo.toml"),
+            findings,
+        );
+    }
+    for folder in ABOVE_RUNTIME {
+        let tree = tree(sh, &format!("lazaret-{folder}"), "1")?;
+        report(
+            &tree,
+            &RUNTIME_ONLY,
+            &format!("crates/{folder}/Cargo.toml"),
+            findings,
+        );
+    }
+    for (package, folder) in LEAVES {
+        let tree = tree(sh, package, "")?;
+        report(
+            &tree,
+            &["lazaret-"],
+            &format!("{folder}/Cargo.toml"),
+            findings,
+        );
+    }
+    Ok(())
+}
+
+/// Names of the packages below `package`, itself left out; `depth` "" is no limit.
+fn tree(sh: &Shell, package: &str, depth: &str) -> Result<Vec<String>> {
+    let mut tree = cmd!(
+        sh,
+        "cargo tree --quiet --edges normal --prefix none --package {package}"
+    );
+    if !depth.is_empty() {
+        tree = tree.args(["--depth", depth]);
+    }
+    let lines = tree.quiet().read()?;
+    Ok(lines
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != package)
+        .map(str::to_owned)
+        .collect())
+}
+
+fn report(tree: &[String], absent: &[&str], manifest: &str, findings: &mut Vec<Finding>) {
+    for name in absent {
+        let found = tree.iter().find(|found| match name.ends_with('-') {
+            true => found.starts_with(name),
+            false => found == name,
+        });
+        if let Some(found) = found {
+            findings.push(Finding {
+                path: manifest.to_owned(),
+                line: 0,
+                rule: "arrows",
+                message: format!(
+                    "must not reach `{found}` (`cargo tree --invert {found}` shows how)"
+                ),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arrow_that_must_not_be_there_is_found() {
+        let tree = ["blake3".to_owned(), "lazaret-runtime".to_owned()];
+        let mut findings = Vec::new();
+        report(
+            &tree,
+            &["tokio", "lazaret-"],
+            "crates/a/Cargo.toml",
+            &mut findings,
+        );
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].message.contains("lazaret-runtime"));
+    }
+
+    #[test]
+    fn the_runtime_really_reaches_what_the_others_must_not() {
+        // Shows that the tree is read at all.
+        let sh = Shell::new().expect("a shell");
+        sh.change_dir(crate::project::root());
+        let tree = tree(&sh, "lazaret-runtime", "").expect("cargo tree");
+        assert!(
+            RUNTIME_ONLY
+                .iter()
+                .all(|name| tree.iter().any(|found| found == name))
+        );
+    }
+}
