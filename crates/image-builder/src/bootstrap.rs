@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lazaret_transfer::Digest;
+use lazaret_transfer::{Digest, escape};
 
 use crate::archive::{Layer, LayerSource};
 use crate::layer::{EPOCH, LayerDigest};
@@ -364,18 +364,4 @@ fn at(path: &Path) -> impl Fn(io::Error) -> BootstrapError {
         path: path.to_owned(),
         source,
     }
-}
-
-/// Makes a program's line safe to show.
-fn escape(line: &[u8]) -> String {
-    String::from_utf8_lossy(line)
-        .chars()
-        .map(|c| {
-            if c.is_control() {
-                c.escape_default().to_string()
-            } else {
-                c.to_string()
-            }
-        })
-        .collect()
 }

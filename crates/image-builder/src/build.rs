@@ -86,41 +86,6 @@ pub struct BuiltImage {
     pub reused: bool,
 }
 
-/// Whether an image is in the engine's store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ImageState {
-    /// No build of it is there.
-    Missing,
-    /// Only builds from other inputs are there, or one older than `max_age`.
-    Stale,
-    /// The build of these very inputs is there.
-    Current,
-}
-
-/// What is known of an image.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImageStatus {
-    /// Whether it is there.
-    pub state: ImageState,
-    /// Bytes of the build that is there.
-    pub size: Option<u64>,
-    /// Time since its packages were installed, where this machine's cache knows it.
-    pub age: Option<Duration>,
-}
-
-/// A declared image and what is known of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedImage {
-    /// Its name.
-    pub name: String,
-    /// Its description.
-    pub description: String,
-    /// The tag that the build of these inputs has or would have.
-    pub reference: ImageRef,
-    /// Whether it is there.
-    pub status: ImageStatus,
-}
-
 /// Why there is no image.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
@@ -394,88 +359,21 @@ impl Builder<'_> {
     }
 
     /// Returns how long ago the packages were installed, where the cache knows it.
-    fn age(&self, recipe: &Recipe) -> Result<Option<Duration>, BuildError> {
+    pub(crate) fn age(&self, recipe: &Recipe) -> Result<Option<Duration>, BuildError> {
         let bootstrap = self.bootstrap(recipe, elf::architecture(self.porter)?);
         Ok(bootstrap
             .and_then(|bootstrap| bootstrap.cached())
             .map(|cached| cached.age))
     }
 
-    fn is_old(&self, recipe: &Recipe) -> Result<bool, BuildError> {
+    pub(crate) fn is_old(&self, recipe: &Recipe) -> Result<bool, BuildError> {
         let Some(max_age) = recipe.max_age else {
             return Ok(false);
         };
         Ok(self.age(recipe)?.is_some_and(|age| age > max_age.0))
     }
 
-    /// Says whether the image `name` is there, without building anything.
-    ///
-    /// # Errors
-    /// When there is no such declaration, or the engine does not answer.
-    pub fn status(&self, name: &str) -> Result<ImageStatus, BuildError> {
-        let catalog = Catalog::embedded()?;
-        self.status_of(find(&catalog, name)?)
-    }
-
-    /// Lists every declared image.
-    ///
-    /// # Errors
-    /// When the engine does not answer.
-    pub fn list(&self) -> Result<Vec<ListedImage>, BuildError> {
-        let catalog = Catalog::embedded()?;
-        catalog
-            .recipes()
-            .iter()
-            .map(|recipe| {
-                Ok(ListedImage {
-                    name: recipe.name.to_string(),
-                    description: recipe.description.clone(),
-                    reference: reference(recipe, self.inputs(recipe)?)?,
-                    status: self.status_of(recipe)?,
-                })
-            })
-            .collect()
-    }
-
-    fn status_of(&self, recipe: &Recipe) -> Result<ImageStatus, BuildError> {
-        let reference = reference(recipe, self.inputs(recipe)?)?;
-        if let Some(image) = self.look_up(recipe, &reference)? {
-            let state = if self.is_old(recipe)? {
-                ImageState::Stale
-            } else {
-                ImageState::Current
-            };
-            return Ok(ImageStatus {
-                state,
-                size: Some(image.size),
-                age: self.age(recipe)?,
-            });
-        }
-        let images = self
-            .engine
-            .images(IMAGE_LABEL)
-            .map_err(|source| BuildError::Engine {
-                image: recipe.name.to_string(),
-                source,
-            })?;
-        let old = images.iter().find(|image| {
-            image
-                .labels
-                .get(IMAGE_LABEL)
-                .is_some_and(|name| name == recipe.name.as_str())
-        });
-        Ok(ImageStatus {
-            state: if old.is_some() {
-                ImageState::Stale
-            } else {
-                ImageState::Missing
-            },
-            size: old.map(|image| image.size),
-            age: None,
-        })
-    }
-
-    fn look_up(
+    pub(crate) fn look_up(
         &self,
         recipe: &Recipe,
         reference: &ImageRef,
@@ -489,7 +387,7 @@ impl Builder<'_> {
     }
 
     /// Hashes everything that goes into the image.
-    fn inputs(&self, recipe: &Recipe) -> Result<Digest, BuildError> {
+    pub(crate) fn inputs(&self, recipe: &Recipe) -> Result<Digest, BuildError> {
         if self.porter.is_empty() {
             return Err(BuildError::NoPorter);
         }
@@ -503,7 +401,7 @@ impl Builder<'_> {
     }
 }
 
-fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<&'c Recipe, BuildError> {
+pub(crate) fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<&'c Recipe, BuildError> {
     catalog.get(name).ok_or_else(|| BuildError::Unknown {
         name: name.to_owned(),
         known: catalog
@@ -519,7 +417,7 @@ fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<&'c Recipe, BuildError> 
 ///
 /// `localhost/` is a place that no registry can serve: a name that an engine looks
 /// up elsewhere when it is missing could be answered by a stranger.
-fn reference(recipe: &Recipe, inputs: Digest) -> Result<ImageRef, BuildError> {
+pub(crate) fn reference(recipe: &Recipe, inputs: Digest) -> Result<ImageRef, BuildError> {
     let hex = inputs.to_hex();
     let short = hex.get(..12).unwrap_or(&hex);
     Ok(format!("localhost/lazaret/{}:{short}", recipe.name).parse()?)

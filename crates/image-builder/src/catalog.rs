@@ -24,7 +24,7 @@ impl Catalog {
         for (name, source) in EMBEDDED {
             let name = ImageName::try_from((*name).to_owned()).map_err(|error| RecipeError {
                 file: format!("images/{name}"),
-                line: None,
+                line: 1,
                 message: error.to_string(),
             })?;
             recipes.push(Recipe::parse(&name, source)?);

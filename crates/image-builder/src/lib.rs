@@ -28,11 +28,10 @@ mod layer;
 mod lock;
 mod recipe;
 mod rootfs;
+mod status;
 
 pub use bootstrap::BootstrapError;
-pub use build::{
-    BuildError, BuildEvent, Builder, BuiltImage, ImageState, ImageStatus, ListedImage,
-};
+pub use build::{BuildError, BuildEvent, Builder, BuiltImage};
 pub use catalog::Catalog;
 pub use elf::NotAPorter;
 pub use inspect::{ImageRefusal, Pinned, inspect};
@@ -42,6 +41,7 @@ pub use recipe::{
     User, UserName, WordError,
 };
 pub use rootfs::TidyError;
+pub use status::{ImageState, ImageStatus, ListedImage};
 
 /// Where the porter is in every image: its entrypoint, and so PID 1.
 pub const PORTER_PATH: &str = "/lazaret/porter";

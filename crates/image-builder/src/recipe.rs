@@ -1,21 +1,24 @@
 //! `Recipe`: what an `image.toml` declares.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 use std::time::Duration;
 
+use lazaret_transfer::escape;
 use serde::Deserialize;
+use toml::Spanned;
 
 /// An image declaration that can't be used.
 ///
 /// The message shows the line, what is wrong there, and what is expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}: {message}")]
+#[error("{file}:{line}: {message}")]
 pub struct RecipeError {
     /// The file, as the user knows it.
     pub file: String,
-    /// The line, counted from 1, where there is one.
-    pub line: Option<usize>,
+    /// The line, counted from 1.
+    pub line: usize,
     /// What is wrong, with the offending line quoted.
     pub message: String,
 }
@@ -74,7 +77,7 @@ impl Default for User {
 
 /// A text in an `image.toml` that is not what its place asks for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not a {what}: expected {expected}")]
+#[error("{text:?} is not a{what}: expected {expected}")]
 pub struct WordError {
     what: &'static str,
     expected: &'static str,
@@ -219,17 +222,17 @@ impl TryFrom<String> for MaxAge {
 #[serde(deny_unknown_fields)]
 struct RawRecipe {
     description: String,
-    base: RawBase,
-    user: Option<RawUser>,
+    base: Spanned<RawBase>,
+    user: Option<Spanned<RawUser>>,
     max_age: Option<MaxAge>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum RawBase {
-    Scratch(Nothing),
-    Debootstrap(RawDebootstrap),
-    Registry(PinnedReference),
+#[serde(deny_unknown_fields)]
+struct RawBase {
+    scratch: Option<Nothing>,
+    debootstrap: Option<RawDebootstrap>,
+    registry: Option<PinnedReference>,
 }
 
 #[derive(Deserialize)]
@@ -257,31 +260,45 @@ impl Recipe {
     /// # Errors
     /// Shows the line and what is expected there.
     pub fn parse(name: &ImageName, source: &str) -> Result<Self, RecipeError> {
-        let file = || format!("images/{name}/image.toml");
-        let raw: RawRecipe = toml::from_str(source).map_err(|error| RecipeError {
-            file: file(),
-            line: error.span().map(|span| line_at(source, span.start)),
-            message: error.to_string().trim_end().to_owned(),
-        })?;
-        let base = match raw.base {
-            RawBase::Scratch(Nothing {}) => Base::Scratch,
-            RawBase::Registry(reference) => Base::Registry(reference),
-            RawBase::Debootstrap(RawDebootstrap { suite, mut include }) => {
+        let refuse = |span: Range<usize>, message: &str| refusal(name, source, span, message);
+        let raw: RawRecipe = toml::from_str(source)
+            .map_err(|error| refuse(error.span().unwrap_or_default(), error.message()))?;
+        let base_span = raw.base.span();
+        let base = match raw.base.into_inner() {
+            RawBase {
+                scratch: Some(Nothing {}),
+                debootstrap: None,
+                registry: None,
+            } => Base::Scratch,
+            RawBase {
+                scratch: None,
+                debootstrap: Some(system),
+                registry: None,
+            } => {
+                let RawDebootstrap { suite, mut include } = system;
                 include.sort();
                 include.dedup();
                 Base::Debootstrap { suite, include }
             }
+            RawBase {
+                scratch: None,
+                debootstrap: None,
+                registry: Some(reference),
+            } => Base::Registry(reference),
+            _ => {
+                let expected = "expected exactly one of `scratch`, `debootstrap` and `registry`";
+                return Err(refuse(base_span, expected));
+            }
         };
-        if base == Base::Scratch && raw.user.is_some() {
-            return Err(RecipeError {
-                file: file(),
-                line: None,
-                message: "[user] has no meaning with `scratch`: such an image has no user but root"
-                    .to_owned(),
-            });
+        if base == Base::Scratch
+            && let Some(user) = &raw.user
+        {
+            let reason =
+                "`[user]` has no meaning with `scratch`: such an image has no user but root";
+            return Err(refuse(user.span(), reason));
         }
         let default = User::default();
-        let user = match raw.user {
+        let user = match raw.user.map(Spanned::into_inner) {
             None => default,
             Some(RawUser { name, shell }) => User {
                 name: name.unwrap_or(default.name),
@@ -299,11 +316,34 @@ impl Recipe {
     }
 }
 
-/// Returns the line, counted from 1, that holds the byte at `offset`.
-fn line_at(source: &str, offset: usize) -> usize {
-    1 + source
-        .bytes()
-        .take(offset)
-        .filter(|byte| *byte == b'\n')
-        .count()
+/// Makes an error that quotes the first line of `span` and marks the place.
+fn refusal(name: &ImageName, source: &str, span: Range<usize>, message: &str) -> RecipeError {
+    let before = source.get(..span.start).unwrap_or(source);
+    let line = 1 + before.matches('\n').count();
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let text = source
+        .get(line_start..)
+        .unwrap_or_default()
+        .lines()
+        .next()
+        .unwrap_or_default();
+    let indent = before.get(line_start..).unwrap_or_default().chars().count();
+    let marked = source
+        .get(span)
+        .unwrap_or_default()
+        .lines()
+        .next()
+        .unwrap_or_default();
+    let number = line.to_string();
+    let gutter = " ".repeat(number.len());
+    let marks = "^".repeat(marked.chars().count().max(1));
+    RecipeError {
+        file: format!("images/{name}/image.toml"),
+        line,
+        message: format!(
+            "{message}\n{gutter} |\n{number} | {}\n{gutter} | {}{marks}",
+            escape(text.as_bytes()),
+            " ".repeat(indent),
+        ),
+    }
 }

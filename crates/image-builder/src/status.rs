@@ -1,0 +1,112 @@
+//! What is known of an image without building it.
+
+use std::time::Duration;
+
+use lazaret_runtime::ImageRef;
+
+use crate::build::{find, reference};
+use crate::{BuildError, Builder, Catalog, IMAGE_LABEL, Recipe};
+
+/// Whether an image is in the engine's store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageState {
+    /// No build of it is there.
+    Missing,
+    /// Only builds from other inputs are there, or one older than `max_age`.
+    Stale,
+    /// The build of these very inputs is there.
+    Current,
+}
+
+/// What is known of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageStatus {
+    /// Whether it is there.
+    pub state: ImageState,
+    /// Bytes of the build that is there.
+    pub size: Option<u64>,
+    /// Time since its packages were installed, where this machine's cache knows it.
+    pub age: Option<Duration>,
+}
+
+/// A declared image and what is known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedImage {
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub description: String,
+    /// The tag that the build of these inputs has or would have.
+    pub reference: ImageRef,
+    /// Whether it is there.
+    pub status: ImageStatus,
+}
+
+impl Builder<'_> {
+    /// Says whether the image `name` is there, without building anything.
+    ///
+    /// # Errors
+    /// When there is no such declaration, or the engine does not answer.
+    pub fn status(&self, name: &str) -> Result<ImageStatus, BuildError> {
+        let catalog = Catalog::embedded()?;
+        self.status_of(find(&catalog, name)?)
+    }
+
+    /// Lists every declared image.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    pub fn list(&self) -> Result<Vec<ListedImage>, BuildError> {
+        let catalog = Catalog::embedded()?;
+        catalog
+            .recipes()
+            .iter()
+            .map(|recipe| {
+                Ok(ListedImage {
+                    name: recipe.name.to_string(),
+                    description: recipe.description.clone(),
+                    reference: reference(recipe, self.inputs(recipe)?)?,
+                    status: self.status_of(recipe)?,
+                })
+            })
+            .collect()
+    }
+
+    fn status_of(&self, recipe: &Recipe) -> Result<ImageStatus, BuildError> {
+        let reference = reference(recipe, self.inputs(recipe)?)?;
+        if let Some(image) = self.look_up(recipe, &reference)? {
+            let state = if self.is_old(recipe)? {
+                ImageState::Stale
+            } else {
+                ImageState::Current
+            };
+            return Ok(ImageStatus {
+                state,
+                size: Some(image.size),
+                age: self.age(recipe)?,
+            });
+        }
+        let images = self
+            .engine
+            .images(IMAGE_LABEL)
+            .map_err(|source| BuildError::Engine {
+                image: recipe.name.to_string(),
+                source,
+            })?;
+        let old = images.iter().find(|image| {
+            image
+                .labels
+                .get(IMAGE_LABEL)
+                .is_some_and(|name| name == recipe.name.as_str())
+        });
+        Ok(ImageStatus {
+            state: if old.is_some() {
+                ImageState::Stale
+            } else {
+                ImageState::Missing
+            },
+            size: old.map(|image| image.size),
+            age: None,
+        })
+    }
+}
