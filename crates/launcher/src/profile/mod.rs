@@ -3,6 +3,12 @@
 //! A TOML file becomes a [`raw::RawProfile`] (what is written there), then a [`Profile`]
 //! (what it means). Every error names file, line and column.
 
+mod lookup;
+mod raw;
+mod resolve;
+mod schema;
+mod source;
+mod tighten;
 pub mod units;
 
 use std::collections::BTreeMap;
@@ -11,8 +17,10 @@ use std::time::Duration;
 
 use lazaret_runtime::EnvName;
 
-use crate::environment::Environment;
-use crate::failure::{Failure, FailureKind};
+pub use lookup::{Listed, list, load};
+pub use schema::schema;
+pub use source::ProfileError;
+pub use tighten::{Tightened, WORKSPACE_FILE};
 
 /// What to run, on which image, within which limits.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,17 +109,4 @@ pub enum ApplyMode {
     Ask,
     /// Apply a batch in which nothing was found.
     Auto,
-}
-
-/// Finds and reads a profile: a path (with a `/`, or ending in `.toml`), a built-in name,
-/// or a name in the user's own `profiles` directory.
-///
-/// # Errors
-/// Says where it was looked for, or the line that is wrong.
-pub fn load(name: &str, env: &Environment) -> Result<Profile, Failure> {
-    let _ = env;
-    Err(Failure::message(
-        FailureKind::Profile,
-        format!("no profile is named {name}"),
-    ))
 }

@@ -1,0 +1,166 @@
+//! `RawProfile`: the TOML of a profile as it is written, with the place of every value.
+//!
+//! The whole schema is read, so that a profile written for a later version is
+//! understood and what this version can't do is refused by name.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::units::{ByteSize, Cores, Count, Span};
+
+/// The file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawProfile {
+    pub(super) description: Option<Spanned<String>>,
+    pub(super) image: Option<Spanned<String>>,
+    pub(super) command: Option<Spanned<Vec<String>>>,
+    #[serde(default)]
+    pub(super) env: BTreeMap<Spanned<String>, Spanned<String>>,
+    #[serde(default)]
+    pub(super) workspace: RawWorkspace,
+    #[serde(default)]
+    pub(super) limits: RawLimits,
+    #[serde(default)]
+    pub(super) network: RawNetwork,
+    #[serde(default)]
+    pub(super) secrets: BTreeMap<Spanned<String>, RawSecret>,
+    #[serde(default)]
+    pub(super) volumes: Vec<Spanned<RawVolume>>,
+    #[serde(default)]
+    pub(super) services: BTreeMap<Spanned<String>, RawService>,
+    #[serde(default)]
+    pub(super) gate: RawGate,
+}
+
+/// `[workspace]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawWorkspace {
+    pub(super) target: Option<Spanned<String>>,
+    pub(super) git: Option<Spanned<RawGit>>,
+    #[serde(default)]
+    pub(super) exclude: Vec<Spanned<String>>,
+    pub(super) protect: Option<Spanned<Vec<String>>>,
+    pub(super) isolation: Option<Spanned<RawIsolation>>,
+}
+
+/// `workspace.git`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawGit {
+    Full,
+    Shallow,
+    None,
+}
+
+/// `workspace.isolation`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawIsolation {
+    Workspace,
+    Project,
+}
+
+/// `[limits]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLimits {
+    pub(super) memory: Option<Spanned<ByteSize>>,
+    pub(super) cpus: Option<Spanned<Cores>>,
+    pub(super) pids: Option<Spanned<Count>>,
+    pub(super) tmp: Option<Spanned<ByteSize>>,
+    pub(super) timeout: Option<Spanned<Span>>,
+}
+
+/// `[network]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawNetwork {
+    pub(super) mode: Option<Spanned<RawNetworkMode>>,
+    pub(super) allow: Option<Spanned<Vec<String>>>,
+}
+
+/// `network.mode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawNetworkMode {
+    None,
+    Allowlist,
+    Open,
+}
+
+/// `[secrets.NAME]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read to be understood, then refused by name")]
+pub(super) struct RawSecret {
+    from: RawSecretSource,
+    broker: Option<RawBroker>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read to be understood, then refused by name")]
+struct RawSecretSource {
+    env: Option<String>,
+    file: Option<String>,
+    command: Option<Vec<String>>,
+    keychain: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read to be understood, then refused by name")]
+struct RawBroker {
+    host: String,
+    header: String,
+    base_url_env: Option<String>,
+}
+
+/// `[[volumes]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read to be understood, then refused by name")]
+pub(super) struct RawVolume {
+    name: String,
+    target: String,
+    scope: Option<RawScope>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RawScope {
+    Session,
+    Group,
+    Shared,
+}
+
+/// `[services.NAME]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read to be understood, then refused by name")]
+pub(super) struct RawService {
+    image: String,
+}
+
+/// `[gate]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawGate {
+    pub(super) apply: Option<Spanned<RawApply>>,
+    pub(super) max_entries: Option<Spanned<Count>>,
+    pub(super) max_bytes: Option<Spanned<ByteSize>>,
+    pub(super) max_file_bytes: Option<Spanned<ByteSize>>,
+}
+
+/// `gate.apply`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawApply {
+    Ask,
+    Auto,
+    Never,
+}

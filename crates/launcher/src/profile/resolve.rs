@@ -1,0 +1,330 @@
+//! `RawProfile` to `Profile`: defaults, names, combinations that can't be, and what
+//! this version can't do.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use lazaret_image_builder::Catalog;
+use lazaret_runtime::EnvName;
+
+use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawNetworkMode, RawProfile};
+use super::source::{ProfileError, Source};
+use super::units::ByteSize;
+use super::{
+    ApplyMode, GateRules, GitChoice, LimitRules, Origin, Profile, WorkspaceRules,
+};
+
+/// Where the workspace is mounted; nothing else can be chosen yet.
+const TARGET: &str = "/workspace";
+/// A shell and the porter need about this much to say that they ran out of memory.
+const LEAST_MEMORY: u64 = 32 << 20;
+/// The porter, a shell, and a pipeline of the command.
+const LEAST_PIDS: u32 = 16;
+
+/// The image of the exporter: no shell, no user, nothing to run.
+const PORTER_IMAGE: &str = "porter";
+
+impl LimitRules {
+    /// What holds when a profile says nothing.
+    pub(super) const DEFAULT: Self = Self {
+        memory: 4 << 30,
+        cpus: 2.0,
+        pids: 4096,
+        tmp: 512 << 20,
+        timeout: Duration::from_secs(5 * 60),
+    };
+}
+
+impl GateRules {
+    /// What holds when a profile says nothing (threats.md, "Limits").
+    pub(super) const DEFAULT: Self = Self {
+        apply: ApplyMode::Ask,
+        max_entries: 200_000,
+        max_bytes: 4 << 30,
+        max_file_bytes: 512 << 20,
+    };
+}
+
+/// Parses the text of a profile.
+pub(super) fn profile(
+    name: &str,
+    origin: Origin,
+    source: &Source<'_>,
+) -> Result<Profile, ProfileError> {
+    let raw = source.parse()?;
+    refuse_later_features(source, &raw)?;
+
+    let image = raw.image.as_ref().ok_or_else(|| {
+        source.error(&(0..0), "the key `image` is missing, expected such as image = \"base\"")
+    })?;
+    known_image(source, image)?;
+    let command = raw.command.as_ref();
+    if let Some(command) = command {
+        if command.get_ref().first().is_none_or(String::is_empty) {
+            return Err(source.error(
+                &command.span(),
+                "`command` names no program, expected such as [\"make\", \"check\"]; leave it out \
+                 if the command is given to `lazaret run`",
+            ));
+        }
+        if command.get_ref().iter().any(|word| word.contains('\0')) {
+            return Err(source.error(&command.span(), "`command` holds a NUL character"));
+        }
+    }
+    Ok(Profile {
+        name: name.to_owned(),
+        origin,
+        description: raw.description.map(toml::Spanned::into_inner).unwrap_or_default(),
+        image: image.get_ref().clone(),
+        command: command.map(|command| command.get_ref().clone()).unwrap_or_default(),
+        env: variables(source, &raw.env)?,
+        workspace: WorkspaceRules {
+            git: match raw.workspace.git.as_ref().map(toml::Spanned::get_ref) {
+                Some(RawGit::None) => GitChoice::None,
+                _ => GitChoice::Full,
+            },
+            exclude: patterns(source, &raw.workspace.exclude)?,
+        },
+        limits: limits(source, &raw.limits, &LimitRules::DEFAULT)?,
+        gate: gate(source, &raw.gate, &GateRules::DEFAULT)?,
+    })
+}
+
+fn known_image(source: &Source<'_>, image: &toml::Spanned<String>) -> Result<(), ProfileError> {
+    let catalog = Catalog::embedded()
+        .map_err(|error| source.error(&image.span(), &format!("`image`: {error}")))?;
+    let known: Vec<_> = catalog
+        .recipes()
+        .iter()
+        .map(|recipe| recipe.name.as_str())
+        .filter(|name| *name != PORTER_IMAGE)
+        .collect();
+    if known.contains(&image.get_ref().as_str()) {
+        return Ok(());
+    }
+    Err(source.error(
+        &image.span(),
+        &format!(
+            "found image {:?}, expected one that comes with lazaret: {}; other images are not \
+             available yet in this version",
+            image.get_ref(),
+            known.join(", ")
+        ),
+    ))
+}
+
+/// What the whole schema allows and this version can't do yet.
+fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileError> {
+    let later = |span: &Range<usize>, what: &str| {
+        Err(source.error(span, &format!("{what} is not available yet in this version")))
+    };
+    let network = &raw.network;
+    let mode = network.mode.as_ref().map(|mode| (*mode.get_ref(), mode.span()));
+    if let Some((RawNetworkMode::Open, span)) = &mode {
+        if let Some(allow) = &network.allow {
+            return Err(source.error(
+                &allow.span(),
+                "`network.allow` has no meaning with mode \"open\", expected mode = \"allowlist\"",
+            ));
+        }
+        return later(span, "`network.mode` = \"open\"");
+    }
+    if let Some((RawNetworkMode::Allowlist, span)) = &mode {
+        if network.allow.as_ref().is_none_or(|allow| allow.get_ref().is_empty()) {
+            return Err(source.error(
+                span,
+                "`network.mode` = \"allowlist\" without `network.allow`, expected such as \
+                 allow = [\"api.example.org:443\"]",
+            ));
+        }
+        return later(span, "`network.mode` = \"allowlist\"");
+    }
+    if let Some(allow) = &network.allow {
+        return Err(source.error(
+            &allow.span(),
+            "`network.allow` has no meaning with mode \"none\", expected mode = \"allowlist\"",
+        ));
+    }
+    if let Some(name) = raw.secrets.keys().next() {
+        return later(&name.span(), "`secrets`");
+    }
+    if let Some(volume) = raw.volumes.first() {
+        return later(&volume.span(), "`volumes`");
+    }
+    if let Some(name) = raw.services.keys().next() {
+        return later(&name.span(), "`services`");
+    }
+    let workspace = &raw.workspace;
+    if let Some(target) = workspace.target.as_ref().filter(|target| target.get_ref() != TARGET) {
+        return later(&target.span(), "`workspace.target` other than \"/workspace\"");
+    }
+    if let Some(protect) = workspace.protect.as_ref().filter(|list| !list.get_ref().is_empty()) {
+        return later(&protect.span(), "`workspace.protect`");
+    }
+    if let Some(isolation) = &workspace.isolation
+        && *isolation.get_ref() == RawIsolation::Project
+    {
+        return later(&isolation.span(), "`workspace.isolation` = \"project\"");
+    }
+    if let Some(git) = &workspace.git
+        && *git.get_ref() == RawGit::Shallow
+    {
+        return later(&git.span(), "`workspace.git` = \"shallow\"");
+    }
+    Ok(())
+}
+
+fn variables(
+    source: &Source<'_>,
+    raw: &BTreeMap<toml::Spanned<String>, toml::Spanned<String>>,
+) -> Result<BTreeMap<EnvName, String>, ProfileError> {
+    let mut variables = BTreeMap::new();
+    for (name, value) in raw {
+        let parsed: EnvName = name
+            .get_ref()
+            .parse()
+            .map_err(|error| source.error(&name.span(), &format!("`env`: {error}")))?;
+        if parsed.as_str() == "LAZARET" || parsed.as_str().starts_with("LAZARET_") {
+            return Err(source.error(
+                &name.span(),
+                "`env`: names that start with LAZARET are set by lazaret itself",
+            ));
+        }
+        if value.get_ref().contains('\0') {
+            return Err(source.error(&value.span(), "`env`: a value holds a NUL character"));
+        }
+        variables.insert(parsed, value.get_ref().clone());
+    }
+    Ok(variables)
+}
+
+pub(super) fn patterns(
+    source: &Source<'_>,
+    raw: &[toml::Spanned<String>],
+) -> Result<Vec<String>, ProfileError> {
+    raw.iter()
+        .map(|pattern| {
+            let text = pattern.get_ref();
+            let wrong = |what: &str| {
+                let message =
+                    format!("`workspace.exclude`: {what}, expected a pattern such as \"*.log\"");
+                source.error(&pattern.span(), &message)
+            };
+            if text.trim().is_empty() {
+                Err(wrong("found an empty pattern"))
+            } else if text.starts_with('!') {
+                Err(wrong("a pattern here can only keep files out"))
+            } else if text.starts_with('#') {
+                Err(wrong("found a comment"))
+            } else if text.contains(['\n', '\0']) {
+                Err(wrong("found a line break or a NUL character"))
+            } else {
+                Ok(text.clone())
+            }
+        })
+        .collect()
+}
+
+/// Reads `[limits]` over `base`.
+pub(super) fn limits(
+    source: &Source<'_>,
+    raw: &RawLimits,
+    base: &LimitRules,
+) -> Result<LimitRules, ProfileError> {
+    let size = |value: &Option<toml::Spanned<ByteSize>>, default: u64| {
+        value.as_ref().map_or(default, |value| value.get_ref().0)
+    };
+    let limits = LimitRules {
+        memory: size(&raw.memory, base.memory),
+        cpus: raw.cpus.as_ref().map_or(base.cpus, |cpus| cpus.get_ref().0),
+        pids: raw.pids.as_ref().map_or(base.pids, |pids| pids.get_ref().0),
+        tmp: size(&raw.tmp, base.tmp),
+        timeout: raw.timeout.as_ref().map_or(base.timeout, |timeout| timeout.get_ref().0),
+    };
+    if let Some(memory) = raw.memory.as_ref().filter(|memory| memory.get_ref().0 < LEAST_MEMORY) {
+        return Err(source.error(
+            &memory.span(),
+            &format!(
+                "`limits.memory`: found {}, expected at least {}",
+                memory.get_ref(),
+                ByteSize(LEAST_MEMORY)
+            ),
+        ));
+    }
+    if let Some(pids) = raw.pids.as_ref().filter(|pids| pids.get_ref().0 < LEAST_PIDS) {
+        return Err(source.error(
+            &pids.span(),
+            &format!(
+                "`limits.pids`: found {}, expected at least {LEAST_PIDS}",
+                pids.get_ref().0
+            ),
+        ));
+    }
+    if let Some(tmp) = raw.tmp.as_ref().filter(|tmp| tmp.get_ref().0 == 0) {
+        return Err(source.error(&tmp.span(), "`limits.tmp`: found 0, expected at least 1"));
+    }
+    // A tmpfs is memory: what is larger could never be filled. A default follows instead.
+    let Some(tmp) = &raw.tmp else {
+        return Ok(LimitRules {
+            tmp: limits.tmp.min(limits.memory / 2),
+            ..limits
+        });
+    };
+    if limits.tmp > limits.memory {
+        return Err(source.error(
+            &tmp.span(),
+            &format!(
+                "`limits.tmp` ({}) is more than `limits.memory` ({}), of which it is a part",
+                ByteSize(limits.tmp),
+                ByteSize(limits.memory)
+            ),
+        ));
+    }
+    Ok(limits)
+}
+
+/// Reads `[gate]` over `base`.
+pub(super) fn gate(
+    source: &Source<'_>,
+    raw: &RawGate,
+    base: &GateRules,
+) -> Result<GateRules, ProfileError> {
+    let size = |value: &Option<toml::Spanned<ByteSize>>, default: u64| {
+        value.as_ref().map_or(default, |value| value.get_ref().0)
+    };
+    let max_bytes = size(&raw.max_bytes, base.max_bytes);
+    let rules = GateRules {
+        apply: raw.apply.as_ref().map_or(base.apply, |apply| (*apply.get_ref()).into()),
+        max_entries: raw
+            .max_entries
+            .as_ref()
+            .map_or(base.max_entries, |count| count.get_ref().0),
+        max_bytes,
+        max_file_bytes: size(&raw.max_file_bytes, base.max_file_bytes.min(max_bytes)),
+    };
+    if let Some(file) = &raw.max_file_bytes
+        && rules.max_file_bytes > rules.max_bytes
+    {
+        return Err(source.error(
+            &file.span(),
+            &format!(
+                "`gate.max_file_bytes` ({}) is more than `gate.max_bytes` ({}), which holds for \
+                 all files together",
+                ByteSize(rules.max_file_bytes),
+                ByteSize(rules.max_bytes)
+            ),
+        ));
+    }
+    Ok(rules)
+}
+
+impl From<RawApply> for ApplyMode {
+    fn from(raw: RawApply) -> Self {
+        match raw {
+            RawApply::Ask => Self::Ask,
+            RawApply::Auto => Self::Auto,
+            RawApply::Never => Self::Never,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The JSON schema of profiles, for editors.
+
+use serde_json::{Value, json};
+
+/// Returns the schema (JSON Schema, draft 2020-12). It describes the whole file, also
+/// what this version refuses by name.
+pub fn schema() -> Value {
+    let size = json!({
+        "type": "string", "pattern": "^[0-9]+[kKmMgGtT]?$",
+        "description": "Bytes: \"512m\", \"8g\" (powers of 1024)."
+    });
+    let strings = json!({ "type": "array", "items": { "type": "string" } });
+    let described = |base: &Value, text: &str| {
+        let mut value = base.clone();
+        value["description"] = text.into();
+        value
+    };
+    let table = |properties: Value| {
+        json!({ "type": "object", "additionalProperties": false, "properties": properties })
+    };
+    let required = |mut table: Value, keys: &[&str]| {
+        table["required"] = json!(keys);
+        table
+    };
+    let map = |items: Value| json!({ "type": "object", "additionalProperties": items });
+    let secret_source = table(json!({
+        "env": { "type": "string" }, "file": { "type": "string" },
+        "command": strings, "keychain": { "type": "string" }
+    }));
+    let broker = required(
+        table(json!({
+            "host": { "type": "string" }, "header": { "type": "string" },
+            "base_url_env": { "type": "string" }
+        })),
+        &["host", "header"],
+    );
+    let volume = required(
+        table(json!({
+            "name": { "type": "string" }, "target": { "type": "string" },
+            "scope": { "enum": ["session", "group", "shared"] }
+        })),
+        &["name", "target"],
+    );
+    let mut schema = required(
+        table(json!({
+            "description": { "type": "string", "description": "What the profile is for." },
+            "image": { "type": "string", "description": "The image to run on." },
+            "command": described(&strings, "The program and its arguments."),
+            "env": described(&map(json!({ "type": "string" })), "Variables for the command."),
+            "workspace": table(json!({
+                "target": { "type": "string", "default": "/workspace",
+                    "description": "Where the workspace is inside." },
+                "git": { "enum": ["full", "shallow", "none"], "default": "full",
+                    "description": "What of .git goes in." },
+                "exclude": described(&strings, "Patterns of .gitignore syntax that stay out."),
+                "protect": described(&strings, "Paths that the command may read only."),
+                "isolation": { "enum": ["workspace", "project"], "default": "workspace" }
+            })),
+            "limits": table(json!({
+                "memory": described(&size, "Memory, default \"4g\"."),
+                "cpus": { "type": "number", "minimum": 0.01, "maximum": 4096,
+                    "description": "Cores, default 2." },
+                "pids": { "type": "integer", "minimum": 16, "maximum": u32::MAX,
+                    "description": "Processes and threads, default 4096." },
+                "tmp": described(&size, "Size of /tmp, default \"512m\"."),
+                "timeout": { "type": "string", "pattern": "^[0-9]+[smhd]$",
+                    "description": "Time for the command: \"90s\", \"5m\", \"2h\"; default \"5m\"." }
+            })),
+            "network": table(json!({
+                "mode": { "enum": ["none", "allowlist", "open"], "default": "none" },
+                "allow": described(&strings, "Hosts and ports, such as \"api.example.org:443\".")
+            })),
+            "secrets": map(required(
+                table(json!({ "from": secret_source, "broker": broker })), &["from"])),
+            "volumes": { "type": "array", "items": volume },
+            "services": map(required(
+                table(json!({ "image": { "type": "string" } })), &["image"])),
+            "gate": table(json!({
+                "apply": { "enum": ["ask", "auto", "never"], "default": "ask",
+                    "description": "What to do with changes that no rule blocks." },
+                "max_entries": { "type": "integer", "minimum": 1, "maximum": u32::MAX,
+                    "description": "The most entries that may come back, default 200000." },
+                "max_bytes": described(&size, "The most bytes that may come back, default \"4g\"."),
+                "max_file_bytes": described(&size, "The most bytes of one file, default \"512m\".")
+            }))
+        })),
+        &["image"],
+    );
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = "lazaret profile".into();
+    schema
+}

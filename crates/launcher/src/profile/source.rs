@@ -1,0 +1,80 @@
+//! `Source`: the text of a profile, and errors that point into it.
+
+use std::ops::Range;
+
+use super::raw::RawProfile;
+use crate::escape::escape;
+use crate::failure::{Failure, FailureKind};
+
+/// What is wrong in a profile, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {message}\n{excerpt}")]
+pub struct ProfileError {
+    /// The file, as it was named.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+    /// What was found and what is expected.
+    pub message: String,
+    /// The line itself, escaped, with the place marked.
+    pub excerpt: String,
+}
+
+impl From<ProfileError> for Failure {
+    fn from(error: ProfileError) -> Self {
+        Self::new(FailureKind::Profile, error)
+    }
+}
+
+/// A profile's text.
+#[derive(Debug)]
+pub(super) struct Source<'a> {
+    /// The file, as it was named.
+    pub(super) file: &'a str,
+    /// Its contents.
+    pub(super) text: &'a str,
+}
+
+impl Source<'_> {
+    /// Reads the TOML.
+    pub(super) fn parse(&self) -> Result<RawProfile, ProfileError> {
+        toml::from_str(self.text).map_err(|error| {
+            // A syntax error says "what" and "expected what" on two lines.
+            let message = error.message().trim().replace('\n', ", ");
+            self.error(&error.span().unwrap_or_default(), &message)
+        })
+    }
+
+    /// Points at a place. The message may hold what the file says: it is escaped here.
+    pub(super) fn error(&self, span: &Range<usize>, message: &str) -> ProfileError {
+        let start = self.text.floor_char_boundary(span.start);
+        let before = &self.text[..start];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.text[line_start..].lines().next().unwrap_or_default();
+        let number = before.matches('\n').count() + 1;
+        let column = before[line_start..].chars().count() + 1;
+
+        let end = self.text.floor_char_boundary(span.end.max(start));
+        let marked = self.text[start..end]
+            .lines()
+            .next()
+            .map_or(1, |text| text.chars().count().max(1));
+        let margin = " ".repeat(number.to_string().len());
+        let shown = escape(line.as_bytes());
+        let mut excerpt = format!("  {number} | {shown}");
+        // Escapes would shift the mark, a long line would wrap around it.
+        if shown == line && line.chars().count() <= 100 {
+            let marks = "^".repeat(marked);
+            excerpt.push_str(&format!("\n  {margin} | {:>width$}{marks}", "", width = column - 1));
+        }
+        ProfileError {
+            file: escape(self.file.as_bytes()),
+            line: number,
+            column,
+            message: escape(message.as_bytes()),
+            excerpt,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A workspace's own `lazaret.toml`: it may make a profile stricter, never looser.
+//!
+//! The file is as untrusted as the rest of the workspace: an agent whose change was
+//! applied once may have written it. So it is read like hostile input, and every value
+//! is joined with the profile's by taking the stricter one; there is no way to write a
+//! value that loosens. Keys for which "stricter" has no meaning are refused by name.
+
+use std::io;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use super::lookup::{open, read_limited};
+use super::raw::{RawGit, RawProfile};
+use super::source::{ProfileError, Source};
+use super::{GateRules, GitChoice, LimitRules, Profile, resolve};
+use crate::failure::{Failure, FailureKind};
+
+/// The name of the file in the workspace's top directory.
+pub const WORKSPACE_FILE: &str = "lazaret.toml";
+
+/// A profile after the workspace's file had its say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tightened {
+    /// The profile, at most as loose as before.
+    pub profile: Profile,
+    /// The keys that made something stricter, such as `limits.memory`. To be shown.
+    pub keys: Vec<&'static str>,
+}
+
+impl Profile {
+    /// Makes the profile stricter as the workspace's `lazaret.toml` says, if there is one.
+    ///
+    /// # Errors
+    /// When the file can't be read, or holds a key that can't only tighten.
+    pub fn tightened_by(self, workspace: &Path) -> Result<Tightened, Failure> {
+        let path = workspace.join(WORKSPACE_FILE);
+        // Not through a link: it could lead to any file of the user's, whose lines an
+        // error message would show.
+        let text = match open(&path, OFlags::NOFOLLOW).and_then(read_limited) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Tightened {
+                    profile: self,
+                    keys: Vec::new(),
+                });
+            }
+            Err(error) => {
+                return Err(Failure::new(FailureKind::Profile, error)
+                    .context(format!("the workspace's {WORKSPACE_FILE} can't be read")));
+            }
+        };
+        let source = Source {
+            file: WORKSPACE_FILE,
+            text: &text,
+        };
+        tighten(self, &source).map_err(|error| {
+            Failure::from(error).hinted(format!(
+                "A workspace's {WORKSPACE_FILE} can only tighten: `limits`, `gate`, \
+                 `workspace.exclude` and `workspace.git` = \"none\"."
+            ))
+        })
+    }
+}
+
+fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, ProfileError> {
+    let raw = source.parse()?;
+    refuse_others(source, &raw)?;
+    let mut keys = Vec::new();
+
+    let wanted = resolve::limits(source, &raw.limits, &LimitRules::LOOSEST)?;
+    let limits = &mut profile.limits;
+    lower("limits.memory", &mut limits.memory, wanted.memory, &mut keys);
+    lower("limits.cpus", &mut limits.cpus, wanted.cpus, &mut keys);
+    lower("limits.pids", &mut limits.pids, wanted.pids, &mut keys);
+    if raw.limits.tmp.is_some() {
+        lower("limits.tmp", &mut limits.tmp, wanted.tmp, &mut keys);
+    }
+    lower("limits.timeout", &mut limits.timeout, wanted.timeout, &mut keys);
+    // A tmpfs is a part of the memory, which may have become less than the profile's.
+    limits.tmp = limits.tmp.min(limits.memory);
+
+    let wanted = resolve::gate(source, &raw.gate, &GateRules::LOOSEST)?;
+    let gate = &mut profile.gate;
+    lower("gate.apply", &mut gate.apply, wanted.apply, &mut keys);
+    lower("gate.max_entries", &mut gate.max_entries, wanted.max_entries, &mut keys);
+    lower("gate.max_bytes", &mut gate.max_bytes, wanted.max_bytes, &mut keys);
+    lower("gate.max_file_bytes", &mut gate.max_file_bytes, wanted.max_file_bytes, &mut keys);
+    gate.max_file_bytes = gate.max_file_bytes.min(gate.max_bytes);
+
+    let git = match raw.workspace.git.as_ref().map(toml::Spanned::get_ref) {
+        Some(RawGit::None) => GitChoice::None,
+        _ => GitChoice::Full,
+    };
+    lower("workspace.git", &mut profile.workspace.git, git, &mut keys);
+    for pattern in resolve::patterns(source, &raw.workspace.exclude)? {
+        if !profile.workspace.exclude.contains(&pattern) {
+            profile.workspace.exclude.push(pattern);
+            keys.push("workspace.exclude");
+        }
+    }
+    keys.dedup();
+    Ok(Tightened { profile, keys })
+}
+
+/// Takes the lower of two values, and notes the key when it is the workspace's.
+fn lower<T: PartialOrd>(
+    key: &'static str,
+    value: &mut T,
+    wanted: T,
+    keys: &mut Vec<&'static str>,
+) {
+    if wanted < *value {
+        *value = wanted;
+        keys.push(key);
+    }
+}
+
+fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileError> {
+    let workspace = &raw.workspace;
+    let shallow = workspace.git.as_ref().filter(|git| *git.get_ref() == RawGit::Shallow);
+    let others = [
+        ("description", raw.description.as_ref().map(toml::Spanned::span)),
+        ("image", raw.image.as_ref().map(toml::Spanned::span)),
+        ("command", raw.command.as_ref().map(toml::Spanned::span)),
+        ("env", raw.env.keys().next().map(toml::Spanned::span)),
+        ("workspace.target", workspace.target.as_ref().map(toml::Spanned::span)),
+        ("workspace.git", shallow.map(toml::Spanned::span)),
+        ("workspace.protect", workspace.protect.as_ref().map(toml::Spanned::span)),
+        ("workspace.isolation", workspace.isolation.as_ref().map(toml::Spanned::span)),
+        ("network", raw.network.mode.as_ref().map(toml::Spanned::span)),
+        ("network", raw.network.allow.as_ref().map(toml::Spanned::span)),
+        ("secrets", raw.secrets.keys().next().map(toml::Spanned::span)),
+        ("volumes", raw.volumes.first().map(toml::Spanned::span)),
+        ("services", raw.services.keys().next().map(toml::Spanned::span)),
+    ];
+    match others.into_iter().find_map(|(key, span)| Some((key, span?))) {
+        None => Ok(()),
+        Some((key, span)) => Err(source.error(
+            &span,
+            &format!(
+                "`{key}` can't be set by a workspace without your trust, and trust is not \
+                 available yet in this version"
+            ),
+        )),
+    }
+}
+
+impl LimitRules {
+    /// What a workspace's file starts from: no opinion.
+    const LOOSEST: Self = Self {
+        memory: u64::MAX,
+        cpus: f64::INFINITY,
+        pids: u32::MAX,
+        tmp: u64::MAX,
+        timeout: std::time::Duration::MAX,
+    };
+}
+
+impl GateRules {
+    /// What a workspace's file starts from: no opinion.
+    const LOOSEST: Self = Self {
+        apply: super::ApplyMode::Auto,
+        max_entries: u32::MAX,
+        max_bytes: u64::MAX,
+        max_file_bytes: u64::MAX,
+    };
+}
