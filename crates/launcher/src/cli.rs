@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Args, Parser, Subcommand};
+use lazaret_transfer::escape;
 
 use crate::commands::{
     apply, completions, diff, discard, doctor, image, logs, ls, man, profile, prune, recover, rm,
@@ -140,6 +141,12 @@ pub(crate) fn show_parse_error(
     let ui = Ui::new(streams, options, env);
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
-    ui.failure(&Failure::message(FailureKind::Usage, text));
+    if json {
+        ui.failure(&Failure::message(FailureKind::Usage, text));
+    } else {
+        // The lines are clap's own; what was typed is within them.
+        let lines: Vec<_> = text.lines().map(|line| escape(line.as_bytes())).collect();
+        ui.error(&lines.join("\n"));
+    }
     ExitCode::USAGE
 }

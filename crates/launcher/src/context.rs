@@ -1,8 +1,7 @@
 //! `Context`: what every verb gets.
 
-use std::sync::Arc;
-
-use lazaret_runtime::Engine;
+use lazaret_runtime::{ChoiceError, Detected, EngineChoice};
+use lazaret_transfer::escape;
 
 use crate::cli::Global;
 use crate::environment::Environment;
@@ -75,10 +74,27 @@ impl Context {
     ///
     /// # Errors
     /// Says where it was tried, what went wrong there, and what to do.
-    pub fn engine(&self) -> Result<Arc<dyn Engine>, Failure> {
-        Err(Failure::message(
-            FailureKind::Engine,
-            format!("no engine can be used yet ({:?})", self.options.engine),
-        ))
+    pub fn engine(&self) -> Result<Detected, Failure> {
+        let choice = self.engine_choice()?;
+        self.interrupt.check()?;
+        let detected = lazaret_runtime::detect(&choice, &self.env.for_detection())?;
+        self.ui.detail(&format!(
+            "engine: {} at {}",
+            escape(detected.info.version.as_bytes()),
+            escape(detected.info.endpoint.as_bytes())
+        ));
+        Ok(detected)
+    }
+
+    /// Returns which engine was asked for.
+    ///
+    /// # Errors
+    /// When what was typed names none.
+    pub fn engine_choice(&self) -> Result<EngineChoice, Failure> {
+        let Some(text) = &self.options.engine else {
+            return Ok(EngineChoice::Auto);
+        };
+        text.parse()
+            .map_err(|error: ChoiceError| Failure::new(FailureKind::Usage, error))
     }
 }

@@ -111,6 +111,24 @@ impl Environment {
         self.xdg("XDG_CACHE_HOME", ".cache")
     }
 
+    /// Returns what the search for an engine looks at.
+    pub fn for_detection(&self) -> lazaret_runtime::Environment {
+        let text = |name| self.text(name).map(str::to_owned);
+        let path = |name| self.os(name).map(PathBuf::from);
+        lazaret_runtime::Environment {
+            lazaret_engine: text("LAZARET_ENGINE"),
+            docker_host: text("DOCKER_HOST"),
+            docker_context: text("DOCKER_CONTEXT"),
+            docker_config: path("DOCKER_CONFIG"),
+            container_host: text("CONTAINER_HOST"),
+            xdg_runtime_dir: path("XDG_RUNTIME_DIR"),
+            home: path("HOME"),
+            path: self.os("PATH").map(OsStr::to_owned),
+            uid: self.uid,
+            root: PathBuf::from("/"),
+        }
+    }
+
     /// The XDG base directory specification: a relative path in a variable is ignored.
     fn xdg(&self, variable: &str, below_home: &str) -> Result<PathBuf, Failure> {
         let base = match self.os(variable).map(Path::new) {

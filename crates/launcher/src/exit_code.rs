@@ -57,3 +57,35 @@ impl fmt::Display for ExitCode {
         self.0.fmt(f)
     }
 }
+
+/// Every code and what it means, in words for the manual.
+pub(crate) const ALL: [(ExitCode, &str); 10] = [
+    (
+        ExitCode::SUCCESS,
+        "done; of `run`: the command succeeded and the gate is settled (applied, nothing to apply, or discarded by you)",
+    ),
+    (
+        ExitCode::REFUSED,
+        "what was asked for can't be done, such as a session that does not exist",
+    ),
+    (ExitCode::USAGE, "the command line can't be understood"),
+    (
+        ExitCode::KEPT,
+        "changes are kept in the session and wait for review",
+    ),
+    (ExitCode::REJECTED, "the changes were rejected"),
+    (ExitCode::TIMEOUT, "the command ran into its time limit"),
+    (
+        ExitCode::FAILED,
+        "lazaret or the engine failed; also a wrong profile or workspace",
+    ),
+    (
+        ExitCode::NOT_EXECUTABLE,
+        "the command can't be executed inside",
+    ),
+    (ExitCode::NOT_FOUND, "the command does not exist inside"),
+    (
+        ExitCode::INTERRUPTED,
+        "interrupted by Ctrl-C, SIGTERM or SIGHUP",
+    ),
+];

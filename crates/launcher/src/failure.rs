@@ -3,7 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-use lazaret_runtime::{EngineError, NameError, Unenforceable};
+use lazaret_image_builder::BuildError;
+use lazaret_runtime::{DetectError, EngineError, NameError, Unenforceable};
 use lazaret_transfer::PathError;
 use serde_json::json;
 
@@ -78,6 +79,8 @@ impl FailureKind {
 }
 
 /// An error with everything the user needs: what failed, why, and what to do.
+///
+/// Its texts are raw: whoever shows them escapes them, which is [`crate::ui::Ui::failure`].
 #[derive(Debug)]
 #[must_use = "a failure that is not returned is never shown"]
 pub struct Failure {
@@ -199,35 +202,83 @@ impl<T, E: Into<Box<dyn Error + Send + Sync>>> OrFail<T> for Result<T, E> {
     }
 }
 
+/// What to do about an error of an engine.
+pub(crate) fn engine_hint(error: &EngineError) -> Option<&'static str> {
+    match error {
+        EngineError::Timeout { .. } => Some(
+            "It is there but does not answer: look at its log, restart it, or name another \
+             engine with --engine.",
+        ),
+        EngineError::Unreachable { .. } => Some(
+            "Start the engine, or name another one with --engine; `lazaret doctor` shows what was \
+             tried.",
+        ),
+        EngineError::Denied { .. } => Some(
+            "Use an engine of your own (rootless Podman needs no permission), or have an \
+             administrator give you access to the socket; access to a rootful engine is as good \
+             as root.",
+        ),
+        EngineError::TooOld { .. } => Some("Update the engine, or name another one with --engine."),
+        EngineError::Lost { .. } => {
+            Some("The session's volume is kept; `lazaret recover` takes up from there.")
+        }
+        _ => None,
+    }
+}
+
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
-        let hint = match &error {
-            EngineError::Timeout { .. } => Some(
-                "The engine is there but does not answer: look at its log, restart it, or name \
-                 another one with --engine.",
-            ),
-            EngineError::Unreachable { .. } => Some(
-                "Start the engine, or name another one with --engine; `lazaret doctor` shows what \
-                 was tried.",
-            ),
-            EngineError::Denied { .. } => Some(
-                "Use an engine of your own (rootless Podman needs no permission), or let an \
-                 administrator give you access to the socket; note that access to a rootful \
-                 engine's socket is as good as root.",
-            ),
-            EngineError::TooOld { .. } => {
-                Some("Update the engine, or name another one with --engine.")
-            }
-            EngineError::Lost { .. } => {
-                Some("The session's volume is kept; `lazaret recover` takes up from there.")
-            }
-            _ => None,
-        };
+        let hint = engine_hint(&error);
         let failure = Self::new(FailureKind::Engine, error);
         match hint {
             Some(hint) => failure.hinted(hint),
             None => failure,
         }
+    }
+}
+
+impl From<DetectError> for Failure {
+    fn from(error: DetectError) -> Self {
+        match error {
+            DetectError::Choice(error) => Self::new(FailureKind::Usage, error),
+            DetectError::None { tried } => {
+                let mut text = String::from("no container engine can be used");
+                let mut hints = Vec::new();
+                for candidate in tried {
+                    let Err(error) = candidate.result else {
+                        continue;
+                    };
+                    text.push_str(&format!("\n{}: {error}", candidate.origin));
+                    // Sockets that are not there are the normal case, and each says the same.
+                    if !matches!(error, EngineError::Unreachable { .. }) {
+                        hints.extend(Self::from(error).hints);
+                    }
+                }
+                if hints.is_empty() {
+                    hints.push(
+                        "Install Docker or Podman and start it, or name an engine with --engine; \
+                         `lazaret doctor` shows what was tried."
+                            .to_owned(),
+                    );
+                }
+                hints.dedup();
+                Self {
+                    hints,
+                    ..Self::message(FailureKind::Engine, text)
+                }
+            }
+        }
+    }
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        let hint = match &error {
+            BuildError::NoPorter => crate::porter::HOW_TO_BUILD,
+            BuildError::Unknown { .. } => "`lazaret image ls` lists the images.",
+            _ => "`lazaret image build -v` shows every step.",
+        };
+        Self::new(FailureKind::Image, error).hinted(hint)
     }
 }
 

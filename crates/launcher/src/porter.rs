@@ -5,6 +5,10 @@ use crate::failure::{Failure, FailureKind};
 /// Embedded by `build.rs` from the file that `LAZARET_PORTER` names; else empty.
 static PORTER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/porter"));
 
+/// What to do when it is missing.
+pub(crate) const HOW_TO_BUILD: &str = "Build lazaret with `cargo xtask image` or `cargo xtask \
+    dist`, which build the porter first; or set LAZARET_PORTER to the static porter and build again.";
+
 /// Returns the porter's bytes.
 ///
 /// # Errors
@@ -15,10 +19,7 @@ pub fn bytes() -> Result<&'static [u8], Failure> {
             FailureKind::Image,
             "this lazaret was built without its porter, the program that moves files in containers",
         )
-        .hinted(
-            "Build it with `cargo xtask image` or `cargo xtask dist`, which build the porter first; \
-             or set LAZARET_PORTER to the static porter and build again.",
-        ));
+        .hinted(HOW_TO_BUILD));
     }
     Ok(PORTER)
 }

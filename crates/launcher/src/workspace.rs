@@ -1,28 +1,20 @@
 //! The safety check of the workspace: what lazaret refuses to work in.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use lazaret_transfer::WorkspaceDir;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 
-/// A directory that may be a workspace: absolute, resolved, readable, and neither `/`
-/// nor the home directory nor a parent of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkspacePath(PathBuf);
-
-impl WorkspacePath {
-    /// Returns the resolved path.
-    pub fn as_path(&self) -> &Path {
-        &self.0
-    }
-}
-
-/// Checks `path` (relative to the current directory).
+/// Opens the workspace at `path`, relative to the current directory. This is the one
+/// place of the launcher where a host path becomes a capability.
 ///
 /// # Errors
-/// Names what is wrong: missing, not a directory, unreadable, `/`, the home directory.
-pub fn check(path: &Path, env: &Environment) -> Result<WorkspacePath, Failure> {
+/// Names what is wrong: missing, not a directory, unreadable, `/`, the home directory or
+/// a directory that contains it.
+pub fn open(path: &Path, env: &Environment) -> Result<WorkspaceDir, Failure> {
     let shown = path.display().to_string();
     let refuse = |reason: &str| {
         Failure::message(
@@ -30,40 +22,37 @@ pub fn check(path: &Path, env: &Environment) -> Result<WorkspacePath, Failure> {
             format!("the workspace {shown} {reason}"),
         )
     };
-    let real = match std::fs::canonicalize(env.cwd.join(path)) {
-        Ok(real) => real,
-        Err(error) => {
-            return Err(match error.kind() {
-                io::ErrorKind::NotFound => refuse("does not exist")
-                    .hinted("Name the directory that you work in with --workspace DIR."),
-                io::ErrorKind::NotADirectory => refuse("is not a directory"),
-                _ => Failure::new(FailureKind::Workspace, error)
-                    .context(format!("the workspace {shown} can't be read")),
-            });
-        }
+    let unreadable = |error: io::Error| {
+        Failure::new(FailureKind::Workspace, error)
+            .context(format!("the workspace {shown} can't be read"))
     };
-    if !real.is_dir() {
-        return Err(refuse("is not a directory"));
-    }
+    let workspace = WorkspaceDir::open_ambient(&env.cwd.join(path)).map_err(|error| match error
+        .source
+        .kind()
+    {
+        io::ErrorKind::NotFound => refuse("does not exist")
+            .hinted("Name the directory that you work in with --workspace DIR."),
+        io::ErrorKind::NotADirectory => refuse("is not a directory"),
+        _ => unreadable(error.source),
+    })?;
+    let real = workspace.path();
     let hint = "Choose the directory of one project: everything below the workspace is copied in.";
     if real.parent().is_none() {
         return Err(refuse("is the root directory").hinted(hint));
     }
-    if let Some(home) = env
+    let home = env
         .home()
         .ok()
-        .and_then(|home| std::fs::canonicalize(home).ok())
-    {
+        .and_then(|home| std::fs::canonicalize(home).ok());
+    if let Some(home) = home {
         if real == home {
             return Err(refuse("is your home directory").hinted(hint));
         }
-        if home.starts_with(&real) {
+        if home.starts_with(real) {
             return Err(refuse("contains your home directory").hinted(hint));
         }
     }
-    std::fs::read_dir(&real).map_err(|error| {
-        Failure::new(FailureKind::Workspace, error)
-            .context(format!("the workspace {shown} can't be read"))
-    })?;
-    Ok(WorkspacePath(real))
+    // A directory that may be entered but not listed opens, and then reads as an error.
+    drop(std::fs::read_dir(real).map_err(unreadable)?);
+    Ok(workspace)
 }

@@ -1,14 +1,364 @@
-//! `lazaret doctor`.
+//! `lazaret doctor`: the engines, the directories, the images, and what to do.
 
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lazaret_image_builder::{ImageState, ListedImage};
+use lazaret_runtime::{Candidate, EngineInfo, EngineKind, UserNamespace};
+use lazaret_transfer::escape;
+use serde_json::{Value, json};
+
+use crate::commands::image;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
+use crate::porter;
+use crate::ui::{OutputFormat, Tone, bytes};
 
 /// Show which engines are there, what they can enforce, and what to do
+///
+/// Ends with 0 when lazaret can work here, else with 1.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
-pub(crate) fn run(args: Args, _context: &Context) -> Result<ExitCode, Failure> {
+/// One of lazaret's own directories.
+struct Directory {
+    what: &'static str,
+    path: Option<PathBuf>,
+    problem: Option<Failure>,
+}
+
+/// What was found, and whether it will do.
+struct Report {
+    engines: Vec<Candidate>,
+    /// Index of the engine that a verb without a choice would use.
+    used: Option<usize>,
+    directories: Vec<Directory>,
+    images: Result<Vec<ListedImage>, Failure>,
+    porter: Result<usize, Failure>,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let Args {} = args;
-    super::not_yet("doctor")
+    let report = examine(context)?;
+    let advice = report.advice();
+    match context.ui.format() {
+        OutputFormat::Text => report.print(context, &advice),
+        OutputFormat::Json => context.ui.json(&report.to_json(&advice)),
+    }
+    Ok(if report.can_work() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::REFUSED
+    })
+}
+
+fn examine(context: &Context) -> Result<Report, Failure> {
+    let engines =
+        lazaret_runtime::candidates(&context.engine_choice()?, &context.env.for_detection())?;
+    let used = engines
+        .iter()
+        .position(|candidate| candidate.result.is_ok());
+    let images = match used {
+        Some(_) => context
+            .engine()
+            .and_then(|detected| image::list(context, &detected)),
+        None => Err(Failure::message(
+            FailureKind::Engine,
+            "unknown: there is no engine to ask",
+        )),
+    };
+    Ok(Report {
+        engines,
+        used,
+        directories: vec![
+            directory("state", context.env.state_dir()),
+            directory("cache", context.env.cache_dir()),
+        ],
+        images,
+        porter: porter::bytes().map(<[u8]>::len),
+    })
+}
+
+/// Finds out whether a directory, or the first of its parents that is there, can be
+/// written to; creates nothing.
+fn directory(what: &'static str, path: Result<PathBuf, Failure>) -> Directory {
+    let path = match path {
+        Ok(path) => path,
+        Err(failure) => {
+            return Directory {
+                what,
+                path: None,
+                problem: Some(failure),
+            };
+        }
+    };
+    let problem = writable(&path).err().map(|error| {
+        Failure::new(FailureKind::State, error)
+            .context(format!(
+                "the {what} directory {} can't be written",
+                path.display()
+            ))
+            .hinted(format!(
+                "Make it writable, or name another place with XDG_{}_HOME.",
+                what.to_uppercase()
+            ))
+    });
+    Directory {
+        what,
+        path: Some(path),
+        problem,
+    }
+}
+
+fn writable(path: &Path) -> io::Result<()> {
+    use rustix::fs::Access;
+    for path in path.ancestors() {
+        match rustix::fs::access(path, Access::WRITE_OK | Access::EXEC_OK) {
+            Ok(()) if path.is_dir() => return Ok(()),
+            Ok(()) => return Err(io::ErrorKind::NotADirectory.into()),
+            Err(rustix::io::Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(io::ErrorKind::NotFound.into())
+}
+
+/// The name of an engine for people.
+pub(crate) fn kind_name(kind: EngineKind) -> &'static str {
+    match kind {
+        EngineKind::Docker => "Docker",
+        EngineKind::Podman => "Podman",
+        EngineKind::Apple => "Apple container",
+        EngineKind::Fake => "fake engine",
+    }
+}
+
+fn user_namespace(namespace: UserNamespace) -> &'static str {
+    match namespace {
+        UserNamespace::Host => "no user namespace",
+        UserNamespace::Mapped => "user namespace",
+    }
+}
+
+impl Report {
+    fn can_work(&self) -> bool {
+        let enforces = |candidate: &Candidate| matches!(&candidate.result, Ok(info) if info.unenforceable.is_empty());
+        self.used
+            .is_some_and(|used| self.engines.get(used).is_some_and(enforces))
+            && self
+                .directories
+                .iter()
+                .all(|directory| directory.problem.is_none())
+            && self.porter.is_ok()
+    }
+
+    /// What to do, most important first, raw.
+    fn advice(&self) -> Vec<String> {
+        let mut advice = Vec::new();
+        for candidate in &self.engines {
+            if let Err(error) = &candidate.result
+                && let Some(hint) = crate::failure::engine_hint(error)
+                && (self.used.is_none() || !is_absent(error))
+            {
+                advice.push(format!("{}: {hint}", candidate.origin));
+            }
+        }
+        if self.used.is_none() {
+            advice.push(
+                "Install Docker or Podman and start it; in lazaret's own repository \
+                 `cargo xtask setup` does both."
+                    .to_owned(),
+            );
+        }
+        let problems = self
+            .directories
+            .iter()
+            .filter_map(|directory| directory.problem.as_ref());
+        for failure in problems.chain(self.porter.as_ref().err()) {
+            advice.extend(failure.hints.iter().cloned());
+        }
+        if let Ok(images) = &self.images
+            && images
+                .iter()
+                .any(|image| image.status.state != ImageState::Current)
+        {
+            advice.push(
+                "Build the images with `lazaret image build`; `run` builds what it needs."
+                    .to_owned(),
+            );
+        }
+        advice.dedup();
+        advice
+    }
+
+    fn print(&self, context: &Context, advice: &[String]) {
+        let ui = &context.ui;
+        let heading = |text: &str| ui.result(&ui.paint_result(Tone::Strong, text));
+        heading("Engines, in the order in which they are tried");
+        if self.engines.is_empty() {
+            ui.result("  none");
+        }
+        for (index, candidate) in self.engines.iter().enumerate() {
+            print_engine(context, candidate, Some(index) == self.used);
+        }
+        heading("Directories");
+        for directory in &self.directories {
+            let path = directory.path.as_deref().unwrap_or(Path::new("?"));
+            let state = match &directory.problem {
+                None => ui.paint_result(Tone::Good, "writable"),
+                Some(failure) => {
+                    ui.paint_result(Tone::Error, &escape(failure.chain().join(": ").as_bytes()))
+                }
+            };
+            let path = escape(path.as_os_str().as_encoded_bytes());
+            ui.result(&format!("  {:6} {path}  {state}", directory.what));
+        }
+        heading("Images");
+        match &self.images {
+            Ok(images) => {
+                for listed in images {
+                    ui.result(&format!("  {}", image::line(context, listed)));
+                }
+            }
+            Err(failure) => ui.result(&format!(
+                "  {}",
+                escape(failure.chain().join(": ").as_bytes())
+            )),
+        }
+        match &self.porter {
+            Ok(size) => ui.result(&format!("  porter built in, {}", bytes(*size as u64))),
+            Err(failure) => {
+                let text = ui.paint_result(Tone::Error, &failure.chain().join(": "));
+                ui.result(&format!("  {text}"));
+            }
+        }
+        if !advice.is_empty() {
+            heading("What to do");
+            for advice in advice {
+                ui.result(&format!("  - {}", escape(advice.as_bytes())));
+            }
+        }
+    }
+
+    fn to_json(&self, advice: &[String]) -> Value {
+        let engines: Vec<_> = self
+            .engines
+            .iter()
+            .enumerate()
+            .map(|(index, candidate)| engine_json(candidate, Some(index) == self.used))
+            .collect();
+        let directories: Vec<_> = self
+            .directories
+            .iter()
+            .map(|directory| {
+                json!({
+                    "what": directory.what,
+                    "path": directory.path,
+                    "writable": directory.problem.is_none(),
+                })
+            })
+            .collect();
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "ok": self.can_work(),
+            "engines": engines,
+            "directories": directories,
+            "images": self.images.as_ref().ok().map(|images| image::to_json(images)),
+            "porter_bytes": self.porter.as_ref().ok(),
+            "advice": advice,
+        })
+    }
+}
+
+/// Whether an engine is simply not there, which is no fault when another one is.
+fn is_absent(error: &lazaret_runtime::EngineError) -> bool {
+    matches!(error, lazaret_runtime::EngineError::Unreachable { .. })
+}
+
+fn print_engine(context: &Context, candidate: &Candidate, used: bool) {
+    let ui = &context.ui;
+    let origin = escape(candidate.origin.as_bytes());
+    match &candidate.result {
+        Err(error) => {
+            let tone = if is_absent(error) {
+                Tone::Dim
+            } else {
+                Tone::Error
+            };
+            let text = ui.paint_result(tone, &escape(error.to_string().as_bytes()));
+            ui.result(&format!("  - {origin}"));
+            ui.result(&format!("      {text}"));
+        }
+        Ok(info) => {
+            let mark = if used { "*" } else { "+" };
+            let name = ui.paint_result(Tone::Good, &describe(info));
+            ui.result(&format!("  {mark} {name}"));
+            ui.result(&format!(
+                "      found by {origin} at {}",
+                escape(info.endpoint.as_bytes())
+            ));
+            ui.result(&format!("      {}", escape(properties(info).as_bytes())));
+            for control in &info.unenforceable {
+                let text = format!("can't enforce {}", escape(control.as_bytes()));
+                ui.result(&format!("      {}", ui.paint_result(Tone::Error, &text)));
+            }
+            for warning in &info.warnings {
+                let label = ui.paint_result(Tone::Warning, "warning:");
+                ui.result(&format!("      {label} {}", escape(warning.as_bytes())));
+            }
+        }
+    }
+}
+
+/// `Docker 20.10.24 (API 1.41)`.
+fn describe(info: &EngineInfo) -> String {
+    let api = info
+        .api_version
+        .as_ref()
+        .map(|api| format!(" (API {api})"))
+        .unwrap_or_default();
+    let text = format!("{} {}{api}", kind_name(info.kind), info.version);
+    escape(text.as_bytes())
+}
+
+fn properties(info: &EngineInfo) -> String {
+    let mut parts = vec![
+        if info.rootless { "rootless" } else { "rootful" }.to_owned(),
+        user_namespace(info.user_namespace).to_owned(),
+    ];
+    if !info.cgroup_version.is_empty() {
+        parts.push(format!("cgroup v{}", info.cgroup_version));
+    }
+    parts.push(format!("runtime {}", info.runtime));
+    parts.push(info.architecture.clone());
+    parts.join(", ")
+}
+
+fn engine_json(candidate: &Candidate, used: bool) -> Value {
+    let mut value = json!({
+        "origin": candidate.origin,
+        "endpoint": candidate.endpoint,
+        "used": used,
+        "ok": candidate.result.is_ok(),
+    });
+    match &candidate.result {
+        Err(error) => {
+            value["error"] = error.to_string().into();
+            value["hint"] = crate::failure::engine_hint(error).into();
+        }
+        Ok(info) => {
+            value["kind"] = kind_name(info.kind).into();
+            value["version"] = info.version.as_str().into();
+            value["api_version"] = info.api_version.as_deref().into();
+            value["rootless"] = info.rootless.into();
+            value["user_namespace"] = (info.user_namespace == UserNamespace::Mapped).into();
+            value["cgroup_version"] = info.cgroup_version.as_str().into();
+            value["runtime"] = info.runtime.as_str().into();
+            value["architecture"] = info.architecture.as_str().into();
+            value["unenforceable"] = info.unenforceable.clone().into();
+            value["warnings"] = info.warnings.clone().into();
+        }
+    }
+    value
 }

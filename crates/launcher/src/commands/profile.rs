@@ -1,8 +1,13 @@
 //! `lazaret profile`.
 
+use lazaret_transfer::escape;
+use serde_json::json;
+
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::profile::{self, Listed, Origin};
+use crate::ui::{OutputFormat, Tone};
 
 /// Show and check profiles
 #[derive(Debug, clap::Subcommand)]
@@ -25,7 +30,83 @@ pub enum Command {
     Schema,
 }
 
-pub(crate) fn run(command: Command, _context: &Context) -> Result<ExitCode, Failure> {
-    drop(command);
-    super::not_yet("profile")
+pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Ls => ls(context),
+        Command::Show { profile } => show(&profile, context),
+        Command::Check { profiles } => Ok(check(&profiles, context)),
+        Command::Schema => {
+            context.ui.json(&profile::schema());
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// A line of `profile ls`; a profile that is wrong is listed with its error.
+fn ls(context: &Context) -> Result<ExitCode, Failure> {
+    let ui = &context.ui;
+    let mut objects = Vec::new();
+    let listed = profile::list(&context.env)?;
+    let width = listed
+        .iter()
+        .map(|listed| listed.name.len())
+        .max()
+        .unwrap_or(0);
+    for Listed { name, origin } in listed {
+        let place = match &origin {
+            Origin::BuiltIn => "built in".to_owned(),
+            Origin::File(path) => escape(path.as_os_str().as_encoded_bytes()),
+        };
+        let loaded = profile::load(&name, &context.env);
+        match ui.format() {
+            OutputFormat::Text => {
+                let about = match &loaded {
+                    Ok(profile) => escape(profile.description.as_bytes()),
+                    Err(_) => ui.paint_result(Tone::Error, "wrong, see `lazaret profile check`"),
+                };
+                ui.result(&format!("{name:width$}  {about}  ({place})"));
+            }
+            OutputFormat::Json => objects.push(json!({
+                "name": name,
+                "origin": place,
+                "description": loaded.as_ref().ok().map(|profile| &profile.description),
+                "valid": loaded.is_ok(),
+            })),
+        }
+    }
+    if ui.format() == OutputFormat::Json {
+        ui.json(&objects);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(name: &str, context: &Context) -> Result<ExitCode, Failure> {
+    let profile = profile::load(name, &context.env)?;
+    match context.ui.format() {
+        OutputFormat::Text => context.ui.result(profile.to_toml().trim_end()),
+        OutputFormat::Json => context.ui.json(&profile.to_json()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Checks all of them, so that one run shows every mistake.
+fn check(names: &[String], context: &Context) -> ExitCode {
+    let ui = &context.ui;
+    let mut code = ExitCode::SUCCESS;
+    for name in names {
+        match profile::load(name, &context.env) {
+            Ok(_) if ui.format() == OutputFormat::Text => {
+                ui.result(&format!("{}: ok", escape(name.as_bytes())));
+            }
+            Ok(_) => {}
+            Err(failure) => {
+                ui.failure(&failure);
+                code = failure.exit_code();
+            }
+        }
+    }
+    if ui.format() == OutputFormat::Json {
+        ui.json(&json!({ "checked": names, "valid": code == ExitCode::SUCCESS }));
+    }
+    code
 }

@@ -45,7 +45,11 @@ pub fn load(name: &str, env: &Environment) -> Result<Profile, Failure> {
             file: name,
             text: &text,
         };
-        return Ok(resolve::profile(&stem, Origin::File(path.clone()), &source)?);
+        return Ok(resolve::profile(
+            &stem,
+            Origin::File(path.clone()),
+            &source,
+        )?);
     }
     if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
         let file = format!("profiles/{name}.toml");
@@ -165,4 +169,3 @@ pub(super) fn read_limited(file: fs::File) -> io::Result<String> {
     }
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
 }
-

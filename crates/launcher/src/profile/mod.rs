@@ -7,6 +7,7 @@ mod lookup;
 mod raw;
 mod resolve;
 mod schema;
+mod show;
 mod source;
 mod tighten;
 pub mod units;

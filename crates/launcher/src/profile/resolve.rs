@@ -11,12 +11,10 @@ use lazaret_runtime::EnvName;
 use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawNetworkMode, RawProfile};
 use super::source::{ProfileError, Source};
 use super::units::ByteSize;
-use super::{
-    ApplyMode, GateRules, GitChoice, LimitRules, Origin, Profile, WorkspaceRules,
-};
+use super::{ApplyMode, GateRules, GitChoice, LimitRules, Origin, Profile, WorkspaceRules};
 
 /// Where the workspace is mounted; nothing else can be chosen yet.
-const TARGET: &str = "/workspace";
+pub(super) const TARGET: &str = "/workspace";
 /// A shell and the porter need about this much to say that they ran out of memory.
 const LEAST_MEMORY: u64 = 32 << 20;
 /// The porter, a shell, and a pipeline of the command.
@@ -56,7 +54,10 @@ pub(super) fn profile(
     refuse_later_features(source, &raw)?;
 
     let image = raw.image.as_ref().ok_or_else(|| {
-        source.error(&(0..0), "the key `image` is missing, expected such as image = \"base\"")
+        source.error(
+            &(0..0),
+            "the key `image` is missing, expected such as image = \"base\"",
+        )
     })?;
     known_image(source, image)?;
     let command = raw.command.as_ref();
@@ -75,9 +76,14 @@ pub(super) fn profile(
     Ok(Profile {
         name: name.to_owned(),
         origin,
-        description: raw.description.map(toml::Spanned::into_inner).unwrap_or_default(),
+        description: raw
+            .description
+            .map(toml::Spanned::into_inner)
+            .unwrap_or_default(),
         image: image.get_ref().clone(),
-        command: command.map(|command| command.get_ref().clone()).unwrap_or_default(),
+        command: command
+            .map(|command| command.get_ref().clone())
+            .unwrap_or_default(),
         env: variables(source, &raw.env)?,
         workspace: WorkspaceRules {
             git: match raw.workspace.git.as_ref().map(toml::Spanned::get_ref) {
@@ -117,10 +123,16 @@ fn known_image(source: &Source<'_>, image: &toml::Spanned<String>) -> Result<(),
 /// What the whole schema allows and this version can't do yet.
 fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileError> {
     let later = |span: &Range<usize>, what: &str| {
-        Err(source.error(span, &format!("{what} is not available yet in this version")))
+        Err(source.error(
+            span,
+            &format!("{what} is not available yet in this version"),
+        ))
     };
     let network = &raw.network;
-    let mode = network.mode.as_ref().map(|mode| (*mode.get_ref(), mode.span()));
+    let mode = network
+        .mode
+        .as_ref()
+        .map(|mode| (*mode.get_ref(), mode.span()));
     if let Some((RawNetworkMode::Open, span)) = &mode {
         if let Some(allow) = &network.allow {
             return Err(source.error(
@@ -131,7 +143,11 @@ fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), Pr
         return later(span, "`network.mode` = \"open\"");
     }
     if let Some((RawNetworkMode::Allowlist, span)) = &mode {
-        if network.allow.as_ref().is_none_or(|allow| allow.get_ref().is_empty()) {
+        if network
+            .allow
+            .as_ref()
+            .is_none_or(|allow| allow.get_ref().is_empty())
+        {
             return Err(source.error(
                 span,
                 "`network.mode` = \"allowlist\" without `network.allow`, expected such as \
@@ -156,10 +172,21 @@ fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), Pr
         return later(&name.span(), "`services`");
     }
     let workspace = &raw.workspace;
-    if let Some(target) = workspace.target.as_ref().filter(|target| target.get_ref() != TARGET) {
-        return later(&target.span(), "`workspace.target` other than \"/workspace\"");
+    if let Some(target) = workspace
+        .target
+        .as_ref()
+        .filter(|target| target.get_ref() != TARGET)
+    {
+        return later(
+            &target.span(),
+            "`workspace.target` other than \"/workspace\"",
+        );
     }
-    if let Some(protect) = workspace.protect.as_ref().filter(|list| !list.get_ref().is_empty()) {
+    if let Some(protect) = workspace
+        .protect
+        .as_ref()
+        .filter(|list| !list.get_ref().is_empty())
+    {
         return later(&protect.span(), "`workspace.protect`");
     }
     if let Some(isolation) = &workspace.isolation
@@ -240,9 +267,16 @@ pub(super) fn limits(
         cpus: raw.cpus.as_ref().map_or(base.cpus, |cpus| cpus.get_ref().0),
         pids: raw.pids.as_ref().map_or(base.pids, |pids| pids.get_ref().0),
         tmp: size(&raw.tmp, base.tmp),
-        timeout: raw.timeout.as_ref().map_or(base.timeout, |timeout| timeout.get_ref().0),
+        timeout: raw
+            .timeout
+            .as_ref()
+            .map_or(base.timeout, |timeout| timeout.get_ref().0),
     };
-    if let Some(memory) = raw.memory.as_ref().filter(|memory| memory.get_ref().0 < LEAST_MEMORY) {
+    if let Some(memory) = raw
+        .memory
+        .as_ref()
+        .filter(|memory| memory.get_ref().0 < LEAST_MEMORY)
+    {
         return Err(source.error(
             &memory.span(),
             &format!(
@@ -252,7 +286,11 @@ pub(super) fn limits(
             ),
         ));
     }
-    if let Some(pids) = raw.pids.as_ref().filter(|pids| pids.get_ref().0 < LEAST_PIDS) {
+    if let Some(pids) = raw
+        .pids
+        .as_ref()
+        .filter(|pids| pids.get_ref().0 < LEAST_PIDS)
+    {
         return Err(source.error(
             &pids.span(),
             &format!(
@@ -295,7 +333,10 @@ pub(super) fn gate(
     };
     let max_bytes = size(&raw.max_bytes, base.max_bytes);
     let rules = GateRules {
-        apply: raw.apply.as_ref().map_or(base.apply, |apply| (*apply.get_ref()).into()),
+        apply: raw
+            .apply
+            .as_ref()
+            .map_or(base.apply, |apply| (*apply.get_ref()).into()),
         max_entries: raw
             .max_entries
             .as_ref()

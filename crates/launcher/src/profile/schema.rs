@@ -15,9 +15,7 @@ pub fn schema() -> Value {
         value["description"] = text.into();
         value
     };
-    let table = |properties: Value| {
-        json!({ "type": "object", "additionalProperties": false, "properties": properties })
-    };
+    let table = |properties: Value| json!({ "type": "object", "additionalProperties": false, "properties": properties });
     let required = |mut table: Value, keys: &[&str]| {
         table["required"] = json!(keys);
         table

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use lazaret_transfer::escape;
+
 use super::raw::RawProfile;
-use crate::escape::escape;
 use crate::failure::{Failure, FailureKind};
 
-/// What is wrong in a profile, and where.
+/// What is wrong in a profile, and where. Its text holds what the file says, raw.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}\n{excerpt}")]
 pub struct ProfileError {
@@ -18,7 +19,7 @@ pub struct ProfileError {
     pub column: usize,
     /// What was found and what is expected.
     pub message: String,
-    /// The line itself, escaped, with the place marked.
+    /// The line itself with the place marked, as two lines.
     pub excerpt: String,
 }
 
@@ -47,7 +48,7 @@ impl Source<'_> {
         })
     }
 
-    /// Points at a place. The message may hold what the file says: it is escaped here.
+    /// Points at a place.
     pub(super) fn error(&self, span: &Range<usize>, message: &str) -> ProfileError {
         let start = self.text.floor_char_boundary(span.start);
         let before = &self.text[..start];
@@ -62,18 +63,21 @@ impl Source<'_> {
             .next()
             .map_or(1, |text| text.chars().count().max(1));
         let margin = " ".repeat(number.to_string().len());
-        let shown = escape(line.as_bytes());
-        let mut excerpt = format!("  {number} | {shown}");
+        let mut excerpt = format!("{number} | {line}");
         // Escapes would shift the mark, a long line would wrap around it.
-        if shown == line && line.chars().count() <= 100 {
+        if escape(line.as_bytes()) == line && line.chars().count() <= 100 {
             let marks = "^".repeat(marked);
-            excerpt.push_str(&format!("\n  {margin} | {:>width$}{marks}", "", width = column - 1));
+            excerpt.push_str(&format!(
+                "\n{margin} | {:>width$}{marks}",
+                "",
+                width = column - 1
+            ));
         }
         ProfileError {
-            file: escape(self.file.as_bytes()),
+            file: self.file.to_owned(),
             line: number,
             column,
-            message: escape(message.as_bytes()),
+            message: message.to_owned(),
             excerpt,
         }
     }

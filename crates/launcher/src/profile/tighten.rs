@@ -70,22 +70,47 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
 
     let wanted = resolve::limits(source, &raw.limits, &LimitRules::LOOSEST)?;
     let limits = &mut profile.limits;
-    lower("limits.memory", &mut limits.memory, wanted.memory, &mut keys);
+    lower(
+        "limits.memory",
+        &mut limits.memory,
+        wanted.memory,
+        &mut keys,
+    );
     lower("limits.cpus", &mut limits.cpus, wanted.cpus, &mut keys);
     lower("limits.pids", &mut limits.pids, wanted.pids, &mut keys);
     if raw.limits.tmp.is_some() {
         lower("limits.tmp", &mut limits.tmp, wanted.tmp, &mut keys);
     }
-    lower("limits.timeout", &mut limits.timeout, wanted.timeout, &mut keys);
+    lower(
+        "limits.timeout",
+        &mut limits.timeout,
+        wanted.timeout,
+        &mut keys,
+    );
     // A tmpfs is a part of the memory, which may have become less than the profile's.
     limits.tmp = limits.tmp.min(limits.memory);
 
     let wanted = resolve::gate(source, &raw.gate, &GateRules::LOOSEST)?;
     let gate = &mut profile.gate;
     lower("gate.apply", &mut gate.apply, wanted.apply, &mut keys);
-    lower("gate.max_entries", &mut gate.max_entries, wanted.max_entries, &mut keys);
-    lower("gate.max_bytes", &mut gate.max_bytes, wanted.max_bytes, &mut keys);
-    lower("gate.max_file_bytes", &mut gate.max_file_bytes, wanted.max_file_bytes, &mut keys);
+    lower(
+        "gate.max_entries",
+        &mut gate.max_entries,
+        wanted.max_entries,
+        &mut keys,
+    );
+    lower(
+        "gate.max_bytes",
+        &mut gate.max_bytes,
+        wanted.max_bytes,
+        &mut keys,
+    );
+    lower(
+        "gate.max_file_bytes",
+        &mut gate.max_file_bytes,
+        wanted.max_file_bytes,
+        &mut keys,
+    );
     gate.max_file_bytes = gate.max_file_bytes.min(gate.max_bytes);
 
     let git = match raw.workspace.git.as_ref().map(toml::Spanned::get_ref) {
@@ -104,12 +129,7 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
 }
 
 /// Takes the lower of two values, and notes the key when it is the workspace's.
-fn lower<T: PartialOrd>(
-    key: &'static str,
-    value: &mut T,
-    wanted: T,
-    keys: &mut Vec<&'static str>,
-) {
+fn lower<T: PartialOrd>(key: &'static str, value: &mut T, wanted: T, keys: &mut Vec<&'static str>) {
     if wanted < *value {
         *value = wanted;
         keys.push(key);
@@ -118,23 +138,53 @@ fn lower<T: PartialOrd>(
 
 fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileError> {
     let workspace = &raw.workspace;
-    let shallow = workspace.git.as_ref().filter(|git| *git.get_ref() == RawGit::Shallow);
+    let shallow = workspace
+        .git
+        .as_ref()
+        .filter(|git| *git.get_ref() == RawGit::Shallow);
     let others = [
-        ("description", raw.description.as_ref().map(toml::Spanned::span)),
+        (
+            "description",
+            raw.description.as_ref().map(toml::Spanned::span),
+        ),
         ("image", raw.image.as_ref().map(toml::Spanned::span)),
         ("command", raw.command.as_ref().map(toml::Spanned::span)),
         ("env", raw.env.keys().next().map(toml::Spanned::span)),
-        ("workspace.target", workspace.target.as_ref().map(toml::Spanned::span)),
+        (
+            "workspace.target",
+            workspace.target.as_ref().map(toml::Spanned::span),
+        ),
         ("workspace.git", shallow.map(toml::Spanned::span)),
-        ("workspace.protect", workspace.protect.as_ref().map(toml::Spanned::span)),
-        ("workspace.isolation", workspace.isolation.as_ref().map(toml::Spanned::span)),
-        ("network", raw.network.mode.as_ref().map(toml::Spanned::span)),
-        ("network", raw.network.allow.as_ref().map(toml::Spanned::span)),
-        ("secrets", raw.secrets.keys().next().map(toml::Spanned::span)),
+        (
+            "workspace.protect",
+            workspace.protect.as_ref().map(toml::Spanned::span),
+        ),
+        (
+            "workspace.isolation",
+            workspace.isolation.as_ref().map(toml::Spanned::span),
+        ),
+        (
+            "network",
+            raw.network.mode.as_ref().map(toml::Spanned::span),
+        ),
+        (
+            "network",
+            raw.network.allow.as_ref().map(toml::Spanned::span),
+        ),
+        (
+            "secrets",
+            raw.secrets.keys().next().map(toml::Spanned::span),
+        ),
         ("volumes", raw.volumes.first().map(toml::Spanned::span)),
-        ("services", raw.services.keys().next().map(toml::Spanned::span)),
+        (
+            "services",
+            raw.services.keys().next().map(toml::Spanned::span),
+        ),
     ];
-    match others.into_iter().find_map(|(key, span)| Some((key, span?))) {
+    match others
+        .into_iter()
+        .find_map(|(key, span)| Some((key, span?)))
+    {
         None => Ok(()),
         Some((key, span)) => Err(source.error(
             &span,

@@ -15,6 +15,7 @@ use std::io::{self, BufRead, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
+use lazaret_transfer::escape;
 use serde::Serialize;
 
 use crate::environment::{Environment, StreamKind, StreamKinds};
@@ -272,7 +273,7 @@ impl Ui {
         self.say(&format!("{} {text}\n", self.paint(Tone::Hint, "hint:")));
     }
 
-    /// Prints a failure: its message, its causes, its hints; one JSON object with `--json`.
+    /// Prints a failure, with all of its text escaped here: its message, its causes, its hints; one JSON object with `--json`.
     pub fn failure(&self, failure: &Failure) {
         if self.0.options.format == OutputFormat::Json {
             self.say(&format!("{}\n", failure.to_json()));
@@ -342,12 +343,14 @@ impl Ui {
     }
 }
 
-/// Makes text of unknown origin harmless on a terminal, keeping its lines.
+/// Makes text of unknown origin harmless on a terminal. Lines after the first are
+/// indented, so that none can pass for one of ours.
 fn show(text: &str) -> String {
-    text.split('\n')
-        .map(|line| crate::escape::escape(line.as_bytes()))
+    text.trim_end()
+        .split('\n')
+        .map(|line| escape(line.as_bytes()))
         .collect::<Vec<_>>()
-        .join("\n")
+        .join("\n    ")
 }
 
 /// Writes raw bytes to a stream of the [`Ui`]. A reader that went away swallows them.
