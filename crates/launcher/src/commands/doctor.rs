@@ -300,7 +300,7 @@ fn print_engine(context: &Context, candidate: &Candidate, used: bool) {
             ));
             ui.result(&format!("      {}", escape(properties(info).as_bytes())));
             for control in &info.unenforceable {
-                let text = format!("can't enforce {}", escape(control.as_bytes()));
+                let text = format!("can't enforce {}", escape(control.to_string().as_bytes()));
                 ui.result(&format!("      {}", ui.paint_result(Tone::Error, &text)));
             }
             for warning in &info.warnings {
@@ -356,7 +356,7 @@ fn engine_json(candidate: &Candidate, used: bool) -> Value {
             value["cgroup_version"] = info.cgroup_version.as_str().into();
             value["runtime"] = info.runtime.as_str().into();
             value["architecture"] = info.architecture.as_str().into();
-            value["unenforceable"] = info.unenforceable.clone().into();
+            value["unenforceable"] = info.unenforceable.iter().map(ToString::to_string).collect();
             value["warnings"] = info.warnings.clone().into();
         }
     }

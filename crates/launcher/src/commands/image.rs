@@ -89,33 +89,40 @@ pub(crate) fn ensure(
 }
 
 fn show(ui: &Ui, phase: &mut Option<Phase>, event: BuildEvent) {
-    let mut next = |name| {
-        if let Some(last) = phase.take() {
-            last.finish();
-        }
-        phase.insert(ui.phase(name, Total::Unknown))
-    };
     match event {
         BuildEvent::Bootstrapping { image, suite } => {
             ui.status(&format!(
                 "building image {image} from Debian packages ({suite}), which takes a while the \
                  first time"
             ));
-            next("install packages");
+            next(ui, phase, "install packages");
+        }
+        BuildEvent::WaitingForOther { image } => {
+            ui.status(&format!(
+                "another lazaret builds image {image}: waiting for it"
+            ));
         }
         // The builder has escaped it.
         BuildEvent::Output { line } => ui.detail(&line),
         BuildEvent::Tidying { .. } => {
-            next("tidy");
+            next(ui, phase, "tidy");
         }
         BuildEvent::Loading { bytes, .. } => {
-            next("load image").counter().add_bytes(bytes);
+            next(ui, phase, "load image").counter().add_bytes(bytes);
         }
         BuildEvent::KeptOld { image, reason } => ui.warn(&format!(
             "image {image} is due for a new build, which failed; the old one is used: {}",
             escape(reason.as_bytes())
         )),
     }
+}
+
+/// Ends the phase that is going on and starts another one.
+fn next<'a>(ui: &Ui, phase: &'a mut Option<Phase>, name: &'static str) -> &'a Phase {
+    if let Some(last) = phase.take() {
+        last.finish();
+    }
+    phase.insert(ui.phase(name, Total::Unknown))
 }
 
 fn ls(context: &Context) -> Result<ExitCode, Failure> {
