@@ -1,3 +1,51 @@
-//! The matrix: scenarios on real engines.
+//! The matrix: every scenario on every engine, with real containers.
+//!
+//! Run by `cargo xtask test-matrix`, which builds `lazaret` and passes its path in
+//! `LAZARET_BIN`. An engine that was named and does not answer fails all the same as a
+//! scenario that does; nothing is skipped.
 
-fn main() {}
+#![expect(
+    clippy::print_stdout,
+    reason = "this program is a test runner: the terminal is its output"
+)]
+
+mod api;
+mod ctx;
+mod engine;
+mod lazaret;
+mod options;
+mod report;
+mod runner;
+mod scenarios;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment is read here, and only here"
+)]
+fn main() -> ExitCode {
+    let Some(bin) = std::env::var_os("LAZARET_BIN") else {
+        println!("LAZARET_BIN is not set: run `cargo xtask test-matrix`");
+        return ExitCode::FAILURE;
+    };
+    let path = std::env::var("PATH").unwrap_or_default();
+    let outcome = options::Options::parse(std::env::args().skip(1)).and_then(|options| {
+        runner::run(
+            &options,
+            &runner::Setup {
+                bin: PathBuf::from(bin),
+                path,
+            },
+        )
+    });
+    match outcome {
+        Ok(runner::Outcome::Green) => ExitCode::SUCCESS,
+        Ok(runner::Outcome::Red) => ExitCode::FAILURE,
+        Err(message) => {
+            println!("error: {message}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The engine's own word on what exists: its HTTP API, asked without lazaret.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A container or a volume.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Object {
+    Container { id: String, name: String },
+    Volume { name: String },
+}
+
+impl std::fmt::Display for Object {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Container { name, .. } => write!(f, "container {name}"),
+            Self::Volume { name } => write!(f, "volume {name}"),
+        }
+    }
+}
+
+/// True when the engine answers.
+pub(crate) fn answers(socket: &Path) -> bool {
+    request(socket, "GET", "/_ping").is_ok_and(|answer| answer.status == 200)
+}
+
+/// Containers and volumes that carry `label` (`name=value`), sorted.
+pub(crate) fn labelled(socket: &Path, label: &str) -> Result<Vec<Object>, String> {
+    let filter = encode(&format!("{{\"label\":[\"{label}\"]}}"));
+    let mut objects = Vec::new();
+    let containers = get(socket, &format!("/containers/json?all=1&filters={filter}"))?;
+    for container in containers.as_array().into_iter().flatten() {
+        objects.push(Object::Container {
+            id: text(&container["Id"]),
+            name: text(&container["Names"][0])
+                .trim_start_matches('/')
+                .to_owned(),
+        });
+    }
+    let volumes = get(socket, &format!("/volumes?filters={filter}"))?;
+    for volume in volumes["Volumes"].as_array().into_iter().flatten() {
+        objects.push(Object::Volume {
+            name: text(&volume["Name"]),
+        });
+    }
+    objects.sort();
+    Ok(objects)
+}
+
+/// Removes what a failed scenario left. Only ever called with objects of its own store.
+pub(crate) fn remove(socket: &Path, object: &Object) -> Result<(), String> {
+    let path = match object {
+        Object::Container { id, .. } => format!("/containers/{id}?force=1&v=1"),
+        Object::Volume { name } => format!("/volumes/{name}?force=1"),
+    };
+    let answer = request(socket, "DELETE", &path)?;
+    match answer.status {
+        200..=299 | 404 => Ok(()),
+        status => Err(format!("remove {object}: {status} {}", answer.body)),
+    }
+}
+
+/// The answer to `GET path` as JSON.
+pub(crate) fn get(socket: &Path, path: &str) -> Result<Value, String> {
+    let answer = request(socket, "GET", path)?;
+    if answer.status != 200 {
+        return Err(format!("GET {path}: {} {}", answer.status, answer.body));
+    }
+    serde_json::from_str(&answer.body).map_err(|error| format!("GET {path}: {error}"))
+}
+
+struct Answer {
+    status: u16,
+    body: String,
+}
+
+/// HTTP/1.0, so that the end of the answer is the end of the connection.
+fn request(socket: &Path, method: &str, path: &str) -> Result<Answer, String> {
+    let exchange = || {
+        let mut stream = UnixStream::connect(socket)?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        write!(
+            stream,
+            "{method} {path} HTTP/1.0\r\nHost: localhost\r\n\r\n"
+        )?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        Ok::<_, std::io::Error>(String::from_utf8_lossy(&answer).into_owned())
+    };
+    let answer = exchange().map_err(|error| format!("{}: {error}", socket.display()))?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
+    Ok(Answer {
+        status: status.unwrap_or(0),
+        body: body.to_owned(),
+    })
+}
+
+fn encode(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

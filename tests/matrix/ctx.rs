@@ -1,0 +1,193 @@
+//! What a scenario works with: an engine, a `lazaret` with a state of its own, workspaces.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lazaret_tests::tree_text;
+
+use crate::api::{self, Object};
+use crate::engine::EngineName;
+use crate::lazaret::{Output, Running};
+
+/// One scenario's world. Nothing in it is shared with another scenario but the cache.
+#[derive(Debug)]
+pub(crate) struct Ctx {
+    engine: EngineName,
+    bin: PathBuf,
+    path: String,
+    cache: PathBuf,
+    scratch: tempfile::TempDir,
+    calls: Cell<usize>,
+}
+
+impl Ctx {
+    pub(crate) fn new(
+        engine: EngineName,
+        bin: &Path,
+        path: &str,
+        cache: &Path,
+    ) -> Result<Self, String> {
+        let scratch = tempfile::Builder::new()
+            .prefix("lazaret-matrix-")
+            .tempdir()
+            .map_err(|error| format!("a directory for the scenario: {error}"))?;
+        for folder in ["home", "state", "config", "work", "calls"] {
+            fs::create_dir(scratch.path().join(folder)).map_err(|error| error.to_string())?;
+        }
+        Ok(Self {
+            engine,
+            bin: bin.to_owned(),
+            path: path.to_owned(),
+            cache: cache.to_owned(),
+            scratch,
+            calls: Cell::new(0),
+        })
+    }
+
+    /// The engine's name.
+    pub(crate) fn engine(&self) -> EngineName {
+        self.engine
+    }
+
+    /// Lazaret's state directory of this scenario (`$XDG_STATE_HOME/lazaret`).
+    pub(crate) fn state(&self) -> PathBuf {
+        self.scratch.path().join("state/lazaret")
+    }
+
+    /// Lazaret's configuration directory of this scenario (`$XDG_CONFIG_HOME/lazaret`).
+    pub(crate) fn config(&self) -> PathBuf {
+        self.scratch.path().join("config/lazaret")
+    }
+
+    /// The (fake) home directory.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.scratch.path().join("home")
+    }
+
+    /// Makes a workspace from the tree language.
+    pub(crate) fn workspace(&self, name: &str, tree: &str) -> PathBuf {
+        let dir = self.scratch.path().join("work").join(name);
+        fs::create_dir(&dir).expect("a workspace is made once");
+        tree_text::build(tree, &dir);
+        dir
+    }
+
+    /// Makes a profile in the user's own configuration: `PROFILE` is then its name.
+    pub(crate) fn profile(&self, name: &str, toml: &str) {
+        let dir = self.config().join("profiles");
+        fs::create_dir_all(&dir).expect("the configuration is writable");
+        fs::write(dir.join(format!("{name}.toml")), toml).expect("the configuration is writable");
+    }
+
+    /// Runs `lazaret` to its end.
+    ///
+    /// # Errors
+    /// It can't be started, or hangs.
+    pub(crate) fn lazaret<S: AsRef<str>>(&self, arguments: &[S]) -> Result<Output, String> {
+        self.spawn(arguments)?.wait()
+    }
+
+    /// Starts `lazaret` and goes on.
+    ///
+    /// # Errors
+    /// It can't be started.
+    pub(crate) fn spawn<S: AsRef<str>>(&self, arguments: &[S]) -> Result<Running, String> {
+        self.spawn_with(arguments, &[])
+    }
+
+    /// As [`Ctx::spawn`], with more environment.
+    ///
+    /// # Errors
+    /// It can't be started.
+    pub(crate) fn spawn_with<S: AsRef<str>>(
+        &self,
+        arguments: &[S],
+        more: &[(&str, &str)],
+    ) -> Result<Running, String> {
+        let arguments: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
+        let scratch = |folder: &str| self.scratch.path().join(folder).display().to_string();
+        let mut environment = vec![
+            ("PATH".to_owned(), self.path.clone()),
+            ("HOME".to_owned(), scratch("home")),
+            ("XDG_STATE_HOME".to_owned(), scratch("state")),
+            ("XDG_CONFIG_HOME".to_owned(), scratch("config")),
+            (
+                "XDG_CACHE_HOME".to_owned(),
+                self.cache.display().to_string(),
+            ),
+            ("LANG".to_owned(), "C.UTF-8".to_owned()),
+            ("TERM".to_owned(), "dumb".to_owned()),
+            ("LAZARET_ENGINE".to_owned(), self.engine.to_string()),
+        ];
+        environment.extend(
+            more.iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+        );
+        let command = duct::cmd(&self.bin, &arguments)
+            .full_env(environment)
+            .dir(self.scratch.path().join("work"));
+        self.calls.set(self.calls.get() + 1);
+        let streams = scratch(&format!("calls/{}", self.calls.get()));
+        Running::start(&command, arguments.join(" "), PathBuf::from(streams))
+    }
+
+    /// Containers and volumes of this scenario's store on the engine.
+    ///
+    /// # Errors
+    /// The engine does not answer.
+    pub(crate) fn objects(&self) -> Result<Vec<Object>, String> {
+        match fs::read_to_string(self.state().join("store-id")) {
+            Ok(id) => api::labelled(
+                &self.engine.socket(),
+                &format!("io.lazaret.store={}", id.trim()),
+            ),
+            // A `lazaret` that never got so far made nothing.
+            Err(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Fails when the scenario left something on the engine, and removes it.
+    ///
+    /// # Errors
+    /// With the names of what was left.
+    pub(crate) fn check_clean(&self) -> Result<(), String> {
+        let left = self.objects()?;
+        for object in &left {
+            api::remove(&self.engine.socket(), object)?;
+        }
+        let names: Vec<String> = left.iter().map(Object::to_string).collect();
+        match names.is_empty() {
+            true => Ok(()),
+            false => Err(format!("left behind on the engine: {}", names.join(", "))),
+        }
+    }
+}
+
+/// Fails with `what` and both values when they differ.
+///
+/// # Errors
+/// They differ.
+pub(crate) fn expect_eq<T: PartialEq + std::fmt::Debug>(
+    what: &str,
+    found: &T,
+    expected: &T,
+) -> Result<(), String> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(format!(
+            "{what}:\n found    {found:?}\n expected {expected:?}"
+        )),
+    }
+}
+
+/// Fails with `what` when `condition` does not hold.
+///
+/// # Errors
+/// It does not hold.
+pub(crate) fn expect(what: &str, condition: impl FnOnce() -> bool) -> Result<(), String> {
+    match condition() {
+        true => Ok(()),
+        false => Err(format!("not so: {what}")),
+    }
+}

@@ -1,0 +1,194 @@
+//! `lazaret` as a process: its command, its output, and what one may expect of it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// How long one call may take. Only a call that hangs takes that long.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// What a call of `lazaret` left behind.
+#[derive(Debug)]
+#[must_use = "say what is expected of it: `.expect_code(0)?`"]
+pub(crate) struct Output {
+    pub(crate) line: String,
+    /// 128 + signal when a signal ended it.
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Output {
+    /// # Errors
+    /// Another exit code; with both streams.
+    pub(crate) fn expect_code(self, code: i32) -> Result<Self, String> {
+        match self.code == code {
+            true => Ok(self),
+            false => Err(format!(
+                "exit code {} instead of {code}\n{}",
+                self.code,
+                self.show()
+            )),
+        }
+    }
+
+    /// # Errors
+    /// `needle` is in neither stream.
+    pub(crate) fn expect_text(self, needle: &str) -> Result<Self, String> {
+        match self.stdout.contains(needle) || self.stderr.contains(needle) {
+            true => Ok(self),
+            false => Err(format!("{needle:?} is not in the output\n{}", self.show())),
+        }
+    }
+
+    /// Stdout as one JSON document.
+    ///
+    /// # Errors
+    /// It is none.
+    pub(crate) fn json(&self) -> Result<Value, String> {
+        serde_json::from_str(&self.stdout)
+            .map_err(|error| format!("stdout is no JSON: {error}\n{}", self.show()))
+    }
+
+    fn show(&self) -> String {
+        format!(
+            "$ lazaret {}\n--- stdout\n{}\n--- stderr\n{}",
+            self.line,
+            tail(&self.stdout),
+            tail(&self.stderr)
+        )
+    }
+}
+
+/// The last lines of a stream; an agent may write megabytes.
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(60)..].join("\n")
+}
+
+/// A call that has not ended yet. Streams go to files, so that a process which outlives
+/// `lazaret` and keeps them open hangs nobody.
+#[derive(Debug)]
+pub(crate) struct Running {
+    line: String,
+    handle: duct::Handle,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Running {
+    pub(crate) fn start(
+        command: &duct::Expression,
+        line: String,
+        streams: PathBuf,
+    ) -> Result<Self, String> {
+        let stdout = streams.with_extension("stdout");
+        let stderr = streams.with_extension("stderr");
+        let handle = command
+            .stdin_null()
+            .stdout_path(&stdout)
+            .stderr_path(&stderr)
+            .unchecked()
+            .start()
+            .map_err(|error| format!("start lazaret {line}: {error}"))?;
+        Ok(Self {
+            line,
+            handle,
+            stdout,
+            stderr,
+        })
+    }
+
+    /// # Errors
+    /// It has ended already.
+    pub(crate) fn signal(&self, signal: Signal) -> Result<(), String> {
+        let pid = self
+            .handle
+            .pids()
+            .first()
+            .copied()
+            .and_then(|pid| i32::try_from(pid).ok());
+        let pid = pid
+            .and_then(Pid::from_raw)
+            .ok_or("lazaret has no process")?;
+        kill_process(pid, signal).map_err(|error| format!("signal lazaret: {error}"))
+    }
+
+    /// What it wrote so far, stdout first.
+    pub(crate) fn output_so_far(&self) -> String {
+        let read = |path| fs::read(path).unwrap_or_default();
+        let bytes = [read(&self.stdout), read(&self.stderr)].concat();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Waits until `done` says so; an error when that takes too long or the call ends first.
+    pub(crate) fn wait_until(
+        &self,
+        what: &str,
+        limit: Duration,
+        done: impl Fn() -> bool,
+    ) -> Result<(), String> {
+        let deadline = std::time::Instant::now() + limit;
+        while !done() {
+            if self
+                .handle
+                .try_wait()
+                .map_err(|error| error.to_string())?
+                .is_some()
+                && !done()
+            {
+                return Err(format!(
+                    "lazaret ended before: {what}\n{}",
+                    tail(&self.output_so_far())
+                ));
+            }
+            if std::time::Instant::now() > deadline {
+                return Err(format!(
+                    "not within {limit:?}: {what}\n{}",
+                    tail(&self.output_so_far())
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// It hangs; it is killed then.
+    pub(crate) fn wait(self) -> Result<Output, String> {
+        let ended = self
+            .handle
+            .wait_timeout(LIMIT)
+            .map_err(|error| error.to_string())?;
+        let status = ended.map(|output| output.status);
+        if status.is_none() {
+            self.handle.kill().map_err(|error| error.to_string())?;
+        }
+        let read = |path: &PathBuf| {
+            String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+        };
+        let output = Output {
+            code: status.map_or(-1, exit_code),
+            stdout: read(&self.stdout),
+            stderr: read(&self.stderr),
+            line: self.line,
+        };
+        match status {
+            Some(_) => Ok(output),
+            None => Err(format!("no end after {LIMIT:?}\n{}", output.show())),
+        }
+    }
+}
+
+fn exit_code(status: std::process::ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt as _;
+    status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .unwrap_or(-1)
+}

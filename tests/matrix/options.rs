@@ -1,0 +1,67 @@
+//! The matrix' command line.
+
+use std::path::PathBuf;
+
+use crate::engine::EngineName;
+
+/// What to run, and where the report goes.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) engines: Vec<EngineName>,
+    /// Parts of scenario names; all scenarios when there is none.
+    pub(crate) scenarios: Vec<String>,
+    pub(crate) report: Option<PathBuf>,
+    pub(crate) jobs: usize,
+    pub(crate) mode: Mode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Run,
+    List,
+}
+
+impl Options {
+    /// # Errors
+    /// An argument that is not one of ours, or a value that is missing or wrong.
+    pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self {
+            engines: Vec::new(),
+            scenarios: Vec::new(),
+            report: None,
+            jobs: 2,
+            mode: Mode::Run,
+        };
+        let mut arguments = arguments;
+        while let Some(argument) = arguments.next() {
+            let mut value = || {
+                arguments
+                    .next()
+                    .ok_or_else(|| format!("`{argument}` needs a value"))
+            };
+            match argument.as_str() {
+                "--engine" => {
+                    for name in value()?.split(',') {
+                        options.engines.push(name.parse()?);
+                    }
+                }
+                "--scenario" => options.scenarios.push(value()?),
+                "--report" => options.report = Some(PathBuf::from(value()?)),
+                "--jobs" => {
+                    let jobs = value()?;
+                    options.jobs = jobs
+                        .parse()
+                        .ok()
+                        .filter(|jobs| *jobs > 0)
+                        .ok_or_else(|| format!("`--jobs {jobs}`: expected 1 or more"))?;
+                }
+                "--list" => options.mode = Mode::List,
+                other => return Err(format!("unknown argument `{other}`")),
+            }
+        }
+        if options.engines.is_empty() {
+            options.engines = EngineName::ALL.to_vec();
+        }
+        Ok(options)
+    }
+}

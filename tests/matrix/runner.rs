@@ -1,0 +1,192 @@
+//! Runs scenarios, a few at a time, and gathers what became of them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use crate::api;
+use crate::ctx::Ctx;
+use crate::engine::EngineName;
+use crate::options::{Mode, Options};
+use crate::report::{self, Row};
+use crate::scenarios::{self, Scenario};
+
+/// What comes from the environment.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) bin: PathBuf,
+    pub(crate) path: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Green,
+    Red,
+}
+
+/// Runs what `options` asks for.
+///
+/// # Errors
+/// Nothing could be run at all.
+pub(crate) fn run(options: &Options, setup: &Setup) -> Result<Outcome, String> {
+    let scenarios = selected(&options.scenarios)?;
+    if options.mode == Mode::List {
+        for scenario in scenarios {
+            println!("{}", scenario.name);
+        }
+        return Ok(Outcome::Green);
+    }
+    // Images are built once per engine; what they were built from is kept for the next.
+    let cache = setup.bin.with_file_name("matrix-cache");
+    std::fs::create_dir_all(&cache).map_err(|error| format!("{}: {error}", cache.display()))?;
+
+    let mut rows = Vec::new();
+    let mut work = Vec::new();
+    for engine in &options.engines {
+        let row = timed(*engine, "engine and images", || {
+            prepare(*engine, setup, &cache)
+        });
+        // Without its engine no scenario can pass: each of them fails, none is left out.
+        match &row.outcome {
+            Ok(()) => work.extend(scenarios.iter().map(|scenario| (*engine, *scenario))),
+            Err(_) => rows.extend(scenarios.iter().map(|scenario| Row {
+                engine: *engine,
+                scenario: scenario.name.to_owned(),
+                outcome: Err("the engine is not ready".to_owned()),
+                took: std::time::Duration::ZERO,
+            })),
+        }
+        rows.push(row);
+    }
+    rows.extend(run_all(&work, options.jobs, setup, &cache));
+    rows.sort_by_key(|row| {
+        let name = scenarios
+            .iter()
+            .position(|scenario| scenario.name == row.scenario);
+        (
+            name,
+            options
+                .engines
+                .iter()
+                .position(|engine| *engine == row.engine),
+        )
+    });
+    finish(&rows, options)
+}
+
+fn finish(rows: &[Row], options: &Options) -> Result<Outcome, String> {
+    for row in rows {
+        if let Err(message) = &row.outcome {
+            println!("\n---- {} on {}\n{message}", row.scenario, row.engine);
+        }
+    }
+    println!("\n{}", report::table(rows, &options.engines));
+    if let Some(directory) = &options.report {
+        report::write(rows, directory)?;
+    }
+    let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
+    println!("{} passed, {failed} failed", rows.len() - failed);
+    Ok(match failed {
+        0 => Outcome::Green,
+        _ => Outcome::Red,
+    })
+}
+
+/// # Errors
+/// A name that is part of no scenario's name: a typing error must not look like success.
+fn selected(wanted: &[String]) -> Result<Vec<&'static Scenario>, String> {
+    let all: Vec<&Scenario> = scenarios::ALL.iter().copied().flatten().collect();
+    for part in wanted {
+        if !all
+            .iter()
+            .any(|scenario| scenario.name.contains(part.as_str()))
+        {
+            return Err(format!(
+                "no scenario has `{part}` in its name; --list shows them"
+            ));
+        }
+    }
+    Ok(all
+        .into_iter()
+        .filter(|scenario| {
+            wanted.is_empty()
+                || wanted
+                    .iter()
+                    .any(|part| scenario.name.contains(part.as_str()))
+        })
+        .collect())
+}
+
+fn prepare(engine: EngineName, setup: &Setup, cache: &Path) -> Result<(), String> {
+    let socket = engine.socket();
+    if !api::answers(&socket) {
+        return Err(format!(
+            "{engine} does not answer on {}; `cargo xtask setup` starts it",
+            socket.display()
+        ));
+    }
+    let ctx = Ctx::new(engine, &setup.bin, &setup.path, cache)?;
+    let _built = ctx.lazaret(&["image", "build"])?.expect_code(0)?;
+    ctx.check_clean()
+}
+
+fn run_all(work: &[(EngineName, &Scenario)], jobs: usize, setup: &Setup, cache: &Path) -> Vec<Row> {
+    let next = AtomicUsize::new(0);
+    let rows = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                while let Some((engine, scenario)) = work.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    let row = timed(*engine, scenario.name, || {
+                        run_one(*engine, scenario, setup, cache)
+                    });
+                    rows.lock()
+                        .expect("no thread panics with the lock held")
+                        .push(row);
+                }
+            });
+        }
+    });
+    rows.into_inner().expect("all threads are done")
+}
+
+/// The scenario, then a look for what it left behind; a panic is a failure like any other.
+fn run_one(
+    engine: EngineName,
+    scenario: &Scenario,
+    setup: &Setup,
+    cache: &Path,
+) -> Result<(), String> {
+    let ctx = Ctx::new(engine, &setup.bin, &setup.path, cache)?;
+    let outcome = catch_unwind(AssertUnwindSafe(|| (scenario.run)(&ctx)));
+    let outcome = outcome.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(format!("panicked: {}", text.unwrap_or_default()))
+    });
+    match (outcome, ctx.check_clean()) {
+        (Ok(()), clean) => clean,
+        (Err(message), Ok(())) => Err(message),
+        (Err(message), Err(left)) => Err(format!("{message}\n{left}")),
+    }
+}
+
+fn timed(engine: EngineName, name: &str, run: impl FnOnce() -> Result<(), String>) -> Row {
+    let start = Instant::now();
+    let outcome = run();
+    let took = start.elapsed();
+    let word = match outcome {
+        Ok(()) => "ok",
+        Err(_) => "FAILED",
+    };
+    println!("{word:6} {engine:15} {name} ({:.1} s)", took.as_secs_f64());
+    Row {
+        engine,
+        scenario: name.to_owned(),
+        outcome,
+        took,
+    }
+}

@@ -1,0 +1,23 @@
+//! What the matrix runs, by theme. A new scenario is one line in its theme's table.
+
+mod bad_input;
+mod interrupt;
+mod round_trip;
+
+use crate::ctx::Ctx;
+
+/// A named run on one engine.
+#[derive(Debug)]
+pub(crate) struct Scenario {
+    /// `theme/what-happens`: stable, unique, typed after `--scenario`.
+    pub(crate) name: &'static str,
+    /// Does it and says what was wrong. What is then left on the engine fails it as well.
+    pub(crate) run: fn(&Ctx) -> Result<(), String>,
+}
+
+/// All themes, in the order of the table.
+pub(crate) const ALL: &[&[Scenario]] = &[
+    round_trip::SCENARIOS,
+    interrupt::SCENARIOS,
+    bad_input::SCENARIOS,
+];
