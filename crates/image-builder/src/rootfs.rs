@@ -293,7 +293,7 @@ mod tests {
             entry.read_to_string(&mut contents)?;
             writeln!(
                 text,
-                "{:?} {path} {:o} {} {}",
+                "{:?} {path} {:o} {} [{}]",
                 header.entry_type(),
                 header.mode()?,
                 header.mtime()?,
@@ -323,14 +323,14 @@ mod tests {
             ("./usr/share/doc/git/README", Regular, 0o644, "x"),
         ]);
         insta::assert_snapshot!(text.unwrap(), @"
-        Symlink bin 777 1735689600 usr/bin
-        Directory dev 755 1735689600 
-        Regular etc/machine-id 444 1735689600 
-        Directory tmp 1777 1735689600 
-        Directory usr 755 1735689600 
-        Regular usr/a-name-of-su 755 1735689600 su
-        Regular usr/share/doc/git/copyright 644 1735689600 GPL
-        Link usr/su 755 1735689600 usr/a-name-of-su
+        Symlink bin 777 1735689600 [usr/bin]
+        Directory dev 755 1735689600 []
+        Regular etc/machine-id 444 1735689600 []
+        Directory tmp 1777 1735689600 []
+        Directory usr 755 1735689600 []
+        Regular usr/a-name-of-su 755 1735689600 [su]
+        Regular usr/share/doc/git/copyright 644 1735689600 [GPL]
+        Link usr/su 755 1735689600 [usr/a-name-of-su]
         ");
     }
 

@@ -7,6 +7,7 @@
 pub mod cli;
 mod commands;
 pub mod context;
+pub mod demo;
 pub mod environment;
 pub mod exit_code;
 pub mod failure;
