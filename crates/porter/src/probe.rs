@@ -1,6 +1,150 @@
-//! .
+//! `porter probe --expect KEY=VALUE…`: proves every control from inside.
+//!
+//! One line per control of threats.md section 2, `CON-04 pass|fail|n/a <detail>`, ended by
+//! `end <count>`: a report that is cut short proves nothing. The exit code is 0 when the
+//! report is complete, whatever it says; the host judges it. Nothing here changes the
+//! container: what would (a fork bomb, filling a tmpfs) is left to the tests, and the
+//! limits are read where the kernel keeps them.
+
+mod cgroup;
+mod expected;
+mod files;
+mod identity;
+mod limits;
+mod mounts;
+mod network;
+mod syscalls;
+
 use std::ffi::OsString;
+use std::fmt;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
-pub(crate) fn run(_arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    ExitCode::FAILURE
+
+use crate::status::Status;
+use expected::Expected;
+use mounts::Mounts;
+
+/// The longest detail, in bytes.
+const DETAIL: usize = 300;
+
+/// What a probe found. The text is for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Outcome {
+    /// The control is in force.
+    Pass(String),
+    /// It is not.
+    Fail(String),
+    /// It is not, and no announcement of the host excuses that.
+    Broken(String),
+    /// There is nothing here that it could apply to; the host decides whether that may be.
+    NotApplicable(String),
+}
+
+impl Outcome {
+    /// Passes when nothing was found to complain about.
+    fn of(complaints: &[String], pass: impl Into<String>) -> Self {
+        match complaints {
+            [] => Self::Pass(pass.into()),
+            _ => Self::Fail(complaints.join("; ")),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (word, detail) = match self {
+            Self::Pass(detail) => ("pass", detail),
+            Self::Fail(detail) | Self::Broken(detail) => ("fail", detail),
+            Self::NotApplicable(detail) => ("n/a", detail),
+        };
+        f.write_str(word)?;
+        f.write_str(" ")?;
+        // Names in /dev or the environment may hold anything; the line format may not.
+        for byte in detail.chars().take(DETAIL) {
+            let shown = match byte {
+                ' '..='~' => byte,
+                _ => '?',
+            };
+            write!(f, "{shown}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What the probes look at.
+struct Scene {
+    expected: Expected,
+    status: Status,
+    mounts: Mounts,
+}
+
+/// Runs the verb.
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let expected = match Expected::parse(arguments) {
+        Ok(expected) => expected,
+        Err(error) => {
+            crate::complain(&format!("probe: {error}"));
+            return ExitCode::from(crate::FAILED);
+        }
+    };
+    match look(expected).and_then(|report| io::stdout().write_all(report.as_bytes())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            crate::complain(&format!("probe: {error}"));
+            ExitCode::from(crate::FAILED)
+        }
+    }
+}
+
+fn look(expected: Expected) -> io::Result<String> {
+    // Descriptors first: everything after opens some of its own.
+    let descriptors = identity::descriptors(&expected.workdir);
+    let scene = Scene {
+        status: Status::read()?,
+        mounts: Mounts::read()?,
+        expected,
+    };
+    let outcomes = [
+        ("CON-01", identity::user(&scene)),
+        ("CON-02", identity::capabilities(&scene)),
+        ("CON-03", identity::no_new_privileges(&scene)),
+        ("CON-04", syscalls::filter(&scene)),
+        ("CON-05", syscalls::socket_families()),
+        ("CON-06", files::read_only_root(&scene)),
+        ("CON-07", files::tmpfs(&scene)),
+        ("CON-08", files::shm(&scene)),
+        ("CON-09", files::masked_paths(&scene)),
+        ("CON-10", files::read_only_proc(&scene)),
+        ("CON-11", files::mask_integrity(&scene)),
+        ("CON-12", descriptors),
+        ("CON-13", identity::lsm_label()),
+        ("CON-14", identity::user_namespace(&scene)),
+        ("CON-15", limits::pids(&scene)),
+        ("CON-16", limits::memory(&scene)),
+        ("CON-17", limits::process(&scene)),
+        ("CON-18", network::none(&scene)),
+        ("CON-19", files::host_mounts(&scene)),
+        ("CON-20", network::engine_api()),
+        ("CON-21", files::devices()),
+        ("CON-22", identity::namespaces(&scene)),
+        ("CON-23", identity::environment(&scene)),
+        ("CON-24", syscalls::terminal()),
+    ];
+    Ok(report(&scene.expected, outcomes))
+}
+
+fn report(expected: &Expected, outcomes: [(&str, Outcome); 24]) -> String {
+    let mut report = String::new();
+    for (control, outcome) in &outcomes {
+        let outcome = match outcome {
+            // Only what the host announced; and a control that holds all the same is said to.
+            Outcome::Fail(found) if expected.not_applicable(control) => {
+                &Outcome::NotApplicable(found.clone())
+            }
+            other => other,
+        };
+        report.push_str(&format!("{control} {outcome}\n"));
+    }
+    report.push_str(&format!("end {}\n", outcomes.len()));
+    report
 }
