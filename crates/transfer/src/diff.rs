@@ -1,38 +1,75 @@
-//! `diff`: what changed between two trees.
+//! `diff`: two trees into the set of changes between them.
 
-use crate::{Entry, RelPath, RelPathBuf, Tree};
+use std::cmp::Ordering;
 
-/// One path at which two trees differ.
+use crate::{Digest, Entry, RelPath, RelPathBuf, Tree};
+
+/// What happened at one path.
 ///
 /// Invariant: `before` and `after` differ, so at least one is there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Change {
     /// Where.
     pub path: RelPathBuf,
-    /// What was there; `None` when it is new.
+    /// What was there; `None` when nothing was.
     pub before: Option<Entry>,
-    /// What is there now; `None` when it is gone.
+    /// What is there now; `None` when nothing is.
     pub after: Option<Entry>,
 }
 
-/// The changes from one tree to another, in path order, each path once.
+/// The kind of a [`Change`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChangeKind {
+    /// Nothing was there before.
+    Added,
+    /// Another content or another link target.
+    Modified,
+    /// The same bytes, executable or no longer so (AUD-02).
+    ModeOnly,
+    /// Nothing is there any more.
+    Deleted,
+    /// A file became a directory, a link a file, and so on (APP-15).
+    TypeChanged,
+}
+
+impl Change {
+    /// Says what kind of change this is.
+    pub fn kind(&self) -> ChangeKind {
+        match (&self.before, &self.after) {
+            (None, _) => ChangeKind::Added,
+            (_, None) => ChangeKind::Deleted,
+            (Some(Entry::File { digest: old, .. }), Some(Entry::File { digest: new, .. })) => {
+                if old == new {
+                    ChangeKind::ModeOnly
+                } else {
+                    ChangeKind::Modified
+                }
+            }
+            (Some(Entry::Dir), Some(Entry::Dir))
+            | (Some(Entry::Symlink { .. }), Some(Entry::Symlink { .. })) => ChangeKind::Modified,
+            (Some(_), Some(_)) => ChangeKind::TypeChanged,
+        }
+    }
+}
+
+/// Every path at which two trees differ, in path order, each path once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeSet {
     changes: Vec<Change>,
 }
 
 impl ChangeSet {
-    /// Iterates in path order: a directory comes before what it contains.
+    /// Iterates in path order.
     pub fn iter(&self) -> std::slice::Iter<'_, Change> {
         self.changes.iter()
     }
 
-    /// Returns the changes in path order.
+    /// Borrows the changes, in path order.
     pub fn as_slice(&self) -> &[Change] {
         &self.changes
     }
 
-    /// Returns the changes in path order.
+    /// Returns the changes, in path order.
     pub fn into_vec(self) -> Vec<Change> {
         self.changes
     }
@@ -46,14 +83,44 @@ impl ChangeSet {
         self.changes.get(index)
     }
 
-    /// Counts the changes.
+    /// Counts the changed paths.
     pub fn len(&self) -> usize {
         self.changes.len()
     }
 
-    /// Whether nothing changed.
+    /// Whether the trees were equal.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
+    }
+
+    /// Keeps the changes that `keep` says yes to.
+    #[must_use]
+    pub fn filter(&self, mut keep: impl FnMut(&Change) -> bool) -> Self {
+        let changes = self.changes.iter().filter(|change| keep(change));
+        Self {
+            changes: changes.cloned().collect(),
+        }
+    }
+
+    /// Returns a digest over paths and both sides of each change.
+    ///
+    /// An approval names it: what is applied later has the same digest, or is
+    /// not applied (P3).
+    pub fn digest(&self) -> Digest {
+        let mut hasher = blake3::Hasher::new_derive_key("lazaret 2026 change set v1");
+        for change in &self.changes {
+            hasher.update(&(change.path.as_str().len() as u64).to_le_bytes());
+            hasher.update(change.path.as_str().as_bytes());
+            for side in [&change.before, &change.after] {
+                match side {
+                    None => {
+                        hasher.update(b"-");
+                    }
+                    Some(entry) => entry.hash_into(&mut hasher),
+                }
+            }
+        }
+        hasher.finalize().into()
     }
 }
 
@@ -66,26 +133,31 @@ impl<'a> IntoIterator for &'a ChangeSet {
     }
 }
 
-/// Compares two trees; contents by digest, modes by their execute bit.
+/// Compares two trees.
+///
+/// Nothing is special here, neither `.git` nor any name; two entries are equal
+/// when type, mode, contents and link target are.
 pub fn diff(before: &Tree, after: &Tree) -> ChangeSet {
     let mut changes = Vec::new();
-    let mut push = |path: &RelPath, before: Option<&Entry>, after: Option<&Entry>| {
-        if before != after {
+    let (mut old, mut new) = (before.iter().peekable(), after.iter().peekable());
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return ChangeSet { changes },
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((old, _)), Some((new, _))) => old.cmp(new),
+        };
+        let before = if order.is_le() { old.next() } else { None };
+        let after = if order.is_ge() { new.next() } else { None };
+        let entry = |side: Option<(_, &Entry)>| side.map(|(_, entry)| entry.clone());
+        if let Some((path, _)) = before.or(after)
+            && before.map(|side| side.1) != after.map(|side| side.1)
+        {
             changes.push(Change {
                 path: path.to_owned(),
-                before: before.cloned(),
-                after: after.cloned(),
+                before: entry(before),
+                after: entry(after),
             });
         }
-    };
-    for (path, entry) in before.iter() {
-        push(path, Some(entry), after.get(path));
     }
-    for (path, entry) in after.iter() {
-        if before.get(path).is_none() {
-            push(path, None, Some(entry));
-        }
-    }
-    changes.sort_by(|a, b| a.path.cmp(&b.path));
-    ChangeSet { changes }
 }

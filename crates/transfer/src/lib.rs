@@ -22,9 +22,9 @@ mod tree;
 mod unpack;
 mod workspace;
 
-pub use diff::{Change, ChangeSet, diff};
+pub use diff::{Change, ChangeKind, ChangeSet, diff};
 pub use digest::{Digest, DigestParseError};
-pub use escape::{escape, is_invisible};
+pub use escape::{escape, is_invisible, unescape};
 pub use git_name::{is_git_name, is_hfs_ignored};
 pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};
 pub use path_error::{AtPath, PathError};
@@ -39,4 +39,4 @@ pub use trailer::{TRAILER_BYTES, Trailer, TrailerError};
 pub use transaction::Blobs;
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};
-pub use workspace::WorkspaceDir;
+pub use workspace::{FileIdentity, WorkspaceDir};

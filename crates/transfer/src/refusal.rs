@@ -1,5 +1,9 @@
 //! `Refusal`: an entry that stays behind.
 
+use std::fmt;
+
+use crate::escape;
+
 /// An entry that a file system can hold and lazaret does not carry.
 ///
 /// It is data, not an error: one stray FIFO must not cost hours of work
@@ -13,4 +17,21 @@ pub struct Refusal {
     pub code: &'static str,
     /// One sentence fragment for people.
     pub reason: String,
+}
+
+impl Refusal {
+    /// Returns a refusal of `name`.
+    pub fn new(name: impl Into<Vec<u8>>, code: &'static str, reason: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            code,
+            reason: reason.into(),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} [{}]", escape(&self.name), self.reason, self.code)
+    }
 }

@@ -125,6 +125,33 @@ pub enum Entry {
     },
 }
 
+impl Entry {
+    /// Feeds type, mode, size and contents or target to `hasher`, unambiguously.
+    pub(crate) fn hash_into(&self, hasher: &mut blake3::Hasher) {
+        match self {
+            Self::Dir => hash_field(hasher, b"d"),
+            Self::File { mode, size, digest } => {
+                let kind: &[u8] = match mode {
+                    Mode::Plain => b"f",
+                    Mode::Executable => b"x",
+                };
+                hash_field(hasher, kind);
+                hash_field(hasher, &size.to_le_bytes());
+                hash_field(hasher, digest.as_bytes());
+            }
+            Self::Symlink { target } => {
+                hash_field(hasher, b"l");
+                hash_field(hasher, target.as_str().as_bytes());
+            }
+        }
+    }
+}
+
+fn hash_field(hasher: &mut blake3::Hasher, bytes: &[u8]) {
+    hasher.update(&(bytes.len() as u64).to_le_bytes());
+    hasher.update(bytes);
+}
+
 /// The manifest of a directory: every entry below it, without the root itself.
 ///
 /// Invariant kept by [`Tree::insert`]'s callers: every parent of an entry is
@@ -187,27 +214,9 @@ impl Tree {
     /// receipt carry it, so equal digests mean that equal trees lie at both ends.
     pub fn digest(&self) -> Digest {
         let mut hasher = blake3::Hasher::new_derive_key("lazaret 2026 tree v1");
-        let mut field = |bytes: &[u8]| {
-            hasher.update(&(bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
-        };
         for (path, entry) in self.iter() {
-            field(path.as_str().as_bytes());
-            match entry {
-                Entry::Dir => field(b"d"),
-                Entry::File { mode, size, digest } => {
-                    field(match mode {
-                        Mode::Plain => b"f",
-                        Mode::Executable => b"x",
-                    });
-                    field(&size.to_le_bytes());
-                    field(digest.as_bytes());
-                }
-                Entry::Symlink { target } => {
-                    field(b"l");
-                    field(target.as_str().as_bytes());
-                }
-            }
+            hash_field(&mut hasher, path.as_str().as_bytes());
+            entry.hash_into(&mut hasher);
         }
         hasher.finalize().into()
     }

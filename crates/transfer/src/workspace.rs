@@ -7,35 +7,76 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::{AtPath as _, PathError};
 
-/// The user's workspace, opened once. Everything below it is reached relative to
-/// this descriptor, never by a path of the host.
+/// An open directory that everything else is reached through.
+///
+/// Invariant: the descriptor is opened once and never again by name, so renaming
+/// or replacing the path later redirects nothing (APP-03). All access below it is
+/// relative to [`WorkspaceDir::fd`], one component at a time, never following a
+/// link.
 #[derive(Debug)]
 pub struct WorkspaceDir {
     fd: OwnedFd,
     path: PathBuf,
+    identity: FileIdentity,
+}
+
+/// What names an inode on this machine while it is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileIdentity {
+    /// The device.
+    pub dev: u64,
+    /// The inode.
+    pub ino: u64,
+}
+
+impl From<&rustix::fs::Stat> for FileIdentity {
+    #[expect(
+        clippy::unnecessary_cast,
+        reason = "the fields' widths differ between Linux and macOS"
+    )]
+    fn from(stat: &rustix::fs::Stat) -> Self {
+        Self {
+            dev: stat.st_dev as u64,
+            ino: stat.st_ino as u64,
+        }
+    }
 }
 
 impl WorkspaceDir {
-    /// Opens the directory at `path`, which is made absolute. This is the one
-    /// place where a host path becomes a capability.
+    /// Opens `path` with the rights of this process: the only ambient access to a
+    /// host tree there is.
+    ///
+    /// Links on the way to the directory are the user's own and are followed once,
+    /// here; the last component of the resolved path is not.
     ///
     /// # Errors
-    /// When `path` is no directory or can't be opened.
+    /// When the path cannot be resolved, or is no directory that can be read.
     pub fn open_ambient(path: &Path) -> Result<Self, PathError> {
         let path = std::fs::canonicalize(path).at(path)?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::open(&path, flags, Mode::empty()).at(&path)?;
-        Ok(Self { fd, path })
+        let identity = FileIdentity::from(&rustix::fs::fstat(&fd).at(&path)?);
+        Ok(Self { fd, path, identity })
     }
 
-    /// Returns the absolute path it was opened at, for messages and records.
+    /// Borrows the directory's descriptor.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Returns the resolved path, for messages and for locks; never open it again.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the device and the inode of the directory, as they were when it was opened.
+    pub fn identity(&self) -> FileIdentity {
+        self.identity
     }
 }
 
 impl AsFd for WorkspaceDir {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+        self.fd()
     }
 }
