@@ -231,12 +231,20 @@ pub enum EngineError {
         /// The cause.
         source: io::Error,
     },
+    /// What answers is not what was asked for.
+    #[error("{endpoint} is {found}, not what was asked for")]
+    WrongKind {
+        /// Where.
+        endpoint: String,
+        /// What answers there.
+        found: String,
+    },
     /// The engine is too old.
-    #[error("{endpoint} speaks API {found}, lazaret needs {needed} or newer")]
+    #[error("{endpoint} speaks {found}, lazaret needs {needed} or newer")]
     TooOld {
         /// Where.
         endpoint: String,
-        /// What it speaks.
+        /// What it speaks, such as `API 1.40`.
         found: String,
         /// What is needed.
         needed: &'static str,
@@ -264,6 +272,22 @@ pub enum EngineError {
         what: &'static str,
         /// Its name.
         name: String,
+    },
+    /// The image declares a volume that nobody asked for (CON-25).
+    #[error("image {image} declares a volume at {target}; the engine would mount an anonymous one")]
+    SurpriseVolume {
+        /// The image.
+        image: String,
+        /// The path inside.
+        target: String,
+    },
+    /// This engine, reached this way, can't do that.
+    #[error("{verb}: {reason}")]
+    Unsupported {
+        /// What was asked.
+        verb: &'static str,
+        /// Why not.
+        reason: &'static str,
     },
     /// The engine said no. The message is the engine's own and not to be trusted on a terminal.
     #[error("{verb}: the engine refused: {message}")]

@@ -13,6 +13,7 @@ mod names;
 mod seccomp;
 mod spec;
 
+pub use api::ApiEngine;
 pub use control::{Control, UnknownControl};
 pub use detect::{
     Candidate, ChoiceError, DetectError, Detected, Endpoint, EngineChoice, Environment,

@@ -5,6 +5,8 @@
 //! user's), a private `podman system service`; Apple `container`.
 
 mod choice;
+mod places;
+mod service;
 
 pub use choice::{ChoiceError, Endpoint, EngineChoice, NamedEngine};
 
@@ -12,7 +14,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::{Engine, EngineError, EngineInfo};
+use self::places::{Door, Place, Wanted, places};
+use self::service::PodmanService;
+use crate::api::ApiEngine;
+use crate::{Engine, EngineError, EngineInfo, EngineKind};
 
 /// What detection reads of the process's environment. Filled once, in `main`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,14 +80,23 @@ pub enum DetectError {
 
 /// Returns the first engine that answers and is of the kind asked for.
 ///
+/// Each place has five seconds to answer.
+///
 /// # Errors
 /// When none does; the error holds every place that was tried and why it did not serve.
 pub fn detect(choice: &EngineChoice, environment: &Environment) -> Result<Detected, DetectError> {
-    let _ = (choice, environment);
-    Err(DetectError::None { tried: Vec::new() })
+    let mut tried = Vec::new();
+    for place in places(choice, environment)? {
+        match place.open() {
+            Ok(detected) => return Ok(detected),
+            Err(error) => tried.push(place.candidate(Err(error))),
+        }
+    }
+    Err(DetectError::None { tried })
 }
 
-/// Tries every place, the ones after a success too.
+/// Tries every place, the ones after a success too. A private service is started only
+/// where no socket of Podman's answers.
 ///
 /// # Errors
 /// When the environment names an engine that makes no sense.
@@ -90,6 +104,76 @@ pub fn candidates(
     choice: &EngineChoice,
     environment: &Environment,
 ) -> Result<Vec<Candidate>, DetectError> {
-    let _ = (choice, environment);
-    Ok(Vec::new())
+    let mut tried: Vec<Candidate> = Vec::new();
+    for place in places(choice, environment)? {
+        let podman_answers = tried.iter().any(
+            |candidate| matches!(&candidate.result, Ok(info) if info.kind == EngineKind::Podman),
+        );
+        if podman_answers && matches!(place.door, Door::Service(_)) {
+            continue;
+        }
+        let result = place.open().map(|detected| detected.info);
+        tried.push(place.candidate(result));
+    }
+    Ok(tried)
+}
+
+impl Place {
+    fn open(&self) -> Result<Detected, EngineError> {
+        let engine: Arc<dyn Engine> = match &self.door {
+            Door::Api(Ok(endpoint)) => Arc::new(ApiEngine::new(endpoint.clone())?),
+            Door::Api(Err(error)) => {
+                return Err(EngineError::Unreachable {
+                    endpoint: self.endpoint(),
+                    source: std::io::Error::new(std::io::ErrorKind::Unsupported, error.clone()),
+                });
+            }
+            Door::Service(program) => {
+                let service = PodmanService::start(program)?;
+                let endpoint = service.endpoint();
+                Arc::new(ApiEngine::with_keeper(endpoint, Some(Box::new(service)))?)
+            }
+            Door::Command(_) => {
+                return Err(EngineError::Unsupported {
+                    verb: "probe",
+                    reason: "Apple container is not implemented yet",
+                });
+            }
+        };
+        let info = engine.probe()?;
+        match self.wanted {
+            Wanted::Any => {}
+            Wanted::Kind(kind) if info.kind == kind => {}
+            Wanted::Rootless if info.kind == EngineKind::Podman && info.rootless => {}
+            Wanted::Kind(_) | Wanted::Rootless => {
+                return Err(EngineError::WrongKind {
+                    endpoint: self.endpoint(),
+                    found: match info.rootless {
+                        true => format!("rootless {:?}", info.kind),
+                        false => format!("{:?}", info.kind),
+                    },
+                });
+            }
+        }
+        Ok(Detected { engine, info })
+    }
+
+    fn endpoint(&self) -> String {
+        match &self.door {
+            Door::Api(Ok(endpoint)) => endpoint.to_string(),
+            Door::Api(Err(
+                ChoiceError::Unknown { text } | ChoiceError::Unsupported { text, .. },
+            )) => text.clone(),
+            Door::Service(program) => format!("{} system service", program.display()),
+            Door::Command(program) => program.display().to_string(),
+        }
+    }
+
+    fn candidate(&self, result: Result<EngineInfo, EngineError>) -> Candidate {
+        Candidate {
+            endpoint: self.endpoint(),
+            origin: self.origin.clone(),
+            result,
+        }
+    }
 }

@@ -1,0 +1,430 @@
+//! The streams of a process inside: the bare socket after an upgrade.
+//!
+//! Without a terminal both output streams arrive in frames of one byte for the stream,
+//! three of nothing, four of length (big-endian), then the bytes (Docker's API, "Attach
+//! to a container", stream format). A thread takes the frames apart into two bounded
+//! queues; when one is full the socket is read no further, so that a reader that is too
+//! slow stops the process inside, not this one's memory.
+//!
+//! The socket's end says nothing about the process: an engine that dies looks the same.
+//! So the exec's record is asked for, and only a process that has ended makes the end of
+//! its streams an end of file.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::wire::Socket;
+use crate::EngineError;
+
+/// Bytes read from the socket at once, and the longest piece of a queue.
+const CHUNK: usize = 64 << 10;
+
+/// Pieces that wait in a queue: with [`CHUNK`], 1 MiB for each stream.
+const PIECES: usize = 16;
+
+/// Length of a frame's header.
+const HEADER: usize = 8;
+
+/// How the streams are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packing {
+    /// Frames: stdout and stderr are told apart.
+    Frames,
+    /// A terminal's bytes as they are.
+    Raw,
+}
+
+/// Asks the engine how the process ended; waits until it has.
+pub(super) type Ask = Box<dyn FnOnce() -> Result<i32, EngineError> + Send>;
+
+/// How the streams ended.
+#[derive(Debug, Clone)]
+enum End {
+    /// The process ended with this code.
+    Code(i32),
+    /// The connection, or the engine, was lost.
+    Lost(String),
+}
+
+/// Shared by the writer, both readers and the control; the last one closes the socket.
+#[derive(Debug)]
+pub(super) struct Connection {
+    socket: Socket,
+    end: Arc<Ending>,
+}
+
+#[derive(Debug, Default)]
+struct Ending {
+    end: Mutex<Option<End>>,
+    changed: Condvar,
+}
+
+/// The parts of a process's streams.
+pub(super) struct Streams {
+    pub(super) stdin: StdinWriter,
+    pub(super) stdout: OutputReader,
+    pub(super) stderr: OutputReader,
+    pub(super) connection: Arc<Connection>,
+}
+
+/// Writes to the process; dropped, it ends the process's input.
+#[derive(Debug)]
+pub(super) struct StdinWriter {
+    connection: Arc<Connection>,
+    socket: Socket,
+}
+
+/// Reads one stream of the process.
+#[derive(Debug)]
+pub(super) struct OutputReader {
+    connection: Arc<Connection>,
+    pieces: Receiver<Bytes>,
+    piece: Bytes,
+}
+
+/// Takes an upgraded socket over.
+///
+/// # Errors
+/// When the socket can't be duplicated or no thread can be started.
+pub(super) fn attach(
+    socket: Socket,
+    first: Bytes,
+    packing: Packing,
+    ask: Ask,
+) -> io::Result<Streams> {
+    let (to_stdout, stdout) = sync_channel(PIECES);
+    let (to_stderr, stderr) = sync_channel(PIECES);
+    let source = socket.try_clone()?;
+    let writer = socket.try_clone()?;
+    let end = Arc::new(Ending::default());
+    let connection = Arc::new(Connection {
+        socket,
+        end: Arc::clone(&end),
+    });
+    std::thread::Builder::new()
+        .name("lazaret-attach".to_owned())
+        .spawn(move || {
+            let mut source = source_of(first, source);
+            let moved = match packing {
+                Packing::Frames => demultiplex(&mut source, &to_stdout, &to_stderr),
+                Packing::Raw => copy(&mut source, &to_stdout),
+            };
+            let found = match moved {
+                Ok(()) => match ask() {
+                    Ok(code) => End::Code(code),
+                    Err(error) => End::Lost(error.to_string()),
+                },
+                Err(error) => End::Lost(error.to_string()),
+            };
+            // Before the queues close: a reader at its end looks here.
+            end.set(found);
+            drop((to_stdout, to_stderr));
+        })?;
+    let reader = |pieces| OutputReader {
+        connection: Arc::clone(&connection),
+        pieces,
+        piece: Bytes::new(),
+    };
+    Ok(Streams {
+        stdin: StdinWriter {
+            connection: Arc::clone(&connection),
+            socket: writer,
+        },
+        stdout: reader(stdout),
+        stderr: reader(stderr),
+        connection,
+    })
+}
+
+impl Connection {
+    /// Waits until the streams have ended and returns the process's exit code.
+    pub(super) fn wait(&self, verb: &'static str) -> Result<i32, EngineError> {
+        match self.end.wait() {
+            End::Code(code) => Ok(code),
+            End::Lost(message) => Err(EngineError::Lost { verb, message }),
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // Wakes the thread; a socket that is closed already needs no more.
+        drop(self.socket.shutdown(Shutdown::Both));
+    }
+}
+
+impl Ending {
+    fn lock(&self) -> MutexGuard<'_, Option<End>> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, end: End) {
+        *self.lock() = Some(end);
+        self.changed.notify_all();
+    }
+
+    fn wait(&self) -> End {
+        let mut end = self.lock();
+        loop {
+            if let Some(end) = &*end {
+                return end.clone();
+            }
+            end = self
+                .changed
+                .wait(end)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Write for StdinWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}
+
+impl Drop for StdinWriter {
+    fn drop(&mut self) {
+        // Half a close: the output goes on. Fails only where it is closed already.
+        drop(self.connection.socket.shutdown(Shutdown::Write));
+    }
+}
+
+impl Read for OutputReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.piece.is_empty() {
+            match self.pieces.recv() {
+                Ok(piece) => self.piece = piece,
+                Err(_) => {
+                    return match self.connection.end.wait() {
+                        End::Code(_) => Ok(0),
+                        End::Lost(message) => {
+                            Err(io::Error::new(io::ErrorKind::ConnectionAborted, message))
+                        }
+                    };
+                }
+            }
+        }
+        let length = self.piece.len().min(buffer.len());
+        let (now, later) = (self.piece.slice(..length), self.piece.slice(length..));
+        if let Some(buffer) = buffer.get_mut(..length) {
+            buffer.copy_from_slice(&now);
+        }
+        self.piece = later;
+        Ok(length)
+    }
+}
+
+/// The bytes that came with the answer's head, then the socket's, in large reads.
+fn source_of(first: Bytes, socket: Socket) -> impl Read {
+    io::Cursor::new(first).chain(io::BufReader::with_capacity(CHUNK, socket))
+}
+
+/// Takes frames apart until the source ends between two of them.
+fn demultiplex(
+    source: &mut impl Read,
+    stdout: &SyncSender<Bytes>,
+    stderr: &SyncSender<Bytes>,
+) -> io::Result<()> {
+    let mut header = [0; HEADER];
+    loop {
+        if !read_header(source, &mut header)? {
+            return Ok(());
+        }
+        let [stream, _, _, _, length @ ..] = header;
+        let queue = match stream {
+            0 | 1 => stdout,
+            2 => stderr,
+            // Podman reports a failure of its own this way.
+            3 => return Err(engine_words(source, u32::from_be_bytes(length))),
+            other => {
+                let message = format!("a frame of the unknown stream {other}");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+        };
+        let mut left = u32::from_be_bytes(length) as usize;
+        while left > 0 {
+            let mut piece = vec![0; left.min(CHUNK)];
+            source.read_exact(&mut piece).map_err(truncated)?;
+            left -= piece.len();
+            // A queue that nobody reads any more: its bytes are dropped, the other
+            // stream and the exit code still matter.
+            drop(queue.send(Bytes::from(piece)));
+        }
+    }
+}
+
+/// Moves a terminal's bytes until the source ends.
+fn copy(source: &mut impl Read, stdout: &SyncSender<Bytes>) -> io::Result<()> {
+    let mut piece = vec![0; CHUNK];
+    loop {
+        let length = match source.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let bytes = Bytes::copy_from_slice(piece.get(..length).unwrap_or_default());
+        drop(stdout.send(bytes));
+    }
+}
+
+/// Reads a header; `false` where the source ends instead.
+fn read_header(source: &mut impl Read, header: &mut [u8; HEADER]) -> io::Result<bool> {
+    let (first, rest) = header.split_at_mut(1);
+    loop {
+        match source.read(first) {
+            Ok(0) => return Ok(false),
+            Ok(_) => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    source.read_exact(rest).map_err(truncated)?;
+    Ok(true)
+}
+
+fn truncated(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            io::Error::new(error.kind(), "the connection ended inside a frame")
+        }
+        _ => error,
+    }
+}
+
+fn engine_words(source: &mut impl Read, length: u32) -> io::Error {
+    let mut words = Vec::new();
+    let mut source = source.take(u64::from(length.min(CHUNK as u32)));
+    match source.read_to_end(&mut words) {
+        Ok(_) => io::Error::other(String::from_utf8_lossy(&words).into_owned()),
+        Err(error) => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(stream: u8, bytes: &[u8]) -> Vec<u8> {
+        let mut frame = vec![stream, 0, 0, 0];
+        frame.extend(u32::try_from(bytes.len()).unwrap().to_be_bytes());
+        frame.extend(bytes);
+        frame
+    }
+
+    fn pair() -> (Socket, std::os::unix::net::UnixStream) {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        (Socket::Unix(ours), theirs)
+    }
+
+    fn read_all(mut reader: OutputReader) -> (Vec<u8>, Option<String>) {
+        let mut bytes = Vec::new();
+        let error = reader.read_to_end(&mut bytes).err();
+        (bytes, error.map(|error| error.to_string()))
+    }
+
+    #[test]
+    fn frames_are_taken_apart_and_the_end_is_asked_for() {
+        let (socket, mut far) = pair();
+        let streams = attach(
+            socket,
+            frame(1, b"a").into(),
+            Packing::Frames,
+            Box::new(|| Ok(7)),
+        )
+        .unwrap();
+        far.write_all(&[frame(2, b"err"), frame(1, b""), frame(1, b"bc")].concat())
+            .unwrap();
+        drop(far);
+        assert_eq!(read_all(streams.stdout), (b"abc".to_vec(), None));
+        assert_eq!(read_all(streams.stderr), (b"err".to_vec(), None));
+        assert_eq!(streams.connection.wait("wait").unwrap(), 7);
+    }
+
+    #[test]
+    fn a_broken_connection_is_an_error_for_every_reader() {
+        // Between frames: the engine is asked, and is gone.
+        let (socket, mut far) = pair();
+        let ask: Ask = Box::new(|| {
+            Err(EngineError::Lost {
+                verb: "inspect exec",
+                message: "gone".to_owned(),
+            })
+        });
+        let streams = attach(socket, Bytes::new(), Packing::Frames, ask).unwrap();
+        far.write_all(&frame(1, b"part")).unwrap();
+        drop(far);
+        let gone = Some("inspect exec: lost the engine: gone".to_owned());
+        assert_eq!(read_all(streams.stdout), (b"part".to_vec(), gone.clone()));
+        assert_eq!(read_all(streams.stderr), (Vec::new(), gone));
+        streams.connection.wait("wait").unwrap_err();
+
+        // Inside one: nobody needs to be asked.
+        let (socket, mut far) = pair();
+        let streams = attach(socket, Bytes::new(), Packing::Frames, Box::new(|| Ok(0))).unwrap();
+        far.write_all(&frame(1, b"whole")[..10]).unwrap();
+        drop(far);
+        let (_, error) = read_all(streams.stdout);
+        assert_eq!(
+            error.as_deref(),
+            Some("the connection ended inside a frame")
+        );
+    }
+
+    #[test]
+    fn a_terminals_bytes_are_never_taken_for_a_header() {
+        let (socket, mut far) = pair();
+        let bytes = b"\x01\x00\x00\x00\xff\xff\xff\xffnot a frame";
+        let streams = attach(socket, Bytes::new(), Packing::Raw, Box::new(|| Ok(0))).unwrap();
+        far.write_all(bytes).unwrap();
+        drop(far);
+        assert_eq!(read_all(streams.stdout), (bytes.to_vec(), None));
+        assert_eq!(read_all(streams.stderr), (Vec::new(), None));
+    }
+
+    #[test]
+    fn dropping_stdin_is_half_a_close() {
+        let (socket, mut far) = pair();
+        let mut streams =
+            attach(socket, Bytes::new(), Packing::Frames, Box::new(|| Ok(0))).unwrap();
+        streams.stdin.write_all(b"in").unwrap();
+        drop(streams.stdin);
+        let mut input = Vec::new();
+        far.read_to_end(&mut input).unwrap();
+        assert_eq!(input, b"in");
+        far.write_all(&frame(1, b"out")).unwrap();
+        drop(far);
+        assert_eq!(read_all(streams.stdout), (b"out".to_vec(), None));
+    }
+
+    #[test]
+    fn a_slow_reader_stops_the_sender() {
+        let (socket, mut far) = pair();
+        let streams = attach(socket, Bytes::new(), Packing::Frames, Box::new(|| Ok(0))).unwrap();
+        far.set_write_timeout(Some(std::time::Duration::from_millis(200)))
+            .unwrap();
+        let piece = frame(1, &[b'x'; CHUNK]);
+        let mut sent = 0;
+        while far.write_all(&piece).is_ok() {
+            sent += 1;
+            assert!(sent < 10 * PIECES, "nothing held the sender back");
+        }
+        drop(streams);
+    }
+
+    #[test]
+    fn dropping_everything_closes_the_socket() {
+        let (socket, mut far) = pair();
+        drop(attach(socket, Bytes::new(), Packing::Raw, Box::new(|| Ok(0))).unwrap());
+        assert_eq!(far.read(&mut [0; 1]).unwrap(), 0);
+    }
+}

@@ -1,0 +1,277 @@
+//! The client below the verbs: runtime, connection, negotiation, and what several verbs need.
+
+use std::fmt;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bollard::{API_DEFAULT_VERSION, BollardRequest, Docker};
+use tokio::runtime::Runtime;
+use tokio::sync::OnceCell;
+
+use super::wire::{Wire, WireError, within};
+use super::{LOAD_LIMIT, PROBE_LIMIT, REMOVAL_LIMIT, answer, objects, probe};
+use crate::{ContainerInfo, Endpoint, EngineError, EngineKind, HardenedSpec, ImageInfo};
+
+/// One engine's client; shared by the engine and by every process started through it.
+pub(super) struct Inner {
+    pub(super) wire: Arc<Wire>,
+    pub(super) docker: Docker,
+    spoken: OnceCell<Spoken>,
+    pub(super) runtime: Runtime,
+    /// What must live as long as the engine, such as a service of ours.
+    keeper: Option<Box<dyn Keeper>>,
+}
+
+/// What was found out when the version was negotiated.
+pub(super) struct Spoken {
+    pub(super) version: probe::Version,
+    pub(super) api: String,
+}
+
+/// Something that an engine needs while it is used.
+pub(crate) trait Keeper: Send + Sync + fmt::Debug {
+    /// Makes sure that it is there. Called before each request.
+    ///
+    /// # Errors
+    /// When it is gone and can't be brought back.
+    fn ensure(&self) -> io::Result<()>;
+}
+
+/// Keeps the cause of a failed connection on its way through bollard.
+fn for_bollard(error: WireError) -> bollard::errors::Error {
+    let err = match error {
+        WireError::Connect(source) => io::Error::new(source.kind(), answer::NoConnection(source)),
+        WireError::Http(message) | WireError::Nonsense(message) => io::Error::other(message),
+        WireError::Refused { status, message } => {
+            return bollard::errors::Error::DockerResponseServerError {
+                status_code: status,
+                message,
+            };
+        }
+    };
+    bollard::errors::Error::IOError { err }
+}
+
+/// What a call is about, for its errors.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) verb: &'static str,
+    pub(super) what: &'static str,
+    pub(super) name: &'a str,
+}
+
+impl Inner {
+    /// # Errors
+    /// When the process can't start a thread.
+    pub(super) fn new(
+        endpoint: Endpoint,
+        keeper: Option<Box<dyn Keeper>>,
+    ) -> Result<Self, EngineError> {
+        let failed = |message: String| EngineError::Lost {
+            verb: "prepare",
+            message,
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("lazaret-engine")
+            .enable_all()
+            .build()
+            .map_err(|error| failed(error.to_string()))?;
+        let wire = Arc::new(Wire::new(endpoint));
+        let transport = Arc::clone(&wire);
+        let docker = Docker::connect_with_custom_transport(
+            move |request: BollardRequest| {
+                let wire = Arc::clone(&transport);
+                async move { wire.send(request).await.map_err(for_bollard) }
+            },
+            Some("http://engine"),
+            LOAD_LIMIT.as_secs(),
+            API_DEFAULT_VERSION,
+        )
+        .map_err(|error| failed(error.to_string()))?;
+        Ok(Self {
+            wire,
+            docker,
+            spoken: OnceCell::new(),
+            runtime,
+            keeper,
+        })
+    }
+
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        self.wire.endpoint()
+    }
+
+    /// Runs a call to its end, under a limit, with the version negotiated.
+    pub(super) fn call<T>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = Result<T, EngineError>>,
+    ) -> Result<T, EngineError> {
+        if let Some(keeper) = &self.keeper {
+            keeper
+                .ensure()
+                .map_err(|source| answer::unreachable(self.endpoint(), source))?;
+        }
+        self.runtime.block_on(within(limit, self.endpoint(), async {
+            self.negotiated().await?;
+            work.await
+        }))
+    }
+
+    pub(super) async fn negotiated(&self) -> Result<&Spoken, EngineError> {
+        let ask = async || {
+            let version: probe::Version =
+                self.wire.get("/version").await.map_err(|error| {
+                    error.about("negotiate", "path", "/version", self.endpoint())
+                })?;
+            let newest = (
+                API_DEFAULT_VERSION.major_version,
+                API_DEFAULT_VERSION.minor_version,
+            );
+            let newest = (
+                u32::try_from(newest.0).unwrap_or(u32::MAX),
+                u32::try_from(newest.1).unwrap_or(u32::MAX),
+            );
+            let api = version.negotiate(newest, self.endpoint())?;
+            self.wire.speak(&api);
+            Ok(Spoken { version, api })
+        };
+        self.spoken
+            .get_or_try_init(|| within(PROBE_LIMIT, self.endpoint(), ask()))
+            .await
+    }
+
+    /// A call through bollard.
+    pub(super) fn bollard<T>(
+        &self,
+        limit: Duration,
+        subject: Subject<'_>,
+        work: impl Future<Output = Result<T, bollard::errors::Error>>,
+    ) -> Result<T, EngineError> {
+        self.call(limit, async {
+            work.await.map_err(|error| self.sort(subject, error))
+        })
+    }
+
+    pub(super) fn sort(&self, subject: Subject<'_>, error: bollard::errors::Error) -> EngineError {
+        let Subject { verb, what, name } = subject;
+        answer::bollard(verb, what, name, self.endpoint(), error)
+    }
+
+    pub(super) async fn get<T: serde::de::DeserializeOwned>(
+        &self,
+        subject: Subject<'_>,
+        path: &str,
+    ) -> Result<T, EngineError> {
+        let Subject { verb, what, name } = subject;
+        self.wire
+            .get(path)
+            .await
+            .map_err(|error| error.about(verb, what, name, self.endpoint()))
+    }
+
+    pub(super) async fn kind(&self) -> Result<EngineKind, EngineError> {
+        Ok(self.negotiated().await?.version.kind())
+    }
+
+    pub(super) async fn look_up_container(
+        &self,
+        name: &str,
+    ) -> Result<Option<ContainerInfo>, EngineError> {
+        let subject = Subject {
+            verb: "inspect container",
+            what: "container",
+            name,
+        };
+        let path = format!("/containers/{name}/json");
+        match self.get::<objects::Container>(subject, &path).await {
+            Ok(container) => container.into_info().map(Some),
+            Err(EngineError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn look_up_image(&self, name: &str) -> Result<Option<ImageInfo>, EngineError> {
+        let subject = Subject {
+            verb: "inspect image",
+            what: "image",
+            name,
+        };
+        let path = format!("/images/{name}/json");
+        match self.get::<objects::Image>(subject, &path).await {
+            Ok(image) => Ok(Some(image.into_info())),
+            Err(EngineError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Refuses an image that declares a volume nobody asked for: the engine would mount
+    /// an anonymous one, writable and unknown to the session (CON-25).
+    pub(super) async fn check_image(&self, spec: &HardenedSpec) -> Result<(), EngineError> {
+        let name = spec.spec().image.as_str();
+        let Some(image) = self.look_up_image(name).await? else {
+            return Err(EngineError::NotFound {
+                what: "image",
+                name: name.to_owned(),
+            });
+        };
+        let asked: Vec<&str> = spec
+            .spec()
+            .volumes
+            .iter()
+            .map(|mount| mount.target.as_str())
+            .collect();
+        match image
+            .volumes
+            .iter()
+            .find(|target| !asked.contains(&target.as_str()))
+        {
+            Some(target) => Err(EngineError::SurpriseVolume {
+                image: name.to_owned(),
+                target: target.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until a removal that is under way is done.
+    pub(super) async fn gone(&self, name: &str) -> Result<(), EngineError> {
+        let deadline = Instant::now() + REMOVAL_LIMIT;
+        while self.look_up_container(name).await?.is_some() {
+            if Instant::now() > deadline {
+                return Err(EngineError::InUse {
+                    what: "container",
+                    name: name.to_owned(),
+                });
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
+    }
+}
+
+/// Returns a text that no other call has: two hashes with the process's random keys.
+pub(super) fn nonce() -> String {
+    let half = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", half(), half())
+}
+
+/// Percent-encodes a filter for a query.
+fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}
+
+/// Returns the query that selects by label.
+pub(super) fn label_filter(label_key: &str) -> String {
+    encoded(&serde_json::json!({ "label": [label_key] }).to_string())
+}

@@ -1,0 +1,454 @@
+//! What an engine says about itself to [`EngineInfo`]; pure.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::{Control, Endpoint, EngineError, EngineInfo, EngineKind, UserNamespace};
+
+/// The oldest API that will do: private cgroup namespaces (CON-22) came with 1.41
+/// (Docker 20.10).
+pub(super) const OLDEST_API: (u32, u32) = (1, 41);
+
+/// The oldest Podman that will do: `keep-id:uid=…` came with 4.3.
+const OLDEST_PODMAN: [u32; 3] = [4, 3, 0];
+
+/// Versions below these are known to be escapable (CON-26; threats.md has the CVEs).
+/// Distributions backport, so they are warned about and not refused.
+const DOCKER_FLOOR: [u32; 3] = [29, 5, 1];
+const DESKTOP_FLOOR: [u32; 3] = [4, 44, 3];
+const PODMAN_FLOOR: [u32; 3] = [5, 7, 1];
+const RUNC_FLOOR: [u32; 3] = [1, 2, 8];
+const RUNC_13_FLOOR: [u32; 3] = [1, 3, 3];
+
+/// `GET /version`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub(super) struct Version {
+    version: String,
+    api_version: String,
+    #[serde(rename = "MinAPIVersion")]
+    min_api_version: String,
+    arch: String,
+    platform: Platform,
+    components: Option<Vec<Component>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct Platform {
+    name: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct Component {
+    name: String,
+    version: String,
+}
+
+/// `GET /info`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub(super) struct Info {
+    #[serde(rename = "OSType")]
+    os_type: String,
+    cgroup_version: String,
+    default_runtime: String,
+    memory_limit: bool,
+    pids_limit: bool,
+    cpu_cfs_quota: bool,
+    security_options: Option<Vec<String>>,
+}
+
+/// `GET /libpod/info`, Podman's own.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PodmanInfo {
+    host: PodmanHost,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct PodmanHost {
+    arch: String,
+    cgroup_version: String,
+    cgroup_controllers: Option<Vec<String>>,
+    oci_runtime: OciRuntime,
+    security: PodmanSecurity,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct OciRuntime {
+    name: String,
+    version: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct PodmanSecurity {
+    apparmor_enabled: bool,
+    rootless: bool,
+    seccomp_enabled: bool,
+    selinux_enabled: bool,
+}
+
+impl Version {
+    /// Which program this is.
+    pub(super) fn kind(&self) -> EngineKind {
+        match self.component("Podman Engine") {
+            Some(_) => EngineKind::Podman,
+            None => EngineKind::Docker,
+        }
+    }
+
+    /// Returns the version of the API to speak: the newest that both sides know.
+    pub(super) fn negotiate(
+        &self,
+        newest: (u32, u32),
+        endpoint: &Endpoint,
+    ) -> Result<String, EngineError> {
+        let too_old = |found: String, needed| EngineError::TooOld {
+            endpoint: endpoint.to_string(),
+            found,
+            needed,
+        };
+        let Some(theirs) = api_version(&self.api_version) else {
+            return Err(EngineError::Lost {
+                verb: "negotiate",
+                message: format!("{:?} is no API version", self.api_version),
+            });
+        };
+        if theirs < OLDEST_API {
+            return Err(too_old(format!("API {}", self.api_version), "API 1.41"));
+        }
+        if self.kind() == EngineKind::Podman && numbers(&self.version) < Some(OLDEST_PODMAN) {
+            return Err(too_old(format!("Podman {}", self.version), "Podman 4.3"));
+        }
+        let spoken = theirs.min(newest);
+        match api_version(&self.min_api_version) {
+            Some(oldest) if oldest > spoken => Err(EngineError::Lost {
+                verb: "negotiate",
+                message: format!(
+                    "it speaks API {} at the oldest, lazaret {}.{} at the newest",
+                    self.min_api_version, newest.0, newest.1
+                ),
+            }),
+            _ => Ok(format!("{}.{}", spoken.0, spoken.1)),
+        }
+    }
+
+    fn component(&self, name: &str) -> Option<&Component> {
+        self.components
+            .iter()
+            .flatten()
+            .find(|component| component.name == name)
+    }
+}
+
+/// Puts the answers together.
+pub(super) fn engine_info(
+    endpoint: &Endpoint,
+    spoken: &str,
+    version: &Version,
+    info: &Info,
+    podman: Option<&PodmanInfo>,
+) -> EngineInfo {
+    let kind = version.kind();
+    let security: Vec<&str> = info
+        .security_options
+        .iter()
+        .flatten()
+        .map(|option| option.split(',').next().unwrap_or_default())
+        .collect();
+    let says = |name: &str| security.contains(&name);
+    let host = podman.map(|podman| &podman.host);
+    let rootless = host.map_or(says("name=rootless"), |host| host.security.rootless);
+    let user_namespace = match rootless || says("name=userns") {
+        true => UserNamespace::Mapped,
+        false => UserNamespace::Host,
+    };
+    let mut unenforceable = Vec::new();
+    if !host.map_or(says("name=seccomp"), |host| host.security.seccomp_enabled) {
+        unenforceable.push(Control::Seccomp);
+    }
+    EngineInfo {
+        kind,
+        version: version.version.clone(),
+        api_version: Some(spoken.to_owned()),
+        endpoint: endpoint.to_string(),
+        rootless,
+        user_namespace,
+        architecture: host
+            .map(|host| &host.arch)
+            .filter(|arch| !arch.is_empty())
+            .unwrap_or(&version.arch)
+            .clone(),
+        cgroup_version: match host {
+            Some(host) => host.cgroup_version.trim_start_matches('v').to_owned(),
+            None => info.cgroup_version.clone(),
+        },
+        runtime: runtime(version, info, host),
+        nofile_hard: None,
+        nproc_hard: None,
+        unenforceable,
+        not_applicable: not_applicable(info, host, &security),
+        warnings: warnings(version, info, host, user_namespace),
+    }
+}
+
+/// Returns the controls that this host has no means for, with the reason.
+fn not_applicable(
+    info: &Info,
+    host: Option<&PodmanHost>,
+    security: &[&str],
+) -> BTreeMap<Control, String> {
+    let mut missing = BTreeMap::new();
+    let has = |controller: &str, docker: bool| match host {
+        Some(host) => host
+            .cgroup_controllers
+            .iter()
+            .flatten()
+            .any(|name| name == controller),
+        None => docker,
+    };
+    let cgroup = host.map_or(info.cgroup_version.as_str(), |host| &host.cgroup_version);
+    let cgroup = cgroup.trim_start_matches('v');
+    let reason = |controller: &str| {
+        format!("the engine may not use the {controller} controller (cgroup v{cgroup})")
+    };
+    if !has("memory", info.memory_limit) {
+        missing.insert(Control::Memory, reason("memory"));
+    }
+    if !has("pids", info.pids_limit) {
+        missing.insert(Control::Pids, reason("pids"));
+    }
+    let confined = match host {
+        Some(host) => host.security.apparmor_enabled || host.security.selinux_enabled,
+        None => security.contains(&"name=apparmor") || security.contains(&"name=selinux"),
+    };
+    if !confined {
+        missing.insert(
+            Control::LsmLabel,
+            "the host has no AppArmor or SELinux in force".to_owned(),
+        );
+    }
+    missing
+}
+
+/// Returns the OCI runtime with its version where one is told.
+fn runtime(version: &Version, info: &Info, host: Option<&PodmanHost>) -> String {
+    match host {
+        // `runc version 1.1.5+ds1\ncommit: …`
+        Some(host) => {
+            let line = host.oci_runtime.version.lines().next().unwrap_or_default();
+            match line.split_once(" version ") {
+                Some((name, version)) => format!("{name} {version}"),
+                None => host.oci_runtime.name.clone(),
+            }
+        }
+        None => match version.component(&info.default_runtime) {
+            Some(component) => format!("{} {}", component.name, component.version),
+            None => info.default_runtime.clone(),
+        },
+    }
+}
+
+fn warnings(
+    version: &Version,
+    info: &Info,
+    host: Option<&PodmanHost>,
+    user_namespace: UserNamespace,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut floor = |what: &str, found: &str, floor: [u32; 3]| {
+        if numbers(found).is_some_and(|found| found < floor) {
+            let [major, minor, patch] = floor;
+            warnings.push(format!(
+                "CON-26: {what} {found} is older than {major}.{minor}.{patch}, the first without \
+                 known escapes; unless your distribution has patched it, upgrade"
+            ));
+        }
+    };
+    match version.kind() {
+        EngineKind::Podman => floor("Podman", &version.version, PODMAN_FLOOR),
+        _ => match version.platform.name.strip_prefix("Docker Desktop ") {
+            // The Engine inside comes with it.
+            Some(desktop) => floor(
+                "Docker Desktop",
+                desktop.split(' ').next().unwrap_or_default(),
+                DESKTOP_FLOOR,
+            ),
+            None => floor("Docker", &version.version, DOCKER_FLOOR),
+        },
+    }
+    let runtime = runtime(version, info, host);
+    if let Some(runc) = runtime.strip_prefix("runc ") {
+        let line = match numbers(runc) {
+            Some([1, 3, _]) => RUNC_13_FLOOR,
+            _ => RUNC_FLOOR,
+        };
+        floor("runc", runc, line);
+    }
+    if user_namespace == UserNamespace::Host {
+        warnings.push(
+            "CON-14: uid 0 inside is uid 0 outside; a rootless engine or userns-remap would map it"
+                .to_owned(),
+        );
+    }
+    if host.is_none() && !info.cpu_cfs_quota {
+        warnings.push("CON-17: the kernel can't limit processor time".to_owned());
+    }
+    if !info.os_type.is_empty() && info.os_type != "linux" {
+        warnings.push(format!("its containers are {}, not linux", info.os_type));
+    }
+    warnings
+}
+
+/// Parses `1.41`.
+fn api_version(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Takes the first three numbers out of `20.10.24+dfsg1`.
+fn numbers(version: &str) -> Option<[u32; 3]> {
+    let version = version.trim_start_matches('v');
+    let mut numbers = version.split('.').map(|part| {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        part.get(..digits)?.parse().ok()
+    });
+    let major: u32 = numbers.next()??;
+    let mut next = || numbers.next().flatten().unwrap_or_default();
+    Some([major, next(), next()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint() -> Endpoint {
+        Endpoint::Unix("/x.sock".into())
+    }
+
+    fn version(json: &str) -> Version {
+        serde_json::from_str(json).unwrap()
+    }
+
+    const DOCKER: &str = r#"{"Version":"20.10.24+dfsg1","ApiVersion":"1.41","MinAPIVersion":"1.12",
+        "Arch":"amd64","Platform":{"Name":""},"Components":[{"Name":"Engine","Version":"20.10.24+dfsg1"},
+        {"Name":"runc","Version":"1.1.5+ds1"}]}"#;
+    const PODMAN: &str = r#"{"Version":"4.3.1","ApiVersion":"1.41","MinAPIVersion":"1.24",
+        "Arch":"amd64","Components":[{"Name":"Podman Engine","Version":"4.3.1"}]}"#;
+
+    #[test]
+    fn flt_19_the_newest_api_of_both_sides_is_spoken_and_an_old_one_refused() {
+        let negotiate = |theirs: &str, oldest: &str| {
+            let json = format!(r#"{{"ApiVersion":"{theirs}","MinAPIVersion":"{oldest}"}}"#);
+            match version(&json).negotiate((1, 52), &endpoint()) {
+                Ok(spoken) => spoken,
+                Err(error) => error.to_string(),
+            }
+        };
+        assert_eq!(negotiate("1.41", "1.12"), "1.41");
+        assert_eq!(negotiate("1.60", "1.44"), "1.52");
+        assert_eq!(
+            negotiate("1.40", "1.12"),
+            "unix:///x.sock speaks API 1.40, lazaret needs API 1.41 or newer"
+        );
+        assert_eq!(
+            negotiate("1.60", "1.55"),
+            "negotiate: lost the engine: it speaks API 1.55 at the oldest, lazaret 1.52 at the newest"
+        );
+        assert_eq!(
+            negotiate("newest", "1.1"),
+            "negotiate: lost the engine: \"newest\" is no API version"
+        );
+        let old = PODMAN.replace("4.3.1", "4.2.0");
+        let error = version(&old).negotiate((1, 52), &endpoint()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "unix:///x.sock speaks Podman 4.2.0, lazaret needs Podman 4.3 or newer"
+        );
+    }
+
+    #[test]
+    fn docker_is_described() {
+        let info: Info = serde_json::from_str(
+            r#"{"OSType":"linux","CgroupVersion":"1","DefaultRuntime":"runc","MemoryLimit":true,
+            "PidsLimit":true,"CpuCfsQuota":true,"SecurityOptions":["name=seccomp,profile=default"]}"#,
+        )
+        .unwrap();
+        let found = engine_info(&endpoint(), "1.41", &version(DOCKER), &info, None);
+        assert_eq!(found.kind, EngineKind::Docker);
+        assert_eq!(found.runtime, "runc 1.1.5+ds1");
+        assert_eq!(found.user_namespace, UserNamespace::Host);
+        assert_eq!(found.unenforceable, []);
+        assert_eq!(
+            found.not_applicable.keys().copied().collect::<Vec<_>>(),
+            [Control::LsmLabel]
+        );
+        insta::assert_snapshot!(found.warnings.join("\n"), @"
+        CON-26: Docker 20.10.24+dfsg1 is older than 29.5.1, the first without known escapes; unless your distribution has patched it, upgrade
+        CON-26: runc 1.1.5+ds1 is older than 1.2.8, the first without known escapes; unless your distribution has patched it, upgrade
+        CON-14: uid 0 inside is uid 0 outside; a rootless engine or userns-remap would map it
+        ");
+    }
+
+    #[test]
+    fn rootless_podman_on_cgroup_v1_has_no_means_for_limits() {
+        let podman: PodmanInfo = serde_json::from_str(
+            r#"{"host":{"arch":"amd64","cgroupVersion":"v1","cgroupControllers":[],
+            "ociRuntime":{"name":"runc","version":"runc version 1.1.5+ds1\ncommit: x"},
+            "security":{"rootless":true,"seccompEnabled":true}}}"#,
+        )
+        .unwrap();
+        let found = engine_info(
+            &endpoint(),
+            "1.41",
+            &version(PODMAN),
+            &Info::default(),
+            Some(&podman),
+        );
+        assert_eq!(found.kind, EngineKind::Podman);
+        assert!(found.rootless);
+        assert_eq!(found.user_namespace, UserNamespace::Mapped);
+        assert_eq!(found.runtime, "runc 1.1.5+ds1");
+        assert_eq!(found.unenforceable, []);
+        insta::assert_snapshot!(
+            found.not_applicable.iter().map(|(control, reason)| format!("{control}: {reason}")).collect::<Vec<_>>().join("\n"), @"
+        CON-13 LSM label: the host has no AppArmor or SELinux in force
+        CON-15 pids limit: the engine may not use the pids controller (cgroup v1)
+        CON-16 memory limit: the engine may not use the memory controller (cgroup v1)
+        ");
+    }
+
+    #[test]
+    fn con_26_floors_compare_numbers() {
+        assert_eq!(numbers("20.10.24+dfsg1"), Some([20, 10, 24]));
+        assert_eq!(numbers("5.7.1-dev"), Some([5, 7, 1]));
+        assert_eq!(numbers("1.3"), Some([1, 3, 0]));
+        assert_eq!(numbers("master"), None);
+        let desktop = DOCKER.replace(r#""Name":"""#, r#""Name":"Docker Desktop 4.44.2 (202017)""#);
+        let found = engine_info(
+            &endpoint(),
+            "1.41",
+            &version(&desktop),
+            &Info::default(),
+            None,
+        );
+        assert!(
+            found
+                .warnings
+                .iter()
+                .any(|warning| warning.starts_with("CON-26: Docker Desktop 4.44.2 "))
+        );
+        assert!(
+            !found
+                .warnings
+                .iter()
+                .any(|warning| warning.starts_with("CON-26: Docker 20"))
+        );
+    }
+}
