@@ -1,6 +1,7 @@
 //! The command line of `cargo xtask`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 xflags::xflags! {
     /// The commands of this repository. Any other verb is one of lazaret's own and goes to it.
@@ -17,6 +18,28 @@ xflags::xflags! {
 
         /// Build the static porter and print its path.
         cmd porter {}
+
+        /// Everything: engines, fmt, clippy, tidy, all tests, images, the matrix.
+        cmd test {
+            /// Set engines up without asking.
+            optional -y,--yes
+            /// Write the matrix' JUnit XML and JSON here.
+            optional --report directory: PathBuf
+        }
+
+        /// Run scenarios on real engines. An engine that is named and absent fails.
+        cmd test-matrix {
+            /// Engine: docker, podman or podman-rootless; may be repeated. All when there is none.
+            repeated --engine name: String
+            /// Part of a scenario's name; may be repeated. All when there is none.
+            repeated --scenario name: String
+            /// Write JUnit XML and JSON here.
+            optional --report directory: PathBuf
+            /// Scenarios at a time. Two when it is not given.
+            optional --jobs count: usize
+            /// Print the names of the scenarios, and end.
+            optional --list
+        }
 
         /// Check the rules of this repository that no compiler checks.
         cmd tidy {}
@@ -42,7 +65,7 @@ xflags::xflags! {
 }
 
 /// Commands of this program, which it parses itself.
-const OWN: [&str; 3] = ["setup", "porter", "tidy"];
+const OWN: [&str; 5] = ["setup", "porter", "test", "test-matrix", "tidy"];
 /// Commands whose arguments are lazaret's.
 const PASSED_ON: [&str; 3] = ["image", "run", "lazaret"];
 

@@ -18,6 +18,8 @@ mod project;
 mod run;
 mod section;
 mod setup;
+mod test;
+mod test_matrix;
 mod tidy;
 
 use std::ffi::OsString;
@@ -45,6 +47,8 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
     match flags.subcommand {
         flags::XtaskCmd::Setup(command) => command.run(&sh),
         flags::XtaskCmd::Porter(command) => command.run(&sh),
+        flags::XtaskCmd::Test(command) => command.run(&sh),
+        flags::XtaskCmd::TestMatrix(command) => command.run(&sh),
         flags::XtaskCmd::Tidy(command) => command.run(&sh),
         flags::XtaskCmd::Image(command) => match command.run(&sh)? {},
         flags::XtaskCmd::Run(command) => match command.run(&sh)? {},

@@ -1,0 +1,62 @@
+//! `cargo xtask test-matrix`: builds `lazaret`, then every scenario on every engine.
+//!
+//! The runner and the scenarios are in `tests/matrix`; it decides what passes.
+
+use std::ffi::OsString;
+
+use anyhow::{Context as _, Result};
+use xshell::Shell;
+
+use crate::flags;
+use crate::project::Porter;
+
+impl flags::TestMatrix {
+    pub(crate) fn run(self, sh: &Shell) -> Result<()> {
+        let porter = Porter::build(sh)?;
+        self.run_with(sh, &porter)
+    }
+
+    pub(crate) fn run_with(self, sh: &Shell, porter: &Porter) -> Result<()> {
+        let lazaret = porter.build_lazaret(sh)?;
+        porter
+            .cargo(
+                sh,
+                &[
+                    "test",
+                    "--quiet",
+                    "--package",
+                    "lazaret-tests",
+                    "--test",
+                    "matrix",
+                    "--",
+                ],
+            )
+            .args(self.arguments()?)
+            .env("LAZARET_BIN", lazaret)
+            .quiet()
+            .run()
+            .context("the matrix is not green")
+    }
+
+    fn arguments(self) -> Result<Vec<OsString>> {
+        let mut line = Vec::new();
+        let mut add = |flag: &str, value: OsString| line.extend([flag.into(), value]);
+        for engine in self.engine {
+            add("--engine", engine.into());
+        }
+        for scenario in self.scenario {
+            add("--scenario", scenario.into());
+        }
+        if let Some(directory) = self.report {
+            // As typed it is relative to where the caller stands, not to the repository.
+            add("--report", std::env::current_dir()?.join(directory).into());
+        }
+        if let Some(jobs) = self.jobs {
+            add("--jobs", jobs.to_string().into());
+        }
+        if self.list {
+            line.push("--list".into());
+        }
+        Ok(line)
+    }
+}
