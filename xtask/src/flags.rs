@@ -41,6 +41,9 @@ xflags::xflags! {
             optional --list
         }
 
+        /// Package a static lazaret with all it needs: one tar.gz in `target/dist`.
+        cmd dist {}
+
         /// Check the rules of this repository that no compiler checks.
         cmd tidy {}
 
@@ -65,7 +68,7 @@ xflags::xflags! {
 }
 
 /// Commands of this program, which it parses itself.
-const OWN: [&str; 5] = ["setup", "porter", "test", "test-matrix", "tidy"];
+const OWN: [&str; 6] = ["setup", "porter", "test", "test-matrix", "dist", "tidy"];
 /// Commands whose arguments are lazaret's.
 const PASSED_ON: [&str; 3] = ["image", "run", "lazaret"];
 

@@ -10,6 +10,7 @@
     reason = "a development tool talks to its terminal"
 )]
 
+mod dist;
 mod engines;
 mod flags;
 mod passthrough;
@@ -49,6 +50,7 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         flags::XtaskCmd::Porter(command) => command.run(&sh),
         flags::XtaskCmd::Test(command) => command.run(&sh),
         flags::XtaskCmd::TestMatrix(command) => command.run(&sh),
+        flags::XtaskCmd::Dist(command) => command.run(&sh),
         flags::XtaskCmd::Tidy(command) => command.run(&sh),
         flags::XtaskCmd::Image(command) => match command.run(&sh)? {},
         flags::XtaskCmd::Run(command) => match command.run(&sh)? {},

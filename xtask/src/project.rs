@@ -34,6 +34,23 @@ pub(crate) fn host_triple(sh: &Shell) -> Result<String> {
         .context("`rustc -vV` names no host")
 }
 
+/// Compiler flags of static programs, for `CARGO_ENCODED_RUSTFLAGS`: no loader, and no path of this machine in them, so
+/// that two machines build the same bytes.
+pub(crate) fn static_flags(sh: &Shell) -> String {
+    let cargo_home = sh
+        .var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(sh.var_os("HOME")?).join(".cargo")))
+        .unwrap_or_default();
+    // Encoded: a space in a path does not end a flag.
+    [
+        "-Ctarget-feature=+crt-static".to_owned(),
+        format!("--remap-path-prefix={}=/lazaret", root().display()),
+        format!("--remap-path-prefix={}=/cargo", cargo_home.display()),
+    ]
+    .join("\x1f")
+}
+
 /// A static porter, without which a `lazaret` can't move a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Porter {
@@ -51,8 +68,7 @@ impl Porter {
             "cargo build --quiet --package lazaret-porter --profile porter --target {triple} --target-dir {target}"
         )
         .quiet()
-        .env("RUSTFLAGS", "-C target-feature=+crt-static")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env("CARGO_ENCODED_RUSTFLAGS", static_flags(sh))
         .run()
         .context("build the porter")?;
         let path = target.join(triple).join("porter/lazaret-porter");

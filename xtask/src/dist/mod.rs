@@ -1,0 +1,122 @@
+//! `cargo xtask dist`: one archive that runs where the repository is not.
+//!
+//! A static `lazaret` with images, profiles and porter inside, completions, manual pages,
+//! licences, checksums. The archive is reproducible: sorted, no owners, the time of the
+//! commit (or of `SOURCE_DATE_EPOCH`), no paths of this machine in the program.
+
+mod archive;
+mod elf;
+mod licences;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use sha2::{Digest as _, Sha256};
+use xshell::{Shell, cmd};
+
+use crate::flags;
+use crate::project::{self, Porter};
+use crate::section::Section;
+
+const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
+/// Copied from the repository as they are.
+const PAPERS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+
+impl flags::Dist {
+    pub(crate) fn run(self, sh: &Shell) -> Result<()> {
+        let triple = project::host_triple(sh)?;
+        let lazaret = {
+            let _section = Section::new(sh, "static lazaret");
+            build(sh, &triple)?
+        };
+        let name = format!("lazaret-{}-{triple}", env!("CARGO_PKG_VERSION"));
+        let out = project::target_dir(sh).join("dist");
+        let stage = out.join(&name);
+        sh.remove_path(&stage)?;
+        stage_files(sh, &lazaret, &stage)?;
+
+        let archive = out.join(format!("{name}.tar.gz"));
+        archive::write(&stage, &name, commit_time(sh)?, &archive)?;
+        let digest = hex_digest(&fs::read(&archive)?);
+        let sum = out.join(format!("{name}.tar.gz.sha256"));
+        sh.write_file(&sum, format!("{digest}  {name}.tar.gz\n"))?;
+        println!("{digest}  {}", archive.display());
+        Ok(())
+    }
+}
+
+fn build(sh: &Shell, triple: &str) -> Result<PathBuf> {
+    let porter = Porter::build(sh)?;
+    let target = project::target_dir(sh).join("static");
+    porter
+        .cargo(
+            sh,
+            &[
+                "build",
+                "--package",
+                "lazaret-launcher",
+                "--profile",
+                "dist",
+            ],
+        )
+        .args(["--locked", "--target", triple, "--target-dir"])
+        .arg(&target)
+        .env("CARGO_ENCODED_RUSTFLAGS", project::static_flags(sh))
+        .run()
+        .context("build lazaret")?;
+    let lazaret = target.join(triple).join("dist/lazaret");
+    if let Some(interpreter) = elf::interpreter(&fs::read(&lazaret)?)? {
+        bail!(
+            "`{}` is not static: it needs {interpreter}",
+            lazaret.display()
+        );
+    }
+    Ok(lazaret)
+}
+
+fn stage_files(sh: &Shell, lazaret: &Path, stage: &Path) -> Result<()> {
+    let _section = Section::new(sh, "completions, manual pages, licences");
+    sh.create_dir(stage.join("completions"))?;
+    sh.create_dir(stage.join("man/man1"))?;
+    sh.copy_file(lazaret, stage.join("lazaret"))?;
+    for shell in SHELLS {
+        let text = cmd!(sh, "{lazaret} completions {shell}").quiet().read()?;
+        sh.write_file(
+            stage.join(format!("completions/lazaret.{shell}")),
+            format!("{text}\n"),
+        )?;
+    }
+    let pages = stage.join("man/man1");
+    cmd!(sh, "{lazaret} man {pages}").quiet().run()?;
+    for paper in PAPERS {
+        sh.copy_file(paper, stage.join(paper))?;
+    }
+    sh.write_file(stage.join("THIRD-PARTY.txt"), licences::collect(sh)?)?;
+
+    let mut sums = String::new();
+    for file in archive::files(stage)? {
+        let digest = hex_digest(&fs::read(stage.join(&file))?);
+        sums.push_str(&format!("{digest}  {}\n", file.display()));
+    }
+    sh.write_file(stage.join("SHA256SUMS"), sums)?;
+    Ok(())
+}
+
+/// The time that all entries get, in seconds since 1970.
+fn commit_time(sh: &Shell) -> Result<u64> {
+    let text = match sh.var("SOURCE_DATE_EPOCH") {
+        Ok(text) => text,
+        Err(_) => cmd!(sh, "git log -1 --format=%ct").quiet().read()?,
+    };
+    text.trim()
+        .parse()
+        .with_context(|| format!("`{text}` is no time in seconds"))
+}
+
+fn hex_digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
