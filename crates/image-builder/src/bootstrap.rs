@@ -1,21 +1,20 @@
 //! `Bootstrap`: a Debian system as a cached layer, made once for all engines.
 
-use std::collections::VecDeque;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lazaret_transfer::{Digest, escape};
+use lazaret_transfer::Digest;
 
 use crate::archive::{Layer, LayerSource};
-use crate::layer::{EPOCH, LayerDigest};
+use crate::layer::LayerDigest;
 use crate::lock::{FORMAT, Lock, LockError, installed_packages};
 use crate::rootfs::{self, TidyError};
-use crate::{BUILDER_VERSION, BuildEvent, PackageName, Suite, apt_sources};
+use crate::{BUILDER_VERSION, BuildEvent, PackageName, Suite};
 
-/// How much of a failed program's output is shown.
-const TAIL_LINES: usize = 15;
+/// An empty file beside the layer, written when replacing it failed.
+const LAST_TRY: &str = "last-try";
 
 /// Why there is no bootstrapped system. Nothing that was there before has changed.
 #[derive(Debug, thiserror::Error)]
@@ -42,8 +41,8 @@ pub enum BootstrapError {
     /// It said that all was well, but left no Debian system behind.
     #[error("bootstrap Debian: the system has no {missing}")]
     Incomplete {
-        /// The file that every system has.
-        missing: &'static str,
+        /// A file that every system has, or a package that was asked for.
+        missing: String,
     },
     /// The cache.
     #[error("{path}: {source}")]
@@ -72,6 +71,8 @@ pub(crate) struct Bootstrap<'a> {
     pub(crate) include: &'a [PackageName],
     pub(crate) architecture: &'a str,
     pub(crate) cache: &'a Path,
+    /// The mmdebstrap to run, by name or path.
+    pub(crate) program: &'a str,
 }
 
 /// A layer in the cache.
@@ -165,13 +166,34 @@ impl Bootstrap<'_> {
             }
             Err(TryLockError::Error(error)) => return Err(at(&guard_path)(error)),
         }
-        if let Some(cached) = self.cached()
-            && max_age.is_none_or(|max_age| cached.age <= max_age)
+        let cached = self.cached();
+        if let Some(cached) = &cached
+            && (max_age.is_none_or(|max_age| cached.age <= max_age) || self.tried_lately())
         {
-            return Ok(cached);
+            return Ok(cached.clone());
         }
         self.sweep();
-        self.make(on_event)
+        match (self.make(on_event), cached) {
+            (Err(error), Some(old)) => {
+                self.note_try().map_err(at(&self.dir()))?;
+                let (image, reason) = (self.image.to_owned(), error.to_string());
+                on_event(BuildEvent::KeptOld { image, reason });
+                Ok(old)
+            }
+            (result, _) => result,
+        }
+    }
+
+    /// Whether a try to replace an old system failed within the last hour. Without
+    /// this, every start of a session on a machine without a network would try.
+    fn tried_lately(&self) -> bool {
+        const PAUSE: Duration = Duration::from_secs(3_600);
+        let modified = fs::metadata(self.dir().join(LAST_TRY)).and_then(|note| note.modified());
+        modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age < PAUSE))
+    }
+
+    fn note_try(&self) -> io::Result<()> {
+        fs::write(self.dir().join(LAST_TRY), b"")
     }
 
     /// Removes what a killed build left behind. The caller holds the guard.
@@ -202,7 +224,7 @@ impl Bootstrap<'_> {
             suite: self.suite.to_string(),
         });
         let system_path = scratch.path().join("system.tar");
-        self.run_mmdebstrap(scratch.path(), &system_path, on_event)?;
+        self.install(scratch.path(), &system_path, on_event)?;
 
         on_event(BuildEvent::Tidying {
             image: self.image.to_owned(),
@@ -218,9 +240,8 @@ impl Bootstrap<'_> {
 
         let lock = self.record(&fresh, &digest)?;
         self.commit(scratch.path(), &fresh, &lock)?;
-        self.cached().ok_or(BootstrapError::Incomplete {
-            missing: "readable record in the cache",
-        })
+        self.cached()
+            .ok_or_else(|| incomplete("readable record in the cache"))
     }
 
     /// Reads back from the layer what was installed; what lacks one of the files
@@ -232,18 +253,14 @@ impl Bootstrap<'_> {
             .map_err(at(layer))?;
         for missing in ["etc/passwd", "etc/group"] {
             if !found.contains_key(missing) {
-                return Err(BootstrapError::Incomplete { missing });
+                return Err(incomplete(missing));
             }
         }
-        let status = found
-            .get(STATUS)
-            .ok_or(BootstrapError::Incomplete { missing: STATUS })?;
+        let status = found.get(STATUS).ok_or_else(|| incomplete(STATUS))?;
         let packages = installed_packages(&String::from_utf8_lossy(status), self.architecture);
-        let lacks = |package: &&PackageName| !packages.contains_key(package.as_str());
-        if self.include.iter().any(|package| lacks(&package)) {
-            return Err(BootstrapError::Incomplete {
-                missing: "package that was asked for",
-            });
+        let is_absent = |package: &&PackageName| !packages.contains_key(package.as_str());
+        if let Some(package) = self.include.iter().find(is_absent) {
+            return Err(incomplete(&format!("package {package}")));
         }
         Ok(Lock {
             format: FORMAT,
@@ -272,6 +289,7 @@ impl Bootstrap<'_> {
         fs::rename(&draft, &record).map_err(at(&record))?;
 
         for entry in fs::read_dir(&dir).map_err(at(&dir))?.flatten() {
+            // The note of a failed try goes, too: this one did not fail.
             let other = entry.file_name();
             if other != "lock.toml" && other != name.as_str() {
                 // An older layer that stays costs space, nothing else.
@@ -280,77 +298,11 @@ impl Bootstrap<'_> {
         }
         Ok(())
     }
+}
 
-    /// Runs mmdebstrap. Its stdin is empty; stdout and stderr come to `on_event` line by line.
-    fn run_mmdebstrap(
-        &self,
-        scratch: &Path,
-        system: &Path,
-        on_event: &mut dyn FnMut(BuildEvent),
-    ) -> Result<(), BootstrapError> {
-        let mode = if rustix::process::geteuid().is_root() {
-            "root"
-        } else {
-            "unshare"
-        };
-        let mut argv = vec![
-            format!("--mode={mode}"),
-            "--variant=minbase".to_owned(),
-            "--format=tar".to_owned(),
-            format!("--architectures={}", self.architecture),
-            "--aptopt=Acquire::Retries \"3\"".to_owned(),
-        ];
-        if !self.include.is_empty() {
-            let names: Vec<_> = self.include.iter().map(PackageName::as_str).collect();
-            argv.push(format!("--include={}", names.join(",")));
-        }
-        argv.push(self.suite.to_string());
-        argv.push(system.display().to_string());
-        let sources = apt_sources::read(Path::new("/etc/apt"), self.suite.as_str())
-            .map_err(BootstrapError::Sources)?;
-        if let Some(sources) = sources {
-            let path = scratch.join("machine.sources");
-            fs::write(&path, sources).map_err(at(&path))?;
-            argv.push(path.display().to_string());
-        }
-
-        let reader = duct::cmd("mmdebstrap", &argv)
-            .env("SOURCE_DATE_EPOCH", EPOCH.to_string())
-            .env("LC_ALL", "C.UTF-8")
-            .stdin_null()
-            .stderr_to_stdout()
-            .unchecked()
-            .reader()
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => BootstrapError::NoMmdebstrap,
-                _ => BootstrapError::Run(error),
-            })?;
-        let mut tail = VecDeque::with_capacity(TAIL_LINES);
-        let mut lines = BufReader::new(&reader);
-        let mut line = Vec::new();
-        while lines
-            .read_until(b'\n', &mut line)
-            .map_err(BootstrapError::Run)?
-            > 0
-        {
-            let text = escape(line.trim_ascii_end());
-            line.clear();
-            if tail.len() == TAIL_LINES {
-                tail.pop_front();
-            }
-            tail.push_back(text.clone());
-            on_event(BuildEvent::Output { line: text });
-        }
-        let how = match reader.try_wait().map_err(BootstrapError::Run)? {
-            Some(output) if output.status.success() => return Ok(()),
-            Some(output) => format!("ended with {}", output.status),
-            None => "closed its output without ending".to_owned(),
-        };
-        Err(BootstrapError::Failed {
-            command: format!("mmdebstrap {}", argv.join(" ")),
-            how,
-            tail: Vec::from(tail).join("\n"),
-        })
+fn incomplete(missing: &str) -> BootstrapError {
+    BootstrapError::Incomplete {
+        missing: missing.to_owned(),
     }
 }
 
@@ -359,9 +311,180 @@ fn layer_name(digest: &str) -> String {
     format!("layer-{}.tar", hex.get(..16).unwrap_or(hex))
 }
 
-fn at(path: &Path) -> impl Fn(io::Error) -> BootstrapError {
+pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> BootstrapError {
     move |source| BootstrapError::Cache {
         path: path.to_owned(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAND_IN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mmdebstrap");
+
+    /// A program in mmdebstrap's place, and a cache for what it makes.
+    struct Stage {
+        dir: tempfile::TempDir,
+        suite: Suite,
+        include: Vec<PackageName>,
+    }
+
+    /// Ends like an installation that went well. `$system` is the tar to write.
+    const GOOD: &str = r"
+mkdir -p root/etc root/var/lib/dpkg
+echo root:x:0:0:root:/root:/bin/sh > root/etc/passwd
+echo root:x:0: > root/etc/group
+printf 'Package: git\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1\n' > root/var/lib/dpkg/status
+tar -C root -cf $system .
+";
+
+    impl Stage {
+        fn new() -> Self {
+            Self {
+                dir: tempfile::tempdir().unwrap(),
+                suite: "bookworm".parse().unwrap(),
+                include: vec!["git".parse().unwrap()],
+            }
+        }
+
+        /// Runs a build with the shell script `body` as mmdebstrap; what it says and how it ends.
+        fn build(
+            &self,
+            body: &str,
+            max_age: Option<Duration>,
+        ) -> (Vec<BuildEvent>, Result<Cached, String>) {
+            let cache = self.dir.path().join("cache");
+            fs::write(
+                self.dir.path().join("script"),
+                format!("rm -rf root\n{body}"),
+            )
+            .unwrap();
+            let bootstrap = Bootstrap {
+                image: "base",
+                suite: &self.suite,
+                include: &self.include,
+                architecture: "amd64",
+                cache: &cache,
+                program: STAND_IN,
+            };
+            let mut events = Vec::new();
+            let result = bootstrap.ensure(max_age, &mut |event| events.push(event));
+            let result = result.map_err(|error| {
+                let text = error.to_string().replace(STAND_IN, "mmdebstrap");
+                match text.split_once(" --mode") {
+                    Some((start, rest)) => {
+                        format!("{start} …`{}", rest.split_once('`').unwrap().1)
+                    }
+                    None => text,
+                }
+            });
+            (events, result)
+        }
+
+        fn leftovers(&self) -> Vec<String> {
+            let cache = fs::read_dir(self.dir.path().join("cache")).unwrap();
+            cache
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .filter(|name| name.contains(".new-"))
+                .collect()
+        }
+    }
+
+    #[test]
+    fn a_system_is_made_once() {
+        let stage = Stage::new();
+        let (events, made) = stage.build(GOOD, None);
+        let made = made.unwrap();
+        assert!(
+            matches!(
+                events.as_slice(),
+                [BuildEvent::Bootstrapping { .. }, BuildEvent::Tidying { .. }]
+            ),
+            "{events:?}"
+        );
+        assert_eq!(made.lock.packages["git"], "1");
+        let (events, again) = stage.build("exit 1", None);
+        assert_eq!((events, again.unwrap().path), (Vec::new(), made.path));
+        assert_eq!(stage.leftovers(), [""; 0]);
+    }
+
+    #[test]
+    fn a_failure_shows_the_last_lines_and_leaves_nothing() {
+        let stage = Stage::new();
+        let (_, result) = stage.build(
+            "echo half > $system; seq 20; printf 'E: no \\033[1mspace\\n' >&2; exit 3",
+            None,
+        );
+        insta::assert_snapshot!(result.unwrap_err(), @r"
+        bootstrap Debian: `mmdebstrap …` ended with exit status: 3; its last lines:
+        7
+        8
+        9
+        10
+        11
+        12
+        13
+        14
+        15
+        16
+        17
+        18
+        19
+        20
+        E: no \u{1b}[1mspace
+        ");
+        assert_eq!(stage.leftovers(), [""; 0]);
+        assert!(
+            stage.build("exit 1", None).1.is_err(),
+            "a failed build must not be found in the cache"
+        );
+    }
+
+    #[test]
+    fn a_system_that_lacks_what_was_asked_for_is_not_used() {
+        let stage = Stage::new();
+        let (_, result) = stage.build(&GOOD.replace("Package: git", "Package: make"), None);
+        insta::assert_snapshot!(result.unwrap_err(), @"bootstrap Debian: the system has no package git");
+        let (_, result) = stage.build(&GOOD.replace("root/etc/group", "root/etc/groups"), None);
+        insta::assert_snapshot!(result.unwrap_err(), @"bootstrap Debian: the system has no etc/group");
+        let (_, result) = stage.build("head -c 700 /dev/zero | tr '\\0' x > $system", None);
+        assert!(result.is_err());
+    }
+
+    #[test]
+    fn an_old_system_is_replaced_or_else_kept() {
+        let stage = Stage::new();
+        let old = stage.build(GOOD, None).1.unwrap();
+        let now = Some(Duration::ZERO);
+        let (_, new) = stage.build(&GOOD.replace("Version: 1", "Version: 2"), now);
+        let new = new.unwrap();
+        assert_eq!(new.lock.packages["git"], "2");
+        assert!(!old.path.exists());
+
+        let (events, kept) = stage.build("exit 1", now);
+        assert_eq!(kept.unwrap().path, new.path);
+        assert!(
+            matches!(events.last(), Some(BuildEvent::KeptOld { .. })),
+            "{events:?}"
+        );
+        // And then leaves it alone for a while.
+        assert_eq!(stage.build("exit 1", now).0, []);
+    }
+
+    #[test]
+    fn a_missing_program_says_what_to_install() {
+        let stage = Stage::new();
+        let bootstrap = Bootstrap {
+            image: "base",
+            suite: &stage.suite,
+            include: &[],
+            architecture: "amd64",
+            cache: stage.dir.path(),
+            program: "/nowhere/mmdebstrap",
+        };
+        let error = bootstrap.ensure(None, &mut |_| {}).unwrap_err();
+        insta::assert_snapshot!(error, @"bootstrap Debian: mmdebstrap is not installed; install it (`apt-get install mmdebstrap`, as root) or run `cargo xtask setup`");
     }
 }

@@ -12,8 +12,8 @@ use crate::assemble::{self, Parts};
 use crate::bootstrap::{Bootstrap, BootstrapError};
 use crate::lock::Lock;
 use crate::{
-    BUILDER_VERSION, Base, Catalog, IMAGE_LABEL, ImageRefusal, NotAPorter, Pinned, Recipe,
-    RecipeError, elf, inspect,
+    BUILDER_VERSION, Base, Catalog, ImageRefusal, NotAPorter, Pinned, Recipe, RecipeError, elf,
+    inspect,
 };
 
 /// Brings images into an engine's store.
@@ -61,8 +61,8 @@ pub enum BuildEvent {
         /// The archive's size.
         bytes: u64,
     },
-    /// The image is older than its `max_age`, but could not be built anew: the old
-    /// one, whole and unchanged, is used.
+    /// The image's packages are older than its `max_age`, but could not be installed
+    /// anew: the old ones are used, and no new try is made for an hour.
     KeptOld {
         /// The image.
         image: String,
@@ -175,7 +175,7 @@ impl Builder<'_> {
     /// Makes sure that the image `name` is in the engine's store, as declared.
     ///
     /// With nothing to do this is one look-up. An image that is older than its
-    /// `max_age` is built anew; where that fails, it is used as it is and
+    /// `max_age` is built anew; where that fails, what is there is used and
     /// [`BuildEvent::KeptOld`] says why.
     ///
     /// # Errors
@@ -201,22 +201,9 @@ impl Builder<'_> {
                 reused: true,
             })
         });
-        let Some(present) = present else {
-            return self.build(recipe, inputs, reference, on_event);
-        };
-        if !self.is_old(recipe)? {
-            return Ok(present);
-        }
-        match self.build(recipe, inputs, reference, on_event) {
-            Ok(built) => Ok(built),
-            Err(error) => {
-                let image = recipe.name.to_string();
-                on_event(BuildEvent::KeptOld {
-                    image,
-                    reason: error.to_string(),
-                });
-                Ok(present)
-            }
+        match present {
+            Some(present) if !self.is_old(recipe)? => Ok(present),
+            _ => self.build(recipe, inputs, reference, on_event),
         }
     }
 
@@ -312,31 +299,26 @@ impl Builder<'_> {
             ..
         } = parts;
         let image = || recipe.name.to_string();
-        let archive = match &recipe.base {
-            Base::Scratch => assemble::from_scratch(parts),
-            Base::Registry(base) => {
-                return Err(BuildError::RegistryBase {
-                    image: image(),
-                    base: base.to_string(),
-                });
-            }
-            Base::Debootstrap { suite, include } => {
-                let image = recipe.name.as_str();
-                let cache = self.cache;
-                let system = Bootstrap {
-                    image,
-                    suite,
-                    include,
-                    architecture,
-                    cache,
-                }
-                .ensure(recipe.max_age.map(|age| age.0), on_event)
-                .map_err(|source| BuildError::Bootstrap {
-                    image: image.to_owned(),
-                    source,
+        let archive = match self.bootstrap(recipe, architecture) {
+            Some(bootstrap) => {
+                let max_age = recipe.max_age.map(|age| age.0);
+                let system = bootstrap.ensure(max_age, on_event).map_err(|source| {
+                    BuildError::Bootstrap {
+                        image: image(),
+                        source,
+                    }
                 })?;
                 assemble::on_system(parts, vec![system.layer()])
             }
+            None => match &recipe.base {
+                Base::Registry(base) => {
+                    return Err(BuildError::RegistryBase {
+                        image: image(),
+                        base: base.to_string(),
+                    });
+                }
+                Base::Scratch | Base::Debootstrap { .. } => assemble::from_scratch(parts),
+            },
         };
         archive.map_err(|source| BuildError::Assemble {
             image: image(),
@@ -355,6 +337,7 @@ impl Builder<'_> {
             include,
             architecture,
             cache: self.cache,
+            program: "mmdebstrap",
         })
     }
 

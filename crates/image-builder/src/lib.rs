@@ -26,6 +26,7 @@ mod elf;
 mod inspect;
 mod layer;
 mod lock;
+mod mmdebstrap;
 mod recipe;
 mod rootfs;
 mod status;
