@@ -169,38 +169,49 @@ impl Quarantine {
     }
 
     /// As [`Quarantine::insert`], with the caller's buffer, which is not empty.
+    ///
+    /// What fits into the buffer is hashed before anything is written, so that a
+    /// blob that is there already costs no write.
     pub(crate) fn put(
         &self,
         reader: &mut dyn Read,
         limit: u64,
         buffer: &mut [u8],
     ) -> Result<(Digest, u64, Inserted), InsertError> {
-        let mut partial = self.partial()?;
-        let mut hasher = blake3::Hasher::new();
-        let mut size = 0;
-        loop {
-            let length = match reader.read(buffer) {
-                Ok(0) => break,
-                Ok(length) => length,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(InsertError::Read(error)),
-            };
-            size += length as u64;
+        let check = |size: u64| {
             if size > limit {
-                return Err(InsertError::TooBig { limit });
+                Err(InsertError::TooBig { limit })
+            } else {
+                Ok(size)
             }
-            hasher.update(&buffer[..length]);
-            let written = partial.file.write_all(&buffer[..length]);
-            written.map_err(|error| self.error(&partial.name, error))?;
+        };
+        let mut length = fill(reader, buffer)?;
+        let mut size = check(length as u64)?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&buffer[..length]);
+        let small = length < buffer.len();
+        if small && self.knows(&hasher.finalize().into(), size)? {
+            return Ok((hasher.finalize().into(), size, Inserted::Known));
         }
-        let digest = Digest::from(hasher.finalize());
-        if self.has(&digest)? {
-            // A blob that was damaged since must not pass for this one.
-            self.blob(&digest, size)?;
+        let mut partial = self.partial()?;
+        partial.write(&buffer[..length])?;
+        while length == buffer.len() {
+            length = fill(reader, buffer)?;
+            size = check(size + length as u64)?;
+            hasher.update(&buffer[..length]);
+            partial.write(&buffer[..length])?;
+        }
+        let digest = hasher.finalize().into();
+        if !small && self.knows(&digest, size)? {
             return Ok((digest, size, Inserted::Known));
         }
         partial.publish(&digest.to_hex())?;
         Ok((digest, size, Inserted::New))
+    }
+
+    /// Whether the blob is there; one that was damaged since is an error.
+    fn knows(&self, digest: &Digest, size: u64) -> Result<bool, QuarantineError> {
+        Ok(self.has(digest)? && self.blob(digest, size).map(|_| true)?)
     }
 
     /// Takes blobs back that a batch has brought which is rejected.
@@ -224,7 +235,7 @@ impl Quarantine {
                 Ok(file) => {
                     return Ok(Partial {
                         quarantine: self,
-                        name,
+                        name: Some(name),
                         file: file.into(),
                     });
                 }
@@ -258,21 +269,49 @@ impl Blobs for Quarantine {
 /// A blob that has no name yet, removed unless it gets one.
 struct Partial<'a> {
     quarantine: &'a Quarantine,
-    name: String,
+    /// Nothing once it is published.
+    name: Option<String>,
     file: File,
 }
 
 impl Partial<'_> {
-    fn publish(&self, name: &str) -> Result<(), QuarantineError> {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), QuarantineError> {
+        let written = self.file.write_all(bytes);
+        written.map_err(|error| {
+            self.quarantine
+                .error(self.name.as_deref().unwrap_or_default(), error)
+        })
+    }
+
+    fn publish(mut self, name: &str) -> Result<(), QuarantineError> {
         let dir = &self.quarantine.dir;
-        rustix::fs::renameat(dir, &self.name, dir, name)
-            .map_err(|error| self.quarantine.error(&self.name, error))
+        let partial = self.name.as_deref().unwrap_or_default();
+        rustix::fs::renameat(dir, partial, dir, name)
+            .map_err(|error| self.quarantine.error(name, error))?;
+        self.name = None;
+        Ok(())
     }
 }
 
 impl Drop for Partial<'_> {
     fn drop(&mut self) {
-        // After `publish` the name is gone, and this finds nothing.
-        let _ = rustix::fs::unlinkat(&self.quarantine.dir, &self.name, AtFlags::empty());
+        if let Some(name) = &self.name {
+            // Nobody looks for a partial blob; the next `remove` takes it.
+            let _ = rustix::fs::unlinkat(&self.quarantine.dir, name, AtFlags::empty());
+        }
     }
+}
+
+/// Reads until the buffer is full or the reader ends.
+fn fill(reader: &mut dyn Read, buffer: &mut [u8]) -> Result<usize, InsertError> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match reader.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(more) => length += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(InsertError::Read(error)),
+        }
+    }
+    Ok(length)
 }

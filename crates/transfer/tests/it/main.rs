@@ -1,1 +1,4 @@
 //! Integration tests of the crate, one binary.
+
+mod stream;
+mod tar_names;

@@ -1,0 +1,104 @@
+//! What the tests of streams share: one place that touches the API.
+
+use std::fmt::Write as _;
+use std::io::Read;
+
+use lazaret_tests::tree_text::{dump_content, quote};
+use lazaret_transfer::{
+    Ending, Entry, Mode, Quarantine, StreamError, StreamLimits, Unpacked, unpack,
+};
+
+/// Limits that no ordinary test reaches.
+pub(crate) const LIMITS: StreamLimits = StreamLimits::DEFAULT;
+
+/// Unpacks a plain stream and renders what came of it.
+///
+/// Either one line `B code`, or the tree in the tree language, then `Q code name`
+/// for each refusal and `S code name` for each note.
+#[track_caller]
+pub(crate) fn outcome(stream: impl Read) -> String {
+    outcome_within(stream, LIMITS, Ending::Plain)
+}
+
+/// As [`outcome`], with other limits or another ending.
+#[track_caller]
+pub(crate) fn outcome_within(
+    mut stream: impl Read,
+    limits: StreamLimits,
+    ending: Ending,
+) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("quarantine");
+    let quarantine = Quarantine::create(&path).unwrap();
+    let unpacked = unpack(&mut stream, limits, &quarantine, ending);
+    let text = match &unpacked {
+        Ok(unpacked) => render(unpacked, &quarantine),
+        Err(error) => render_error(error),
+    };
+    // Whatever the stream said: nothing outside, no partial blob, and nothing at
+    // all of a rejected batch.
+    let names = |path| {
+        std::fs::read_dir(path)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+    };
+    assert_eq!(names(dir.path()).collect::<Vec<_>>(), ["quarantine"]);
+    for name in names(&path) {
+        assert!(
+            unpacked.is_ok() && name.len() == 64,
+            "{name:?} is left of {text}"
+        );
+    }
+    text
+}
+
+fn render_error(error: &StreamError) -> String {
+    let message = error.to_string();
+    assert!(
+        !message.chars().any(char::is_control),
+        "{message:?} is not escaped"
+    );
+    format!("B {}\n", error.code())
+}
+
+fn render(unpacked: &Unpacked, quarantine: &Quarantine) -> String {
+    let mut text = String::new();
+    for (path, entry) in unpacked.tree.iter() {
+        let path = quote(path.as_str().as_bytes());
+        let line = match entry {
+            Entry::Dir => format!("d {path}/"),
+            Entry::Symlink { target } => {
+                format!("l {path} -> {}", quote(target.as_str().as_bytes()))
+            }
+            Entry::File { mode, size, digest } => {
+                let mut content = Vec::new();
+                quarantine
+                    .blob(digest, *size)
+                    .unwrap()
+                    .read_to_end(&mut content)
+                    .unwrap();
+                let verb = match mode {
+                    Mode::Plain => 'f',
+                    Mode::Executable => 'x',
+                };
+                format!("{verb} {path} {}", dump_content(&content))
+            }
+        };
+        writeln!(text, "{line}").unwrap();
+    }
+    for refusal in &unpacked.refusals {
+        assert!(!refusal.reason.chars().any(char::is_control));
+        writeln!(text, "Q {} {}", refusal.code, quote(&refusal.name)).unwrap();
+    }
+    for note in &unpacked.notes {
+        assert!(!note.reason.chars().any(char::is_control));
+        writeln!(text, "S {} {}", note.code, quote(&note.name)).unwrap();
+    }
+    text
+}
+
+/// Asserts that a plain stream is rejected as a whole, with this code.
+#[track_caller]
+pub(crate) fn rejected(stream: impl Read, code: &str) {
+    assert_eq!(outcome(stream), format!("B {code}\n"));
+}
