@@ -1,4 +1,10 @@
 //! Integration tests of the crate, one binary.
 
 mod stream;
+mod tar_ends;
+mod tar_headers;
+mod tar_limits;
+mod tar_links;
+mod tar_mutation;
 mod tar_names;
+mod tar_pax;

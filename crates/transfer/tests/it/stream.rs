@@ -5,7 +5,7 @@ use std::io::Read;
 
 use lazaret_tests::tree_text::{dump_content, quote};
 use lazaret_transfer::{
-    Ending, Entry, Mode, Quarantine, StreamError, StreamLimits, Unpacked, unpack,
+    Ending, Entry, Member, Members, Mode, Quarantine, StreamError, StreamLimits, Unpacked, unpack,
 };
 
 /// Limits that no ordinary test reaches.
@@ -101,4 +101,23 @@ fn render(unpacked: &Unpacked, quarantine: &Quarantine) -> String {
 #[track_caller]
 pub(crate) fn rejected(stream: impl Read, code: &str) {
     assert_eq!(outcome(stream), format!("B {code}\n"));
+}
+
+/// Members with their bodies, in the order of the stream.
+pub(crate) type Manifest = Vec<(Member, Vec<u8>)>;
+
+/// Reads a stream without a quarantine, for tests with very many streams.
+pub(crate) fn manifest(stream: impl Read, ending: Ending) -> Result<Manifest, StreamError> {
+    let mut members = Members::new(stream, LIMITS);
+    let mut manifest = Vec::new();
+    while let Some(member) = members.next()? {
+        let mut body = Vec::new();
+        members.body().read_to_end(&mut body)?;
+        manifest.push((member, body));
+    }
+    match ending {
+        Ending::Plain => members.finish_plain()?,
+        Ending::Trailer => drop(members.finish_trailer()?),
+    }
+    Ok(manifest)
 }
