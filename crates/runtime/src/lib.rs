@@ -7,6 +7,8 @@ mod api;
 mod control;
 mod detect;
 mod engine;
+#[cfg(feature = "fake")]
+pub mod fake;
 mod harden;
 mod lease;
 mod names;

@@ -237,6 +237,21 @@ impl Inner {
         }
     }
 
+    /// Refuses a mount of a volume that is not there: the engine would create it, without
+    /// a label by which it could be found again.
+    pub(super) async fn check_volumes(&self, spec: &HardenedSpec) -> Result<(), EngineError> {
+        for mount in &spec.spec().volumes {
+            let subject = Subject {
+                verb: "inspect volume",
+                what: "volume",
+                name: mount.volume.as_str(),
+            };
+            let path = format!("/volumes/{}", mount.volume);
+            let _there: objects::Volume = self.get(subject, &path).await?;
+        }
+        Ok(())
+    }
+
     /// Waits until a removal that is under way is done.
     pub(super) async fn gone(&self, name: &str) -> Result<(), EngineError> {
         let deadline = Instant::now() + REMOVAL_LIMIT;

@@ -285,6 +285,7 @@ impl Engine for ApiEngine {
         };
         inner.call(CALL_LIMIT, async {
             inner.check_image(spec).await?;
+            inner.check_volumes(spec).await?;
             let profile = &spec.controls().seccomp;
             let (seccomp, file) = match inner.kind().await? {
                 EngineKind::Podman => {
