@@ -29,6 +29,12 @@ impl Digest {
     }
 }
 
+impl From<[u8; 32]> for Digest {
+    fn from(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
 impl From<blake3::Hash> for Digest {
     fn from(hash: blake3::Hash) -> Self {
         Self(*hash.as_bytes())

@@ -5,11 +5,13 @@
 //! tree that came out. Host paths exist only behind [`WorkspaceDir`]; everything
 //! else speaks [`RelPath`].
 
+mod collection;
 mod diff;
 mod digest;
 mod escape;
 mod git_name;
 mod grammar;
+mod manifest;
 mod path_error;
 mod quarantine;
 mod refusal;
@@ -20,8 +22,10 @@ mod trailer;
 mod transaction;
 mod tree;
 mod unpack;
+pub mod wire;
 mod workspace;
 
+pub use collection::{Collection, NotAsSurveyed, check_arrived};
 pub use diff::{Change, ChangeKind, ChangeSet, diff};
 pub use digest::{Digest, DigestParseError};
 pub use escape::{escape, is_invisible, unescape};
@@ -39,4 +43,8 @@ pub use trailer::{TRAILER_BYTES, Trailer, TrailerError};
 pub use transaction::Blobs;
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};
+pub use wire::{
+    FileTime, Receipt, Survey, SurveyError, SurveyRequest, VolumeIdentity, Wanted, WireError,
+    read_wanted, write_wanted,
+};
 pub use workspace::{FileIdentity, WorkspaceDir};

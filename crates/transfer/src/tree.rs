@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Bound;
 use std::str::FromStr;
 
 use crate::{Digest, RelPath, RelPathBuf};
@@ -185,6 +186,17 @@ impl Tree {
     /// Iterates in path order: a directory comes before what it contains.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&RelPath, &Entry)> {
         self.entries.iter().map(|(path, entry)| (&**path, entry))
+    }
+
+    /// Iterates over `path` and everything below it, in path order.
+    pub fn below<'a>(
+        &'a self,
+        path: &'a RelPath,
+    ) -> impl Iterator<Item = (&'a RelPath, &'a Entry)> {
+        self.entries
+            .range::<RelPath, _>((Bound::Included(path), Bound::Unbounded))
+            .map(|(other, entry)| (&**other, entry))
+            .take_while(move |(other, _)| other.starts_with(path))
     }
 
     /// Counts the entries.

@@ -1,0 +1,237 @@
+//! `Collection`: what came out of a session, before its contents are fetched.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::wire::{Found, FoundKind, Survey, SurveyError};
+use crate::{
+    Entry, LinkTarget, LinkTargetError, Mode, Note, Refusal, RelPath, RelPathBuf, RelPathError,
+    Tree, Wanted, escape,
+};
+
+/// What the volume holds now, as far as lazaret carries it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collection {
+    /// The baseline with the survey's differences applied. A refused path, and
+    /// everything below it, is as it was in the baseline: what cannot be carried
+    /// is neither a change nor a deletion.
+    pub tree: Tree,
+    /// What lies in the volume and is not carried.
+    pub refusals: Vec<Refusal>,
+    /// What was made safe: `mode.special`, `link.hard`.
+    pub notes: Vec<Note>,
+}
+
+/// A blob that did not arrive as it was announced.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: what was sent is not what was surveyed", escape(.path.as_str().as_bytes()))]
+pub struct NotAsSurveyed {
+    /// Where.
+    pub path: RelPathBuf,
+}
+
+impl Survey {
+    /// Applies the differences to the tree that was sent in.
+    ///
+    /// # Errors
+    /// When the survey has names that no file system can hold, or contradicts
+    /// itself or the baseline: then nothing of it can be believed.
+    pub fn collect(self, baseline: &Tree) -> Result<Collection, SurveyError> {
+        let mut collection = Collection {
+            tree: baseline.clone(),
+            refusals: Vec::new(),
+            notes: Vec::new(),
+        };
+        let mut refused: BTreeSet<RelPathBuf> = BTreeSet::new();
+        let mut gone: BTreeMap<RelPathBuf, ()> = BTreeMap::new();
+        for name in self.gone {
+            let Ok(path) = RelPath::from_bytes(&name) else {
+                return Err(SurveyError::Name { name });
+            };
+            let known = collection.tree.remove(path).is_some();
+            if !known || gone.insert(path.to_owned(), ()).is_some() {
+                return Err(SurveyError::Contradiction { name });
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for found in self.found {
+            if !seen.insert(found.name.clone()) {
+                return Err(SurveyError::Contradiction { name: found.name });
+            }
+            let path = match RelPath::from_bytes(&found.name) {
+                Ok(path) => path.to_owned(),
+                Err(error) => {
+                    let refusal = refuse_name(&found, error)?;
+                    collection.refusals.push(refusal);
+                    continue;
+                }
+            };
+            if gone.contains_key(&path) || matches!(found.kind, FoundKind::BadName) {
+                return Err(SurveyError::Contradiction { name: found.name });
+            }
+            match collection.judge(&path, found) {
+                Ok(entry) => drop(collection.tree.insert(path, entry)),
+                Err(refusal) => {
+                    collection.refusals.push(refusal);
+                    refused.insert(path);
+                }
+            }
+        }
+        restore(&mut collection.tree, baseline, &refused);
+        match orphan(&collection.tree) {
+            Some(path) => Err(SurveyError::Contradiction {
+                name: path.as_str().as_bytes().to_vec(),
+            }),
+            None => Ok(collection),
+        }
+    }
+}
+
+impl Collection {
+    /// Lists the files that have to be fetched: changed against `baseline`, not
+    /// below `.git`, and each content once.
+    pub fn wanted(&self, baseline: &Tree) -> Vec<Wanted> {
+        let mut digests = BTreeSet::new();
+        let mut wanted = Vec::new();
+        for (path, entry) in self.tree.iter() {
+            let Entry::File { size, digest, .. } = entry else {
+                continue;
+            };
+            let known = matches!(baseline.get(path),
+                Some(Entry::File { digest: old, .. }) if old == digest);
+            if known || path.components().next() == Some(".git") || !digests.insert(*digest) {
+                continue;
+            }
+            wanted.push(Wanted {
+                path: path.to_owned(),
+                size: *size,
+                digest: *digest,
+            });
+        }
+        wanted
+    }
+
+    /// Returns the entry that `found` becomes, or why it is not carried.
+    fn judge(&mut self, path: &RelPath, found: Found) -> Result<Entry, Refusal> {
+        let name = found.name;
+        match found.kind {
+            FoundKind::Dir { mode } => {
+                // Setgid and sticky directories are common; nothing of them is kept.
+                self.note_special(&name, mode);
+                Ok(Entry::Dir)
+            }
+            FoundKind::File {
+                mode,
+                links,
+                size,
+                digest,
+            } => {
+                self.note_special(&name, mode);
+                if links > 1 {
+                    self.notes.push(Note {
+                        name,
+                        code: "link.hard",
+                        reason: format!("one of {links} names of a file; becomes a copy"),
+                    });
+                }
+                let mode = Mode::from_unix(mode);
+                Ok(Entry::File { mode, size, digest })
+            }
+            FoundKind::Symlink { target } => match LinkTarget::from_bytes(&target) {
+                Ok(target) => Ok(Entry::Symlink { target }),
+                Err(error) => Err(Refusal::new(name, link_code(error), error.to_string())),
+            },
+            FoundKind::Odd(odd) => Err(Refusal::new(name, odd.code(), odd.describe())),
+            FoundKind::BadName => {
+                // The caller has refused it; a good path never gets here.
+                Err(Refusal::new(
+                    path.as_str(),
+                    "name.control",
+                    "a refused name",
+                ))
+            }
+        }
+    }
+
+    fn note_special(&mut self, name: &[u8], mode: u32) {
+        let special = mode & 0o7000;
+        if special != 0 {
+            self.notes.push(Note {
+                name: name.to_vec(),
+                code: "mode.special",
+                reason: format!("the mode bits {special:04o} are dropped"),
+            });
+        }
+    }
+}
+
+/// Compares what arrived with what was asked for.
+///
+/// # Errors
+/// The first file that is missing, or has other bytes.
+pub fn check_arrived(wanted: &[Wanted], arrived: &Tree) -> Result<(), NotAsSurveyed> {
+    for Wanted { path, size, digest } in wanted {
+        match arrived.get(path) {
+            Some(Entry::File {
+                size: arrived_size,
+                digest: arrived_digest,
+                ..
+            }) if arrived_size == size && arrived_digest == digest => {}
+            _ => return Err(NotAsSurveyed { path: path.clone() }),
+        }
+    }
+    Ok(())
+}
+
+/// Puts refused paths back as they were, with what lay below them.
+fn restore(tree: &mut Tree, baseline: &Tree, refused: &BTreeSet<RelPathBuf>) {
+    for path in refused {
+        let below: Vec<_> = tree
+            .below(path)
+            .map(|(other, _)| other.to_owned())
+            .collect();
+        for other in below {
+            tree.remove(&other);
+        }
+        for (other, entry) in baseline.below(path) {
+            tree.insert(other.to_owned(), entry.clone());
+        }
+    }
+}
+
+/// Finds an entry whose parent is no directory.
+fn orphan(tree: &Tree) -> Option<RelPathBuf> {
+    let mut entries = tree.iter().map(|(path, _)| path);
+    let orphan = entries.find(|path| {
+        path.parent()
+            .is_some_and(|parent| tree.get(parent) != Some(&Entry::Dir))
+    });
+    orphan.map(ToOwned::to_owned)
+}
+
+fn refuse_name(found: &Found, error: RelPathError) -> Result<Refusal, SurveyError> {
+    let code = match error {
+        RelPathError::Empty
+        | RelPathError::Absolute
+        | RelPathError::DotDot
+        | RelPathError::Noncanonical
+        | RelPathError::Nul => {
+            let name = found.name.clone();
+            return Err(SurveyError::Name { name });
+        }
+        RelPathError::Control => "name.control",
+        RelPathError::Encoding => "name.encoding",
+        RelPathError::ComponentTooLong | RelPathError::TooLong => "path.too_long",
+        RelPathError::TooDeep => "path.too_deep",
+    };
+    Ok(Refusal::new(found.name.clone(), code, error.to_string()))
+}
+
+fn link_code(error: LinkTargetError) -> &'static str {
+    match error {
+        LinkTargetError::Empty => "link.empty",
+        LinkTargetError::Nul => "link.nul",
+        LinkTargetError::Encoding => "link.encoding",
+        LinkTargetError::Control => "link.control",
+        LinkTargetError::TooLong => "link.too_long",
+    }
+}

@@ -1,0 +1,79 @@
+//! A [`Tree`] on disk and on the wire.
+
+use std::io::{self, Read, Write};
+
+use crate::wire::frame::{FrameReader, FrameWriter, Magic};
+use crate::{Entry, LinkTarget, Mode, RelPath, Tree, WireError};
+
+const MAGIC: Magic = *b"lztree 1";
+
+impl Tree {
+    /// Writes the tree as one checked, versioned list; see [`wire`](crate::wire).
+    ///
+    /// The same tree always becomes the same bytes.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut frame = FrameWriter::new(out, MAGIC);
+        for (path, entry) in self.iter() {
+            let path = path.as_str().as_bytes();
+            match entry {
+                Entry::Dir => {
+                    frame.tag(b'd')?.path(path)?;
+                }
+                Entry::File { mode, size, digest } => {
+                    let tag = match mode {
+                        Mode::Plain => b'f',
+                        Mode::Executable => b'x',
+                    };
+                    frame.tag(tag)?.path(path)?.u64(*size).digest(digest);
+                }
+                Entry::Symlink { target } => {
+                    let target = target.as_str().as_bytes();
+                    frame.tag(b'l')?.path(path)?.bytes(target)?;
+                }
+            }
+        }
+        frame.finish()
+    }
+
+    /// Reads what [`Tree::write_to`] wrote.
+    ///
+    /// # Errors
+    /// When it is cut off, changed, of another version, or not in path order.
+    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
+        let mut frame = FrameReader::new(input, MAGIC, "tree of version 1")?;
+        let mut entries = Vec::new();
+        while let Some(tag) = frame.tag()? {
+            let path = RelPath::from_bytes(frame.path()?);
+            let path = path.map_err(|_| malformed("a path"))?.to_owned();
+            let entry = match tag {
+                b'd' => Entry::Dir,
+                b'f' | b'x' => Entry::File {
+                    mode: match tag {
+                        b'x' => Mode::Executable,
+                        _ => Mode::Plain,
+                    },
+                    size: frame.u64()?,
+                    digest: frame.digest()?,
+                },
+                b'l' => {
+                    let target = LinkTarget::from_bytes(frame.bytes()?);
+                    let target = target.map_err(|_| malformed("a link target"))?;
+                    Entry::Symlink { target }
+                }
+                _ => return Err(malformed("a tag")),
+            };
+            if entries.last().is_some_and(|(last, _)| *last >= path) {
+                return Err(malformed("the order"));
+            }
+            entries.push((path, entry));
+        }
+        Ok(entries.into_iter().collect())
+    }
+}
+
+fn malformed(what: &'static str) -> WireError {
+    WireError::Malformed { what }
+}

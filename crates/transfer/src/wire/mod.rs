@@ -1,0 +1,30 @@
+//! What porter and host say to each other, beside the stream of files itself.
+//!
+//! | list | from → to | when |
+//! |---|---|---|
+//! | [`Receipt`] | porter → host | `porter receive` has the whole stream |
+//! | [`SurveyRequest`] | host → porter | starts `porter survey`: limits and the receipt |
+//! | [`Survey`] | porter → host | what differs from the receipt |
+//! | [`write_wanted`] | host → porter | starts `porter send`: which files, by digest |
+//!
+//! All are frames: the `frame` module has the bytes. The stream of files, in both
+//! directions, is the tar of the `grammar` module, ended by a
+//! [`Trailer`](crate::Trailer). Every list and every stream ends by itself: nobody
+//! waits for the end of a file, which an engine's exec may never deliver.
+//!
+//! The porter runs alone when it surveys and sends, yet its lists are read as
+//! hostile: they speak of names that an agent chose.
+
+pub(crate) mod frame;
+mod receipt;
+mod survey;
+mod wanted;
+
+pub use frame::WireError;
+pub use receipt::{FileTime, Receipt, VolumeIdentity};
+pub use survey::{Found, FoundKind, OddType, Survey, SurveyError, SurveyRequest};
+pub use wanted::{Wanted, read_wanted, write_wanted};
+
+fn malformed(what: &'static str) -> WireError {
+    WireError::Malformed { what }
+}

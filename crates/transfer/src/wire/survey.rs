@@ -1,0 +1,339 @@
+//! `Survey`: what in the volume differs from the receipt.
+
+use std::io::{self, Read, Write};
+
+use super::frame::{FrameReader, FrameWriter, Magic};
+use super::malformed;
+use crate::{Digest, Receipt, StreamError, StreamLimits, WireError};
+
+const REQUEST: Magic = *b"lzask  1";
+const MAGIC: Magic = *b"lzsurv 1";
+
+/// What `porter survey` reads from stdin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SurveyRequest {
+    /// When to give up: the host's promise to stay bounded holds in its porter too.
+    pub limits: StreamLimits,
+    /// What lay in the volume when the command started.
+    pub receipt: Receipt,
+}
+
+/// Everything that differs from the receipt, in the order of the walk.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// What is new or changed.
+    pub found: Vec<Found>,
+    /// Raw paths that are no longer there.
+    pub gone: Vec<Vec<u8>>,
+}
+
+/// One entry that is new or changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The raw path below the root.
+    pub name: Vec<u8>,
+    /// What lies there.
+    pub kind: FoundKind,
+}
+
+/// What lies at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FoundKind {
+    /// A directory.
+    Dir {
+        /// Type and permissions, as `stat` gives them.
+        mode: u32,
+    },
+    /// A regular file, hashed.
+    File {
+        /// Type and permissions, as `stat` gives them.
+        mode: u32,
+        /// How many names it has.
+        links: u32,
+        /// Bytes.
+        size: u64,
+        /// BLAKE3 of the contents.
+        digest: Digest,
+    },
+    /// A symbolic link.
+    Symlink {
+        /// Its raw target.
+        target: Vec<u8>,
+    },
+    /// Neither file nor directory nor link.
+    Odd(OddType),
+    /// Anything with a name that lazaret does not carry; not read, not entered.
+    BadName,
+}
+
+/// What a file system can hold beside files, directories and links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OddType {
+    /// A FIFO.
+    Fifo,
+    /// A Unix socket.
+    Socket,
+    /// A character or block device.
+    Device,
+    /// A type that this program does not know.
+    Unknown,
+}
+
+impl OddType {
+    fn tag(self) -> u8 {
+        match self {
+            Self::Fifo => b'p',
+            Self::Socket => b's',
+            Self::Device => b'b',
+            Self::Unknown => b'?',
+        }
+    }
+
+    fn from_tag(tag: u8) -> Option<Self> {
+        let all = [Self::Fifo, Self::Socket, Self::Device, Self::Unknown];
+        all.into_iter().find(|odd| odd.tag() == tag)
+    }
+
+    /// Returns the stable code of a refusal.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Fifo => "type.fifo",
+            Self::Socket => "type.socket",
+            Self::Device => "type.device",
+            Self::Unknown => "type.unknown",
+        }
+    }
+
+    /// Names the type.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Fifo => "a FIFO",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+            Self::Unknown => "neither file, nor directory, nor link",
+        }
+    }
+}
+
+/// Why there is no survey.
+#[derive(Debug, thiserror::Error)]
+pub enum SurveyError {
+    /// The list is broken.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// The porter gave up: the volume holds more than the limits allow.
+    #[error(transparent)]
+    Limit(StreamError),
+    /// A name that no file system can hold.
+    #[error("the survey has an impossible name: {}", crate::escape(.name))]
+    Name {
+        /// The name.
+        name: Vec<u8>,
+    },
+    /// The list contradicts itself or the baseline.
+    #[error("the survey contradicts itself at {}", crate::escape(.name))]
+    Contradiction {
+        /// Where.
+        name: Vec<u8>,
+    },
+}
+
+impl SurveyError {
+    /// Returns the stable code, such as `limit.file_bytes`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Wire(error) => error.code(),
+            Self::Limit(error) => error.code(),
+            Self::Name { .. } => "survey.name",
+            Self::Contradiction { .. } => "survey.contradiction",
+        }
+    }
+}
+
+impl SurveyRequest {
+    /// Writes the request.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut frame = FrameWriter::new(out, REQUEST);
+        let limits = &self.limits;
+        let record = frame.tag(b'm')?;
+        record.u64(limits.entries).u64(limits.total_bytes);
+        record.u64(limits.file_bytes).u64(limits.meta_bytes);
+        record.u64(limits.name_bytes);
+        frame.tag(b't')?;
+        self.receipt.write_records(&mut frame)?;
+        frame.finish()
+    }
+
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// When it is cut off or changed.
+    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
+        let mut frame = FrameReader::new(input, REQUEST, "survey request of version 1")?;
+        let Some(b'm') = frame.tag()? else {
+            return Err(malformed("no limits"));
+        };
+        let limits = StreamLimits {
+            entries: frame.u64()?,
+            total_bytes: frame.u64()?,
+            file_bytes: frame.u64()?,
+            meta_bytes: frame.u64()?,
+            name_bytes: frame.u64()?,
+        };
+        let Some(b't') = frame.tag()? else {
+            return Err(malformed("no receipt"));
+        };
+        let receipt = Receipt::read_records(&mut frame, u64::MAX)?;
+        Ok(Self { limits, receipt })
+    }
+}
+
+impl Survey {
+    /// Writes the survey.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut frame = FrameWriter::new(out, MAGIC);
+        for Found { name, kind } in &self.found {
+            match kind {
+                FoundKind::Dir { mode } => {
+                    frame.tag(b'd')?.path(name)?.u32(*mode);
+                }
+                FoundKind::File {
+                    mode,
+                    links,
+                    size,
+                    digest,
+                } => {
+                    let record = frame.tag(b'f')?.path(name)?.u32(*mode);
+                    record.u32(*links).u64(*size).digest(digest);
+                }
+                FoundKind::Symlink { target } => {
+                    frame.tag(b'l')?.path(name)?.bytes(target)?;
+                }
+                FoundKind::Odd(odd) => {
+                    frame.tag(b'o')?.path(name)?.u8(odd.tag());
+                }
+                FoundKind::BadName => {
+                    frame.tag(b'n')?.path(name)?;
+                }
+            }
+        }
+        for name in &self.gone {
+            frame.tag(b'g')?.path(name)?;
+        }
+        frame.finish()
+    }
+
+    /// Writes, in place of a survey, the limit that ended it.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write_given_up(error: &StreamError, out: &mut dyn Write) -> io::Result<()> {
+        let mut frame = FrameWriter::new(out, MAGIC);
+        match error {
+            StreamError::TooManyEntries { limit } => {
+                frame.tag(b'E')?.u64(*limit);
+            }
+            StreamError::TooManyBytes { limit } => {
+                frame.tag(b'B')?.u64(*limit);
+            }
+            StreamError::TooManyNames { limit } => {
+                frame.tag(b'N')?.u64(*limit);
+            }
+            StreamError::FileTooBig { name, size, limit } => {
+                frame.tag(b'F')?.path(name)?.u64(*size).u64(*limit);
+            }
+            other => return Err(io::Error::other(other.to_string())),
+        }
+        frame.finish()
+    }
+
+    /// Reads a survey and holds it to `limits` again.
+    ///
+    /// # Errors
+    /// When it is cut off or changed, or tells of more than the limits.
+    pub fn read_from(input: &mut dyn Read, limits: &StreamLimits) -> Result<Self, SurveyError> {
+        let mut frame = FrameReader::new(input, MAGIC, "survey of version 1")?;
+        let mut survey = Self::default();
+        let (mut entries, mut bytes, mut names) = (0, 0_u64, 0);
+        while let Some(tag) = frame.tag()? {
+            let given_up = match tag {
+                b'E' => Some(StreamError::TooManyEntries {
+                    limit: frame.u64()?,
+                }),
+                b'B' => Some(StreamError::TooManyBytes {
+                    limit: frame.u64()?,
+                }),
+                b'N' => Some(StreamError::TooManyNames {
+                    limit: frame.u64()?,
+                }),
+                b'F' => Some(StreamError::FileTooBig {
+                    name: frame.path()?.to_vec(),
+                    size: frame.u64()?,
+                    limit: frame.u64()?,
+                }),
+                _ => None,
+            };
+            if let Some(error) = given_up {
+                return Err(SurveyError::Limit(error));
+            }
+            let name = frame.path()?.to_vec();
+            names += name.len() as u64;
+            if names > limits.name_bytes {
+                let limit = limits.name_bytes;
+                return Err(SurveyError::Limit(StreamError::TooManyNames { limit }));
+            }
+            let kind = match tag {
+                b'g' => {
+                    survey.gone.push(name);
+                    continue;
+                }
+                b'd' => FoundKind::Dir { mode: frame.u32()? },
+                b'f' => {
+                    let (mode, links) = (frame.u32()?, frame.u32()?);
+                    let (size, digest) = (frame.u64()?, frame.digest()?);
+                    if size > limits.file_bytes {
+                        let limit = limits.file_bytes;
+                        let error = StreamError::FileTooBig { name, size, limit };
+                        return Err(SurveyError::Limit(error));
+                    }
+                    bytes = bytes.saturating_add(size);
+                    FoundKind::File {
+                        mode,
+                        links,
+                        size,
+                        digest,
+                    }
+                }
+                b'l' => FoundKind::Symlink {
+                    target: frame.bytes()?.to_vec(),
+                },
+                b'o' => {
+                    let odd = OddType::from_tag(frame.u8()?);
+                    FoundKind::Odd(odd.ok_or(malformed("a type"))?)
+                }
+                b'n' => FoundKind::BadName,
+                _ => return Err(malformed("a tag").into()),
+            };
+            if !survey.gone.is_empty() {
+                return Err(malformed("the order").into());
+            }
+            entries += 1;
+            if entries > limits.entries {
+                let limit = limits.entries;
+                return Err(SurveyError::Limit(StreamError::TooManyEntries { limit }));
+            }
+            if bytes > limits.total_bytes {
+                let limit = limits.total_bytes;
+                return Err(SurveyError::Limit(StreamError::TooManyBytes { limit }));
+            }
+            survey.found.push(Found { name, kind });
+        }
+        Ok(survey)
+    }
+}

@@ -1,0 +1,55 @@
+//! `Wanted`: the files that the host asks for, by path and contents.
+
+use std::io::{self, Read, Write};
+
+use super::frame::{FrameReader, FrameWriter, Magic};
+use super::malformed;
+use crate::{Digest, RelPath, RelPathBuf, WireError};
+
+const MAGIC: Magic = *b"lzwant 1";
+
+/// One file to send. It must still be what the survey found, or the sending fails.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Wanted {
+    /// Where it lies.
+    pub path: RelPathBuf,
+    /// Bytes.
+    pub size: u64,
+    /// BLAKE3 of the contents.
+    pub digest: Digest,
+}
+
+/// Writes a list of wanted files, which is in path order.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write_wanted(wanted: &[Wanted], out: &mut dyn Write) -> io::Result<()> {
+    let mut frame = FrameWriter::new(out, MAGIC);
+    for Wanted { path, size, digest } in wanted {
+        let record = frame.tag(b'w')?.path(path.as_str().as_bytes())?;
+        record.u64(*size).digest(digest);
+    }
+    frame.finish()
+}
+
+/// Reads what [`write_wanted`] wrote.
+///
+/// # Errors
+/// When it is cut off, changed, or not in path order.
+pub fn read_wanted(input: &mut dyn Read) -> Result<Vec<Wanted>, WireError> {
+    let mut frame = FrameReader::new(input, MAGIC, "list of wanted files of version 1")?;
+    let mut wanted: Vec<Wanted> = Vec::new();
+    while let Some(tag) = frame.tag()? {
+        if tag != b'w' {
+            return Err(malformed("a tag"));
+        }
+        let path = RelPath::from_bytes(frame.path()?);
+        let path = path.map_err(|_| malformed("a path"))?.to_owned();
+        if wanted.last().is_some_and(|last| last.path >= path) {
+            return Err(malformed("the order"));
+        }
+        let (size, digest) = (frame.u64()?, frame.digest()?);
+        wanted.push(Wanted { path, size, digest });
+    }
+    Ok(wanted)
+}
