@@ -6,6 +6,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 
 use anyhow::{Context as _, Result, bail};
+use rustix::process::Signal;
 use xshell::Shell;
 
 use crate::engines::machine::{Authority, Machine, Packages};
@@ -68,11 +69,11 @@ fn down(sh: &Shell) -> Result<()> {
     let machine = Machine::inspect(sh)?;
     let mut ended = 0;
     for service in service::ALL {
-        if service.stop(sh, &machine.state)? {
+        if service.stop(&machine.state)? {
             println!("ended {}", service.name);
             ended += 1;
             if service == service::ROOTLESS {
-                end_pause(sh, &machine)?;
+                end_pause(&machine)?;
             }
         }
     }
@@ -84,17 +85,16 @@ fn down(sh: &Shell) -> Result<()> {
 
 /// Ends the process that holds the namespaces of rootless Podman; the service leaves it behind.
 /// Its pid stands in a file of the unprivileged user, so it must be that user's process.
-fn end_pause(sh: &Shell, machine: &Machine) -> Result<()> {
+fn end_pause(machine: &Machine) -> Result<()> {
     let (Some(dir), Some(account)) = (machine.runtime_dir(), &machine.rootless.account) else {
         return Ok(());
     };
     let text = fs::read_to_string(dir.join("libpod/tmp/pause.pid")).unwrap_or_default();
-    let Ok(pid) = text.trim().parse::<u32>() else {
+    let Ok(pid) = text.trim().parse::<i32>() else {
         return Ok(());
     };
-    let pid = pid.to_string();
     if fs::metadata(format!("/proc/{pid}")).is_ok_and(|process| process.uid() == account.uid) {
-        service::signal(sh, "-TERM", std::slice::from_ref(&pid))?;
+        service::signal(&[pid], Signal::TERM)?;
     }
     Ok(())
 }

@@ -10,7 +10,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use xshell::{Shell, cmd};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+use xshell::Shell;
 
 use super::ping;
 
@@ -96,7 +98,7 @@ impl Service {
         fs::write(self.record(state), format!("{} {start}\n", child.id()))?;
         let outcome = wait_for(&mut child, socket);
         if let Err(error) = outcome {
-            self.stop(sh, state)?;
+            self.stop(state)?;
             bail!("{} did not start: {error}\n{}", self.name, self.tail(state));
         }
         Ok(())
@@ -104,13 +106,13 @@ impl Service {
 
     /// Ends the processes that [`Service::start`] brought up, as far as they still are those.
     /// True when there was one to end. Containers keep running.
-    pub(crate) fn stop(self, sh: &Shell, state: &Path) -> Result<bool> {
+    pub(crate) fn stop(self, state: &Path) -> Result<bool> {
         let file = self.record(state);
         let running = self.running(state);
         if !running.is_empty() {
-            signal(sh, "-TERM", &running)?;
+            signal(&running, Signal::TERM)?;
             wait_until(STOP, || self.running(state).is_empty());
-            signal(sh, "-KILL", &self.running(state))?;
+            signal(&self.running(state), Signal::KILL)?;
             wait_until(STOP, || self.running(state).is_empty());
         }
         if file.exists() {
@@ -121,7 +123,7 @@ impl Service {
 
     /// Pids of the recorded session that still run. Rootless Podman goes on in a child and
     /// leaves another that holds its user namespace, so the first process is not enough.
-    fn running(self, state: &Path) -> Vec<String> {
+    fn running(self, state: &Path) -> Vec<i32> {
         let record = fs::read_to_string(self.record(state)).unwrap_or_default();
         let Some(record) = parse_record(&record) else {
             return Vec::new();
@@ -135,12 +137,12 @@ impl Service {
             return Vec::new();
         };
         processes
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|pid| self.is_member(pid, record))
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter(|pid| self.is_member(*pid, record))
             .collect()
     }
 
-    fn is_member(self, pid: &str, record: Record) -> bool {
+    fn is_member(self, pid: i32, record: Record) -> bool {
         let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
             return false;
         };
@@ -204,16 +206,17 @@ pub(crate) fn wait_until(limit: Duration, done: impl Fn() -> bool) -> bool {
     true
 }
 
-/// A process that ended in between is no error.
-pub(crate) fn signal(sh: &Shell, signal: &str, pids: &[String]) -> Result<()> {
-    if pids.is_empty() {
-        return Ok(());
+/// A process that ended in between is no error. Not by kill(1): a minimal system has none.
+pub(crate) fn signal(pids: &[i32], signal: Signal) -> Result<()> {
+    for pid in pids.iter().copied().filter_map(Pid::from_raw) {
+        match kill_process(pid, signal) {
+            Ok(()) | Err(Errno::SRCH) => {}
+            Err(error) => {
+                return Err(error)
+                    .with_context(|| format!("end process {pid}", pid = pid.as_raw_nonzero()));
+            }
+        }
     }
-    cmd!(sh, "kill {signal} {pids...}")
-        .quiet()
-        .ignore_stderr()
-        .ignore_status()
-        .run()?;
     Ok(())
 }
 
