@@ -59,7 +59,6 @@ pub struct Global {
         long,
         global = true,
         value_name = "WHEN",
-        hide_possible_values = false,
         help_heading = "Global options"
     )]
     pub color: Option<ColorChoice>,

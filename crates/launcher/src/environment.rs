@@ -138,3 +138,51 @@ impl Environment {
         Ok(base.join("lazaret"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        let streams = StreamKinds {
+            stdin: StreamKind::Other,
+            stdout: StreamKind::Other,
+            stderr: StreamKind::Other,
+        };
+        let variables = variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        Environment::new(variables, streams, None, 1000, "/work".into())
+    }
+
+    #[test]
+    fn directories_follow_the_xdg_specification() {
+        let env = environment(&[("HOME", "/h")]);
+        assert_eq!(
+            env.state_dir().unwrap(),
+            Path::new("/h/.local/state/lazaret")
+        );
+        assert_eq!(env.config_dir().unwrap(), Path::new("/h/.config/lazaret"));
+        assert_eq!(env.cache_dir().unwrap(), Path::new("/h/.cache/lazaret"));
+
+        let env = environment(&[
+            ("XDG_STATE_HOME", "/s"),
+            ("XDG_CONFIG_HOME", "relative"),
+            ("XDG_CACHE_HOME", ""),
+        ]);
+        assert_eq!(env.state_dir().unwrap(), Path::new("/s/lazaret"));
+        // Relative and empty values are to be ignored; then there is no HOME.
+        assert!(env.config_dir().is_err());
+        assert!(env.cache_dir().is_err());
+    }
+
+    #[test]
+    fn flt_25_home_must_be_absolute() {
+        assert!(environment(&[("HOME", "h")]).home().is_err());
+        assert!(environment(&[("HOME", "")]).home().is_err());
+        assert_eq!(
+            environment(&[("HOME", "/h")]).home().unwrap(),
+            Path::new("/h")
+        );
+    }
+}

@@ -308,3 +308,65 @@ impl From<Interrupted> for Failure {
         Self::new(FailureKind::Interrupted, error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn the_chain_says_each_thing_once() {
+        let cause = io::Error::new(io::ErrorKind::PermissionDenied, "not yours");
+        let error = EngineError::Denied {
+            endpoint: "unix:///run/x.sock".to_owned(),
+            source: cause,
+        };
+        let failure = Failure::from(error).context("copy in");
+        assert_eq!(
+            failure.chain(),
+            [
+                "copy in",
+                "no permission to use unix:///run/x.sock: not yours"
+            ]
+        );
+        assert_eq!(failure.exit_code(), ExitCode::FAILED);
+        assert_eq!(failure.hints.len(), 1);
+    }
+
+    #[test]
+    fn every_kind_has_a_documented_code() {
+        use FailureKind as K;
+        for kind in [
+            K::Usage,
+            K::Refused,
+            K::Profile,
+            K::Workspace,
+            K::Engine,
+            K::Image,
+            K::State,
+            K::Transfer,
+            K::NotExecutable,
+            K::NotFound,
+            K::Interrupted,
+            K::Internal,
+        ] {
+            let code = kind.exit_code();
+            assert!(
+                crate::exit_code::ALL
+                    .iter()
+                    .any(|(known, _)| *known == code),
+                "{kind:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn json_is_one_object() {
+        let failure = Failure::message(FailureKind::Refused, "no").hinted("Do.");
+        assert_eq!(
+            failure.to_json().to_string(),
+            r#"{"error":{"causes":[],"exit_code":1,"hints":["Do."],"kind":"refused","message":"no"}}"#
+        );
+    }
+}

@@ -233,3 +233,84 @@ impl<T> Mailbox<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn flt_08_a_signal_raises_the_flag_and_runs_the_guards_in_order() {
+        let interrupt = Interrupt::new();
+        let (sender, receiver) = mpsc::channel();
+        let first = sender.clone();
+        let _a = interrupt.guard(move |urgency| first.send(("a", urgency)).unwrap());
+        let second = sender.clone();
+        let b = interrupt.guard(move |urgency| second.send(("b", urgency)).unwrap());
+        assert_eq!(interrupt.check(), Ok(()));
+
+        interrupt.raise();
+        assert_eq!(interrupt.check(), Err(Interrupted));
+        drop(b);
+        interrupt.raise();
+        let events: Vec<_> = receiver.try_iter().collect();
+        assert_eq!(
+            events,
+            [
+                ("a", Urgency::Asked),
+                ("b", Urgency::Asked),
+                ("a", Urgency::Insisted)
+            ]
+        );
+    }
+
+    #[test]
+    fn flt_08_a_guard_that_comes_after_the_signal_runs_at_once() {
+        let interrupt = Interrupt::new();
+        interrupt.raise();
+        let (sender, receiver) = mpsc::channel();
+        let _guard = interrupt.guard(move |urgency| sender.send(urgency).unwrap());
+        assert_eq!(receiver.try_recv(), Ok(Urgency::Asked));
+    }
+
+    #[test]
+    fn flt_08_a_mailbox_takes_values_signals_and_deadlines() {
+        let interrupt = Interrupt::new();
+        let (sender, mailbox) = interrupt.mailbox();
+        let soon = Instant::now() + Duration::from_millis(5);
+        assert_eq!(mailbox.wait(Some(soon)), Event::Deadline);
+        let raiser = interrupt.clone();
+        let thread = thread::spawn(move || {
+            raiser.raise();
+            raiser.raise();
+            sender.send(Event::Value(7)).unwrap();
+        });
+        assert_eq!(mailbox.wait(None), Event::Interrupt(Urgency::Asked));
+        assert_eq!(mailbox.wait(None), Event::Interrupt(Urgency::Insisted));
+        assert_eq!(mailbox.wait(None), Event::Value(7));
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_sleep_ends_with_a_signal() {
+        let interrupt = Interrupt::new();
+        assert_eq!(interrupt.sleep(Duration::from_millis(1)), Ok(()));
+        let raiser = interrupt.clone();
+        let thread = thread::spawn(move || raiser.raise());
+        assert_eq!(interrupt.sleep(Duration::from_secs(60)), Err(Interrupted));
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_panic_in_a_guard_leaves_the_others() {
+        let interrupt = Interrupt::new();
+        let _bad = interrupt.guard(|urgency| assert_eq!(urgency, Urgency::Insisted));
+        let raiser = interrupt.clone();
+        assert!(thread::spawn(move || raiser.raise()).join().is_err());
+        let (sender, receiver) = mpsc::channel();
+        let _good = interrupt.guard(move |urgency| sender.send(urgency).unwrap());
+        interrupt.raise();
+        assert_eq!(receiver.try_iter().last(), Some(Urgency::Insisted));
+    }
+}

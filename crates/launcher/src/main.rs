@@ -1,23 +1,20 @@
 //! The `lazaret` command: the only place that looks at the environment of the process.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::ui::Streams;
 
 fn main() -> ExitCode {
-    let kind = |stream: &dyn Fn() -> bool| {
-        if stream() {
-            StreamKind::Terminal
-        } else {
-            StreamKind::Other
-        }
+    let kind = |is_terminal| match is_terminal {
+        true => StreamKind::Terminal,
+        false => StreamKind::Other,
     };
     let streams = StreamKinds {
-        stdin: kind(&|| io::stdin().is_terminal()),
-        stdout: kind(&|| io::stdout().is_terminal()),
-        stderr: kind(&|| io::stderr().is_terminal()),
+        stdin: kind(io::stdin().is_terminal()),
+        stdout: kind(io::stdout().is_terminal()),
+        stderr: kind(io::stderr().is_terminal()),
     };
     let width = rustix::termios::tcgetwinsize(io::stderr())
         .ok()

@@ -56,3 +56,84 @@ pub fn open(path: &Path, env: &Environment) -> Result<WorkspaceDir, Failure> {
     drop(std::fs::read_dir(real).map_err(unreadable)?);
     Ok(workspace)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::environment::{StreamKind, StreamKinds};
+
+    /// A home in a temporary directory, with a project and a file in it.
+    struct World {
+        root: tempfile::TempDir,
+        env: Environment,
+    }
+
+    fn world() -> World {
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().join("home");
+        std::fs::create_dir_all(home.join("project")).unwrap();
+        std::fs::write(home.join("file"), "").unwrap();
+        std::os::unix::fs::symlink(&home, root.path().join("alias")).unwrap();
+        let streams = StreamKinds {
+            stdin: StreamKind::Other,
+            stdout: StreamKind::Other,
+            stderr: StreamKind::Other,
+        };
+        let variables = [("HOME".into(), home.clone().into_os_string())];
+        let env = Environment::new(variables, streams, None, 0, home);
+        World { root, env }
+    }
+
+    impl World {
+        fn refusal(&self, path: impl Into<PathBuf>) -> String {
+            let failure = open(&path.into(), &self.env).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Workspace);
+            let root = self.root.path().display().to_string();
+            failure.chain().join(": ").replace(&root, "$ROOT") + "\n"
+        }
+    }
+
+    #[test]
+    fn a_project_is_opened_relative_to_the_current_directory() {
+        let world = world();
+        let workspace = open(Path::new("project"), &world.env).unwrap();
+        assert!(workspace.path().ends_with("home/project"));
+    }
+
+    #[test]
+    fn unfit_workspaces_are_refused_by_name() {
+        let world = world();
+        let root = world.root.path();
+        let refusals: String = [
+            PathBuf::from("/"),
+            PathBuf::from("."),
+            root.join("home"),
+            // The same directory by another name.
+            root.join("alias"),
+            root.join("home/project/.."),
+            root.to_path_buf(),
+            PathBuf::from("missing"),
+            PathBuf::from("file"),
+            PathBuf::from("file/below"),
+            PathBuf::from(""),
+        ]
+        .map(|path| world.refusal(path))
+        .concat();
+        assert_snapshot!(refusals, @"
+        the workspace / is the root directory
+        the workspace . is your home directory
+        the workspace $ROOT/home is your home directory
+        the workspace $ROOT/alias is your home directory
+        the workspace $ROOT/home/project/.. is your home directory
+        the workspace $ROOT contains your home directory
+        the workspace missing does not exist
+        the workspace file is not a directory
+        the workspace file/below is not a directory
+        the workspace  is your home directory
+        ");
+    }
+}

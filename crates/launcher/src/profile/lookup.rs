@@ -74,7 +74,7 @@ pub fn load(name: &str, env: &Environment) -> Result<Profile, Failure> {
     let known: Vec<_> = list(env)?.into_iter().map(|listed| listed.name).collect();
     Err(Failure::message(
         FailureKind::Profile,
-        format!("there is no profile {name:?}: it {looked_in}"),
+        format!("there is no profile \"{name}\": it {looked_in}"),
     )
     .hinted(format!(
         "There are: {}. A path must hold a `/` or end in `.toml`.",

@@ -9,6 +9,8 @@ mod resolve;
 mod schema;
 mod show;
 mod source;
+#[cfg(test)]
+mod tests;
 mod tighten;
 pub mod units;
 

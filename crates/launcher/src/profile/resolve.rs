@@ -112,7 +112,7 @@ fn known_image(source: &Source<'_>, image: &toml::Spanned<String>) -> Result<(),
     Err(source.error(
         &image.span(),
         &format!(
-            "found image {:?}, expected one that comes with lazaret: {}; other images are not \
+            "found image \"{}\", expected one that comes with lazaret: {}; other images are not \
              available yet in this version",
             image.get_ref(),
             known.join(", ")

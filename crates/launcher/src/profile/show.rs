@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_transfer::{escape, is_invisible};
 use serde::Serialize;
 
 use super::units::{ByteSize, Span};
@@ -11,7 +12,9 @@ use super::{ApplyMode, GitChoice, Profile};
 struct Shown<'a> {
     description: &'a str,
     image: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
     command: &'a [String],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     env: BTreeMap<&'a str, &'a str>,
     workspace: ShownWorkspace<'a>,
     limits: ShownLimits,
@@ -95,19 +98,27 @@ impl Profile {
         }
     }
 
-    /// Returns the profile as TOML with every default filled in. TOML escapes control
-    /// characters itself; the rest of what could act on a terminal is ours to escape.
+    /// Returns the profile as TOML with every default filled in. Characters that could
+    /// act on a terminal or hide are shown escaped.
     pub fn to_toml(&self) -> String {
         let text = toml::to_string(&self.shown()).unwrap_or_else(|error| format!("# {error}\n"));
-        text.lines()
-            .map(|line| lazaret_transfer::escape(line.as_bytes()) + "\n")
-            .collect()
+        let mut shown = String::with_capacity(text.len());
+        for c in text.chars() {
+            // Backslashes are TOML's own; only what it leaves bare needs escaping.
+            if c != '\n' && (c.is_control() || is_invisible(c)) {
+                shown.push_str(&escape(c.encode_utf8(&mut [0; 4]).as_bytes()));
+            } else {
+                shown.push(c);
+            }
+        }
+        shown
     }
 
     /// Returns the profile as JSON with every default filled in.
     pub fn to_json(&self) -> serde_json::Value {
         let mut value = serde_json::to_value(self.shown()).unwrap_or_default();
         value["name"] = self.name.as_str().into();
+        value["command"] = self.command.clone().into();
         value
     }
 }

@@ -42,9 +42,10 @@ impl Source<'_> {
     /// Reads the TOML.
     pub(super) fn parse(&self) -> Result<RawProfile, ProfileError> {
         toml::from_str(self.text).map_err(|error| {
-            // A syntax error says "what" and "expected what" on two lines.
-            let message = error.message().trim().replace('\n', ", ");
-            self.error(&error.span().unwrap_or_default(), &message)
+            self.error(
+                &error.span().unwrap_or_default(),
+                &in_toml_words(error.message()),
+            )
         })
     }
 
@@ -80,5 +81,29 @@ impl Source<'_> {
             message: message.to_owned(),
             excerpt,
         }
+    }
+}
+
+/// Says in the words of TOML what serde says in its own.
+fn in_toml_words(message: &str) -> String {
+    // A syntax error says "what" and "expected what" on two lines.
+    let message = message.trim().replace('\n', ", ");
+    let words = [
+        ("unknown field ", "unknown key "),
+        ("unknown variant ", "found "),
+        ("invalid type: ", "found "),
+        ("invalid value: ", "found "),
+        ("missing field ", "missing key "),
+    ];
+    let message = words
+        .iter()
+        .find_map(|(serde, toml)| Some(format!("{toml}{}", message.strip_prefix(serde)?)))
+        .unwrap_or(message);
+    match message.strip_suffix("expected a sequence") {
+        Some(start) => format!("{start}expected an array"),
+        None => match message.strip_suffix("expected a map") {
+            Some(start) => format!("{start}expected a table"),
+            None => message,
+        },
     }
 }

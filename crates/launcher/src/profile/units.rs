@@ -17,7 +17,7 @@ pub struct Span(pub Duration);
 
 /// A text that is not a quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("found {text:?}, expected {expected}")]
+#[error("found \"{text}\", expected {expected}")]
 pub struct UnitError {
     text: String,
     expected: &'static str,
@@ -189,6 +189,70 @@ impl<'de> Deserialize<'de> for Count {
                 "found {number}, expected a count from 1 to {}",
                 u32::MAX
             ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_written_as_they_are_read() {
+        for (text, bytes, again) in [
+            ("0", 0, "0"),
+            ("4096", 4096, "4k"),
+            ("512m", 512 << 20, "512m"),
+            ("8G", 8 << 30, "8g"),
+            ("1024m", 1 << 30, "1g"),
+            ("1000", 1000, "1000"),
+            ("16777215t", 16_777_215 << 40, "16777215t"),
+        ] {
+            let size: ByteSize = text.parse().unwrap();
+            assert_eq!(size.0, bytes, "{text}");
+            assert_eq!(size.to_string(), again, "{text}");
+        }
+        for text in [
+            "",
+            "m",
+            "1 m",
+            "+1",
+            "-1",
+            "1.5g",
+            "1mb",
+            "0x10",
+            "16777216t",
+            "٣m",
+        ] {
+            assert!(text.parse::<ByteSize>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn spans_are_written_as_they_are_read() {
+        for (text, seconds, again) in [
+            ("1s", 1, "1s"),
+            ("90s", 90, "90s"),
+            ("120s", 120, "2m"),
+            ("5m", 300, "5m"),
+            ("2h", 7200, "2h"),
+            ("48h", 172_800, "2d"),
+        ] {
+            let span: Span = text.parse().unwrap();
+            assert_eq!(span.0.as_secs(), seconds, "{text}");
+            assert_eq!(span.to_string(), again, "{text}");
+        }
+        for text in [
+            "",
+            "5",
+            "0s",
+            "1w",
+            "5M",
+            "1m30s",
+            "36526d",
+            "99999999999999999999s",
+        ] {
+            assert!(text.parse::<Span>().is_err(), "{text}");
         }
     }
 }

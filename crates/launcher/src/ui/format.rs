@@ -58,3 +58,36 @@ pub fn elide(text: &str, width: usize) -> String {
         .chain(text.chars().skip(length - kept / 2))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        let sizes = [0, 1023, 1024, 1536, 1_048_525, 1_048_576, 2 << 30, u64::MAX];
+        assert_eq!(
+            sizes.map(bytes).join(", "),
+            "0 B, 1023 B, 1.0 KiB, 1.5 KiB, 1.0 MiB, 1.0 MiB, 2.0 GiB, 16.0 EiB"
+        );
+        assert_eq!(
+            [0, 999, 1000, 12_345, 1_234_567].map(count).join(" "),
+            "0 999 1,000 12,345 1,234,567"
+        );
+        let times = [0.04, 9.99, 59.99, 60.0, 3599.0, 7261.0];
+        assert_eq!(
+            times
+                .map(|time| elapsed(Duration::from_secs_f64(time)))
+                .join(", "),
+            "0.0 s, 10.0 s, 59.9 s, 1 min 0 s, 59 min 59 s, 2 h 1 min"
+        );
+    }
+
+    #[test]
+    fn ui_05_long_names_lose_their_middle() {
+        assert_eq!(elide("short", 5), "short");
+        assert_eq!(elide("src/very/long/name.rs", 11), "src/v…me.rs");
+        assert_eq!(elide("ääääää", 4), "ää…ä");
+        assert_eq!(elide("abc", 1), "…");
+    }
+}

@@ -9,6 +9,8 @@ mod progress;
 mod prompt;
 mod style;
 mod terminal;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::io::{self, BufRead, Write};

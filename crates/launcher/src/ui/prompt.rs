@@ -105,9 +105,9 @@ fn read_lines(mut stdin: Box<dyn BufRead + Send>, requests: &Receiver<Sender<Eve
     for answer_to in requests {
         let mut line = String::new();
         let line = match stdin.read_line(&mut line) {
-            Ok(1..) => Line::Typed(line),
-            // An unreadable input (or one that is not UTF-8) answers nothing.
-            Ok(0) | Err(_) => Line::End,
+            Ok(_) if line.ends_with('\n') => Line::Typed(line),
+            // Nobody pressed Enter, or it can't be read, or it is not UTF-8: no answer.
+            Ok(_) | Err(_) => Line::End,
         };
         let end = matches!(line, Line::End);
         // Nobody waits any more when the question was called off.

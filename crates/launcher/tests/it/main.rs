@@ -1,3 +1,10 @@
-//! Integration tests of the crate, one binary.
+//! Integration tests of the crate, one binary: mostly the command line as a process.
 
 mod demo;
+mod engines;
+mod help;
+mod manual;
+mod profiles;
+mod results;
+mod support;
+mod usage;

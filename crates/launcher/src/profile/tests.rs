@@ -1,0 +1,403 @@
+//! What profiles mean, and what is said about wrong ones.
+
+use std::time::Duration;
+
+use insta::assert_snapshot;
+
+use super::source::Source;
+use super::{ApplyMode, GitChoice, Origin, Profile, ProfileError, lookup, raw, resolve, schema};
+
+fn parse(text: &str) -> Result<Profile, ProfileError> {
+    let source = Source {
+        file: "p.toml",
+        text,
+    };
+    resolve::profile("p", Origin::BuiltIn, &source)
+}
+
+#[track_caller]
+fn error(text: &str) -> String {
+    match parse(text) {
+        Err(error) => error.to_string(),
+        Ok(profile) => panic!("accepted: {profile:?}"),
+    }
+}
+
+/// The first lines of the errors of many texts.
+#[track_caller]
+fn errors(texts: &[&str]) -> String {
+    texts
+        .iter()
+        .map(|text| error(text).lines().next().unwrap_or_default().to_owned() + "\n")
+        .collect()
+}
+
+#[test]
+fn the_built_in_profiles_are_good() {
+    for (name, text) in lookup::BUILT_IN {
+        let source = Source { file: name, text };
+        resolve::profile(name, Origin::BuiltIn, &source).unwrap();
+    }
+}
+
+#[test]
+fn defaults_are_filled_in() {
+    let profile = parse("image = \"base\"").unwrap();
+    assert_eq!(profile.limits.memory, 4 << 30);
+    assert_eq!(profile.limits.timeout, Duration::from_secs(300));
+    assert_eq!(profile.gate.apply, ApplyMode::Ask);
+    assert_eq!(profile.gate.max_entries, 200_000);
+    assert_eq!(profile.gate.max_file_bytes, 512 << 20);
+    assert_eq!(profile.workspace.git, GitChoice::Full);
+    assert!(profile.command.is_empty());
+}
+
+#[test]
+fn defaults_follow_what_is_written() {
+    // Half of the memory for /tmp, and no file larger than all of them.
+    let profile =
+        parse("image = \"base\"\n[limits]\nmemory = \"256m\"\n[gate]\nmax_bytes = \"1m\"");
+    let profile = profile.unwrap();
+    assert_eq!(profile.limits.tmp, 128 << 20);
+    assert_eq!(profile.gate.max_file_bytes, 1 << 20);
+}
+
+#[test]
+fn everything_is_read() {
+    let profile = parse(
+        "description = \"D\"\nimage = \"base\"\ncommand = [\"make\", \"check\"]\n\
+         [env]\nCI = \"1\"\n[workspace]\ntarget = \"/workspace\"\ngit = \"none\"\nexclude = [\"*.log\"]\n\
+         protect = []\nisolation = \"workspace\"\n\
+         [limits]\nmemory = \"2g\"\ncpus = 0.5\npids = 100\ntmp = \"64m\"\ntimeout = \"2h\"\n\
+         [network]\nmode = \"none\"\n\
+         [gate]\napply = \"auto\"\nmax_entries = 1_000\nmax_bytes = \"8m\"\nmax_file_bytes = \"4m\"",
+    )
+    .unwrap();
+    assert_snapshot!(profile.to_toml(), @r#"
+    description = "D"
+    image = "base"
+    command = ["make", "check"]
+
+    [env]
+    CI = "1"
+
+    [workspace]
+    target = "/workspace"
+    git = "none"
+    exclude = ["*.log"]
+
+    [limits]
+    memory = "2g"
+    cpus = 0.5
+    pids = 100
+    tmp = "64m"
+    timeout = "2h"
+
+    [network]
+    mode = "none"
+
+    [gate]
+    apply = "auto"
+    max_entries = 1000
+    max_bytes = "8m"
+    max_file_bytes = "4m"
+    "#);
+}
+
+#[test]
+fn wrong_keys_and_types_are_refused_with_their_place() {
+    assert_snapshot!(errors(&[
+        "",
+        "imagine = 1",
+        "image = 7",
+        "image = \"base\"\ncommand = \"make\"",
+        "image = \"base\"\n[limits]\nmemory = 8",
+        "image = \"base\"\n[limits]\nmemory = \"8 g\"",
+        "image = \"base\"\n[limits]\nmemory = \"-1g\"",
+        "image = \"base\"\n[limits]\nmemory = \"1.5g\"",
+        "image = \"base\"\n[limits]\nmemory = \"99999999999t\"",
+        "image = \"base\"\n[limits]\ntimeout = \"5\"",
+        "image = \"base\"\n[limits]\ntimeout = 5",
+        "image = \"base\"\n[limits]\ntimeout = \"0s\"",
+        "image = \"base\"\n[limits]\ncpus = \"2\"",
+        "image = \"base\"\n[limits]\ncpus = 0",
+        "image = \"base\"\n[limits]\ncpus = nan",
+        "image = \"base\"\n[limits]\npids = 0",
+        "image = \"base\"\n[limits]\npids = -1",
+        "image = \"base\"\n[limits]\npids = 99999999999",
+        "image = \"base\"\n[gate]\napply = \"yes\"",
+        "image = \"base\"\n[workspace]\ngit = \"half\"",
+        "image = \"base\"\n[network]\nmode = \"host\"",
+        "image = \"base\"\nimage = \"base\"",
+        "image = \"base\"\n[env]\nA = 1",
+        "image = \"base\"\n[gate\napply = \"ask\"",
+    ]), @r#"
+    p.toml:1:1: the key `image` is missing, expected such as image = "base"
+    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `workspace`, `limits`, `network`, `secrets`, `volumes`, `services`, `gate`
+    p.toml:1:9: found integer `7`, expected a string
+    p.toml:2:11: found string "make", expected an array
+    p.toml:3:10: found integer `8`, expected a size such as "512m" or "8g" (units: k, m, g, t)
+    p.toml:3:10: found "8 g", expected a size such as "512m" or "8g" (units: k, m, g, t)
+    p.toml:3:10: found "-1g", expected a size such as "512m" or "8g" (units: k, m, g, t)
+    p.toml:3:10: found "1.5g", expected a size such as "512m" or "8g" (units: k, m, g, t)
+    p.toml:3:10: found "99999999999t", expected a size such as "512m" or "8g" (units: k, m, g, t)
+    p.toml:3:11: found "5", expected a span of time such as "90s", "5m" or "2h" (units: s, m, h, d)
+    p.toml:3:11: found integer `5`, expected a span of time such as "90s", "5m" or "2h" (units: s, m, h, d)
+    p.toml:3:11: found "0s", expected a span of time such as "90s", "5m" or "2h" (units: s, m, h, d)
+    p.toml:3:8: found string "2", expected a number of cores such as 2 or 0.5, from 0.01 to 4096
+    p.toml:3:8: found floating point `0.0`, expected a number of cores such as 2 or 0.5, from 0.01 to 4096
+    p.toml:3:8: found floating point `NaN`, expected a number of cores such as 2 or 0.5, from 0.01 to 4096
+    p.toml:3:8: found 0, expected a count from 1 to 4294967295
+    p.toml:3:8: found -1, expected a count from 1 to 4294967295
+    p.toml:3:8: found 99999999999, expected a count from 1 to 4294967295
+    p.toml:3:9: found `yes`, expected one of `ask`, `auto`, `never`
+    p.toml:3:7: found `half`, expected one of `full`, `shallow`, `none`
+    p.toml:3:8: found `host`, expected one of `none`, `allowlist`, `open`
+    p.toml:2:1: duplicate key
+    p.toml:3:5: found integer `1`, expected a string
+    p.toml:2:6: unclosed table, expected `]`
+    "#);
+}
+
+#[test]
+fn impossible_combinations_are_refused() {
+    assert_snapshot!(errors(&[
+        "image = \"base\"\ncommand = []",
+        "image = \"base\"\ncommand = [\"\"]",
+        "image = \"base\"\n[limits]\nmemory = \"1m\"",
+        "image = \"base\"\n[limits]\npids = 2",
+        "image = \"base\"\n[limits]\ntmp = \"0\"",
+        "image = \"base\"\n[limits]\nmemory = \"1g\"\ntmp = \"2g\"",
+        "image = \"base\"\n[gate]\nmax_bytes = \"1m\"\nmax_file_bytes = \"2m\"",
+        "image = \"base\"\n[network]\nallow = [\"a:1\"]",
+        "image = \"base\"\n[network]\nmode = \"none\"\nallow = [\"a:1\"]",
+        "image = \"base\"\n[network]\nmode = \"open\"\nallow = [\"a:1\"]",
+        "image = \"base\"\n[network]\nmode = \"allowlist\"",
+        "image = \"base\"\n[env]\n\"A=B\" = \"1\"",
+        "image = \"base\"\n[env]\nLAZARET = \"1\"",
+        "image = \"base\"\n[workspace]\nexclude = [\"*.log\", \"!keep.log\"]",
+        "image = \"base\"\n[workspace]\nexclude = [\"\"]",
+        "image = \"porter\"",
+    ]), @r#"
+    p.toml:2:11: `command` names no program, expected such as ["make", "check"]; leave it out if the command is given to `lazaret run`
+    p.toml:2:11: `command` names no program, expected such as ["make", "check"]; leave it out if the command is given to `lazaret run`
+    p.toml:3:10: `limits.memory`: found 1m, expected at least 32m
+    p.toml:3:8: `limits.pids`: found 2, expected at least 16
+    p.toml:3:7: `limits.tmp`: found 0, expected at least 1
+    p.toml:4:7: `limits.tmp` (2g) is more than `limits.memory` (1g), of which it is a part
+    p.toml:4:18: `gate.max_file_bytes` (2m) is more than `gate.max_bytes` (1m), which holds for all files together
+    p.toml:3:9: `network.allow` has no meaning with mode "none", expected mode = "allowlist"
+    p.toml:4:9: `network.allow` has no meaning with mode "none", expected mode = "allowlist"
+    p.toml:4:9: `network.allow` has no meaning with mode "open", expected mode = "allowlist"
+    p.toml:3:8: `network.mode` = "allowlist" without `network.allow`, expected such as allow = ["api.example.org:443"]
+    p.toml:3:1: `env`: "A=B" is not a valid environment variable name: expected a letter or `_`, then letters, digits or `_`
+    p.toml:3:1: `env`: names that start with LAZARET are set by lazaret itself
+    p.toml:3:21: `workspace.exclude`: a pattern here can only keep files out, expected a pattern such as "*.log"
+    p.toml:3:12: `workspace.exclude`: found an empty pattern, expected a pattern such as "*.log"
+    p.toml:1:9: found image "porter", expected one that comes with lazaret: base; other images are not available yet in this version
+    "#);
+}
+
+#[test]
+fn what_comes_later_is_refused_by_name() {
+    assert_snapshot!(errors(&[
+        "image = \"debian:12\"",
+        "image = \"base\"\n[network]\nmode = \"open\"",
+        "image = \"base\"\n[network]\nmode = \"allowlist\"\nallow = [\"api.example.org:443\"]",
+        "image = \"base\"\n[secrets.key]\nfrom = { env = \"KEY\" }\n\
+         broker = { host = \"h\", header = \"x\", base_url_env = \"U\" }",
+        "image = \"base\"\n[[volumes]]\nname = \"c\"\ntarget = \"/c\"\nscope = \"shared\"",
+        "image = \"base\"\n[services.db]\nimage = \"postgres\"",
+        "image = \"base\"\n[workspace]\nprotect = [\"AGENTS.md\"]",
+        "image = \"base\"\n[workspace]\nisolation = \"project\"",
+        "image = \"base\"\n[workspace]\ngit = \"shallow\"",
+        "image = \"base\"\n[workspace]\ntarget = \"/src\"",
+    ]), @r#"
+    p.toml:1:9: found image "debian:12", expected one that comes with lazaret: base; other images are not available yet in this version
+    p.toml:3:8: `network.mode` = "open" is not available yet in this version
+    p.toml:3:8: `network.mode` = "allowlist" is not available yet in this version
+    p.toml:2:10: `secrets` is not available yet in this version
+    p.toml:2:1: `volumes` is not available yet in this version
+    p.toml:2:11: `services` is not available yet in this version
+    p.toml:3:11: `workspace.protect` is not available yet in this version
+    p.toml:3:13: `workspace.isolation` = "project" is not available yet in this version
+    p.toml:3:7: `workspace.git` = "shallow" is not available yet in this version
+    p.toml:3:10: `workspace.target` other than "/workspace" is not available yet in this version
+    "#);
+}
+
+#[test]
+fn the_place_is_marked() {
+    assert_snapshot!(error("image = \"base\"\n[limits]\n  tmp   = \"8x\" # too much"), @r#"
+    p.toml:3:11: found "8x", expected a size such as "512m" or "8g" (units: k, m, g, t)
+    3 |   tmp   = "8x" # too much
+      |           ^^^^
+    "#);
+    // The mark stands under the place, whatever its characters take in bytes.
+    assert_snapshot!(error("image = \"base\"\ncommand = [\"é\", 1]"), @r#"
+    p.toml:2:17: found integer `1`, expected a string
+    2 | command = ["é", 1]
+      |                 ^
+    "#);
+    // A tab or an escape would shift the mark: there is none.
+    assert_snapshot!(error("image = \"base\"\n[limits]\n\ttmp = \"8x\""), @r#"
+    p.toml:3:8: found "8x", expected a size such as "512m" or "8g" (units: k, m, g, t)
+    3 | 	tmp = "8x"
+    "#);
+}
+
+/// The fields that serde expects in a table, from its complaint about another one.
+fn fields<'de, T: serde::Deserialize<'de>>() -> Vec<String> {
+    let Err(error) = T::deserialize(toml::Deserializer::parse("'no such key' = 1").unwrap()) else {
+        panic!("an unknown key was accepted");
+    };
+    let mut fields: Vec<_> = error
+        .message()
+        .split('`')
+        .skip(3)
+        .step_by(2)
+        .map(str::to_owned)
+        .collect();
+    fields.sort();
+    fields
+}
+
+#[test]
+fn the_schema_has_the_keys_that_are_read() {
+    let schema = schema();
+    let keys = |pointer: &str| {
+        let table = schema
+            .pointer(pointer)
+            .and_then(|value| value["properties"].as_object());
+        let mut keys: Vec<_> = table.expect(pointer).keys().cloned().collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(keys(""), fields::<raw::RawProfile>());
+    assert_eq!(keys("/properties/workspace"), fields::<raw::RawWorkspace>());
+    assert_eq!(keys("/properties/limits"), fields::<raw::RawLimits>());
+    assert_eq!(keys("/properties/network"), fields::<raw::RawNetwork>());
+    assert_eq!(keys("/properties/gate"), fields::<raw::RawGate>());
+    assert_eq!(
+        keys("/properties/volumes/items"),
+        fields::<raw::RawVolume>()
+    );
+    assert_eq!(
+        keys("/properties/secrets/additionalProperties"),
+        fields::<raw::RawSecret>()
+    );
+    let service = schema.pointer("/properties/services/additionalProperties/properties/image");
+    assert!(service.is_some());
+}
+
+mod tightening {
+    //! `lazaret.toml` of a workspace.
+
+    use super::*;
+
+    fn tightened(text: &str) -> Result<super::super::Tightened, String> {
+        let workspace = tempfile::tempdir().unwrap();
+        std::fs::write(workspace.path().join("lazaret.toml"), text).unwrap();
+        let profile = parse(
+            "image = \"base\"\n[limits]\nmemory = \"1g\"\ntmp = \"256m\"\n[workspace]\nexclude = [\"a\"]",
+        );
+        profile
+            .unwrap()
+            .tightened_by(workspace.path())
+            .map_err(|failure| failure.chain().join(": "))
+    }
+
+    #[test]
+    fn no_file_changes_nothing() {
+        let workspace = tempfile::tempdir().unwrap();
+        let profile = parse("image = \"base\"").unwrap();
+        let tightened = profile.clone().tightened_by(workspace.path()).unwrap();
+        assert_eq!(tightened.profile, profile);
+        assert!(tightened.keys.is_empty());
+    }
+
+    #[test]
+    fn the_stricter_value_holds() {
+        let tightened = tightened(
+            "[limits]\nmemory = \"128m\"\npids = 64\ntimeout = \"10h\"\ncpus = 64\n\
+             [gate]\napply = \"never\"\nmax_bytes = \"1m\"\nmax_entries = 4000000\n\
+             [workspace]\ngit = \"none\"\nexclude = [\"a\", \"b\"]",
+        )
+        .unwrap();
+        let profile = &tightened.profile;
+        assert_eq!(profile.limits.memory, 128 << 20);
+        assert_eq!(profile.limits.pids, 64);
+        // A part of the memory, which became less.
+        assert_eq!(profile.limits.tmp, 128 << 20);
+        // Looser ones change nothing.
+        assert_eq!(profile.limits.timeout, Duration::from_secs(300));
+        assert_eq!(profile.limits.cpus, 2.0);
+        assert_eq!(profile.gate.max_entries, 200_000);
+        assert_eq!(profile.gate.apply, ApplyMode::Never);
+        assert_eq!(profile.gate.max_file_bytes, 1 << 20);
+        assert_eq!(profile.workspace.exclude, ["a", "b"]);
+        assert_eq!(
+            tightened.keys.join(" "),
+            "limits.memory limits.pids gate.apply gate.max_bytes gate.max_file_bytes \
+             workspace.git workspace.exclude"
+        );
+    }
+
+    #[test]
+    fn apply_auto_never_loosens() {
+        let tightened = tightened("[gate]\napply = \"auto\"").unwrap();
+        assert_eq!(tightened.profile.gate.apply, ApplyMode::Ask);
+        assert!(tightened.keys.is_empty());
+    }
+
+    #[test]
+    fn what_could_loosen_is_refused_by_name() {
+        for (key, text) in [
+            ("image", "image = \"base\""),
+            ("command", "command = [\"sh\"]"),
+            ("env", "[env]\nPATH = \"/evil\""),
+            ("workspace.protect", "[workspace]\nprotect = []"),
+            (
+                "workspace.isolation",
+                "[workspace]\nisolation = \"workspace\"",
+            ),
+            ("workspace.git", "[workspace]\ngit = \"shallow\""),
+            ("network", "[network]\nmode = \"open\""),
+            ("secrets", "[secrets.a]\nfrom = { env = \"HOME\" }"),
+            ("volumes", "[[volumes]]\nname = \"a\"\ntarget = \"/a\""),
+            ("services", "[services.a]\nimage = \"b\""),
+        ] {
+            let error = tightened(text).unwrap_err();
+            assert!(
+                error.contains(&format!("`{key}` can't be set by a workspace")),
+                "{error}"
+            );
+            assert!(error.starts_with("lazaret.toml:"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_plain_small_file_is_refused() {
+        let refused = |make: &dyn Fn(&std::path::Path)| {
+            let workspace = tempfile::tempdir().unwrap();
+            make(&workspace.path().join("lazaret.toml"));
+            let profile = parse("image = \"base\"").unwrap();
+            let failure = profile.tightened_by(workspace.path()).unwrap_err();
+            failure.chain().join(": ")
+        };
+        // A link could lead to any file of the user's.
+        let link = refused(&|path| std::os::unix::fs::symlink("/etc/shadow", path).unwrap());
+        assert!(link.contains("can't be read"), "{link}");
+        let dir = refused(&|path| std::fs::create_dir(path).unwrap());
+        assert!(dir.contains("not a regular file"), "{dir}");
+        let large = refused(&|path| std::fs::write(path, vec![b'#'; 300 << 10]).unwrap());
+        assert!(large.contains("more than 256 KiB"), "{large}");
+        let binary = refused(&|path| std::fs::write(path, [0xff, 0xfe]).unwrap());
+        assert!(binary.contains("not UTF-8"), "{binary}");
+        // Opening a FIFO must not wait for somebody to write into it.
+        let fifo = refused(&|path| {
+            rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RUSR).unwrap();
+        });
+        assert!(fifo.contains("not a regular file"), "{fifo}");
+    }
+}

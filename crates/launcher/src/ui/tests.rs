@@ -1,0 +1,350 @@
+//! What is said where, and who may answer.
+
+use std::io::{self, Cursor, Read, Write};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+
+use super::*;
+use crate::failure::FailureKind;
+use crate::interrupt::Interrupt;
+
+/// A stream that remembers.
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Memory {
+    fn text(&self) -> String {
+        String::from_utf8(locked(&self.0).clone()).unwrap()
+    }
+}
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        locked(&self.0).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A stream that fails.
+struct Broken(io::ErrorKind);
+
+impl Write for Broken {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(self.0.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A stdin on which nothing ever comes.
+struct Silence(mpsc::Receiver<()>);
+
+impl Read for Silence {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        let _ = self.0.recv();
+        Ok(0)
+    }
+}
+
+struct Said {
+    ui: Ui,
+    stdout: Memory,
+    stderr: Memory,
+}
+
+struct Setting {
+    streams: StreamKind,
+    variables: Vec<(&'static str, &'static str)>,
+    options: UiOptions,
+    stdin: Box<dyn BufRead + Send>,
+}
+
+fn setting(streams: StreamKind) -> Setting {
+    Setting {
+        streams,
+        variables: Vec::new(),
+        options: UiOptions {
+            format: OutputFormat::Text,
+            color: ColorChoice::Never,
+            progress: ProgressChoice::None,
+            verbosity: Verbosity::Normal,
+        },
+        stdin: Box::new(io::empty()),
+    }
+}
+
+impl Setting {
+    fn typed(mut self, text: &'static str) -> Self {
+        self.stdin = Box::new(Cursor::new(text));
+        self
+    }
+
+    fn open(self) -> Said {
+        let (stdout, stderr) = (Memory::default(), Memory::default());
+        let streams = Streams {
+            stdin: self.stdin,
+            stdout: Box::new(stdout.clone()),
+            stderr: Box::new(stderr.clone()),
+            discard_typeahead: || {},
+        };
+        let kinds = StreamKinds {
+            stdin: self.streams,
+            stdout: self.streams,
+            stderr: self.streams,
+        };
+        let variables = self
+            .variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        let env = Environment::new(variables, kinds, Some(60), 1000, "/".into());
+        Said {
+            ui: Ui::new(streams, self.options, &env),
+            stdout,
+            stderr,
+        }
+    }
+}
+
+const QUESTION: Question<'static> = Question {
+    text: "Apply these 2 changes?",
+    choices: &[
+        Choice {
+            key: "y",
+            word: "yes",
+        },
+        Choice {
+            key: "n",
+            word: "no",
+        },
+    ],
+};
+
+#[test]
+fn results_and_the_rest_go_different_ways() {
+    let said = setting(StreamKind::Other).open();
+    said.ui.result("result");
+    said.ui.status("status");
+    said.ui.warn("warning");
+    said.ui.detail("detail");
+    assert_eq!(said.stdout.text(), "result\n");
+    assert_eq!(said.stderr.text(), "status\nwarning: warning\n");
+}
+
+#[test]
+fn quiet_leaves_warnings_and_errors() {
+    let mut setting = setting(StreamKind::Other);
+    setting.options.verbosity = Verbosity::Quiet;
+    setting.options.progress = ProgressChoice::Plain;
+    let said = setting.open();
+    said.ui.status("status");
+    said.ui.phase("copy in", Total::Unknown).finish();
+    said.ui.warn("careful");
+    said.ui.error("broken");
+    assert_eq!(said.stderr.text(), "warning: careful\nerror: broken\n");
+}
+
+#[test]
+fn ui_02_a_failure_is_shown_escaped_and_no_line_of_it_passes_for_ours() {
+    let said = setting(StreamKind::Other).open();
+    let failure = Failure::message(
+        FailureKind::Engine,
+        "refused: \u{1b}[2K\rno\u{202e}\nlazaret? Apply? [y=yes] y",
+    )
+    .context("create container")
+    .hinted("Look.");
+    said.ui.failure(&failure);
+    assert_snapshot!(said.stderr.text(), @r#"
+    error: create container
+      caused by: refused: \u{1b}[2K\u{d}no\u{202e}
+        lazaret? Apply? [y=yes] y
+    hint: Look.
+    "#);
+}
+
+#[test]
+fn a_failure_is_one_json_object_with_json() {
+    let mut setting = setting(StreamKind::Other);
+    setting.options.format = OutputFormat::Json;
+    let said = setting.open();
+    said.ui
+        .failure(&Failure::message(FailureKind::Refused, "a\nb"));
+    assert_eq!(said.stderr.text().lines().count(), 1);
+    said.ui.json(&serde_json::json!({ "a": 1 }));
+    assert_eq!(said.stdout.text(), "{\"a\":1}\n");
+}
+
+#[test]
+fn with_json_the_command_writes_to_stderr() {
+    let mut setting = setting(StreamKind::Other);
+    setting.options.format = OutputFormat::Json;
+    let said = setting.open();
+    said.ui.writer(Output::Stdout).write_all(b"raw").unwrap();
+    assert_eq!(
+        (said.stdout.text(), said.stderr.text()),
+        (String::new(), "raw".to_owned())
+    );
+}
+
+#[test]
+fn a_person_may_answer_by_key_or_word() {
+    for (typed, key) in [
+        ("y\n", "y"),
+        ("  YES \n", "y"),
+        ("no\n", "n"),
+        ("maybe\nn\n", "n"),
+    ] {
+        let said = setting(StreamKind::Terminal).typed(typed).open();
+        assert_eq!(
+            said.ui.prompt(&QUESTION, &Interrupt::new()),
+            Answer::Chosen(key),
+            "{typed}"
+        );
+    }
+}
+
+#[test]
+fn ui_06_the_question_is_the_last_line_and_starts_with_our_prefix() {
+    let said = setting(StreamKind::Terminal).typed("y\n").open();
+    let _ = said.ui.prompt(&QUESTION, &Interrupt::new());
+    assert_eq!(
+        said.stderr.text(),
+        "lazaret? Apply these 2 changes? [y=yes, n=no] "
+    );
+}
+
+#[test]
+fn ui_07_without_a_terminal_yes_means_nothing() {
+    let said = setting(StreamKind::Other).typed("y\ny\ny\n").open();
+    assert_eq!(
+        said.ui.prompt(&QUESTION, &Interrupt::new()),
+        Answer::None(NoAnswer::NoTerminal)
+    );
+    assert_eq!(said.stderr.text(), "");
+}
+
+#[test]
+fn ui_07_nothing_else_is_an_answer() {
+    for (typed, why) in [
+        ("", NoAnswer::EndOfInput),
+        ("\n", NoAnswer::EndOfInput),
+        ("\n\n\n\ny\n", NoAnswer::NotUnderstood),
+        ("yy\nyess\ny n\n", NoAnswer::NotUnderstood),
+        ("y", NoAnswer::EndOfInput),
+    ] {
+        let said = setting(StreamKind::Terminal).typed(typed).open();
+        let answer = said.ui.prompt(&QUESTION, &Interrupt::new());
+        assert_eq!(answer, Answer::None(why), "{typed:?}");
+    }
+}
+
+#[test]
+fn flt_08_ctrl_c_ends_a_question() {
+    let (keep_open, silence) = mpsc::channel();
+    let mut setting = setting(StreamKind::Terminal);
+    setting.stdin = Box::new(io::BufReader::new(Silence(silence)));
+    let said = setting.open();
+    let interrupt = Interrupt::new();
+    let raiser = interrupt.clone();
+    let thread = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        raiser.raise();
+    });
+    assert_eq!(
+        said.ui.prompt(&QUESTION, &interrupt),
+        Answer::None(NoAnswer::Interrupted)
+    );
+    thread.join().unwrap();
+    drop(keep_open);
+}
+
+#[test]
+fn flt_18_a_reader_that_went_away_is_no_error_and_a_full_disk_is() {
+    for (kind, reported) in [
+        (io::ErrorKind::BrokenPipe, None),
+        (io::ErrorKind::StorageFull, Some(io::ErrorKind::StorageFull)),
+    ] {
+        let said = setting(StreamKind::Other).open();
+        locked(&said.ui.0.stdout).stream = Box::new(Broken(kind));
+        said.ui.result("one");
+        said.ui.result("two");
+        assert_eq!(
+            said.ui.take_output_error().map(|error| error.kind()),
+            reported
+        );
+    }
+}
+
+#[test]
+fn plain_progress_ends_with_what_a_phase_came_to() {
+    let mut setting = setting(StreamKind::Other);
+    setting.options.progress = ProgressChoice::Auto;
+    let said = setting.open();
+    let phase = said.ui.phase("copy in", Total::Unknown);
+    let counter = phase.counter().clone();
+    thread::spawn(move || {
+        counter.add_files(12_345);
+        counter.add_bytes(3 << 20);
+    })
+    .join()
+    .unwrap();
+    phase.finish();
+    drop(said.ui.phase("broken off", Total::Unknown));
+    assert_eq!(
+        said.stderr.text(),
+        "copy in: 12,345 files, 3.0 MiB, 0.0 s\n"
+    );
+}
+
+#[test]
+fn progress_in_place_is_wiped_before_anything_else_is_said() {
+    let mut setting = setting(StreamKind::Terminal);
+    setting.options.progress = ProgressChoice::Auto;
+    let said = setting.open();
+    let total = Total::Known {
+        files: 10,
+        bytes: 2048,
+    };
+    let phase = said.ui.phase("copy in", total);
+    phase.counter().add_files(3);
+    while !said.stderr.text().contains("3 of 10 files") {
+        thread::sleep(Duration::from_millis(10));
+    }
+    said.ui.warn("look");
+    phase.finish();
+    let text = said.stderr.text();
+    let before = text.split("warning: look\n").next().unwrap();
+    assert!(before.ends_with("\r\u{1b}[2K"), "{text:?}");
+    assert!(text.ends_with("copy in: 3 files, 0 B, 0.0 s\n"), "{text:?}");
+}
+
+#[test]
+fn colours_need_a_terminal_or_a_wish() {
+    let coloured = |streams, variables: &[(&'static str, &'static str)], color| {
+        let mut setting = setting(streams);
+        setting.variables = variables.to_vec();
+        setting.options.color = color;
+        let said = setting.open();
+        said.ui.warn("");
+        said.stderr.text().contains('\u{1b}')
+    };
+    use ColorChoice::{Always, Auto, Never};
+    use StreamKind::{Other, Terminal};
+    assert!(coloured(Terminal, &[], Auto));
+    assert!(!coloured(Terminal, &[("TERM", "dumb")], Auto));
+    assert!(!coloured(Terminal, &[("NO_COLOR", "1")], Auto));
+    assert!(!coloured(Terminal, &[], Never));
+    assert!(!coloured(Other, &[], Auto));
+    assert!(coloured(Other, &[("CLICOLOR_FORCE", "1")], Auto));
+    assert!(!coloured(Other, &[("CLICOLOR_FORCE", "0")], Auto));
+    assert!(coloured(Other, &[("NO_COLOR", "1")], Always));
+}

@@ -1,0 +1,108 @@
+//! What `--help` says, and the version.
+
+use insta::assert_snapshot;
+
+use crate::support::TestEnvironment;
+
+#[test]
+fn short_help_names_every_verb() {
+    let env = TestEnvironment::new();
+    assert_snapshot!(env.run("-h"), @"
+    exit 0
+    --- stdout
+    Runs a coding agent, or any command you don't trust, in a hardened container
+
+    Usage: lazaret [OPTIONS] <COMMAND>
+
+    Commands:
+      run          Run a command on a copy of the workspace, then pass its changes through the gate
+      diff         Show what a session changed, judged
+      apply        Apply a session's changes to its workspace
+      discard      Throw a session's changes away
+      ls           List sessions
+      show         Show all about one session
+      logs         Show what a session's command wrote
+      rm           Remove sessions; refuses while changes wait that nobody has seen
+      recover      Take up what a killed lazaret left behind
+      prune        Remove what no session needs any more
+      doctor       Show which engines are there, what they can enforce, and what to do
+      image        Build and list images
+      profile      Show and check profiles
+      completions  Print the completion script of a shell
+      man          Print the manual page, or write all of them to a directory
+      help         Print this message or the help of the given subcommand(s)
+
+    Options:
+      -h, --help     Print help (see more with '--help')
+      -V, --version  Print version
+
+    Global options:
+          --json             Print results as JSON on stdout, and failures as JSON on stderr
+          --engine <ENGINE>  Engine: docker, podman, apple, or an endpoint such as
+                             unix:///run/podman/podman.sock [env: LAZARET_ENGINE] [default: the first
+                             one found]
+          --color <WHEN>     When to colour [env: LAZARET_COLOR, NO_COLOR, CLICOLOR_FORCE] [default:
+                             auto] [possible values: auto, always, never]
+          --progress <HOW>   How to show progress [env: LAZARET_PROGRESS] [default: auto] [possible
+                             values: auto, plain, none, tty]
+      -q, --quiet            Say only warnings and errors
+      -v, --verbose          Say more
+
+    Exit codes: 0 settled, 1 refused, 2 usage, 120 changes kept for review, 121 changes rejected, 124
+    timeout, 125 lazaret or the engine failed, 126 command not executable, 127 command not found, 130
+    interrupted; else the command's own.
+    [EOF]
+    ");
+}
+
+#[test]
+fn run_help_shows_what_can_be_typed() {
+    let env = TestEnvironment::new();
+    assert_snapshot!(env.run("run -h"), @"
+    exit 0
+    --- stdout
+    Run a command on a copy of the workspace, then pass its changes through the gate
+
+    Usage: lazaret run [OPTIONS] <PROFILE> [-- <CMD>...]
+
+    Arguments:
+      <PROFILE>  Profile: a built-in name, one of your own, or a path to a TOML file
+      [CMD]...   Command to run instead of the profile's
+
+    Options:
+      -w, --workspace <DIR>   Workspace [default: the current directory]
+          --name <NAME>       Name of the session [default: made from the workspace's name]
+          --apply <MODE>      What to do with changes [default: the profile's, else ask] [possible
+                              values: never, ask, auto]
+          --timeout <TIME>    Time limit of the command, such as 90s, 5m, 2h [default: the profile's]
+      -e, --env <NAME=VALUE>  Variable for the command; repeatable
+          --keep              Keep the session's volume after the gate is settled
+          --dry-run           Only list what would be copied in, with sizes
+      -h, --help              Print help (see more with '--help')
+      -V, --version           Print version
+
+    Global options:
+          --json             Print results as JSON on stdout, and failures as JSON on stderr
+          --engine <ENGINE>  Engine: docker, podman, apple, or an endpoint such as
+                             unix:///run/podman/podman.sock [env: LAZARET_ENGINE] [default: the first
+                             one found]
+          --color <WHEN>     When to colour [env: LAZARET_COLOR, NO_COLOR, CLICOLOR_FORCE] [default:
+                             auto] [possible values: auto, always, never]
+          --progress <HOW>   How to show progress [env: LAZARET_PROGRESS] [default: auto] [possible
+                             values: auto, plain, none, tty]
+      -q, --quiet            Say only warnings and errors
+      -v, --verbose          Say more
+    [EOF]
+    ");
+}
+
+#[test]
+fn version_goes_to_stdout() {
+    let env = TestEnvironment::new();
+    let outcome = env.run("--version");
+    assert_eq!(outcome.code, 0);
+    assert_eq!(
+        outcome.stdout,
+        concat!("lazaret ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+}

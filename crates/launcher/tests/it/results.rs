@@ -1,0 +1,88 @@
+//! What happens to results when nobody can take them.
+
+use std::fs::OpenOptions;
+use std::io::Read as _;
+
+use crate::support::TestEnvironment;
+
+#[test]
+fn flt_18_a_reader_that_goes_away_is_no_error() {
+    let env = TestEnvironment::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut handle = duct::cmd!(env!("CARGO_BIN_EXE_lazaret"), "profile", "schema")
+        .full_env([("HOME", env.path("home"))])
+        .stdout_file(writer)
+        .stderr_capture()
+        .unchecked();
+    drop(reader);
+    handle = handle.stdin_null();
+    let output = handle.run().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn flt_18_a_full_disk_is_an_error() {
+    let env = TestEnvironment::new();
+    // Every write to this device fails as on a full disk.
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = duct::cmd!(env!("CARGO_BIN_EXE_lazaret"), "profile", "schema")
+        .full_env([("HOME", env.path("home"))])
+        .stdin_null()
+        .stdout_file(full)
+        .stderr_capture()
+        .unchecked()
+        .run()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        stderr.contains("the result could not be written"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn flt_18_a_slow_reader_gets_everything() {
+    let env = TestEnvironment::new();
+    let mut reader = duct::cmd!(env!("CARGO_BIN_EXE_lazaret"), "completions", "zsh")
+        .full_env([("HOME", env.path("home"))])
+        .stdin_null()
+        .reader()
+        .unwrap();
+    // Longer than a pipe holds at once, read only after the writer has had to wait.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert!(text.ends_with('\n'));
+}
+
+#[test]
+fn flt_25_an_unusable_home_is_said_before_anything_happens() {
+    let env = TestEnvironment::new().variable("HOME", "relative");
+    let outcome = env.run("doctor");
+    assert_eq!(outcome.code, 1);
+    assert!(
+        outcome
+            .stdout
+            .contains("HOME is not set to an absolute path"),
+        "{outcome}"
+    );
+}
+
+#[test]
+fn colours_follow_the_choice() {
+    let env = TestEnvironment::new();
+    assert!(!env.run("profile show nope").stderr.contains('\u{1b}'));
+    assert!(
+        env.run("profile show nope --color always")
+            .stderr
+            .contains("\u{1b}[1;31merror:")
+    );
+    let forced = TestEnvironment::new().variable("CLICOLOR_FORCE", "1");
+    assert!(forced.run("profile show nope").stderr.contains('\u{1b}'));
+    let no = TestEnvironment::new()
+        .variable("CLICOLOR_FORCE", "1")
+        .variable("NO_COLOR", "1");
+    assert!(!no.run("profile show nope").stderr.contains('\u{1b}'));
+}

@@ -1,0 +1,149 @@
+//! `TestEnvironment`: `lazaret` in a world of its own: no variables, a home in a
+//! temporary directory, no terminal.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A place to run `lazaret` in.
+#[derive(Debug)]
+pub(crate) struct TestEnvironment {
+    root: tempfile::TempDir,
+    variables: BTreeMap<String, String>,
+    engine: String,
+    uid: Option<u32>,
+}
+
+/// What a run came to. Show it (a snapshot), or take it apart.
+#[derive(Debug)]
+#[must_use = "what a run came to is what the test is about"]
+pub(crate) struct Outcome {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) took: Duration,
+}
+
+impl TestEnvironment {
+    /// Makes an empty home, and names an engine that is not there: a test that reaches
+    /// for one without saying so fails at once.
+    pub(crate) fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        for dir in ["home", "work"] {
+            std::fs::create_dir(root.path().join(dir)).unwrap();
+        }
+        let mut environment = Self {
+            variables: BTreeMap::new(),
+            engine: format!("unix://{}", root.path().join("no-engine.sock").display()),
+            uid: None,
+            root,
+        };
+        let home = environment.path("home").display().to_string();
+        environment.variables.insert("HOME".to_owned(), home);
+        environment
+    }
+
+    /// Names the engine.
+    pub(crate) fn engine(mut self, engine: &str) -> Self {
+        self.engine = engine.to_owned();
+        self
+    }
+
+    /// Sets a variable.
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Runs as another user; root's tests only.
+    pub(crate) fn with_uid(mut self, uid: u32) -> Self {
+        self.uid = Some(uid);
+        self
+    }
+
+    /// Returns the path of a file in the world.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// Writes a file, with the directories above it.
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Runs `lazaret` in `work/` with these arguments, split at spaces.
+    pub(crate) fn run(&self, arguments: &str) -> Outcome {
+        self.run_words(&arguments.split(' ').collect::<Vec<_>>())
+    }
+
+    /// Runs `lazaret` in `work/` with these arguments.
+    pub(crate) fn run_words(&self, arguments: &[&str]) -> Outcome {
+        let mut variables = self.variables.clone();
+        variables.insert("LAZARET_ENGINE".to_owned(), self.engine.clone());
+        let uid = self.uid;
+        let started = Instant::now();
+        let output = duct::cmd(env!("CARGO_BIN_EXE_lazaret"), arguments)
+            .before_spawn(move |command| {
+                if let Some(uid) = uid {
+                    use std::os::unix::process::CommandExt as _;
+                    command.uid(uid).gid(uid);
+                }
+                Ok(())
+            })
+            .full_env(variables)
+            .dir(self.path("work"))
+            .stdin_null()
+            .stdout_capture()
+            .stderr_capture()
+            .unchecked()
+            .run()
+            .unwrap();
+        Outcome {
+            code: output.status.code().unwrap_or(-1),
+            stdout: self.redact(&output.stdout),
+            stderr: self.redact(&output.stderr),
+            took: started.elapsed(),
+        }
+    }
+
+    fn redact(&self, bytes: &[u8]) -> String {
+        let text = String::from_utf8(bytes.to_vec()).expect("lazaret writes UTF-8");
+        let resolved = std::fs::canonicalize(self.root.path()).unwrap();
+        text.replace(&resolved.display().to_string(), "$ROOT")
+            .replace(&self.root.path().display().to_string(), "$ROOT")
+    }
+
+    /// Returns the directory of the repository.
+    pub(crate) fn repository() -> &'static Path {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .unwrap()
+            .parent()
+            .unwrap()
+    }
+}
+
+impl Outcome {
+    /// Returns the object on stdout.
+    #[track_caller]
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
+    }
+}
+
+/// Exit code, then both streams, each with its end marked so that a missing line end shows.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit {}", self.code)?;
+        for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            if !text.is_empty() {
+                write!(f, "\n--- {name}\n{text}[EOF]")?;
+            }
+        }
+        Ok(())
+    }
+}
