@@ -1,6 +1,8 @@
 //! Integration tests of the crate, one binary.
 
+mod quarantine;
 mod stream;
+mod tar_corpus;
 mod tar_ends;
 mod tar_headers;
 mod tar_limits;

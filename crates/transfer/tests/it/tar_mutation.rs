@@ -218,7 +218,7 @@ fn random_stream(random: &mut Random) -> Vec<u8> {
 
 /// Reads a stream twice; 1 if we accept it, and then the tar crate must agree.
 #[track_caller]
-fn agrees(stream: &[u8], context: &str) -> u64 {
+pub(crate) fn agrees(stream: &[u8], context: &str) -> u64 {
     let Ok(manifest) = manifest(stream, Ending::Plain) else {
         return 0;
     };
