@@ -11,6 +11,7 @@ mod digest;
 mod escape;
 mod git_name;
 mod grammar;
+mod journal;
 mod manifest;
 mod path_error;
 mod quarantine;
@@ -31,6 +32,7 @@ pub use digest::{Digest, DigestParseError};
 pub use escape::{escape, is_invisible, unescape};
 pub use git_name::{is_git_name, is_hfs_ignored};
 pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};
+pub use journal::JournalError;
 pub use path_error::{AtPath, PathError};
 pub use quarantine::{InsertError, Quarantine, QuarantineError};
 pub use refusal::Refusal;
@@ -40,7 +42,10 @@ pub use rel_path::{
 pub use stream_error::StreamError;
 pub use stream_limits::StreamLimits;
 pub use trailer::{TRAILER_BYTES, Trailer, TrailerError};
-pub use transaction::Blobs;
+pub use transaction::{
+    ApplyError, ApplyReceipt, Blobs, Conflict, ConflictKind, LeftAlone, Obstacle, ObstacleKind,
+    RecoverError, Recovered, Transaction, UndoError, conflicts, recover, redo, undo,
+};
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};
 pub use wire::{

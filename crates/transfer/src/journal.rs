@@ -1,0 +1,372 @@
+//! The journal of one transaction: what it is going to do, and how far it is.
+//!
+//! One text file, replaced as a whole and atomically for each phase:
+//!
+//! ```text
+//! lazaret-journal 1
+//! phase<TAB>ready
+//! id<TAB>2f0c…                      names the staging directory, `.lazaret-<id>`
+//! root<TAB>dev<TAB>ino<TAB>path in hexadecimal
+//! placement<TAB>exchange
+//! step<TAB>path<TAB>before<TAB>after<TAB>old<TAB>new      one line for each, in order
+//! checksum<TAB>BLAKE3 of everything above
+//! ```
+//!
+//! An entry is `-` (nothing), `d`, `f:SIZE:DIGEST`, `x:SIZE:DIGEST` or
+//! `l:TARGET`; neither a path nor a target can hold a tab or a newline. `old` is
+//! `-` or `MODE:SECONDS:NANOSECONDS`, `new` is `-` or
+//! `KIND:INODE:SIZE:SECONDS:NANOSECONDS`.
+//!
+//! What does not parse, or whose checksum is wrong, or whose version is another,
+//! is refused and left alone (APP-23).
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::PathBuf;
+use std::str::FromStr as _;
+
+use crate::transaction::ops::{Kind, Time};
+use crate::transaction::stamp::Stamp;
+use crate::{Change, Digest, Entry, LinkTarget, Mode, RelPathBuf};
+
+const HEADER: &str = "lazaret-journal 1";
+
+/// How far a transaction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The workspace is as it was, but for the staging directory.
+    Staging,
+    /// Everything is staged and durable; steps may have happened.
+    Ready,
+    /// All steps have happened and are durable; the staging directory may be there.
+    Committed,
+    /// Nothing is left to do. Kept for the undo.
+    Done,
+}
+
+/// How an entry is put where another one is, or where none may be: the best that
+/// the file system can do, found out by trying (APP-25).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Placement {
+    /// `RENAME_EXCHANGE`: the path always has one of the two.
+    Exchange,
+    /// `RENAME_NOREPLACE`: for a moment the path has none.
+    NoReplace,
+    /// A hard link, then removing the other name.
+    Link,
+}
+
+/// Mode and time of what a step replaces or removes, for an exact undo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Old {
+    pub(crate) mode: u32,
+    pub(crate) mtime: Time,
+}
+
+/// One change, as a transaction carries it out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) change: Change,
+    /// Set exactly when there was something.
+    pub(crate) old: Option<Old>,
+    /// What was staged; set exactly when there will be something, from `Ready` on.
+    pub(crate) new: Option<Stamp>,
+}
+
+/// The journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Journal {
+    pub(crate) phase: Phase,
+    pub(crate) id: String,
+    pub(crate) root_dev: u64,
+    pub(crate) root_ino: u64,
+    pub(crate) root_path: PathBuf,
+    pub(crate) placement: Placement,
+    /// In the order in which they are carried out.
+    pub(crate) steps: Vec<Step>,
+}
+
+/// Why a journal can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JournalError {
+    /// Another version wrote it.
+    #[error("the journal was written by another version of lazaret ({header})")]
+    Version {
+        /// Its first line, escaped.
+        header: String,
+    },
+    /// Truncated, or some bit is wrong.
+    #[error("the journal is damaged: its checksum is wrong")]
+    Checksum,
+    /// The checksum is right, but a line is not what it should be.
+    #[error("the journal is damaged at line {line}")]
+    Line {
+        /// Counted from 1.
+        line: usize,
+    },
+}
+
+impl Journal {
+    /// Writes the whole file.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::new();
+        let mut line = |fields: &[&str]| {
+            text.push_str(&fields.join("\t"));
+            text.push('\n');
+        };
+        line(&[HEADER]);
+        line(&["phase", self.phase.as_str()]);
+        line(&["id", &self.id]);
+        line(&[
+            "root",
+            &self.root_dev.to_string(),
+            &self.root_ino.to_string(),
+            &to_hex(self.root_path.as_os_str().as_bytes()),
+        ]);
+        line(&["placement", self.placement.as_str()]);
+        for Step { change, old, new } in &self.steps {
+            line(&[
+                "step",
+                change.path.as_str(),
+                &entry_text(change.before.as_ref()),
+                &entry_text(change.after.as_ref()),
+                &old.map_or("-".to_owned(), |old| old.to_text()),
+                &new.map_or("-".to_owned(), |new| stamp_text(&new)),
+            ]);
+        }
+        let checksum = Digest::of(text.as_bytes());
+        let _infallible = writeln!(text, "checksum\t{checksum}");
+        text
+    }
+
+    /// Reads a whole file.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, JournalError> {
+        let text = std::str::from_utf8(bytes).map_err(|_| JournalError::Checksum)?;
+        let first = text.lines().next().unwrap_or("");
+        if first != HEADER && first.starts_with("lazaret-journal ") {
+            return Err(JournalError::Version {
+                header: crate::escape(first.as_bytes()),
+            });
+        }
+        let (body, checksum) = text
+            .strip_suffix('\n')
+            .and_then(|text| text.rsplit_once("\nchecksum\t"))
+            .ok_or(JournalError::Checksum)?;
+        let body = text.get(..=body.len()).unwrap_or("");
+        if Digest::from_str(checksum) != Ok(Digest::of(body.as_bytes())) {
+            return Err(JournalError::Checksum);
+        }
+        Self::parse_body(body)
+    }
+
+    fn parse_body(body: &str) -> Result<Self, JournalError> {
+        let lines: Vec<Vec<&str>> = body
+            .lines()
+            .map(|line| line.split('\t').collect())
+            .collect();
+        let at = |index: usize| JournalError::Line { line: index + 1 };
+        let get = |index: usize| lines.get(index).map(Vec::as_slice).ok_or(at(index));
+        let [HEADER] = get(0)? else { return Err(at(0)) };
+        let ["phase", phase] = get(1)? else {
+            return Err(at(1));
+        };
+        let ["id", id] = get(2)? else {
+            return Err(at(2));
+        };
+        if id.len() != 16 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(at(2));
+        }
+        let ["root", dev, ino, path] = get(3)? else {
+            return Err(at(3));
+        };
+        let ["placement", placement] = get(4)? else {
+            return Err(at(4));
+        };
+        let steps = lines
+            .iter()
+            .enumerate()
+            .skip(5)
+            .map(|(index, fields)| Step::parse(fields).ok_or(at(index)))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            phase: Phase::parse(phase).ok_or(at(1))?,
+            id: (*id).to_owned(),
+            root_dev: dev.parse().map_err(|_| at(3))?,
+            root_ino: ino.parse().map_err(|_| at(3))?,
+            root_path: PathBuf::from(OsString::from_vec(from_hex(path).ok_or(at(3))?)),
+            placement: Placement::parse(placement).ok_or(at(4))?,
+            steps,
+        })
+    }
+
+    /// Returns the name of the staging directory in the workspace root.
+    pub(crate) fn staging_name(&self) -> String {
+        format!("{STAGING_PREFIX}{}", self.id)
+    }
+}
+
+/// The names that lazaret keeps for itself in a workspace root.
+pub(crate) const STAGING_PREFIX: &str = ".lazaret-";
+
+impl Phase {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Staging => "staging",
+            Self::Ready => "ready",
+            Self::Committed => "committed",
+            Self::Done => "done",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Staging, Self::Ready, Self::Committed, Self::Done]
+            .into_iter()
+            .find(|phase| phase.as_str() == text)
+    }
+}
+
+impl Placement {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Exchange => "exchange",
+            Self::NoReplace => "no-replace",
+            Self::Link => "link",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Exchange, Self::NoReplace, Self::Link]
+            .into_iter()
+            .find(|placement| placement.as_str() == text)
+    }
+}
+
+impl Old {
+    fn to_text(self) -> String {
+        format!("{:o}:{}:{}", self.mode, self.mtime.secs, self.mtime.nanos)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut fields = text.split(':');
+        let old = Self {
+            mode: u32::from_str_radix(fields.next()?, 8).ok()?,
+            mtime: parse_time(&mut fields)?,
+        };
+        (fields.next().is_none() && old.mode <= 0o7777).then_some(old)
+    }
+}
+
+impl Step {
+    fn parse(fields: &[&str]) -> Option<Self> {
+        let ["step", path, before, after, old, new] = fields else {
+            return None;
+        };
+        let step = Self {
+            change: Change {
+                path: RelPathBuf::from_str(path).ok()?,
+                before: parse_entry(before)?,
+                after: parse_entry(after)?,
+            },
+            old: optional(old, Old::parse)?,
+            new: optional(new, parse_stamp)?,
+        };
+        (step.old.is_some() == step.change.before.is_some()).then_some(step)
+    }
+}
+
+/// Reads `-` as nothing.
+fn optional<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
+    match text {
+        "-" => Some(None),
+        text => parse(text).map(Some),
+    }
+}
+
+fn entry_text(entry: Option<&Entry>) -> String {
+    match entry {
+        None => "-".to_owned(),
+        Some(Entry::Dir) => "d".to_owned(),
+        Some(Entry::File { mode, size, digest }) => {
+            let kind = match mode {
+                Mode::Plain => 'f',
+                Mode::Executable => 'x',
+            };
+            format!("{kind}:{size}:{digest}")
+        }
+        Some(Entry::Symlink { target }) => format!("l:{}", target.as_str()),
+    }
+}
+
+fn parse_entry(text: &str) -> Option<Option<Entry>> {
+    let file = |mode, rest: &str| {
+        let (size, digest) = rest.split_once(':')?;
+        Some(Entry::File {
+            mode,
+            size: size.parse().ok()?,
+            digest: digest.parse().ok()?,
+        })
+    };
+    optional(text, |text| match (text, text.split_at_checked(2)?) {
+        (_, ("f:", rest)) => file(Mode::Plain, rest),
+        (_, ("x:", rest)) => file(Mode::Executable, rest),
+        (_, ("l:", target)) => Some(Entry::Symlink {
+            target: LinkTarget::from_str(target).ok()?,
+        }),
+        _ => None,
+    })
+    .or_else(|| (text == "d").then_some(Some(Entry::Dir)))
+}
+
+fn stamp_text(stamp: &Stamp) -> String {
+    let kind = match stamp.kind {
+        Kind::File => 'f',
+        Kind::Dir => 'd',
+        Kind::Symlink => 'l',
+        Kind::Other => 'o',
+    };
+    let Time { secs, nanos } = stamp.mtime;
+    format!("{kind}:{}:{}:{secs}:{nanos}", stamp.ino, stamp.size)
+}
+
+fn parse_stamp(text: &str) -> Option<Stamp> {
+    let mut fields = text.split(':');
+    let stamp = Stamp {
+        kind: match fields.next()? {
+            "f" => Kind::File,
+            "d" => Kind::Dir,
+            "l" => Kind::Symlink,
+            "o" => Kind::Other,
+            _ => return None,
+        },
+        ino: fields.next()?.parse().ok()?,
+        size: fields.next()?.parse().ok()?,
+        mtime: parse_time(&mut fields)?,
+    };
+    fields.next().is_none().then_some(stamp)
+}
+
+fn parse_time<'a>(fields: &mut impl Iterator<Item = &'a str>) -> Option<Time> {
+    Some(Time {
+        secs: fields.next()?.parse().ok()?,
+        nanos: fields.next()?.parse().ok()?,
+    })
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        let _infallible = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(2) || !text.is_ascii() {
+        return None;
+    }
+    (0..text.len())
+        .step_by(2)
+        .map(|i| u8::from_str_radix(text.get(i..i + 2)?, 16).ok())
+        .collect()
+}

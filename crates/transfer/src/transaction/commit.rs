@@ -1,0 +1,218 @@
+//! Making a staged transaction visible, or taking it back.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use rustix::io::Errno;
+
+use super::conflict::{is, open_parent};
+use super::ops::{Kind, Ops};
+use super::steps::{Ground, Reverted, slot_old};
+use super::store::Store;
+use super::{ApplyError, ApplyReceipt, End, LeftAlone, Transaction, check_root};
+use crate::journal::{Journal, Phase};
+use crate::{AtPath as _, PathError, RelPath, RelPathBuf};
+
+impl Transaction {
+    /// Carries all changes out. When one fails, those before it are taken back.
+    ///
+    /// # Errors
+    /// [`ApplyError::Unfinished`] and [`ApplyError::LeftAlone`] say what is left;
+    /// with every other error the workspace is as it was.
+    pub fn commit(mut self) -> Result<ApplyReceipt, ApplyError> {
+        self.end = End::Over;
+        let done = check_root(&*self.ops, self.root.as_fd(), &self.journal.root_path)
+            .and_then(|()| self.execute());
+        if let Err(cause) = done {
+            return Err(self.roll_back(cause));
+        }
+        self.journal.phase = Phase::Committed;
+        if let Err(error) = self.store.save(&*self.ops, &self.journal) {
+            return Err(self.roll_back(error.into()));
+        }
+        let cleanup = finish(
+            &*self.ops,
+            self.root.as_fd(),
+            &self.store,
+            &mut self.journal,
+        );
+        let steps = self.journal.steps.iter();
+        Ok(ApplyReceipt {
+            applied: steps.map(|step| step.change.path.clone()).collect(),
+            already: self.already,
+            cleanup: cleanup.err().map(|error| error.to_string()),
+        })
+    }
+
+    fn execute(&self) -> Result<(), ApplyError> {
+        let ground = self.ground();
+        for (index, step) in self.journal.steps.iter().enumerate() {
+            ground.execute(index, step)?;
+        }
+        Ok(sync_parents(&ground, &self.journal)?)
+    }
+
+    fn roll_back(&mut self, cause: ApplyError) -> ApplyError {
+        let cause = Box::new(cause);
+        // The failed write may have left "committed" on the disk. Rolling back is
+        // safe only once the journal says that it is not.
+        self.journal.phase = Phase::Ready;
+        let result = self
+            .store
+            .save(&*self.ops, &self.journal)
+            .and_then(|()| revert_all(&self.ground(), &self.journal))
+            .and_then(|left_alone| {
+                self.discard(&left_alone)?;
+                Ok(left_alone)
+            });
+        match result {
+            Ok(left_alone) if left_alone.is_empty() => *cause,
+            Ok(left_alone) => ApplyError::LeftAlone { cause, left_alone },
+            Err(error) => ApplyError::Unfinished {
+                cause,
+                rollback: Box::new(error.into()),
+            },
+        }
+    }
+
+    /// Ends a transaction none of whose steps has happened.
+    pub(super) fn clean_up_staged(&mut self) -> Result<(), ApplyError> {
+        Ok(self.discard(&[])?)
+    }
+
+    fn discard(&mut self, left_alone: &[LeftAlone]) -> Result<(), PathError> {
+        discard(
+            &*self.ops,
+            self.root.as_fd(),
+            &self.store,
+            &mut self.journal,
+            left_alone,
+        )
+    }
+}
+
+/// Takes every step back, the last first.
+pub(super) fn revert_all(
+    ground: &Ground<'_>,
+    journal: &Journal,
+) -> Result<Vec<LeftAlone>, PathError> {
+    let mut left_alone = Vec::new();
+    for (index, step) in journal.steps.iter().enumerate().rev() {
+        match ground.revert(index, step)? {
+            Reverted::Clean => {}
+            Reverted::LeftAlone(path) => {
+                let slot = slot_old(index);
+                let saved = ground.ops.stat_at(ground.staging, &slot).at(&slot)?;
+                let saved = saved.and_then(|_| {
+                    let name = format!("{}/{slot}", journal.staging_name());
+                    name.parse::<RelPathBuf>().ok()
+                });
+                left_alone.push(LeftAlone { path, saved });
+            }
+        }
+    }
+    sync_parents(ground, journal)?;
+    Ok(left_alone)
+}
+
+/// Ends a transaction that has been taken back: the journal first says so, then
+/// the staging directory goes, then the journal.
+pub(super) fn discard(
+    ops: &dyn Ops,
+    root: BorrowedFd<'_>,
+    store: &Store,
+    journal: &mut Journal,
+    left_alone: &[LeftAlone],
+) -> Result<(), PathError> {
+    journal.phase = Phase::Staging;
+    store.save(ops, journal)?;
+    if left_alone.iter().all(|left| left.saved.is_none()) {
+        remove_staging(ops, root, journal, Saved::Remove)?;
+    } else {
+        remove_staging(ops, root, journal, Saved::Keep)?;
+    }
+    store.forget(ops)
+}
+
+/// Ends a transaction that has happened.
+pub(super) fn finish(
+    ops: &dyn Ops,
+    root: BorrowedFd<'_>,
+    store: &Store,
+    journal: &mut Journal,
+) -> Result<(), PathError> {
+    remove_staging(ops, root, journal, Saved::Remove)?;
+    journal.phase = Phase::Done;
+    store.save(ops, journal)
+}
+
+/// What is done with the saved old entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Saved {
+    /// They go: their contents are kept elsewhere, or were put back.
+    Remove,
+    /// They stay, and so does the staging directory.
+    Keep,
+}
+
+/// Removes the staging directory with what it holds, which is ours.
+pub(super) fn remove_staging(
+    ops: &dyn Ops,
+    root: BorrowedFd<'_>,
+    journal: &Journal,
+    saved: Saved,
+) -> Result<(), PathError> {
+    let name = journal.staging_name();
+    remove(ops, root, &name, saved).at(journal.root_path.join(&name))
+}
+
+fn remove(ops: &dyn Ops, root: BorrowedFd<'_>, name: &str, saved: Saved) -> io::Result<()> {
+    let path = RelPath::new(name).map_err(io::Error::other)?;
+    let staging = match ops.open_beneath(root, path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    for slot in ops.list(staging.as_fd())? {
+        let slot = slot
+            .to_str()
+            .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
+        if saved == Saved::Keep && slot.ends_with(".old") {
+            continue;
+        }
+        match ops.stat_at(staging.as_fd(), slot)? {
+            Some(stat) if stat.kind == Kind::Dir => ops.rmdir(staging.as_fd(), slot)?,
+            Some(_) => ops.unlink(staging.as_fd(), slot)?,
+            None => {}
+        }
+    }
+    if saved == Saved::Remove {
+        ops.rmdir(root, name)?;
+    }
+    ops.sync(root)
+}
+
+/// Makes the renames durable: every directory that a step touched, once.
+fn sync_parents(ground: &Ground<'_>, journal: &Journal) -> Result<(), PathError> {
+    let steps = journal.steps.iter();
+    let parents: BTreeSet<Option<&RelPath>> = steps.map(|step| step.change.path.parent()).collect();
+    for parent in parents.into_iter().flatten() {
+        let child = journal
+            .steps
+            .iter()
+            .find(|step| step.change.path.parent() == Some(parent));
+        let Some(child) = child else { continue };
+        match open_parent(ground.ops, ground.root, &child.change.path) {
+            Ok(dir) => ground.ops.sync(dir.as_fd()).at(parent.as_str())?,
+            // Removed by this very batch.
+            Err(error) if is(&error, Errno::NOENT) || is(&error, Errno::NOTDIR) => {}
+            Err(error) if is(&error, Errno::LOOP) || is(&error, Errno::XDEV) => {}
+            Err(error) => return Err(error).at(parent.as_str()),
+        }
+    }
+    ground
+        .ops
+        .sync(ground.staging)
+        .at("the staging directory")?;
+    ground.ops.sync(ground.root).at(&journal.root_path)
+}

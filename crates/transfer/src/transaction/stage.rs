@@ -1,0 +1,237 @@
+//! Staging: the new entries, complete and durable, beside the workspace's own.
+//!
+//! ## Modes and owners
+//!
+//! - A new file is 0644 or 0755 and a new directory 0755, each less the umask
+//!   (TAR-30, APP-20). A default ACL takes part through the inherited group
+//!   bits only; the mode is set explicitly.
+//! - A file that replaces a file keeps the other's permission bits, less setuid,
+//!   setgid, sticky and world-writable: contents from outside never land in a
+//!   world-writable file. When it becomes executable, every class that may read
+//!   it may execute it; when it stops being executable, none may.
+//! - It also keeps the other's owner and group, as far as this process may set
+//!   them. What is new gets the group of its directory where that one is
+//!   setgid, and for root also its owner. ACLs and extended attributes of a
+//!   replaced file are lost: it is another inode (APP-22, APP-24).
+//! - An undo restores the exact bits and the time of modification.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use super::blobs::Blobs;
+use super::conflict::{is, open_parent};
+use super::ops::{Ops, Rename, Stat};
+use super::preflight::Identity;
+use super::stamp::Stamp;
+use super::store::Sync;
+use super::{ApplyError, Restore};
+use crate::journal::{Placement, Step};
+use crate::{AtPath as _, Digest, Entry, Mode, PathError, RelPath};
+use rustix::io::Errno;
+
+/// What staging needs to know about its surroundings.
+pub(crate) struct Stager<'a> {
+    pub(crate) ops: &'a dyn Ops,
+    pub(crate) root: BorrowedFd<'a>,
+    pub(crate) staging: BorrowedFd<'a>,
+    pub(crate) identity: Identity,
+    pub(crate) umask: u32,
+    pub(crate) sync: Sync,
+}
+
+impl Stager<'_> {
+    /// Stages what `step` puts at its path into the slot `name`.
+    pub(crate) fn stage(
+        &self,
+        name: &str,
+        step: &Step,
+        old: Option<&Stat>,
+        restore: Option<&Restore>,
+        blobs: &dyn Blobs,
+    ) -> Result<Option<Stamp>, ApplyError> {
+        let path = &*step.change.path;
+        let Some(after) = &step.change.after else {
+            return Ok(None);
+        };
+        match after {
+            Entry::Dir => self.stage_dir(name, path, restore).at(path.as_str())?,
+            Entry::Symlink { target } => self
+                .ops
+                .symlink(target.as_str(), self.staging, name)
+                .at(path.as_str())?,
+            Entry::File { mode, size, digest } => {
+                let mode = match restore {
+                    Some(restore) => restore.mode,
+                    None => self.file_mode(*mode, step.change.before.as_ref(), old),
+                };
+                self.stage_file(name, path, (*size, *digest), mode, blobs)?;
+            }
+        }
+        self.set_owner(name, path, old).at(path.as_str())?;
+        if let (Some(restore), false) = (restore, *after == Entry::Dir) {
+            self.ops
+                .set_mtime(self.staging, name, restore.mtime)
+                .at(path.as_str())?;
+        }
+        let stat = self.ops.stat_at(self.staging, name).at(path.as_str())?;
+        let stat = stat.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound));
+        Ok(Some(Stamp::of(&stat.at(path.as_str())?)))
+    }
+
+    fn stage_dir(&self, name: &str, path: &RelPath, restore: Option<&Restore>) -> io::Result<()> {
+        self.ops.mkdir(self.staging, name, 0o700)?;
+        let name = RelPath::new(name).map_err(io::Error::other)?;
+        let dir = self.ops.open_beneath(self.staging, name)?;
+        let mode = match restore {
+            Some(restore) => restore.mode,
+            None => {
+                let above = self.nearest_dir(path)?;
+                let setgid = self.ops.stat(above.as_fd())?.mode & 0o2000;
+                (0o755 & !self.umask) | setgid
+            }
+        };
+        self.ops.chmod(dir.as_fd(), mode)
+    }
+
+    fn stage_file(
+        &self,
+        name: &str,
+        path: &RelPath,
+        expected: (u64, Digest),
+        mode: u32,
+        blobs: &dyn Blobs,
+    ) -> Result<(), ApplyError> {
+        let blob_error = |source| ApplyError::Blob {
+            path: path.to_owned(),
+            digest: expected.1,
+            source,
+        };
+        let mut blob = blobs.open(&expected.1).map_err(blob_error)?;
+        let file = self.ops.create(self.staging, name).at(path.as_str())?;
+        let mut hasher = blake3::Hasher::new();
+        let mut buffer = vec![0; 128 << 10];
+        let mut size = 0;
+        loop {
+            let n = match blob.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other.map_err(blob_error)?,
+            };
+            let piece = buffer.get(..n).unwrap_or_default();
+            if piece.is_empty() {
+                break;
+            }
+            size += piece.len() as u64;
+            if size > expected.0 {
+                break;
+            }
+            hasher.update(piece);
+            self.ops.write(file.as_fd(), piece).at(path.as_str())?;
+        }
+        if (size, Digest::from(hasher.finalize())) != expected {
+            return Err(blob_error(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the contents are not those of the digest",
+            )));
+        }
+        self.ops.chmod(file.as_fd(), mode).at(path.as_str())?;
+        if self.sync == Sync::Each {
+            self.ops.sync(file.as_fd()).at(path.as_str())?;
+        }
+        Ok(())
+    }
+
+    fn file_mode(&self, mode: Mode, before: Option<&Entry>, old: Option<&Stat>) -> u32 {
+        match (before, old) {
+            (Some(Entry::File { .. }), Some(old)) => {
+                let kept = old.mode & 0o775;
+                match mode {
+                    Mode::Executable => kept | ((kept & 0o444) >> 2) | 0o100,
+                    Mode::Plain => kept & !0o111,
+                }
+            }
+            _ => mode.to_unix() & !self.umask,
+        }
+    }
+
+    /// Gives a staged entry to whom it should belong.
+    fn set_owner(&self, name: &str, path: &RelPath, old: Option<&Stat>) -> io::Result<()> {
+        let (uid, gid) = match old {
+            Some(old) => (old.uid, old.gid),
+            None => {
+                let parent = self.nearest_dir(path)?;
+                let stat = self.ops.stat(parent.as_fd())?;
+                match (self.identity.is_root(), stat.mode & 0o2000 != 0) {
+                    (true, _) => (stat.uid, stat.gid),
+                    (false, true) => (self.identity.uid, stat.gid),
+                    (false, false) => return Ok(()),
+                }
+            }
+        };
+        let staged = self.ops.stat_at(self.staging, name)?;
+        if staged.is_some_and(|staged| (staged.uid, staged.gid) == (uid, gid)) {
+            return Ok(());
+        }
+        match self.ops.chown(self.staging, name, uid, gid) {
+            // A group that this user is not in: the file stays the user's own.
+            Err(error) if is(&error, Errno::PERM) && !self.identity.is_root() => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Opens the nearest directory above `path` that exists already.
+    fn nearest_dir(&self, path: &RelPath) -> io::Result<std::os::fd::OwnedFd> {
+        let mut path = path;
+        loop {
+            match open_parent(self.ops, self.root, path) {
+                Ok(dir) => return Ok(dir),
+                Err(error) => match path.parent() {
+                    Some(parent)
+                        if is(&error, Errno::NOENT)
+                            || is(&error, Errno::NOTDIR)
+                            || is(&error, Errno::LOOP) =>
+                    {
+                        path = parent;
+                    }
+                    _ => return Err(error),
+                },
+            }
+        }
+    }
+}
+
+/// Finds out how an entry can be placed on this file system, by trying.
+pub(crate) fn probe_placement(
+    ops: &dyn Ops,
+    staging: BorrowedFd<'_>,
+) -> Result<Placement, PathError> {
+    let probe = || -> io::Result<Placement> {
+        let (a, b) = ("probe-a", "probe-b");
+        drop(ops.create(staging, a)?);
+        drop(ops.create(staging, b)?);
+        let exchanged = ops.rename((staging, a), (staging, b), Rename::Exchange);
+        ops.unlink(staging, b)?;
+        let placement = if exchanged.map_or_else(unsupported, |()| Ok(true))? {
+            Placement::Exchange
+        } else {
+            let renamed = ops.rename((staging, a), (staging, b), Rename::NoReplace);
+            if renamed.map_or_else(unsupported, |()| Ok(true))? {
+                ops.unlink(staging, b)?;
+                return Ok(Placement::NoReplace);
+            }
+            ops.link((staging, a), (staging, b))?;
+            ops.unlink(staging, b)?;
+            Placement::Link
+        };
+        ops.unlink(staging, a)?;
+        Ok(placement)
+    };
+    probe().at("the staging directory")
+}
+
+/// Tells "this file system can't" from a real failure.
+fn unsupported(error: io::Error) -> io::Result<bool> {
+    match Errno::from_io_error(&error) {
+        Some(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(false),
+        _ => Err(error),
+    }
+}

@@ -1,0 +1,193 @@
+//! The journal's directory: the journal itself, and what is kept for the undo.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use super::blobs::Blobs;
+use super::conflict::hash;
+use super::ops::{HostOps, Kind, Ops, Rename};
+use crate::journal::{Journal, JournalError};
+use crate::{AtPath as _, Digest, PathError};
+
+const JOURNAL: &str = "journal";
+const JOURNAL_NEW: &str = "journal.new";
+const KEPT: &str = "kept";
+const KEPT_NEW: &str = "new";
+
+/// A transaction's own directory, outside the workspace.
+#[derive(Debug)]
+pub(crate) struct Store {
+    dir: OwnedFd,
+    path: PathBuf,
+}
+
+/// A journal that can't be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoadError {
+    #[error(transparent)]
+    Io(#[from] PathError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl Store {
+    /// Opens the directory; `None` when there is none.
+    pub(crate) fn open(ops: &dyn Ops, path: &Path) -> Result<Option<Self>, PathError> {
+        match ops.open_ambient(path) {
+            Ok(dir) => Ok(Some(Self {
+                dir,
+                path: path.to_path_buf(),
+            })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).at(path),
+        }
+    }
+
+    pub(crate) fn dir(&self) -> BorrowedFd<'_> {
+        self.dir.as_fd()
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads the journal; `None` when there is none.
+    pub(crate) fn load(&self, ops: &dyn Ops) -> Result<Option<Journal>, LoadError> {
+        let path = self.path.join(JOURNAL);
+        let Some(stat) = ops.stat_at(self.dir(), JOURNAL).at(&path)? else {
+            return Ok(None);
+        };
+        if stat.kind != Kind::File {
+            return Err(JournalError::Checksum.into());
+        }
+        let file = ops.open_read(self.dir(), JOURNAL).at(&path)?;
+        let mut bytes = Vec::new();
+        hash(ops, file.as_fd(), &mut |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })
+        .at(&path)?;
+        Ok(Some(Journal::parse(&bytes)?))
+    }
+
+    /// Replaces the journal, atomically and durably.
+    pub(crate) fn save(&self, ops: &dyn Ops, journal: &Journal) -> Result<(), PathError> {
+        let dir = self.dir();
+        self.write(ops, journal)
+            .and_then(|()| {
+                ops.rename((dir, JOURNAL_NEW), (dir, JOURNAL), Rename::Replace)?;
+                ops.sync(dir)
+            })
+            .at(self.path.join(JOURNAL))
+    }
+
+    fn write(&self, ops: &dyn Ops, journal: &Journal) -> io::Result<()> {
+        let dir = self.dir();
+        if ops.stat_at(dir, JOURNAL_NEW)?.is_some() {
+            ops.unlink(dir, JOURNAL_NEW)?;
+        }
+        let file = ops.create(dir, JOURNAL_NEW)?;
+        ops.write(file.as_fd(), journal.to_text().as_bytes())?;
+        ops.sync(file.as_fd())
+    }
+
+    /// Removes the journal: there is no transaction.
+    pub(crate) fn forget(&self, ops: &dyn Ops) -> Result<(), PathError> {
+        let dir = self.dir();
+        let unlink = |name| match ops.unlink(dir, name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        };
+        unlink(JOURNAL_NEW)
+            .and_then(|()| unlink(JOURNAL))
+            .and_then(|()| ops.sync(dir))
+            .at(self.path.join(JOURNAL))
+    }
+
+    /// Opens the directory of kept contents, and makes it where it is missing.
+    pub(crate) fn kept(&self, ops: &dyn Ops) -> Result<Kept, PathError> {
+        let path = self.path.join(KEPT);
+        match ops.mkdir(self.dir(), KEPT, 0o700) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(error).at(path);
+            }
+            _ => {}
+        }
+        Kept::open(ops, path)
+    }
+
+    /// Opens the directory of kept contents as a source.
+    pub(crate) fn open_kept(&self, ops: &dyn Ops) -> Result<Kept, PathError> {
+        Kept::open(ops, self.path.join(KEPT))
+    }
+}
+
+/// Old contents, by digest, for the undo.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    dir: OwnedFd,
+    path: PathBuf,
+}
+
+impl Kept {
+    fn open(ops: &dyn Ops, path: PathBuf) -> Result<Self, PathError> {
+        let dir = ops.open_ambient(&path).at(&path)?;
+        Ok(Self { dir, path })
+    }
+
+    pub(crate) fn dir(&self) -> BorrowedFd<'_> {
+        self.dir.as_fd()
+    }
+
+    /// Copies a file in and returns its size and digest.
+    pub(crate) fn keep(
+        &self,
+        ops: &dyn Ops,
+        file: BorrowedFd<'_>,
+        sync: Sync,
+    ) -> Result<(u64, Digest), PathError> {
+        self.copy(ops, file, sync).at(&self.path)
+    }
+
+    fn copy(&self, ops: &dyn Ops, file: BorrowedFd<'_>, sync: Sync) -> io::Result<(u64, Digest)> {
+        let dir = self.dir();
+        if ops.stat_at(dir, KEPT_NEW)?.is_some() {
+            ops.unlink(dir, KEPT_NEW)?;
+        }
+        let copy = ops.create(dir, KEPT_NEW)?;
+        let (size, digest) = hash(ops, file, &mut |piece| ops.write(copy.as_fd(), piece))?;
+        if sync == Sync::Each {
+            ops.sync(copy.as_fd())?;
+        }
+        ops.rename((dir, KEPT_NEW), (dir, &digest.to_hex()), Rename::Replace)?;
+        Ok((size, digest))
+    }
+}
+
+impl Blobs for Kept {
+    fn open(&self, digest: &Digest) -> io::Result<Box<dyn io::Read + '_>> {
+        let file = HostOps::new().open_read(self.dir(), &digest.to_hex())?;
+        Ok(Box::new(std::fs::File::from(file)))
+    }
+}
+
+/// When files are made durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sync {
+    /// Each by itself.
+    Each,
+    /// All at once with `syncfs`, which is cheaper for many.
+    Together,
+}
+
+impl Sync {
+    /// Chooses for so many files.
+    pub(crate) fn for_count(count: usize) -> Self {
+        if count <= 64 {
+            Self::Each
+        } else {
+            Self::Together
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Taking a committed transaction back, as a transaction of its own.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::ops::{HostOps, Ops};
+use super::prepare::{Request, prepare_with};
+use super::store::Store;
+use super::{ApplyError, ApplyReceipt, Restore, load_error};
+use crate::journal::{Journal, Phase};
+use crate::{Change, RelPath, WorkspaceDir};
+
+/// Why a transaction was not undone, or not redone.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    /// There is none in this directory.
+    #[error("nothing was applied from {path}", path = .path.display())]
+    Nothing {
+        /// The journal's directory.
+        path: PathBuf,
+    },
+    /// It was cut short: `recover` first.
+    #[error("the last apply or undo was cut short; recover it first")]
+    Unfinished,
+    /// It has been undone already (APP-19).
+    #[error("it has been undone already")]
+    AlreadyUndone,
+    /// It has not been undone, so there is nothing to redo.
+    #[error("it has not been undone")]
+    NotUndone,
+    /// The inverse changes can't be applied; conflicts are among the reasons (APP-18).
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
+/// Takes the transaction in `journal_dir` back: contents, modes, and times of
+/// files as they were. A path that was changed since is a conflict, and then
+/// nothing is done. The undo itself can be undone by [`redo`].
+///
+/// # Errors
+/// As [`UndoError`] says; nothing is changed then.
+pub fn undo(journal_dir: &Path, workspace: &WorkspaceDir) -> Result<ApplyReceipt, UndoError> {
+    turn(Arc::new(HostOps::new()), journal_dir, workspace, Turn::Undo)
+}
+
+/// Takes the undo of the transaction in `journal_dir` back.
+///
+/// # Errors
+/// As [`UndoError`] says; nothing is changed then.
+pub fn redo(journal_dir: &Path, workspace: &WorkspaceDir) -> Result<ApplyReceipt, UndoError> {
+    turn(Arc::new(HostOps::new()), journal_dir, workspace, Turn::Redo)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Undo,
+    Redo,
+}
+
+/// Where the `index`-th undo or redo of a transaction is journaled.
+pub(crate) fn undo_dir(journal_dir: &Path, index: usize) -> PathBuf {
+    journal_dir.join(format!("undo-{index}"))
+}
+
+pub(crate) fn turn(
+    ops: Arc<dyn Ops>,
+    journal_dir: &Path,
+    workspace: &WorkspaceDir,
+    turn: Turn,
+) -> Result<ApplyReceipt, UndoError> {
+    let mut last = load(&*ops, journal_dir)?.ok_or_else(|| UndoError::Nothing {
+        path: journal_dir.to_path_buf(),
+    })?;
+    let mut last_dir = journal_dir.to_path_buf();
+    let mut turns = 0;
+    while let Some(journal) = load(&*ops, &undo_dir(journal_dir, turns + 1))? {
+        turns += 1;
+        last = journal;
+        last_dir = undo_dir(journal_dir, turns);
+    }
+    if last.phase != Phase::Done {
+        return Err(UndoError::Unfinished);
+    }
+    match (turn, turns % 2) {
+        (Turn::Undo, 1) => return Err(UndoError::AlreadyUndone),
+        (Turn::Redo, 0) => return Err(UndoError::NotUndone),
+        _ => {}
+    }
+    let steps = last.steps.iter();
+    let restore: BTreeMap<&RelPath, Restore> = steps
+        .filter_map(|step| {
+            let old = step.old?;
+            let restore = Restore {
+                mode: old.mode,
+                mtime: old.mtime,
+            };
+            Some((&*step.change.path, restore))
+        })
+        .collect();
+    let inverse: Vec<Change> = last
+        .steps
+        .iter()
+        .map(|step| Change {
+            path: step.change.path.clone(),
+            before: step.change.after.clone(),
+            after: step.change.before.clone(),
+        })
+        .collect();
+    let store = Store::open(&*ops, &last_dir).map_err(ApplyError::from)?;
+    let store = store.ok_or_else(|| UndoError::Nothing {
+        path: last_dir.clone(),
+    })?;
+    let kept = store.open_kept(&*ops).map_err(ApplyError::from)?;
+    let request = Request {
+        root: workspace.as_fd(),
+        root_path: workspace.path(),
+        changes: &inverse,
+        restore: &|path| restore.get(path).copied(),
+        journal_dir: &undo_dir(journal_dir, turns + 1),
+    };
+    let transaction = prepare_with(ops, &request, &kept)?;
+    Ok(transaction.commit()?)
+}
+
+fn load(ops: &dyn Ops, dir: &Path) -> Result<Option<Journal>, UndoError> {
+    let Some(store) = Store::open(ops, dir).map_err(ApplyError::from)? else {
+        return Ok(None);
+    };
+    let journal = store.load(ops).map_err(|error| load_error(dir, error))?;
+    Ok(journal)
+}
