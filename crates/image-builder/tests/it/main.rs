@@ -1,5 +1,8 @@
 //! Integration tests of the crate, one binary.
 
+mod build;
 mod catalog;
 mod inspect;
+mod real;
 mod recipe;
+mod store;

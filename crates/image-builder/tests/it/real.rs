@@ -1,0 +1,127 @@
+//! The builder on the engines that `LAZARET_TEST_ENGINE` names, separated by commas.
+//! One that is named and does not answer is a failure.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use lazaret_image_builder::{BuildEvent, Builder, ImageState};
+use lazaret_runtime::{Engine, Environment, detect};
+
+use crate::build::program;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test binary has no other way to be told"
+)]
+fn environment(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name)
+}
+
+fn engines() -> Vec<(String, Arc<dyn Engine>)> {
+    let Some(names) = environment("LAZARET_TEST_ENGINE") else {
+        return Vec::new();
+    };
+    let surroundings = Environment {
+        lazaret_engine: None,
+        docker_host: None,
+        docker_context: None,
+        docker_config: None,
+        container_host: None,
+        xdg_runtime_dir: environment("XDG_RUNTIME_DIR").map(PathBuf::from),
+        home: environment("HOME").map(PathBuf::from),
+        path: environment("PATH"),
+        uid: rustix::process::geteuid().as_raw(),
+        root: PathBuf::from("/"),
+    };
+    names
+        .into_string()
+        .unwrap()
+        .split(',')
+        .filter(|name| !name.is_empty())
+        .map(|name| {
+            let detected = detect(&name.parse().unwrap(), &surroundings);
+            (
+                name.to_owned(),
+                detected
+                    .unwrap_or_else(|error| panic!("{name}: {error:?}"))
+                    .engine,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn the_same_images_on_every_engine() {
+    // A porter of this run's own: nothing that is there already can be found by mistake.
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap();
+    let porter = program(&format!("{} {}", std::process::id(), now.as_nanos()));
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("images");
+    let mut ids = Vec::new();
+    for (name, engine) in engines() {
+        for image in ["porter", "base"] {
+            let builder = Builder {
+                engine: &*engine,
+                porter: &porter,
+                cache: &cache,
+            };
+            assert_ne!(builder.status(image).unwrap().state, ImageState::Current);
+            let built = builder.ensure(image, &mut |_| {}).unwrap();
+            assert!(!built.reused, "{name}");
+
+            let started = Instant::now();
+            let again = builder
+                .ensure(image, &mut |event| panic!("{name}: {event:?}"))
+                .unwrap();
+            let took = started.elapsed();
+            assert!(again.reused && again.id == built.id, "{name}: {again:?}");
+            assert!(
+                took < Duration::from_secs(2),
+                "{name}: nothing to do took {took:?}"
+            );
+
+            let status = builder.status(image).unwrap();
+            assert_eq!(status.state, ImageState::Current, "{name}");
+            engine.remove_image(&built.reference).unwrap();
+            assert_ne!(builder.status(image).unwrap().state, ImageState::Current);
+            ids.push((image, built.id, name.clone()));
+        }
+    }
+    for (image, id, name) in &ids {
+        let first = ids.iter().find(|(other, ..)| other == image).unwrap();
+        assert_eq!(
+            &first.1, id,
+            "{image} differs between {} and {name}",
+            first.2
+        );
+    }
+}
+
+#[test]
+fn a_second_bootstrap_gives_the_same_layer() {
+    let Some((_, engine)) = engines().into_iter().next() else {
+        return;
+    };
+    let porter = program("");
+    let scratch = tempfile::tempdir().unwrap();
+    let layer = |cache: &Path| {
+        let builder = Builder {
+            engine: &*engine,
+            porter: &porter,
+            cache,
+        };
+        let mut bootstraps = 0;
+        let built = builder
+            .ensure("base", &mut |event| {
+                bootstraps += usize::from(matches!(event, BuildEvent::Bootstrapping { .. }));
+            })
+            .unwrap();
+        engine.remove_image(&built.reference).unwrap();
+        (builder.lock("base").unwrap().unwrap(), built.id, bootstraps)
+    };
+    let (lock, id, bootstraps) = layer(&scratch.path().join("one"));
+    assert_eq!(bootstraps, 1);
+    assert_eq!((lock, id, 1), layer(&scratch.path().join("other")));
+}
