@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use clap::{Args, Parser, Subcommand};
-use lazaret_transfer::escape;
 
 use crate::commands::{
     apply, completions, diff, discard, doctor, image, logs, ls, man, profile, prune, recover, rm,
@@ -12,7 +11,9 @@ use crate::commands::{
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::ui::{ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity};
+use crate::ui::{
+    ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity, harmless,
+};
 
 /// Runs a coding agent, or any command you don't trust, in a hardened container.
 ///
@@ -144,7 +145,7 @@ pub(crate) fn show_parse_error(
         ui.failure(&Failure::message(FailureKind::Usage, text));
     } else {
         // The lines are clap's own; what was typed is within them.
-        let lines: Vec<_> = text.lines().map(|line| escape(line.as_bytes())).collect();
+        let lines: Vec<_> = text.lines().map(harmless).collect();
         ui.error(&lines.join("\n"));
     }
     ExitCode::USAGE

@@ -1,11 +1,11 @@
 //! `Context`: what every verb gets.
 
-use lazaret_runtime::{ChoiceError, Detected, EngineChoice};
+use lazaret_runtime::{Detected, EngineChoice};
 use lazaret_transfer::escape;
 
 use crate::cli::Global;
 use crate::environment::Environment;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::ui::{ColorChoice, OutputFormat, ProgressChoice, Ui, UiOptions, Verbosity};
 
@@ -77,7 +77,10 @@ impl Context {
     pub fn engine(&self) -> Result<Detected, Failure> {
         let choice = self.engine_choice()?;
         self.interrupt.check()?;
-        let detected = lazaret_runtime::detect(&choice, &self.env.for_detection())?;
+        let detected = lazaret_runtime::detect(&choice, &self.env.for_detection());
+        // An engine that was silent for seconds is less to say than that the user went.
+        self.interrupt.check()?;
+        let detected = detected?;
         self.ui.detail(&format!(
             "engine: {} at {}",
             escape(detected.info.version.as_bytes()),
@@ -94,7 +97,6 @@ impl Context {
         let Some(text) = &self.options.engine else {
             return Ok(EngineChoice::Auto);
         };
-        text.parse()
-            .map_err(|error: ChoiceError| Failure::new(FailureKind::Usage, error))
+        Ok(text.parse::<EngineChoice>()?)
     }
 }

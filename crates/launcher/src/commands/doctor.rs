@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::porter;
-use crate::ui::{OutputFormat, Tone, bytes};
+use crate::ui::{OutputFormat, Tone, bytes, harmless};
 
 /// Show which engines are there, what they can enforce, and what to do
 ///
@@ -208,7 +208,7 @@ impl Report {
             let state = match &directory.problem {
                 None => ui.paint_result(Tone::Good, "writable"),
                 Some(failure) => {
-                    ui.paint_result(Tone::Error, &escape(failure.chain().join(": ").as_bytes()))
+                    ui.paint_result(Tone::Error, &harmless(&failure.chain().join(": ")))
                 }
             };
             let path = escape(path.as_os_str().as_encoded_bytes());
@@ -221,10 +221,7 @@ impl Report {
                     ui.result(&format!("  {}", image::line(context, listed)));
                 }
             }
-            Err(failure) => ui.result(&format!(
-                "  {}",
-                escape(failure.chain().join(": ").as_bytes())
-            )),
+            Err(failure) => ui.result(&format!("  {}", harmless(&failure.chain().join(": ")))),
         }
         match &self.porter {
             Ok(size) => ui.result(&format!("  porter built in, {}", bytes(*size as u64))),
@@ -236,7 +233,7 @@ impl Report {
         if !advice.is_empty() {
             heading("What to do");
             for advice in advice {
-                ui.result(&format!("  - {}", escape(advice.as_bytes())));
+                ui.result(&format!("  - {}", harmless(advice)));
             }
         }
     }
@@ -286,7 +283,7 @@ fn print_engine(context: &Context, candidate: &Candidate, used: bool) {
             } else {
                 Tone::Error
             };
-            let text = ui.paint_result(tone, &escape(error.to_string().as_bytes()));
+            let text = ui.paint_result(tone, &harmless(&error.to_string()));
             ui.result(&format!("  - {origin}"));
             ui.result(&format!("      {text}"));
         }
@@ -305,7 +302,7 @@ fn print_engine(context: &Context, candidate: &Candidate, used: bool) {
             }
             for warning in &info.warnings {
                 let label = ui.paint_result(Tone::Warning, "warning:");
-                ui.result(&format!("      {label} {}", escape(warning.as_bytes())));
+                ui.result(&format!("      {label} {}", harmless(warning)));
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::porter;
-use crate::ui::{OutputFormat, Phase, Tone, Total, Ui, bytes, elapsed};
+use crate::ui::{OutputFormat, Phase, Tone, Total, Ui, bytes, elapsed, harmless};
 
 /// Build and list images
 #[derive(Debug, clap::Subcommand)]
@@ -112,7 +112,7 @@ fn show(ui: &Ui, phase: &mut Option<Phase>, event: BuildEvent) {
         }
         BuildEvent::KeptOld { image, reason } => ui.warn(&format!(
             "image {image} is due for a new build, which failed; the old one is used: {}",
-            escape(reason.as_bytes())
+            harmless(&reason)
         )),
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_transfer::{escape, is_invisible};
 use serde::Serialize;
 
 use super::units::{ByteSize, Span};
 use super::{ApplyMode, GitChoice, Profile};
+use crate::ui::harmless;
 
 #[derive(Serialize)]
 struct Shown<'a> {
@@ -102,16 +102,7 @@ impl Profile {
     /// act on a terminal or hide are shown escaped.
     pub fn to_toml(&self) -> String {
         let text = toml::to_string(&self.shown()).unwrap_or_else(|error| format!("# {error}\n"));
-        let mut shown = String::with_capacity(text.len());
-        for c in text.chars() {
-            // Backslashes are TOML's own; only what it leaves bare needs escaping.
-            if c != '\n' && (c.is_control() || is_invisible(c)) {
-                shown.push_str(&escape(c.encode_utf8(&mut [0; 4]).as_bytes()));
-            } else {
-                shown.push(c);
-            }
-        }
-        shown
+        text.lines().map(|line| harmless(line) + "\n").collect()
     }
 
     /// Returns the profile as JSON with every default filled in.

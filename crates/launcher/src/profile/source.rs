@@ -5,7 +5,6 @@ use std::ops::Range;
 use lazaret_transfer::escape;
 
 use super::raw::RawProfile;
-use crate::failure::{Failure, FailureKind};
 
 /// What is wrong in a profile, and where. Its text holds what the file says, raw.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,12 +20,6 @@ pub struct ProfileError {
     pub message: String,
     /// The line itself with the place marked, as two lines.
     pub excerpt: String,
-}
-
-impl From<ProfileError> for Failure {
-    fn from(error: ProfileError) -> Self {
-        Self::new(FailureKind::Profile, error)
-    }
 }
 
 /// A profile's text.

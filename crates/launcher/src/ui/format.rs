@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use lazaret_transfer::{escape, is_invisible};
+
 /// Formats a size in bytes: `0 B`, `1.5 KiB`, `2.0 GiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -41,6 +43,21 @@ pub fn elapsed(duration: Duration) -> String {
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
     }
+}
+
+/// Escapes what could act on a terminal, line breaks too, and leaves backslashes alone:
+/// for messages, of which a part may have been escaped where it was put in. Names and
+/// contents by themselves go through [`escape`], which is reversible.
+pub fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || is_invisible(c) {
+            shown.push_str(&escape(c.encode_utf8(&mut [0; 4]).as_bytes()));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 /// Shortens escaped text to at most `width` columns by taking out its middle (UI-05).

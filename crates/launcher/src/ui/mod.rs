@@ -17,13 +17,12 @@ use std::io::{self, BufRead, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
-use lazaret_transfer::escape;
 use serde::Serialize;
 
 use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::failure::Failure;
 
-pub use format::{bytes, count, elapsed, elide};
+pub use format::{bytes, count, elapsed, elide, harmless};
 pub use progress::{Counter, Phase, Total};
 pub use prompt::{Answer, Choice, NoAnswer, Question};
 pub use style::Tone;
@@ -350,7 +349,7 @@ impl Ui {
 fn show(text: &str) -> String {
     text.trim_end()
         .split('\n')
-        .map(|line| escape(line.as_bytes()))
+        .map(harmless)
         .collect::<Vec<_>>()
         .join("\n    ")
 }

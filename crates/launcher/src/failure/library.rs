@@ -1,0 +1,194 @@
+//! One `From` per error of the crates below: which kind it is, and what to do.
+
+use lazaret_image_builder::BuildError;
+use lazaret_runtime::{
+    ChoiceError, DetectError, EngineError, LeaseError, NameError, Unenforceable,
+};
+use lazaret_transfer::{
+    InsertError, NotAsSurveyed, PathError, QuarantineError, StreamError, SurveyError, WireError,
+};
+
+use super::{Failure, FailureKind};
+use crate::interrupt::Interrupted;
+use crate::profile::ProfileError;
+
+/// What to do about an error of an engine.
+pub(crate) fn engine_hint(error: &EngineError) -> Option<&'static str> {
+    match error {
+        EngineError::Timeout { .. } => Some(
+            "It is there but does not answer: look at its log, restart it, or name another \
+             engine with --engine.",
+        ),
+        EngineError::Unreachable { .. } => Some(
+            "Start the engine, or name another one with --engine; `lazaret doctor` shows what was \
+             tried.",
+        ),
+        EngineError::Denied { .. } => Some(
+            "Use an engine of your own (rootless Podman needs no permission), or have an \
+             administrator give you access to the socket; access to a rootful engine is as good \
+             as root.",
+        ),
+        EngineError::TooOld { .. } => Some("Update the engine, or name another one with --engine."),
+        EngineError::Lost { .. } => {
+            Some("The session's volume is kept; `lazaret recover` takes up from there.")
+        }
+        _ => None,
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        let hint = engine_hint(&error);
+        let failure = Self::new(FailureKind::Engine, error);
+        match hint {
+            Some(hint) => failure.hinted(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<DetectError> for Failure {
+    fn from(error: DetectError) -> Self {
+        match error {
+            DetectError::Choice(error) => Self::new(FailureKind::Usage, error),
+            DetectError::None { tried } => {
+                let mut text = String::from("no container engine can be used");
+                let mut hints = Vec::new();
+                for candidate in tried {
+                    let Err(error) = candidate.result else {
+                        continue;
+                    };
+                    text.push_str(&format!("\n{}: {error}", candidate.origin));
+                    // Sockets that are not there are the normal case, and each says the same.
+                    if !matches!(error, EngineError::Unreachable { .. }) {
+                        hints.extend(Self::from(error).hints);
+                    }
+                }
+                if hints.is_empty() {
+                    hints.push(
+                        "Install Docker or Podman and start it, or name an engine with --engine; \
+                         `lazaret doctor` shows what was tried."
+                            .to_owned(),
+                    );
+                }
+                hints.dedup();
+                Self {
+                    hints,
+                    ..Self::message(FailureKind::Engine, text)
+                }
+            }
+        }
+    }
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        let hint = match &error {
+            BuildError::NoPorter => crate::porter::HOW_TO_BUILD,
+            BuildError::Unknown { .. } => "`lazaret image ls` lists the images.",
+            _ => "`lazaret image build -v` shows every step.",
+        };
+        Self::new(FailureKind::Image, error).hinted(hint)
+    }
+}
+
+impl From<Unenforceable> for Failure {
+    fn from(error: Unenforceable) -> Self {
+        Self::new(FailureKind::Engine, error).hinted(
+            "lazaret never starts a command with a control missing; `lazaret doctor` shows what \
+             each engine can enforce.",
+        )
+    }
+}
+
+impl From<NameError> for Failure {
+    fn from(error: NameError) -> Self {
+        Self::new(FailureKind::Usage, error)
+    }
+}
+
+impl From<PathError> for Failure {
+    fn from(error: PathError) -> Self {
+        Self::new(FailureKind::State, error)
+    }
+}
+
+impl From<Interrupted> for Failure {
+    fn from(error: Interrupted) -> Self {
+        Self::new(FailureKind::Interrupted, error)
+    }
+}
+
+impl From<ChoiceError> for Failure {
+    fn from(error: ChoiceError) -> Self {
+        Self::new(FailureKind::Usage, error)
+    }
+}
+
+impl From<ProfileError> for Failure {
+    fn from(error: ProfileError) -> Self {
+        Self::new(FailureKind::Profile, error)
+    }
+}
+
+impl From<LeaseError> for Failure {
+    fn from(error: LeaseError) -> Self {
+        match error {
+            LeaseError::Engine(error) => error.into(),
+            LeaseError::Interrupted => Interrupted.into(),
+        }
+    }
+}
+
+/// What to do when the state directory can't be written; the usual cause is a full disk.
+const STATE: &str = "Nothing was applied and the session's volume is kept: make room where \
+    XDG_STATE_HOME is (~/.local/state), then `lazaret recover`.";
+
+impl From<QuarantineError> for Failure {
+    fn from(error: QuarantineError) -> Self {
+        match error {
+            QuarantineError::Io(_) => Self::new(FailureKind::State, error).hinted(STATE),
+            QuarantineError::NotPrivate { .. } | QuarantineError::Damaged { .. } => {
+                Self::new(FailureKind::State, error)
+            }
+        }
+    }
+}
+
+impl From<InsertError> for Failure {
+    fn from(error: InsertError) -> Self {
+        match error {
+            InsertError::Store(error) => error.into(),
+            InsertError::Read(_) | InsertError::TooBig { .. } => {
+                Self::new(FailureKind::Transfer, error)
+            }
+        }
+    }
+}
+
+impl From<StreamError> for Failure {
+    fn from(error: StreamError) -> Self {
+        match error {
+            StreamError::Store(error) => error.into(),
+            _ => Self::new(FailureKind::Transfer, error),
+        }
+    }
+}
+
+impl From<SurveyError> for Failure {
+    fn from(error: SurveyError) -> Self {
+        Self::new(FailureKind::Transfer, error)
+    }
+}
+
+impl From<WireError> for Failure {
+    fn from(error: WireError) -> Self {
+        Self::new(FailureKind::Transfer, error)
+    }
+}
+
+impl From<NotAsSurveyed> for Failure {
+    fn from(error: NotAsSurveyed) -> Self {
+        Self::new(FailureKind::Transfer, error)
+    }
+}
