@@ -59,6 +59,26 @@ fn flt_19_a_socket_that_hangs() {
     check(&env.run("image ls"), &["did not answer", "silent.sock"]);
 }
 
+#[test]
+fn flt_10_sigterm_ends_in_good_order() {
+    let env = TestEnvironment::new();
+    let socket = env.path("silent.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let env = env.engine(&format!("unix://{}", socket.display()));
+    let lazaret = env.command(&["image", "ls"]).start().unwrap();
+    // It has connected: the signal's handler is there by now.
+    let (_silent, _) = listener.accept().unwrap();
+    let pid = i32::try_from(lazaret.pids()[0]).unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let output = lazaret.wait().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: interrupted\n"
+    );
+}
+
 /// Answers every request with the API version that Docker 1.12 spoke.
 fn serve_old_api(listener: UnixListener) {
     std::thread::spawn(move || {

@@ -82,11 +82,22 @@ impl TestEnvironment {
 
     /// Runs `lazaret` in `work/` with these arguments.
     pub(crate) fn run_words(&self, arguments: &[&str]) -> Outcome {
+        let started = Instant::now();
+        let output = self.command(arguments).run().unwrap();
+        Outcome {
+            code: output.status.code().unwrap_or(-1),
+            stdout: self.redact(&output.stdout),
+            stderr: self.redact(&output.stderr),
+            took: started.elapsed(),
+        }
+    }
+
+    /// Returns what runs `lazaret` in `work/`, both streams captured.
+    pub(crate) fn command(&self, arguments: &[&str]) -> duct::Expression {
         let mut variables = self.variables.clone();
         variables.insert("LAZARET_ENGINE".to_owned(), self.engine.clone());
         let uid = self.uid;
-        let started = Instant::now();
-        let output = duct::cmd(env!("CARGO_BIN_EXE_lazaret"), arguments)
+        duct::cmd(env!("CARGO_BIN_EXE_lazaret"), arguments)
             .before_spawn(move |command| {
                 if let Some(uid) = uid {
                     use std::os::unix::process::CommandExt as _;
@@ -100,14 +111,6 @@ impl TestEnvironment {
             .stdout_capture()
             .stderr_capture()
             .unchecked()
-            .run()
-            .unwrap();
-        Outcome {
-            code: output.status.code().unwrap_or(-1),
-            stdout: self.redact(&output.stdout),
-            stderr: self.redact(&output.stderr),
-            took: started.elapsed(),
-        }
     }
 
     fn redact(&self, bytes: &[u8]) -> String {
