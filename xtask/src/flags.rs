@@ -44,6 +44,16 @@ xflags::xflags! {
         /// Package a static lazaret with all it needs: one tar.gz in `target/dist`.
         cmd dist {}
 
+        /// Measure copying in and starting, beside Docker's own commands, as ratios.
+        cmd bench {
+            /// Rounds that count. Five when it is not given.
+            optional --rounds count: usize
+            /// Files of the tree that is copied. 12000 when it is not given.
+            optional --files count: usize
+            /// Write all figures to this file, as JSON.
+            optional --report file: PathBuf
+        }
+
         /// Check the rules of this repository that no compiler checks.
         cmd tidy {}
 
@@ -68,7 +78,15 @@ xflags::xflags! {
 }
 
 /// Commands of this program, which it parses itself.
-const OWN: [&str; 6] = ["setup", "porter", "test", "test-matrix", "dist", "tidy"];
+const OWN: [&str; 7] = [
+    "setup",
+    "porter",
+    "test",
+    "test-matrix",
+    "dist",
+    "bench",
+    "tidy",
+];
 /// Commands whose arguments are lazaret's.
 const PASSED_ON: [&str; 3] = ["image", "run", "lazaret"];
 

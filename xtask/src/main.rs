@@ -10,6 +10,7 @@
     reason = "a development tool talks to its terminal"
 )]
 
+mod bench;
 mod dist;
 mod engines;
 mod flags;
@@ -51,6 +52,7 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         flags::XtaskCmd::Test(command) => command.run(&sh),
         flags::XtaskCmd::TestMatrix(command) => command.run(&sh),
         flags::XtaskCmd::Dist(command) => command.run(&sh),
+        flags::XtaskCmd::Bench(command) => command.run(&sh),
         flags::XtaskCmd::Tidy(command) => command.run(&sh),
         flags::XtaskCmd::Image(command) => match command.run(&sh)? {},
         flags::XtaskCmd::Run(command) => match command.run(&sh)? {},
