@@ -77,41 +77,52 @@ fn check_rust(path: &str, text: &str, report: &mut impl FnMut(usize, &'static st
     }
 }
 
-/// Modules of a test binary that `main.rs` does not declare would never run.
+/// A file that no module declares is neither compiled nor run, and nobody notices.
 pub(super) fn check_forgotten_modules(sources: &[Source], findings: &mut Vec<Finding>) {
-    for main in sources {
-        let Some(folder) = main.path.strip_suffix("main.rs") else {
+    let text = |path: &str| {
+        let source = sources.iter().find(|source| source.path == path);
+        source.map(|source| source.text.as_str())
+    };
+    for source in sources {
+        let Some((folder, name)) = module(&source.path) else {
             continue;
         };
-        if !folder.ends_with("tests/it/") && folder != "tests/matrix/" {
-            continue;
-        }
-        for source in sources {
-            let Some(name) = source.path.strip_prefix(folder).and_then(module_name) else {
-                continue;
-            };
-            let declared = main
-                .text
-                .lines()
-                .any(|line| line.trim() == format!("mod {name};"));
-            if name != "main" && !declared {
-                findings.push(Finding {
-                    path: source.path.clone(),
-                    line: 0,
-                    rule: "forgotten",
-                    message: format!("`{}` does not declare it", main.path),
-                });
-            }
+        let parents = [
+            format!("{folder}/lib.rs"),
+            format!("{folder}/main.rs"),
+            format!("{folder}/mod.rs"),
+            format!("{folder}.rs"),
+        ];
+        let mut texts = parents.iter().filter_map(|path| text(path)).peekable();
+        // Without any of them it is a program of its own: a build script, a `src/bin`.
+        if texts.peek().is_some() && !texts.any(|text| declares(text, name)) {
+            findings.push(Finding {
+                path: source.path.clone(),
+                line: 0,
+                rule: "forgotten",
+                message: format!("no module declares `{name}`"),
+            });
         }
     }
 }
 
-/// The module that `foo.rs` or `foo/mod.rs` is, seen from the folder it lies in.
-fn module_name(path: &str) -> Option<&str> {
-    let name = path
+/// Folder of the parent module and name of the module that a file is; roots are none.
+fn module(path: &str) -> Option<(&str, &str)> {
+    let path = path
         .strip_suffix("/mod.rs")
         .or_else(|| path.strip_suffix(".rs"))?;
-    (!name.contains('/')).then_some(name)
+    let (folder, name) = path.rsplit_once('/')?;
+    (!["lib", "main", "build"].contains(&name)).then_some((folder, name))
+}
+
+fn declares(text: &str, name: &str) -> bool {
+    text.lines().any(|line| {
+        let declaration = line
+            .trim()
+            .strip_suffix(';')
+            .and_then(|line| line.strip_suffix(name));
+        declaration.is_some_and(|start| start.ends_with("mod "))
+    })
 }
 
 /// Users read what changed in a section of its own.
@@ -288,16 +299,22 @@ mod tests {
     }
 
     #[test]
-    fn a_test_file_that_nobody_declares_is_found() {
+    fn a_file_that_nobody_declares_is_found() {
         let source = |path: &str, text: &str| Source {
             path: path.to_owned(),
             text: text.to_owned(),
         };
         let sources = [
+            source("crates/a/build.rs", ""),
+            source("crates/a/src/lib.rs", "pub(crate) mod one;\nmod other;\n"),
+            source("crates/a/src/one.rs", "mod part;\n"),
+            source("crates/a/src/one/part.rs", ""),
+            source("crates/a/src/other/mod.rs", ""),
+            source("crates/a/src/other/lost.rs", ""),
+            source("crates/a/src/bin/program.rs", ""),
             source("crates/a/tests/it/main.rs", "mod one;\n"),
             source("crates/a/tests/it/one.rs", ""),
             source("crates/a/tests/it/two/mod.rs", ""),
-            source("crates/a/tests/it/one/part.rs", ""),
         ];
         let mut findings = Vec::new();
         check_forgotten_modules(&sources, &mut findings);
@@ -305,6 +322,9 @@ mod tests {
             .iter()
             .map(|finding| finding.path.as_str())
             .collect();
-        assert_eq!(found, ["crates/a/tests/it/two/mod.rs"]);
+        assert_eq!(
+            found,
+            ["crates/a/src/other/lost.rs", "crates/a/tests/it/two/mod.rs"]
+        );
     }
 }
