@@ -5,6 +5,7 @@
 //! fails is tried again, then recorded, never swallowed (threats.md FLT-24).
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -70,17 +71,64 @@ struct Table {
     closed: bool,
 }
 
-static TABLE: Mutex<Table> = Mutex::new(Table {
-    next: 0,
-    entries: BTreeMap::new(),
-    leftovers: Vec::new(),
-    closed: false,
-});
-static SETTLED: Condvar = Condvar::new();
+/// The table and the news that a creation is settled.
+struct Registry {
+    table: Mutex<Table>,
+    settled: Condvar,
+}
 
-fn table() -> MutexGuard<'static, Table> {
-    // A panic elsewhere must not keep the rest from being removed.
-    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+/// The process's one.
+static REGISTRY: Registry = Registry::new();
+
+impl Registry {
+    const fn new() -> Self {
+        Self {
+            table: Mutex::new(Table {
+                next: 0,
+                entries: BTreeMap::new(),
+                leftovers: Vec::new(),
+                closed: false,
+            }),
+            settled: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        // A panic elsewhere must not keep the rest from being removed.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn release_all(&self) -> Vec<Leftover> {
+        let mut table = self.lock();
+        table.closed = true;
+        let held: Vec<u64> = table
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.stage == Stage::Held)
+            .map(|(key, _)| *key)
+            .collect();
+        let mut entries: Vec<Entry> = held
+            .iter()
+            .rev()
+            .filter_map(|key| table.entries.remove(key))
+            .collect();
+        drop(table);
+
+        entries.sort_by_key(|entry| matches!(entry.resource, Resource::Volume(_)));
+        for entry in entries {
+            if let Err(error) = entry.resource.remove_stubbornly(&*entry.engine) {
+                self.lock().leftovers.push(entry.resource.leftover(&error));
+            }
+        }
+
+        let (table, _) = self
+            .settled
+            .wait_timeout_while(self.lock(), PENDING_LIMIT, |table| {
+                !table.entries.is_empty()
+            })
+            .unwrap_or_else(PoisonError::into_inner);
+        table.leftovers.clone()
+    }
 }
 
 impl Resource {
@@ -121,48 +169,58 @@ impl Resource {
 }
 
 /// One row of the table.
-#[derive(Debug)]
 struct Guard {
+    registry: &'static Registry,
     key: u64,
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Guard {
     fn create(
+        registry: &'static Registry,
         engine: &Arc<dyn Engine>,
         resource: Resource,
         create: impl FnOnce() -> Result<(), EngineError>,
     ) -> Result<Self, LeaseError> {
-        let guard = Self::register(engine, resource.clone(), Stage::Pending)?;
+        let guard = Self::register(registry, engine, resource.clone(), Stage::Pending)?;
         let created = create();
-        let mut table = table();
+        let mut table = registry.lock();
         if created.is_err() {
             table.entries.remove(&guard.key);
         } else if table.closed {
             drop(table);
             // Held by nobody else: release_all leaves pending rows to us.
             let removed = resource.remove_stubbornly(&**engine);
-            table = self::table();
+            table = registry.lock();
             table.entries.remove(&guard.key);
             if let Err(error) = removed {
                 table.leftovers.push(resource.leftover(&error));
             }
-            SETTLED.notify_all();
+            registry.settled.notify_all();
             return Err(LeaseError::Interrupted);
         } else if let Some(entry) = table.entries.get_mut(&guard.key) {
             entry.stage = Stage::Held;
         }
-        SETTLED.notify_all();
+        registry.settled.notify_all();
         drop(table);
         created?;
         Ok(guard)
     }
 
     fn register(
+        registry: &'static Registry,
         engine: &Arc<dyn Engine>,
         resource: Resource,
         stage: Stage,
     ) -> Result<Self, LeaseError> {
-        let mut table = table();
+        let mut table = registry.lock();
         if table.closed {
             return Err(LeaseError::Interrupted);
         }
@@ -177,12 +235,12 @@ impl Guard {
                 stage,
             },
         );
-        Ok(Self { key })
+        Ok(Self { registry, key })
     }
 
     /// Takes the row out, so that nothing removes it any more.
     fn forget(&self) -> Option<Entry> {
-        table().entries.remove(&self.key)
+        self.registry.lock().entries.remove(&self.key)
     }
 
     fn release(&self) -> Result<(), EngineError> {
@@ -194,7 +252,10 @@ impl Guard {
         };
         let result = resource.remove_stubbornly(&*engine);
         if let Err(error) = &result {
-            table().leftovers.push(resource.leftover(error));
+            self.registry
+                .lock()
+                .leftovers
+                .push(resource.leftover(error));
         }
         result
     }
@@ -225,7 +286,7 @@ impl VolumeLease {
         name: &VolumeName,
         labels: &BTreeMap<String, String>,
     ) -> Result<Self, LeaseError> {
-        let guard = Guard::create(engine, Resource::Volume(name.clone()), || {
+        let guard = Guard::create(&REGISTRY, engine, Resource::Volume(name.clone()), || {
             engine.create_volume(name, labels)
         })?;
         Ok(Self {
@@ -241,7 +302,12 @@ impl VolumeLease {
     pub fn adopt(engine: &Arc<dyn Engine>, name: &VolumeName) -> Result<Self, LeaseError> {
         Ok(Self {
             name: name.clone(),
-            guard: Guard::register(engine, Resource::Volume(name.clone()), Stage::Held)?,
+            guard: Guard::register(
+                &REGISTRY,
+                engine,
+                Resource::Volume(name.clone()),
+                Stage::Held,
+            )?,
         })
     }
 
@@ -280,7 +346,7 @@ impl ContainerLease {
     /// [`EngineError::AlreadyExists`] for a name that is taken: that container is left alone.
     pub fn create(engine: &Arc<dyn Engine>, spec: &HardenedSpec) -> Result<Self, LeaseError> {
         let name = spec.spec().name.clone();
-        let guard = Guard::create(engine, Resource::Container(name.clone()), || {
+        let guard = Guard::create(&REGISTRY, engine, Resource::Container(name.clone()), || {
             engine.create_container(spec)
         })?;
         Ok(Self { name, guard })
@@ -293,7 +359,12 @@ impl ContainerLease {
     pub fn adopt(engine: &Arc<dyn Engine>, name: &ContainerName) -> Result<Self, LeaseError> {
         Ok(Self {
             name: name.clone(),
-            guard: Guard::register(engine, Resource::Container(name.clone()), Stage::Held)?,
+            guard: Guard::register(
+                &REGISTRY,
+                engine,
+                Resource::Container(name.clone()),
+                Stage::Held,
+            )?,
         })
     }
 
@@ -323,39 +394,101 @@ impl ContainerLease {
 /// For an interrupt handler, right before the process ends: no lease can be taken any
 /// more. Creations under way are waited for, ten seconds at most.
 pub fn release_all() -> Vec<Leftover> {
-    let mut table = table();
-    table.closed = true;
-    let held: Vec<u64> = table
-        .entries
-        .iter()
-        .filter(|(_, entry)| entry.stage == Stage::Held)
-        .map(|(key, _)| *key)
-        .collect();
-    let mut entries: Vec<Entry> = held
-        .iter()
-        .rev()
-        .filter_map(|key| table.entries.remove(key))
-        .collect();
-    drop(table);
-
-    entries.sort_by_key(|entry| matches!(entry.resource, Resource::Volume(_)));
-    for entry in entries {
-        if let Err(error) = entry.resource.remove_stubbornly(&*entry.engine) {
-            self::table()
-                .leftovers
-                .push(entry.resource.leftover(&error));
-        }
-    }
-
-    let (table, _) = SETTLED
-        .wait_timeout_while(self::table(), PENDING_LIMIT, |table| {
-            !table.entries.is_empty()
-        })
-        .unwrap_or_else(PoisonError::into_inner);
-    table.leftovers.clone()
+    REGISTRY.release_all()
 }
 
 /// Returns what could not be removed so far.
 pub fn leftovers() -> Vec<Leftover> {
-    table().leftovers.clone()
+    REGISTRY.lock().leftovers.clone()
+}
+
+#[cfg(all(test, feature = "fake"))]
+mod tests {
+    use super::*;
+    use crate::fake::{FakeEngine, Verb};
+
+    fn registry() -> &'static Registry {
+        Box::leak(Box::new(Registry::new()))
+    }
+
+    fn volume(name: &str) -> Resource {
+        Resource::Volume(name.parse().unwrap())
+    }
+
+    fn create(
+        registry: &'static Registry,
+        engine: &Arc<dyn Engine>,
+        name: &str,
+        during: impl FnOnce(),
+    ) -> Result<Guard, LeaseError> {
+        Guard::create(registry, engine, volume(name), || {
+            engine.create_volume(
+                &name.parse().unwrap(),
+                &BTreeMap::from([("k".into(), "v".into())]),
+            )?;
+            during();
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn everything_held_is_released_and_nothing_more_created() {
+        let registry = registry();
+        let engine: Arc<dyn Engine> = Arc::new(FakeEngine::new());
+        let first = create(registry, &engine, "first", || ()).unwrap();
+        let second = create(registry, &engine, "second", || ()).unwrap();
+        assert_eq!(registry.release_all(), []);
+        assert_eq!(engine.volumes("k").unwrap(), []);
+        let refused = create(registry, &engine, "third", || ());
+        assert!(
+            matches!(refused, Err(LeaseError::Interrupted)),
+            "{refused:?}"
+        );
+        drop((first, second));
+        assert_eq!(registry.lock().leftovers, []);
+    }
+
+    #[test]
+    fn a_creation_under_way_is_waited_for_and_undone() {
+        let registry = registry();
+        let engine: Arc<dyn Engine> = Arc::new(FakeEngine::new());
+        let (begun, begins) = std::sync::mpsc::channel();
+        let creating = {
+            let engine = Arc::clone(&engine);
+            std::thread::spawn(move || {
+                create(registry, &engine, "pending", || {
+                    begun.send(()).unwrap();
+                    while !registry.lock().closed {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                })
+            })
+        };
+        begins.recv().unwrap();
+        assert_eq!(registry.release_all(), []);
+        assert_eq!(engine.volumes("k").unwrap(), []);
+        let refused = creating.join().unwrap();
+        assert!(
+            matches!(refused, Err(LeaseError::Interrupted)),
+            "{refused:?}"
+        );
+    }
+
+    #[test]
+    fn flt_24_what_is_left_over_is_named() {
+        let registry = registry();
+        let fake = FakeEngine::new();
+        let engine: Arc<dyn Engine> = Arc::new(fake.clone());
+        let guard = create(registry, &engine, "stuck", || ()).unwrap();
+        for _ in 0..4 {
+            fake.fail(Verb::RemoveVolume, 1, || EngineError::InUse {
+                what: "volume",
+                name: "stuck".to_owned(),
+            });
+        }
+        let left = registry.release_all();
+        assert_eq!(left.len(), 1);
+        assert_eq!(left.first().map(|left| left.name.as_str()), Some("stuck"));
+        drop(guard);
+    }
 }

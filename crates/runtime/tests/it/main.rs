@@ -1,1 +1,10 @@
 //! Integration tests of the crate, one binary.
+
+mod api;
+mod contract;
+mod detect;
+mod engines;
+#[path = "../guest/commands.rs"]
+mod guest;
+mod image;
+mod lease;

@@ -1,0 +1,144 @@
+//! FLT-19: sockets that are missing, closed to us, silent, or not an engine's.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use lazaret_runtime::{ApiEngine, Endpoint, Engine as _, EngineError};
+
+/// The limit, and what a loaded machine adds.
+const LIMIT: Duration = Duration::from_secs(7);
+
+#[track_caller]
+fn probe(socket: &Path) -> EngineError {
+    let engine = ApiEngine::new(Endpoint::Unix(socket.to_owned())).unwrap();
+    let begun = Instant::now();
+    let error = engine.probe().unwrap_err();
+    assert!(
+        begun.elapsed() < LIMIT,
+        "{error} after {:?}",
+        begun.elapsed()
+    );
+    error
+}
+
+/// Listens and gives every connection the same answer after its request.
+fn serve(directory: &Path, answer: &'static str) -> PathBuf {
+    let socket = directory.join("engine.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let mut request = Vec::new();
+            let mut buffer = [0; 1024];
+            while !request.ends_with(b"\r\n\r\n") {
+                let length = connection.read(&mut buffer).unwrap();
+                request.extend(&buffer[..length]);
+            }
+            connection.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    socket
+}
+
+#[test]
+fn flt_19_a_missing_socket() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = probe(&directory.path().join("none.sock"));
+    assert!(
+        matches!(error, EngineError::Unreachable { .. }),
+        "{error:?}"
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("none.sock: No such file or directory"),
+        "{error}"
+    );
+
+    // And one that nobody listens at any more.
+    let socket = directory.path().join("dead.sock");
+    drop(UnixListener::bind(&socket).unwrap());
+    let error = probe(&socket);
+    assert!(error.to_string().contains("Connection refused"), "{error}");
+}
+
+#[test]
+fn flt_19_a_socket_that_is_not_for_us() {
+    if rustix::process::geteuid().is_root() {
+        // Nothing is closed to root; `api::answer` has the unit test.
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("engine.sock");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o000)).unwrap();
+    let error = probe(&socket);
+    assert!(matches!(error, EngineError::Denied { .. }), "{error:?}");
+}
+
+#[test]
+fn flt_19_a_socket_that_hangs() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("engine.sock");
+    // Accepts (in its backlog) and never answers.
+    let _listener = UnixListener::bind(&socket).unwrap();
+    let error = probe(&socket);
+    assert!(matches!(error, EngineError::Timeout { .. }), "{error:?}");
+}
+
+#[test]
+fn flt_19_an_answer_that_never_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = serve(
+        directory.path(),
+        "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{",
+    );
+    let error = probe(&socket);
+    // The connection closes behind the answer.
+    assert!(matches!(error, EngineError::Lost { .. }), "{error:?}");
+}
+
+#[test]
+fn flt_19_an_old_api() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = serve(
+        directory.path(),
+        "HTTP/1.1 200 OK\r\nContent-Length: 43\r\n\r\n{\"ApiVersion\":\"1.24\",\"Version\":\"1.12.6   \"}",
+    );
+    let error = probe(&socket);
+    assert!(matches!(error, EngineError::TooOld { .. }), "{error:?}");
+    assert!(
+        error
+            .to_string()
+            .contains("API 1.24, lazaret needs API 1.41"),
+        "{error}"
+    );
+}
+
+#[test]
+fn flt_26_something_that_is_no_engine() {
+    for answer in [
+        "SSH-2.0-OpenSSH_9.2\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]",
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let error = probe(&serve(directory.path(), answer));
+        assert!(
+            matches!(error, EngineError::Lost { .. }),
+            "{answer:?}: {error:?}"
+        );
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let answer =
+        "HTTP/1.1 403 Forbidden\r\nContent-Length: 25\r\n\r\n{\"message\":\"by policy\x1b[m\"}";
+    let error = probe(&serve(directory.path(), answer));
+    assert!(
+        matches!(error, EngineError::Refused { status: 403, .. }),
+        "{error:?}"
+    );
+}

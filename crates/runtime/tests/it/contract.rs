@@ -1,0 +1,598 @@
+//! What every engine must keep: one suite for the one in memory and the real ones.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use lazaret_runtime::{
+    Access, ContainerLease, ContainerName, ContainerSpec, ContainerState, Detected, Engine,
+    EngineError, EngineKind, ExecSpec, HardenedSpec, ImageRef, Limits, Privilege, Process, Role,
+    Stdin, Terminal, TerminalSize, VolumeLease, VolumeMount, VolumeName,
+};
+
+use crate::image::Recipe;
+
+/// The label that selects what these tests create.
+const LABEL: &str = "io.lazaret.test";
+
+const MIB: u64 = 1 << 20;
+
+/// A suite's engine and names that no other run has.
+pub(crate) struct Bench {
+    pub(crate) detected: Detected,
+    prefix: String,
+    tag: String,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // A failed test may have left a container of it.
+        drop(self.engine().remove_image(&self.image()));
+    }
+}
+
+impl Bench {
+    pub(crate) fn new(detected: Detected) -> Self {
+        static COUNTER: AtomicU32 = AtomicU32::new(0);
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let prefix = format!("lazaret-test-{}-{number}", std::process::id());
+        let bench = Self {
+            detected,
+            tag: format!("lazaret-test/guest:{}-{number}", std::process::id()),
+            prefix,
+        };
+        let recipe = bench.recipe(&[]);
+        bench
+            .engine()
+            .load_image(&mut recipe.archive().as_slice())
+            .unwrap();
+        bench
+    }
+
+    fn recipe<'a>(&'a self, volumes: &'a [&'a str]) -> Recipe<'a> {
+        Recipe {
+            tag: &self.tag,
+            label: &self.prefix,
+            volumes,
+        }
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
+        &self.detected.engine
+    }
+
+    fn is_fake(&self) -> bool {
+        self.detected.info.kind == EngineKind::Fake
+    }
+
+    /// Whether processes can be frozen: not by rootless Podman on cgroup v1.
+    fn pauses(&self) -> bool {
+        let info = &self.detected.info;
+        !(info.rootless && info.cgroup_version == "1")
+    }
+
+    fn image(&self) -> ImageRef {
+        self.tag.parse().unwrap()
+    }
+
+    fn labels(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([(LABEL.to_owned(), self.prefix.clone())])
+    }
+
+    fn volume_name(&self, suffix: &str) -> VolumeName {
+        format!("{}-{suffix}", self.prefix).parse().unwrap()
+    }
+
+    pub(crate) fn container_name(&self, suffix: &str) -> ContainerName {
+        format!("{}-{suffix}", self.prefix).parse().unwrap()
+    }
+
+    fn spec(&self, suffix: &str, volume: Option<(&VolumeName, Access)>) -> ContainerSpec {
+        let volumes = volume.map(|(volume, access)| VolumeMount {
+            volume: volume.clone(),
+            target: "/workspace".to_owned(),
+            access,
+        });
+        ContainerSpec {
+            name: self.container_name(suffix),
+            role: Role::Agent,
+            image: self.image(),
+            privilege: Privilege::Agent,
+            volumes: volumes.into_iter().collect(),
+            env: BTreeMap::new(),
+            workdir: "/workspace".to_owned(),
+            limits: Limits {
+                memory: 256 * MIB,
+                cpus: 1.0,
+                pids: 64,
+                tmp: 16 * MIB,
+                shm: MIB,
+                home: 16 * MIB,
+                nofile: 1024,
+                fsize: 1024 * MIB,
+            },
+            labels: self.labels(),
+        }
+    }
+
+    pub(crate) fn create(&self, suffix: &str) -> ContainerLease {
+        self.create_with(&self.spec(suffix, None)).unwrap()
+    }
+
+    fn create_with(&self, spec: &ContainerSpec) -> Result<ContainerLease, EngineError> {
+        let spec = HardenedSpec::new(spec.clone(), &self.detected.info).unwrap();
+        match ContainerLease::create(self.engine(), &spec) {
+            Ok(lease) => Ok(lease),
+            Err(lazaret_runtime::LeaseError::Engine(error)) => Err(error),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn state(&self, name: &ContainerName) -> Option<ContainerState> {
+        let found = self.engine().container(name).unwrap();
+        found.map(|container| container.state)
+    }
+
+    /// Waits until a container has ended, and returns its exit code.
+    #[track_caller]
+    fn ended(&self, name: &ContainerName) -> i32 {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            match self.state(name) {
+                Some(ContainerState::Exited { code, .. }) => return code,
+                state if Instant::now() > deadline => panic!("{name} is {state:?}"),
+                _ => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+
+    pub(crate) fn exec(&self, name: &ContainerName, stdin: Stdin, argv: &[&str]) -> Process {
+        self.exec_on(name, stdin, Terminal::None, argv)
+    }
+
+    fn exec_on(
+        &self,
+        name: &ContainerName,
+        stdin: Stdin,
+        terminal: Terminal,
+        argv: &[&str],
+    ) -> Process {
+        let argv = ["/lazaret/porter"]
+            .iter()
+            .chain(argv)
+            .map(|&word| word.to_owned());
+        let spec = ExecSpec {
+            argv: argv.collect(),
+            env: BTreeMap::new(),
+            workdir: None,
+            stdin,
+            terminal,
+        };
+        self.engine().exec(name, &spec).unwrap()
+    }
+}
+
+/// Reads both outputs to their ends, and the exit code.
+fn finish(process: Process) -> (Vec<u8>, Vec<u8>, i32) {
+    let Process {
+        stdin,
+        mut stdout,
+        mut stderr,
+        control,
+    } = process;
+    let errors = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stderr.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let mut out = Vec::new();
+    stdout.read_to_end(&mut out).unwrap();
+    let errors = errors.join().unwrap().unwrap();
+    let code = control.wait().unwrap();
+    drop(stdin);
+    (out, errors, code)
+}
+
+#[track_caller]
+fn output(process: Process) -> (String, String, i32) {
+    let (out, errors, code) = finish(process);
+    (
+        String::from_utf8(out).unwrap(),
+        String::from_utf8(errors).unwrap(),
+        code,
+    )
+}
+
+fn contract(detected: Detected) {
+    let bench = Bench::new(detected);
+    images(&bench);
+    volumes(&bench);
+    containers(&bench);
+    processes(&bench);
+    streams(&bench);
+    if !bench.is_fake() {
+        files(&bench);
+    }
+}
+
+fn images(bench: &Bench) {
+    let engine = bench.engine();
+    let image = engine.image(&bench.image()).unwrap().unwrap();
+    assert!(image.id.starts_with("sha256:"), "{image:?}");
+    assert!(
+        image.tags.iter().any(|tag| tag.ends_with(&bench.tag)),
+        "{image:?}"
+    );
+    assert_eq!(image.labels.get(LABEL), Some(&bench.prefix));
+    assert_eq!(image.entrypoint, ["/lazaret/porter"]);
+    assert_eq!(image.architecture, "amd64");
+    let by_id = engine.image(&image.id.parse().unwrap()).unwrap().unwrap();
+    assert_eq!(by_id, image);
+    let listed = engine.images(LABEL).unwrap();
+    assert!(listed.contains(&image), "{listed:?}");
+    assert_eq!(
+        engine
+            .image(&"lazaret-test/no-such:1".parse().unwrap())
+            .unwrap(),
+        None
+    );
+    let gone = engine.remove_image(&"lazaret-test/no-such:1".parse().unwrap());
+    assert!(
+        matches!(gone, Err(EngineError::NotFound { what: "image", .. })),
+        "{gone:?}"
+    );
+
+    // A reader that fails half-way fails the load, with the reader's own cause.
+    let archive = bench.recipe(&[]).archive();
+    let half = archive.len() / 2;
+    let mut reader = archive[..half].chain(Failing);
+    match engine.load_image(&mut reader) {
+        Err(EngineError::Stream { source, .. }) => {
+            assert_eq!(source.to_string(), "the disk is on fire")
+        }
+        other => panic!("{other:?}"),
+    }
+    // What is no archive is refused.
+    engine.load_image(&mut [0x5a; 4096].as_slice()).unwrap_err();
+    let still = engine.image(&bench.image()).unwrap();
+    assert_eq!(still, Some(image));
+}
+
+struct Failing;
+
+impl Read for Failing {
+    fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::other("the disk is on fire"))
+    }
+}
+
+fn volumes(bench: &Bench) {
+    let engine = bench.engine();
+    let name = bench.volume_name("flt-13");
+    let lease = VolumeLease::create(engine, &name, &bench.labels()).unwrap();
+    let find = || {
+        let volumes = engine.volumes(LABEL).unwrap();
+        volumes.into_iter().find(|volume| volume.name == name)
+    };
+    assert_eq!(find().map(|volume| volume.labels), Some(bench.labels()));
+    assert_eq!(engine.volumes("io.lazaret.no-such").unwrap(), []);
+
+    // FLT-13: a name that is taken is never reused, and never removed.
+    let again = engine.create_volume(&name, &bench.labels());
+    assert!(
+        matches!(again, Err(EngineError::AlreadyExists { .. })),
+        "{again:?}"
+    );
+    VolumeLease::create(engine, &name, &BTreeMap::new()).unwrap_err();
+    assert!(find().is_some());
+
+    // In use by a container that was never started.
+    let container = bench
+        .create_with(&bench.spec("holder", Some((&name, Access::ReadWrite))))
+        .unwrap();
+    let used = engine.remove_volume(&name);
+    assert!(
+        matches!(used, Err(EngineError::InUse { what: "volume", .. })),
+        "{used:?}"
+    );
+    container.release().unwrap();
+    lease.release().unwrap();
+    assert_eq!(find(), None);
+    let gone = engine.remove_volume(&name);
+    assert!(
+        matches!(gone, Err(EngineError::NotFound { what: "volume", .. })),
+        "{gone:?}"
+    );
+}
+
+fn containers(bench: &Bench) {
+    let engine = bench.engine();
+    let lease = bench.create("life");
+    let name = lease.name().clone();
+    assert_eq!(bench.state(&name), Some(ContainerState::Created));
+    let twice = bench.create_with(&bench.spec("life", None));
+    assert!(
+        matches!(
+            twice,
+            Err(EngineError::AlreadyExists {
+                what: "container",
+                ..
+            })
+        ),
+        "{twice:?}"
+    );
+
+    engine.start_container(&name).unwrap();
+    engine.start_container(&name).unwrap();
+    assert_eq!(bench.state(&name), Some(ContainerState::Running));
+    if bench.pauses() {
+        engine.pause_container(&name).unwrap();
+        assert_eq!(bench.state(&name), Some(ContainerState::Paused));
+        engine.unpause_container(&name).unwrap();
+    } else {
+        engine.pause_container(&name).unwrap_err();
+    }
+    engine.unpause_container(&name).unwrap_err();
+    let listed = engine.containers(LABEL).unwrap();
+    let found = listed
+        .iter()
+        .find(|container| container.name == name)
+        .unwrap();
+    assert_eq!(found.state, ContainerState::Running);
+    assert_eq!(found.labels.get(LABEL), Some(&bench.prefix));
+
+    // FLT-15: SIGTERM is ignored, SIGKILL comes after the grace.
+    engine.signal_container(&name, 15).unwrap();
+    let begun = Instant::now();
+    engine
+        .stop_container(&name, Duration::from_secs(1))
+        .unwrap();
+    assert!(
+        begun.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(bench.ended(&name), 137);
+    engine
+        .stop_container(&name, Duration::from_secs(1))
+        .unwrap();
+    engine.signal_container(&name, 9).unwrap_err();
+    lease.release().unwrap();
+    assert_eq!(bench.state(&name), None);
+    engine.remove_container(&name).unwrap();
+
+    // Removal kills at once, paused or not, and waits for nobody.
+    let suffixes = if bench.pauses() {
+        ["removed", "paused"].as_slice()
+    } else {
+        &["removed"]
+    };
+    for &suffix in suffixes {
+        let lease = bench.create(suffix);
+        engine.start_container(lease.name()).unwrap();
+        if suffix == "paused" {
+            engine.pause_container(lease.name()).unwrap();
+        }
+        let begun = Instant::now();
+        lease.release().unwrap();
+        assert!(
+            begun.elapsed() < Duration::from_secs(8),
+            "{suffix} {:?}",
+            begun.elapsed()
+        );
+    }
+
+    // Nothing is created on the way: no image is pulled, no volume made up.
+    let mut spec = bench.spec("missing", None);
+    spec.image = "lazaret-test/no-such:1".parse().unwrap();
+    let missing = bench.create_with(&spec);
+    assert!(
+        matches!(missing, Err(EngineError::NotFound { what: "image", .. })),
+        "{missing:?}"
+    );
+    let volume = bench.volume_name("no-such");
+    let missing = bench.create_with(&bench.spec("missing", Some((&volume, Access::ReadOnly))));
+    assert!(
+        matches!(missing, Err(EngineError::NotFound { what: "volume", .. })),
+        "{missing:?}"
+    );
+    assert_eq!(bench.state(&bench.container_name("missing")), None);
+    for missing in [
+        engine.start_container(&bench.container_name("missing")),
+        engine.stop_container(&bench.container_name("missing"), Duration::ZERO),
+        engine.pause_container(&bench.container_name("missing")),
+        engine.signal_container(&bench.container_name("missing"), 9),
+    ] {
+        assert!(
+            matches!(
+                missing,
+                Err(EngineError::NotFound {
+                    what: "container",
+                    ..
+                })
+            ),
+            "{missing:?}"
+        );
+    }
+
+    // CON-25: an image's own volume is refused.
+    let tag = format!("{}-volume", bench.tag);
+    let recipe = Recipe {
+        tag: &tag,
+        ..bench.recipe(&["/surprise"])
+    };
+    engine.load_image(&mut recipe.archive().as_slice()).unwrap();
+    let mut spec = bench.spec("surprise", None);
+    spec.image = recipe.image_ref();
+    let refused = bench.create_with(&spec);
+    engine.remove_image(&recipe.image_ref()).unwrap();
+    assert!(
+        matches!(refused, Err(EngineError::SurpriseVolume { .. })),
+        "{refused:?}"
+    );
+}
+
+fn processes(bench: &Bench) {
+    let engine = bench.engine();
+    let lease = bench.create("exec");
+    let name = lease.name();
+    let spec = ExecSpec {
+        argv: vec!["/lazaret/porter".to_owned()],
+        env: BTreeMap::new(),
+        workdir: None,
+        stdin: Stdin::Closed,
+        terminal: Terminal::None,
+    };
+    engine.exec(name, &spec).unwrap_err();
+    let missing = engine.exec(&bench.container_name("missing"), &spec);
+    assert!(
+        matches!(
+            missing,
+            Err(EngineError::NotFound {
+                what: "container",
+                ..
+            })
+        ),
+        "{missing:?}"
+    );
+    engine.start_container(name).unwrap();
+
+    let (out, errors, code) = output(bench.exec(name, Stdin::Closed, &["both", "3"]));
+    assert_eq!(out, "out 0\nout 1\nout 2\n");
+    assert_eq!(errors, "err 0\nerr 1\nerr 2\n");
+    assert_eq!(code, 3);
+    assert_eq!(
+        output(bench.exec(name, Stdin::Closed, &["exit", "117"])).2,
+        117
+    );
+    assert_eq!(
+        output(bench.exec(name, Stdin::Closed, &["cat"])),
+        (String::new(), String::new(), 0)
+    );
+
+    // A terminal's bytes arrive as they are, even those that look like a frame's header.
+    let size = TerminalSize {
+        columns: 80,
+        rows: 24,
+    };
+    let raw = bench.exec_on(name, Stdin::Piped, Terminal::Allocated(size), &["raw"]);
+    let (out, errors, code) = finish(raw);
+    assert_eq!(
+        (out.as_slice(), errors.len(), code),
+        (b"\x01\x00\x00\x00\xff\xff\xff\xff!".as_slice(), 0, 0)
+    );
+
+    // A container that ends takes its processes with it: no reader hangs.
+    let process = bench.exec(name, Stdin::Piped, &["cat"]);
+    engine.signal_container(name, 9).unwrap();
+    let Process {
+        stdin,
+        mut stdout,
+        control,
+        ..
+    } = process;
+    let mut bytes = Vec::new();
+    let read = stdout.read_to_end(&mut bytes);
+    let code = control.wait();
+    assert!(read.is_err() == code.is_err(), "{read:?} {code:?}");
+    if let Ok(code) = code {
+        assert_ne!(code, 0);
+    }
+    drop(stdin);
+    lease.release().unwrap();
+}
+
+fn streams(bench: &Bench) {
+    let lease = bench.create("streams");
+    let name = lease.name();
+    bench.engine().start_container(name).unwrap();
+
+    // A process that knows its input's end by itself needs no end of file.
+    let mut process = bench.exec(name, Stdin::Piped, &["take", "3000000"]);
+    let mut stdin = process.stdin.take().unwrap();
+    stdin.write_all(&vec![7; 3_000_000]).unwrap();
+    assert_eq!(output(process).0, "took 3000000");
+    drop(stdin);
+
+    // And dropping stdin is one.
+    let mut process = bench.exec(name, Stdin::Piped, &["count"]);
+    let mut stdin = process.stdin.take().unwrap();
+    stdin.write_all(&vec![7; 1_000_000]).unwrap();
+    drop(stdin);
+    assert_eq!(output(process).0, "counted 1000000");
+
+    // Both ways at once, more than every buffer on the way holds.
+    let bytes: Vec<u8> = (0..20_000_000u32)
+        .map(|number| (number % 251) as u8)
+        .collect();
+    let mut process = bench.exec(name, Stdin::Piped, &["cat"]);
+    let mut stdin = process.stdin.take().unwrap();
+    let sent = bytes.clone();
+    let writer = std::thread::spawn(move || stdin.write_all(&sent));
+    let (out, errors, code) = finish(process);
+    writer.join().unwrap().unwrap();
+    assert!(out == bytes, "{} of {} bytes", out.len(), bytes.len());
+    assert_eq!((errors.len(), code), (0, 0));
+
+    // A reader that goes away does not stop the process or the wait.
+    let Process {
+        stdout,
+        stderr,
+        control,
+        ..
+    } = bench.exec(name, Stdin::Closed, &["zeros", "5000000"]);
+    drop((stdout, stderr));
+    control.wait().unwrap();
+    lease.release().unwrap();
+}
+
+/// What the one in memory has not: files on a volume.
+fn files(bench: &Bench) {
+    let engine = bench.engine();
+    let volume = bench.volume_name("files");
+    let lease = VolumeLease::create(engine, &volume, &bench.labels()).unwrap();
+    let agent = bench
+        .create_with(&bench.spec("writer", Some((&volume, Access::ReadWrite))))
+        .unwrap();
+    engine.start_container(agent.name()).unwrap();
+    let write = bench.exec(
+        agent.name(),
+        Stdin::Closed,
+        &["write", "/workspace/a", "text"],
+    );
+    assert_eq!(output(write), (String::new(), String::new(), 0));
+    agent.release().unwrap();
+
+    let mut spec = bench.spec("reader", Some((&volume, Access::ReadOnly)));
+    spec.role = Role::Exporter;
+    spec.privilege = Privilege::ReadEverything;
+    let exporter = bench.create_with(&spec).unwrap();
+    engine.start_container(exporter.name()).unwrap();
+    let read = bench.exec(exporter.name(), Stdin::Closed, &["read", "/workspace/a"]);
+    assert_eq!(output(read), ("text".to_owned(), String::new(), 0));
+    let write = bench.exec(
+        exporter.name(),
+        Stdin::Closed,
+        &["write", "/workspace/b", "text"],
+    );
+    let (_, errors, code) = output(write);
+    assert!(
+        errors.contains("Read-only file system") && code == 1,
+        "{errors}"
+    );
+    exporter.release().unwrap();
+    lease.release().unwrap();
+}
+
+#[test]
+fn contract_in_memory() {
+    contract(crate::engines::fake());
+}
+
+#[test]
+fn contract_on_the_named_engines() {
+    for (_name, detected) in crate::engines::real() {
+        contract(detected);
+    }
+}

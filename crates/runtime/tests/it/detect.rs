@@ -1,0 +1,100 @@
+//! Detection over real sockets.
+
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use lazaret_runtime::{
+    DetectError, EngineChoice, EngineError, EngineKind, Environment, candidates, detect,
+};
+
+use crate::contract::Bench;
+use crate::engines;
+
+fn environment(root: &Path) -> Environment {
+    Environment {
+        root: root.to_owned(),
+        xdg_runtime_dir: None,
+        home: None,
+        path: None,
+        ..engines::environment()
+    }
+}
+
+#[test]
+fn flt_19_every_place_that_was_tried_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let mut environment = environment(root.path());
+    environment.docker_host = Some("tcp://127.0.0.1:1".to_owned());
+    environment.container_host = Some("ssh://somewhere".to_owned());
+    let socket = root.path().join("var/run/docker.sock");
+    std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    let _silent = UnixListener::bind(&socket).unwrap();
+    let Err(DetectError::None { tried }) = detect(&EngineChoice::Auto, &environment) else {
+        panic!("something answered");
+    };
+    let tried: Vec<String> = tried
+        .iter()
+        .map(|candidate| {
+            let error = candidate.result.as_ref().unwrap_err().to_string();
+            format!("{}: {error}", candidate.origin)
+        })
+        .collect();
+    let tried = tried
+        .join("\n")
+        .replace(&root.path().display().to_string(), "ROOT");
+    let expected = [
+        "DOCKER_HOST: no engine answers at tcp://127.0.0.1:1: Connection refused (os error 111)",
+        "a default Docker socket: unix://ROOT/var/run/docker.sock did not answer within 5s",
+        "CONTAINER_HOST: no engine answers at ssh://somewhere: \"ssh://somewhere\": engines over ssh are not supported yet; forward the socket and use unix:///PATH",
+        "the rootful Podman socket: no engine answers at unix://ROOT/run/podman/podman.sock: No such file or directory (os error 2)",
+    ];
+    assert!(tried.starts_with(&expected.join("\n")), "{tried}");
+}
+
+#[test]
+fn an_engine_of_another_kind_is_not_taken() {
+    for (name, detected) in engines::real() {
+        let root = tempfile::tempdir().unwrap();
+        let mut environment = environment(root.path());
+        let other = match detected.info.kind {
+            EngineKind::Docker => {
+                environment.container_host = Some(detected.info.endpoint.clone());
+                "podman"
+            }
+            _ => {
+                environment.docker_host = Some(detected.info.endpoint.clone());
+                "docker"
+            }
+        };
+        let tried = candidates(&other.parse().unwrap(), &environment).unwrap();
+        let result = &tried.first().unwrap().result;
+        assert!(
+            matches!(result, Err(EngineError::WrongKind { .. })),
+            "{name}: {result:?}"
+        );
+    }
+}
+
+/// On a machine whose Podman listens nowhere, one is started and ends with its handle.
+#[test]
+fn a_private_podman_service_is_started_and_ended() {
+    if !engines::real().iter().any(|(name, _)| name == "podman") {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let mut environment = environment(root.path());
+    environment.path = engines::environment().path;
+    let detected = detect(&"podman".parse().unwrap(), &environment).unwrap();
+    let socket = detected
+        .info
+        .endpoint
+        .strip_prefix("unix://")
+        .unwrap()
+        .to_owned();
+    assert!(Path::new(&socket).exists());
+    assert_eq!(detected.info.kind, EngineKind::Podman);
+    let bench = Bench::new(detected);
+    drop(bench.create("private"));
+    drop(bench);
+    assert!(!Path::new(&socket).exists());
+}
