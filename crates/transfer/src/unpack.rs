@@ -1,6 +1,6 @@
 //! `unpack`: a stream into a tree and a quarantine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use crate::grammar::{Member, MemberKind, MemberPath, Members, Note};
@@ -182,14 +182,17 @@ impl Unpacking<'_> {
         Ok(digest)
     }
 
+    /// Adds the parents that had no member of their own.
     fn add_parents(&mut self) {
-        let missing: Vec<RelPathBuf> = self
-            .tree
-            .iter()
-            .flat_map(|(path, _)| path.ancestors())
-            .filter(|parent| self.tree.get(parent).is_none())
-            .map(ToOwned::to_owned)
-            .collect();
+        let mut missing: BTreeSet<RelPathBuf> = BTreeSet::new();
+        for (path, _) in self.tree.iter() {
+            for parent in path.ancestors() {
+                // What lies above is seen to by the parent itself.
+                if self.tree.get(parent).is_some() || !missing.insert(parent.to_owned()) {
+                    break;
+                }
+            }
+        }
         for parent in missing {
             self.tree.insert(parent, Entry::Dir);
         }

@@ -175,3 +175,24 @@ fn deep_names_take_no_time() {
     let text = within(&stream.end()[..], LIMITS);
     assert_eq!(text.matches("Q path.too_long").count(), 100);
 }
+
+/// As many entries as allowed, as deep as allowed, with parents that are implied
+/// only: the tree is made complete without walking up from each of them.
+#[test]
+fn deep_trees_take_no_time() {
+    let deep = "d/".repeat(63);
+    let limits = StreamLimits {
+        entries: 20_063,
+        ..LIMITS
+    };
+    let stream = (0..20_000).fold(TarBuilder::new(), |stream, n| {
+        let header = Header::file(format!("{n}"), 0).raw(Field::Prefix, deep.trim_end_matches('/'));
+        stream.header(&header)
+    });
+    let text = within(&stream.clone().end()[..], limits);
+    assert_eq!(text.lines().count(), 20_063);
+    assert_eq!(
+        within(&stream.file("more", "").end()[..], limits),
+        "B limit.entries\n"
+    );
+}
