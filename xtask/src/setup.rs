@@ -49,6 +49,7 @@ pub(crate) fn up(sh: &Shell, consent: Consent) -> Result<()> {
     if !steps.is_empty() {
         refuse_unknown(&machine)?;
         show(&steps);
+        refuse_unable(&machine, &steps)?;
         ask(consent)?;
         service::create_private(&machine.state)?;
         // Two setups at once would start two daemons; the second waits and finds them there.
@@ -158,6 +159,23 @@ fn refuse_unknown(machine: &Machine) -> Result<()> {
             programs.join(", "),
         ),
         (Packages::Apt, Authority::Root | Authority::Sudo) => Ok(()),
+    }
+}
+
+/// Nothing is begun that can't be finished.
+fn refuse_unable(machine: &Machine, steps: &[Step]) -> Result<()> {
+    let unable: Vec<String> = steps
+        .iter()
+        .filter(|step| !step.may(machine.authority))
+        .map(|step| format!("  - {step}"))
+        .collect();
+    match unable.is_empty() {
+        true => Ok(()),
+        false => bail!(
+            "only root can do this; run `cargo xtask setup` as root:\n{}\n\
+             (a socket that is there already may only need your user in the group `docker`)",
+            unable.join("\n")
+        ),
     }
 }
 

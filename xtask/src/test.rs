@@ -52,7 +52,10 @@ impl flags::Test {
         {
             let _section = Section::new(sh, "unit, snapshot, contract and doc tests");
             porter
-                .cargo(sh, &["test", "--workspace", "--all-features"])
+                .cargo(
+                    sh,
+                    &["test", "--workspace", "--all-features", "--no-fail-fast"],
+                )
                 .env("LAZARET_TEST_ENGINE", ENGINES)
                 .run()?;
         }

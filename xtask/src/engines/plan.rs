@@ -94,7 +94,8 @@ pub(crate) fn plan(machine: &Machine) -> Vec<Step> {
     if !docker {
         steps.push(Step::StartDocker(machine.init));
     }
-    if !podman {
+    // Its socket is root's alone: an ordinary user could not use what was started.
+    if !podman && machine.authority == Authority::Root {
         steps.push(Step::StartPodman(podman_init));
     }
     if !rootless {
@@ -113,6 +114,17 @@ pub(crate) fn plan(machine: &Machine) -> Vec<Step> {
 }
 
 impl Step {
+    /// True when the caller may do it, by sudo or not.
+    pub(crate) fn may(&self, authority: Authority) -> bool {
+        match (authority, self) {
+            (Authority::Root, _) | (_, Self::StartRootless(_)) => true,
+            // A daemon in the background of sudo would not be ours to end.
+            (_, Self::StartDocker(Init::None) | Self::StartPodman(_)) => false,
+            (Authority::Sudo, _) => true,
+            (Authority::User, _) => false,
+        }
+    }
+
     pub(crate) fn run(&self, sh: &Shell, machine: &mut Machine) -> Result<()> {
         match self {
             Self::Install(packages) => install(sh, machine.authority, packages),
@@ -212,9 +224,6 @@ fn open_tun(sh: &Shell, authority: Authority) -> Result<()> {
 }
 
 fn start_docker(sh: &Shell, machine: &Machine) -> Result<()> {
-    if machine.authority != Authority::Root {
-        bail!("only root can start dockerd; run `cargo xtask setup` as root, or start it yourself");
-    }
     let socket = machine.docker_socket();
     let environment = environment(sh, &[]);
     let mut argv = vec![machine.program("dockerd")?];
@@ -244,9 +253,6 @@ fn is_network_trouble(log: &str) -> bool {
 }
 
 fn start_podman(sh: &Shell, machine: &Machine) -> Result<()> {
-    if machine.authority != Authority::Root {
-        bail!("only root can start Podman's service for root");
-    }
     let socket = machine.podman_socket();
     service::create_private(&machine.state)?;
     let conf = machine.state.join("containers.conf");
