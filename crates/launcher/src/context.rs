@@ -4,6 +4,7 @@ use lazaret_runtime::{Detected, EngineChoice};
 use lazaret_transfer::escape;
 
 use crate::cli::Global;
+use crate::commands::doctor::describe;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -83,7 +84,7 @@ impl Context {
         let detected = detected?;
         self.ui.detail(&format!(
             "engine: {} at {}",
-            escape(detected.info.version.as_bytes()),
+            describe(&detected.info),
             escape(detected.info.endpoint.as_bytes())
         ));
         Ok(detected)

@@ -125,7 +125,7 @@ fn writable(path: &Path) -> io::Result<()> {
 }
 
 /// The name of an engine for people.
-pub(crate) fn kind_name(kind: EngineKind) -> &'static str {
+fn kind_name(kind: EngineKind) -> &'static str {
     match kind {
         EngineKind::Docker => "Docker",
         EngineKind::Podman => "Podman",
@@ -310,8 +310,8 @@ fn print_engine(context: &Context, candidate: &Candidate, used: bool) {
     }
 }
 
-/// `Docker 20.10.24 (API 1.41)`.
-fn describe(info: &EngineInfo) -> String {
+/// `Docker 20.10.24 (API 1.41)`, escaped.
+pub(crate) fn describe(info: &EngineInfo) -> String {
     let api = info
         .api_version
         .as_ref()

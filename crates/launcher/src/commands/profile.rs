@@ -1,12 +1,14 @@
 //! `lazaret profile`.
 
+use std::ffi::OsStr;
+
 use lazaret_transfer::escape;
 use serde_json::json;
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
-use crate::profile::{self, Listed, Origin};
+use crate::failure::{Failure, FailureKind};
+use crate::profile::{self, Listed, Origin, WORKSPACE_FILE};
 use crate::ui::{OutputFormat, Tone};
 
 /// Show and check profiles
@@ -22,7 +24,7 @@ pub enum Command {
     },
     /// Check profiles; says file, line, and what is expected
     Check {
-        /// Profiles: names, or paths to TOML files
+        /// Profiles: names, or paths to TOML files; lazaret.toml of a workspace too
         #[arg(value_name = "PROFILE", required = true)]
         profiles: Vec<String>,
     },
@@ -94,11 +96,11 @@ fn check(names: &[String], context: &Context) -> ExitCode {
     let ui = &context.ui;
     let mut code = ExitCode::SUCCESS;
     for name in names {
-        match profile::load(name, &context.env) {
-            Ok(_) if ui.format() == OutputFormat::Text => {
+        match check_one(name, context) {
+            Ok(()) if ui.format() == OutputFormat::Text => {
                 ui.result(&format!("{}: ok", escape(name.as_bytes())));
             }
-            Ok(_) => {}
+            Ok(()) => {}
             Err(failure) => {
                 ui.failure(&failure);
                 code = failure.exit_code();
@@ -109,4 +111,23 @@ fn check(names: &[String], context: &Context) -> ExitCode {
         ui.json(&json!({ "checked": names, "valid": code == ExitCode::SUCCESS }));
     }
     code
+}
+
+/// Checks a profile, or a workspace's own file, which is judged by other rules.
+fn check_one(name: &str, context: &Context) -> Result<(), Failure> {
+    let path = context.env.cwd.join(name);
+    if path.file_name() == Some(OsStr::new(WORKSPACE_FILE)) {
+        if !path.exists() {
+            return Err(Failure::message(
+                FailureKind::Profile,
+                format!("there is no {name}"),
+            ));
+        }
+        let workspace = path.parent().unwrap_or(&context.env.cwd);
+        let any = profile::load("base", &context.env)?;
+        any.tightened_by(workspace)?;
+    } else {
+        profile::load(name, &context.env)?;
+    }
+    Ok(())
 }

@@ -83,12 +83,17 @@ impl From<DetectError> for Failure {
 
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
+        // That is a word on the command line; a profile's image was checked before.
+        let kind = match &error {
+            BuildError::Unknown { .. } => FailureKind::Refused,
+            _ => FailureKind::Image,
+        };
         let hint = match &error {
             BuildError::NoPorter => crate::porter::HOW_TO_BUILD,
             BuildError::Unknown { .. } => "`lazaret image ls` lists the images.",
             _ => "`lazaret image build -v` shows every step.",
         };
-        Self::new(FailureKind::Image, error).hinted(hint)
+        Self::new(kind, error).hinted(hint)
     }
 }
 

@@ -116,3 +116,21 @@ fn the_schema_is_json() {
     let schema = env.run("profile schema").json();
     assert_eq!(schema["required"], serde_json::json!(["image"]));
 }
+
+#[test]
+fn the_file_of_a_workspace_is_checked_by_its_own_rules() {
+    let env = TestEnvironment::new();
+    assert_eq!(env.run("profile check lazaret.toml").code, 125);
+    env.write("work/lazaret.toml", "[limits]\nmemory = \"1g\"\n");
+    assert_eq!(env.run("profile check lazaret.toml").code, 0);
+    env.write("work/sub/lazaret.toml", "command = [\"sh\"]\n");
+    assert_snapshot!(env.run("profile check sub/lazaret.toml"), @r#"
+    exit 125
+    --- stderr
+    error: lazaret.toml:1:11: `command` can't be set by a workspace without your trust, and trust is not available yet in this version
+        1 | command = ["sh"]
+          |           ^^^^^^
+    hint: A workspace's lazaret.toml can only tighten: `limits`, `gate`, `workspace.exclude` and `workspace.git` = "none".
+    [EOF]
+    "#);
+}
