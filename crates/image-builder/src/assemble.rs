@@ -13,6 +13,9 @@ use crate::{PORTER_PATH, Recipe, User, rootfs};
 /// The agent's home inside; a tmpfs in every container.
 const HOME: &str = "/home/agent";
 
+/// Where programs are in a system that does not say.
+const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// What an image is made of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parts<'a> {
@@ -48,14 +51,19 @@ pub(crate) fn from_scratch(parts: Parts<'_>) -> io::Result<Archive> {
     let (bytes, digest) = layer.finish()?;
     finish(
         parts,
-        "0:0",
-        "/",
+        ("0:0", "/", SEARCH_PATH),
         vec![in_memory("the porter", bytes, digest)],
     )
 }
 
 /// Puts an image on top of a whole system together.
-pub(crate) fn on_system(parts: Parts<'_>, system: Vec<Layer>) -> io::Result<Archive> {
+///
+/// `path` is where the system's programs are, if it says so itself.
+pub(crate) fn on_system(
+    parts: Parts<'_>,
+    system: Vec<Layer>,
+    path: Option<&str>,
+) -> io::Result<Archive> {
     let accounts = read_accounts(&system)?;
     let account = |path: &str| accounts.get(path).map(String::as_str).unwrap_or_default();
     let user = &parts.recipe.user;
@@ -77,10 +85,18 @@ pub(crate) fn on_system(parts: Parts<'_>, system: Vec<Layer>) -> io::Result<Arch
         bytes,
         digest,
     ));
-    finish(parts, "1000:1000", HOME, layers)
+    finish(
+        parts,
+        ("1000:1000", HOME, path.unwrap_or(SEARCH_PATH)),
+        layers,
+    )
 }
 
-fn finish(parts: Parts<'_>, user: &str, home: &str, layers: Vec<Layer>) -> io::Result<Archive> {
+fn finish(
+    parts: Parts<'_>,
+    (user, home, path): (&str, &str, &str),
+    layers: Vec<Layer>,
+) -> io::Result<Archive> {
     let named: Vec<_> = layers
         .iter()
         .map(|layer| (layer.purpose.as_str(), layer.digest.hex.as_str()))
@@ -92,6 +108,7 @@ fn finish(parts: Parts<'_>, user: &str, home: &str, layers: Vec<Layer>) -> io::R
         inputs: parts.inputs,
         user,
         home,
+        path,
         layers: &named,
     }
     .to_json()?;
@@ -255,7 +272,7 @@ mod tests {
         let source = "description = 'x'\nbase.debootstrap = { suite = 'bookworm' }\n";
         let recipe = Recipe::parse(&name, source).unwrap();
         let read = || {
-            let mut archive = on_system(parts(&recipe, b"porter"), Vec::new()).unwrap();
+            let mut archive = on_system(parts(&recipe, b"porter"), Vec::new(), None).unwrap();
             let mut bytes = Vec::new();
             io::Read::read_to_end(&mut archive, &mut bytes).unwrap();
             (archive.id, bytes)

@@ -9,11 +9,12 @@ use lazaret_transfer::Digest;
 
 use crate::archive::Archive;
 use crate::assemble::{self, Parts};
-use crate::bootstrap::{Bootstrap, BootstrapError};
+use crate::bootstrap::{Bootstrap, BootstrapError, Cached};
 use crate::lock::Lock;
+use crate::registry::{RegistryBase, RegistryError};
 use crate::{
-    BUILDER_VERSION, Base, Catalog, ImageRefusal, NotAPorter, Pinned, Recipe, RecipeError, elf,
-    inspect,
+    BUILDER_VERSION, Base, Catalog, ImageRefusal, NotAPorter, PackageName, Pinned, Recipe,
+    RecipeError, Suite, elf, inspect,
 };
 
 /// Brings images into an engine's store.
@@ -37,6 +38,13 @@ pub enum BuildEvent {
         image: String,
         /// The Debian release.
         suite: String,
+    },
+    /// The engine fetches a base from its registry.
+    Pulling {
+        /// The image.
+        image: String,
+        /// The base.
+        base: String,
     },
     /// Another process is bootstrapping the same system; its result will be used.
     WaitingForOther {
@@ -114,13 +122,13 @@ pub enum BuildError {
         /// The cause.
         source: BootstrapError,
     },
-    /// The base is one that can't be built on yet.
-    #[error("build image {image}: a registry image as base is not supported yet: {base}")]
-    RegistryBase {
+    /// Fetching the base.
+    #[error("build image {image}: {source}")]
+    Registry {
         /// The image.
         image: String,
-        /// The base.
-        base: String,
+        /// The cause.
+        source: RegistryError,
     },
     /// Putting the image together.
     #[error("build image {image}: put it together: {source}")]
@@ -186,7 +194,18 @@ impl Builder<'_> {
         on_event: &mut dyn FnMut(BuildEvent),
     ) -> Result<BuiltImage, BuildError> {
         let catalog = Catalog::embedded()?;
-        let recipe = find(&catalog, name)?;
+        self.ensure_recipe(find(&catalog, name)?, on_event)
+    }
+
+    /// Does what [`Self::ensure`] does for an image that is declared elsewhere.
+    ///
+    /// # Errors
+    /// Like [`Self::ensure`].
+    pub fn ensure_recipe(
+        &self,
+        recipe: &Recipe,
+        on_event: &mut dyn FnMut(BuildEvent),
+    ) -> Result<BuiltImage, BuildError> {
         let inputs = self.inputs(recipe)?;
         let reference = reference(recipe, inputs)?;
         let present = self.look_up(recipe, &reference)?.and_then(|image| {
@@ -214,10 +233,7 @@ impl Builder<'_> {
     pub fn lock(&self, name: &str) -> Result<Option<Lock>, BuildError> {
         let catalog = Catalog::embedded()?;
         let recipe = find(&catalog, name)?;
-        let bootstrap = self.bootstrap(recipe, elf::architecture(self.porter)?);
-        Ok(bootstrap
-            .and_then(|bootstrap| bootstrap.cached())
-            .map(|cached| cached.lock))
+        Ok(self.cached(recipe)?.map(|cached| cached.lock))
     }
 
     fn build(
@@ -299,26 +315,34 @@ impl Builder<'_> {
             ..
         } = parts;
         let image = || recipe.name.to_string();
-        let archive = match self.bootstrap(recipe, architecture) {
-            Some(bootstrap) => {
+        let archive = match &recipe.base {
+            Base::Scratch => assemble::from_scratch(parts),
+            Base::Debootstrap { suite, include } => {
                 let max_age = recipe.max_age.map(|age| age.0);
-                let system = bootstrap.ensure(max_age, on_event).map_err(|source| {
-                    BuildError::Bootstrap {
+                let system = self
+                    .bootstrap(recipe, suite, include, architecture)
+                    .ensure(max_age, on_event)
+                    .map_err(|source| BuildError::Bootstrap {
                         image: image(),
                         source,
-                    }
-                })?;
-                assemble::on_system(parts, vec![system.layer()])
+                    })?;
+                assemble::on_system(parts, vec![system.layer()], None)
             }
-            None => match &recipe.base {
-                Base::Registry(base) => {
-                    return Err(BuildError::RegistryBase {
-                        image: image(),
-                        base: base.to_string(),
-                    });
-                }
-                Base::Scratch | Base::Debootstrap { .. } => assemble::from_scratch(parts),
-            },
+            Base::Registry(base) => {
+                let base = RegistryBase {
+                    image: recipe.name.as_str(),
+                    base,
+                    architecture,
+                    cache: self.cache,
+                };
+                let (layers, taken) =
+                    base.ensure(self.engine, on_event)
+                        .map_err(|source| BuildError::Registry {
+                            image: image(),
+                            source,
+                        })?;
+                assemble::on_system(parts, layers, taken.path.as_deref())
+            }
         };
         archive.map_err(|source| BuildError::Assemble {
             image: image(),
@@ -326,27 +350,37 @@ impl Builder<'_> {
         })
     }
 
-    fn bootstrap<'r>(&'r self, recipe: &'r Recipe, architecture: &'r str) -> Option<Bootstrap<'r>> {
-        let Base::Debootstrap { suite, include } = &recipe.base else {
-            return None;
-        };
-        let image = recipe.name.as_str();
-        Some(Bootstrap {
-            image,
+    fn bootstrap<'r>(
+        &'r self,
+        recipe: &'r Recipe,
+        suite: &'r Suite,
+        include: &'r [PackageName],
+        architecture: &'r str,
+    ) -> Bootstrap<'r> {
+        Bootstrap {
+            image: recipe.name.as_str(),
             suite,
             include,
             architecture,
             cache: self.cache,
             program: "mmdebstrap",
+        }
+    }
+
+    /// Returns the bootstrapped system that is in the cache.
+    fn cached(&self, recipe: &Recipe) -> Result<Option<Cached>, BuildError> {
+        let architecture = elf::architecture(self.porter)?;
+        Ok(match &recipe.base {
+            Base::Debootstrap { suite, include } => self
+                .bootstrap(recipe, suite, include, architecture)
+                .cached(),
+            Base::Scratch | Base::Registry(_) => None,
         })
     }
 
     /// Returns how long ago the packages were installed, where the cache knows it.
     pub(crate) fn age(&self, recipe: &Recipe) -> Result<Option<Duration>, BuildError> {
-        let bootstrap = self.bootstrap(recipe, elf::architecture(self.porter)?);
-        Ok(bootstrap
-            .and_then(|bootstrap| bootstrap.cached())
-            .map(|cached| cached.age))
+        Ok(self.cached(recipe)?.map(|cached| cached.age))
     }
 
     pub(crate) fn is_old(&self, recipe: &Recipe) -> Result<bool, BuildError> {

@@ -16,6 +16,7 @@ pub(crate) struct Config<'a> {
     pub(crate) inputs: &'a str,
     pub(crate) user: &'a str,
     pub(crate) home: &'a str,
+    pub(crate) path: &'a str,
     /// What each layer is for, and its digest, lowest first.
     pub(crate) layers: &'a [(&'a str, &'a str)],
 }
@@ -61,7 +62,7 @@ impl Config<'_> {
             config: Container {
                 user: self.user,
                 env: [
-                    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
+                    format!("PATH={}", self.path),
                     format!("HOME={}", self.home),
                     "LANG=C.UTF-8".to_owned(),
                 ],

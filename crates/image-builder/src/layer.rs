@@ -77,11 +77,7 @@ pub(crate) struct LayerWriter<W: Write> {
 impl<W: Write> LayerWriter<W> {
     pub(crate) fn new(out: W) -> Self {
         Self {
-            tar: tar::Builder::new(Hashing {
-                out,
-                hash: Sha256::new(),
-                size: 0,
-            }),
+            tar: tar::Builder::new(Hashing::new(out)),
         }
     }
 
@@ -127,19 +123,9 @@ impl<W: Write> LayerWriter<W> {
     }
 
     pub(crate) fn finish(self) -> io::Result<(W, LayerDigest)> {
-        let Hashing {
-            mut out,
-            hash,
-            size,
-        } = self.tar.into_inner()?;
+        let (mut out, digest) = self.tar.into_inner()?.finish();
         out.flush()?;
-        Ok((
-            out,
-            LayerDigest {
-                hex: hex(&hash.finalize()),
-                size,
-            },
-        ))
+        Ok((out, digest))
     }
 }
 
@@ -164,10 +150,27 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-struct Hashing<W> {
+/// Hashes what is written through it.
+pub(crate) struct Hashing<W> {
     out: W,
     hash: Sha256,
     size: u64,
+}
+
+impl<W> Hashing<W> {
+    pub(crate) fn new(out: W) -> Self {
+        Self {
+            out,
+            hash: Sha256::new(),
+            size: 0,
+        }
+    }
+
+    pub(crate) fn finish(self) -> (W, LayerDigest) {
+        let hex = hex(&self.hash.finalize());
+        let size = self.size;
+        (self.out, LayerDigest { hex, size })
+    }
 }
 
 impl<W: Write> Write for Hashing<W> {

@@ -8,6 +8,7 @@
 //!
 //! ```text
 //! Recipe ─┬─ bootstrap (mmdebstrap) ─▶ tidied layer ─┐   cached, shared by all engines
+//!         │  or a registry image's layers            │
 //!         └─ porter, user, /workspace ─▶ small layer ─┴─▶ archive ─▶ Engine::load_image
 //! ```
 //!
@@ -28,6 +29,7 @@ mod layer;
 mod lock;
 mod mmdebstrap;
 mod recipe;
+mod registry;
 mod rootfs;
 mod status;
 
@@ -41,6 +43,7 @@ pub use recipe::{
     Base, ImageName, MaxAge, PackageName, PinnedReference, Recipe, RecipeError, ShellPath, Suite,
     User, UserName, WordError,
 };
+pub use registry::RegistryError;
 pub use rootfs::TidyError;
 pub use status::{ImageState, ImageStatus, ListedImage};
 

@@ -222,6 +222,9 @@ fn fate(path: &[u8]) -> Fate {
     Fate::Keep
 }
 
+/// The largest part of a file that is read out of a layer, in bytes.
+const MAX_READ: u64 = 16 << 20;
+
 /// Reads files out of a layer by name. What is not there, or is no file, is left out.
 ///
 /// # Errors
@@ -244,7 +247,7 @@ pub(crate) fn read_files(
             continue;
         };
         let mut contents = Vec::new();
-        entry.read_to_end(&mut contents)?;
+        (&mut entry).take(MAX_READ).read_to_end(&mut contents)?;
         found.insert((*name).to_owned(), contents);
         if found.len() == wanted.len() {
             break;

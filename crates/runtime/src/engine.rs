@@ -330,6 +330,26 @@ pub trait Engine: Send + Sync + fmt::Debug {
     fn image(&self, image: &ImageRef) -> Result<Option<ImageInfo>, EngineError>;
     /// Lists the images that carry a label.
     fn images(&self, label_key: &str) -> Result<Vec<ImageInfo>, EngineError>;
+    /// Fetches an image from its registry, with whatever credentials the engine has.
+    /// The one verb that makes an engine reach out; given a digest, the engine
+    /// checks it.
+    fn pull_image(&self, _image: &ImageRef) -> Result<(), EngineError> {
+        Err(EngineError::Unsupported {
+            verb: "pull image",
+            reason: "this engine can't be asked to",
+        })
+    }
+    /// Writes an image as a `docker save` archive.
+    fn save_image(
+        &self,
+        _image: &ImageRef,
+        _archive: &mut (dyn Write + Send),
+    ) -> Result<(), EngineError> {
+        Err(EngineError::Unsupported {
+            verb: "save image",
+            reason: "this engine can't be asked to",
+        })
+    }
     /// Removes an image.
     fn remove_image(&self, image: &ImageRef) -> Result<(), EngineError>;
 

@@ -5,4 +5,5 @@ mod catalog;
 mod inspect;
 mod real;
 mod recipe;
+mod registry;
 mod store;

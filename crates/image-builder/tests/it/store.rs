@@ -1,7 +1,7 @@
 //! An engine that has nothing but a store of images, and lies when told to.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ pub(crate) enum Loading {
 pub(crate) struct Store {
     pub(crate) architecture: &'static str,
     pub(crate) loading: Loading,
+    /// What the registry holds: a `docker save` archive for each reference.
+    pub(crate) registry: BTreeMap<String, Vec<u8>>,
     images: Mutex<BTreeMap<String, ImageInfo>>,
     loads: Mutex<Vec<Vec<u8>>>,
 }
@@ -36,6 +38,7 @@ impl Store {
         Self {
             architecture: "amd64",
             loading: Loading::Faithful,
+            registry: BTreeMap::new(),
             images: Mutex::default(),
             loads: Mutex::default(),
         }
@@ -150,6 +153,39 @@ impl Engine for Store {
             .filter(|image| image.labels.contains_key(label_key))
             .cloned()
             .collect())
+    }
+
+    fn pull_image(&self, image: &ImageRef) -> Result<(), EngineError> {
+        if !self.registry.contains_key(image.as_str()) {
+            let name = image.to_string();
+            return Err(EngineError::NotFound {
+                what: "image",
+                name,
+            });
+        }
+        let pulled = ImageInfo {
+            id: format!("sha256:{}", "b".repeat(64)),
+            tags: Vec::new(),
+            size: 0,
+            labels: BTreeMap::new(),
+            volumes: vec!["/surprise".to_owned()],
+            entrypoint: vec!["/bin/sh".to_owned()],
+            architecture: "amd64".to_owned(),
+        };
+        self.images
+            .lock()
+            .unwrap()
+            .insert(image.to_string(), pulled);
+        Ok(())
+    }
+
+    fn save_image(
+        &self,
+        image: &ImageRef,
+        archive: &mut (dyn Write + Send),
+    ) -> Result<(), EngineError> {
+        archive.write_all(&self.registry[image.as_str()]).unwrap();
+        Ok(())
     }
 
     fn remove_image(&self, image: &ImageRef) -> Result<(), EngineError> {

@@ -9,6 +9,7 @@ mod answer;
 mod attach;
 mod client;
 mod exec;
+mod images;
 mod lower;
 mod objects;
 mod probe;
@@ -18,7 +19,7 @@ mod wire;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -187,6 +188,18 @@ impl Engine for ApiEngine {
             images.dedup_by(|a, b| a.id == b.id);
             Ok(images)
         })
+    }
+
+    fn pull_image(&self, image: &ImageRef) -> Result<(), EngineError> {
+        images::pull(&self.inner, image)
+    }
+
+    fn save_image(
+        &self,
+        image: &ImageRef,
+        archive: &mut (dyn Write + Send),
+    ) -> Result<(), EngineError> {
+        images::save(&self.inner, image, archive)
     }
 
     fn remove_image(&self, image: &ImageRef) -> Result<(), EngineError> {

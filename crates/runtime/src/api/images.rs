@@ -1,0 +1,63 @@
+//! Images from a registry, and out of an engine's store.
+
+use std::io::Write;
+
+use bollard::query_parameters::CreateImageOptionsBuilder;
+use futures_util::StreamExt as _;
+
+use super::LOAD_LIMIT;
+use super::client::{Inner, Subject};
+use crate::{EngineError, ImageRef};
+
+/// `POST /images/create`: the engine reports progress until it has the image.
+pub(super) fn pull(inner: &Inner, image: &ImageRef) -> Result<(), EngineError> {
+    const VERB: &str = "pull image";
+    let subject = Subject {
+        verb: VERB,
+        what: "image",
+        name: image.as_str(),
+    };
+    let options = CreateImageOptionsBuilder::default()
+        .from_image(image.as_str())
+        .build();
+    inner.call(LOAD_LIMIT, async {
+        let mut answers = inner.docker.create_image(Some(options), None, None);
+        while let Some(answer) = answers.next().await {
+            let progress = answer.map_err(|error| inner.sort(subject, error))?;
+            // A failure in the middle arrives under status 200.
+            if let Some(detail) = progress.error_detail {
+                return Err(EngineError::Refused {
+                    verb: VERB,
+                    status: 200,
+                    message: detail.message.unwrap_or_default(),
+                });
+            }
+        }
+        Ok(())
+    })
+}
+
+/// `GET /images/NAME/get`: the archive as it comes.
+pub(super) fn save(
+    inner: &Inner,
+    image: &ImageRef,
+    archive: &mut (dyn Write + Send),
+) -> Result<(), EngineError> {
+    const VERB: &str = "save image";
+    let subject = Subject {
+        verb: VERB,
+        what: "image",
+        name: image.as_str(),
+    };
+    inner.call(LOAD_LIMIT, async {
+        let mut chunks = inner.docker.export_image(image.as_str());
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|error| inner.sort(subject, error))?;
+            // Blocks this call's own thread only.
+            archive
+                .write_all(&chunk)
+                .map_err(|source| EngineError::Stream { verb: VERB, source })?;
+        }
+        Ok(())
+    })
+}
