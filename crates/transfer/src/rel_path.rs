@@ -196,7 +196,14 @@ impl FromStr for RelPathBuf {
 
 impl Ord for RelPath {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.components().cmp(other.components())
+        // The same as comparing components one by one, and several times faster: a
+        // `/` ends a component, and an end comes before every other byte.
+        let rank = |byte: u8| if byte == b'/' { 0 } else { byte };
+        let (one, two) = (self.0.as_bytes(), other.0.as_bytes());
+        match one.iter().zip(two).find(|(one, two)| one != two) {
+            Some((&one, &two)) => rank(one).cmp(&rank(two)),
+            None => one.len().cmp(&two.len()),
+        }
     }
 }
 

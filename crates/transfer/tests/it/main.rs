@@ -1,6 +1,7 @@
 //! Integration tests of the crate, one binary.
 
 mod quarantine;
+mod rel_path;
 mod stream;
 mod tar_corpus;
 mod tar_ends;

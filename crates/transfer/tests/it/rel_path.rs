@@ -1,0 +1,80 @@
+//! Paths below a workspace: which bytes are one, and in which order they come.
+
+use lazaret_tests::Random;
+use lazaret_transfer::{RelPath, RelPathBuf, RelPathError};
+
+#[track_caller]
+fn refused(name: impl AsRef<[u8]>, error: RelPathError) {
+    assert_eq!(RelPath::from_bytes(name.as_ref()), Err(error));
+}
+
+#[test]
+fn what_is_no_path() {
+    refused("", RelPathError::Empty);
+    refused("/", RelPathError::Absolute);
+    refused("//a", RelPathError::Absolute);
+    refused("a\0b", RelPathError::Nul);
+    for name in [".", "./a", "a/.", "a/./b", "a/", "a//b"] {
+        refused(name, RelPathError::Noncanonical);
+    }
+    for name in ["..", "../a", "a/..", "a/../b"] {
+        refused(name, RelPathError::DotDot);
+    }
+    for name in ["a\nb", "\x1b", "\x7f", "a/\u{85}", "\u{9b}"] {
+        refused(name, RelPathError::Control);
+    }
+    refused(b"a\xff", RelPathError::Encoding);
+    refused("c".repeat(256), RelPathError::ComponentTooLong);
+    refused(["c"; 600].join("/"), RelPathError::TooLong);
+    refused(["c"; 65].join("/"), RelPathError::TooDeep);
+}
+
+/// What only an archive can hold ends a batch, so an oddity before it must not
+/// hide it.
+#[test]
+fn a_lie_is_reported_before_an_oddity() {
+    let odd = "c".repeat(300);
+    refused(format!("{odd}/../x"), RelPathError::DotDot);
+    refused(format!("{odd}//x"), RelPathError::Noncanonical);
+    refused(format!("{odd}\0"), RelPathError::Nul);
+    refused(b"\xff\n/..", RelPathError::DotDot);
+}
+
+#[test]
+fn what_is_a_path() {
+    for name in [
+        "a", "..a", "a..", "...", ".git", " ", "a\\..\\b", "C:x", "\u{202e}", "\u{e9}",
+    ] {
+        assert_eq!(RelPath::new(name).map(RelPath::as_str), Ok(name));
+    }
+    let path: RelPathBuf = "a/b/c".parse().unwrap();
+    let ancestors: Vec<_> = path.ancestors().map(RelPath::as_str).collect();
+    assert_eq!((path.file_name(), ancestors), ("c", vec!["a/b", "a"]));
+    let below = |other: &str| path.starts_with(RelPath::new(other).unwrap());
+    assert!(below("a") && below("a/b") && below("a/b/c"));
+    assert!(!below("a/b/c/d") && !below("a/bc") && !below("b"));
+    assert_eq!(path.join("d").unwrap().as_str(), "a/b/c/d");
+    assert_eq!(path.join("../d"), Err(RelPathError::DotDot));
+}
+
+#[test]
+fn the_order_is_that_of_the_components() {
+    let mut random = Random::new(1);
+    let parts = ["a", "b", "a-", "a.b", "ab", " ", "\u{e9}", "/", "/", "/"];
+    let paths: Vec<RelPathBuf> = (0..2000)
+        .filter_map(|_| {
+            let name: String = (0..=random.below(6)).map(|_| random.pick(&parts)).collect();
+            name.parse().ok()
+        })
+        .collect();
+    assert!(paths.len() > 300);
+    for one in &paths {
+        for two in paths.iter().take(300) {
+            assert_eq!(
+                one.cmp(two),
+                one.components().cmp(two.components()),
+                "{one} {two}"
+            );
+        }
+    }
+}
