@@ -97,6 +97,10 @@ fn show(ui: &Ui, phase: &mut Option<Phase>, event: BuildEvent) {
             ));
             next(ui, phase, "install packages");
         }
+        BuildEvent::Pulling { image, base } => {
+            ui.status(&format!("building image {image} on {base}"));
+            next(ui, phase, "pull the base");
+        }
         BuildEvent::WaitingForOther { image } => {
             ui.status(&format!(
                 "another lazaret builds image {image}: waiting for it"
