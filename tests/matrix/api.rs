@@ -64,6 +64,22 @@ pub(crate) fn remove(socket: &Path, object: &Object) -> Result<(), String> {
     }
 }
 
+/// Makes a volume that carries a name like ours and labels of somebody else.
+pub(crate) fn create_foreign_volume(socket: &Path, name: &str) -> Result<(), String> {
+    let labels = "{\"io.lazaret.store\":\"0123456789abcdef\",\"io.lazaret.session\":\"lost\"}";
+    let body = format!("{{\"Name\":\"{name}\",\"Labels\":{labels}}}");
+    let answer = send(socket, "POST", "/volumes/create", &body)?;
+    match answer.status {
+        200..=299 => Ok(()),
+        status => Err(format!("create volume {name}: {status} {}", answer.body)),
+    }
+}
+
+/// Whether a volume is there.
+pub(crate) fn has_volume(socket: &Path, name: &str) -> Result<bool, String> {
+    Ok(request(socket, "GET", &format!("/volumes/{name}"))?.status == 200)
+}
+
 /// The answer to `GET path` as JSON.
 pub(crate) fn get(socket: &Path, path: &str) -> Result<Value, String> {
     let answer = request(socket, "GET", path)?;
@@ -80,12 +96,17 @@ struct Answer {
 
 /// HTTP/1.0, so that the end of the answer is the end of the connection.
 fn request(socket: &Path, method: &str, path: &str) -> Result<Answer, String> {
+    send(socket, method, path, "")
+}
+
+fn send(socket: &Path, method: &str, path: &str, body: &str) -> Result<Answer, String> {
     let exchange = || {
         let mut stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         write!(
             stream,
-            "{method} {path} HTTP/1.0\r\nHost: localhost\r\n\r\n"
+            "{method} {path} HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
         )?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;

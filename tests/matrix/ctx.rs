@@ -147,6 +147,23 @@ impl Ctx {
         }
     }
 
+    /// Makes a volume of somebody else's, with a name as ours would be.
+    ///
+    /// # Errors
+    /// The engine does not answer.
+    pub(crate) fn foreign_volume(&self) -> Result<ForeignVolume, String> {
+        let unique = self.scratch.path().file_name().unwrap_or_default();
+        let name = format!(
+            "lazaret-{}-workspace",
+            unique.to_string_lossy().replace('.', "")
+        );
+        api::create_foreign_volume(&self.engine.socket(), &name)?;
+        Ok(ForeignVolume {
+            socket: self.engine.socket(),
+            name,
+        })
+    }
+
     /// Fails when the scenario left something on the engine, and removes it.
     ///
     /// # Errors
@@ -161,6 +178,30 @@ impl Ctx {
             true => Ok(()),
             false => Err(format!("left behind on the engine: {}", names.join(", "))),
         }
+    }
+}
+
+/// A volume that lazaret must not touch.
+#[derive(Debug)]
+pub(crate) struct ForeignVolume {
+    socket: PathBuf,
+    name: String,
+}
+
+impl ForeignVolume {
+    /// Checks that it is still there, and removes it.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub(crate) fn check_and_remove(self) -> Result<(), String> {
+        let is_there = api::has_volume(&self.socket, &self.name)?;
+        api::remove(
+            &self.socket,
+            &Object::Volume {
+                name: self.name.clone(),
+            },
+        )?;
+        expect("the foreign volume was left alone", || is_there)
     }
 }
 

@@ -1,7 +1,12 @@
 //! What the matrix runs, by theme. A new scenario is one line in its theme's table.
 
 mod bad_input;
+mod gate;
+mod hostile;
 mod interrupt;
+mod isolation;
+mod limits;
+mod recover;
 mod round_trip;
 
 use crate::ctx::Ctx;
@@ -18,6 +23,11 @@ pub(crate) struct Scenario {
 /// All themes, in the order of the table.
 pub(crate) const ALL: &[&[Scenario]] = &[
     round_trip::SCENARIOS,
+    gate::SCENARIOS,
+    hostile::SCENARIOS,
+    isolation::SCENARIOS,
+    limits::SCENARIOS,
     interrupt::SCENARIOS,
+    recover::SCENARIOS,
     bad_input::SCENARIOS,
 ];

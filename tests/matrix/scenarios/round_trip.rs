@@ -46,7 +46,8 @@ fn nothing_changes(ctx: &Ctx) -> Result<(), String> {
 
 fn edit_add_delete(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
-    let script = "printf more >> README.md && mkdir new && printf x > new/file && rm src/main.c latest && chmod +x README.md";
+    let script =
+        "printf more >> README.md && mkdir new && printf x > new/file && rm src/main.c latest";
     let output = ctx
         .lazaret(&[
             "run", "base", "-w", "project", "--apply", "auto", "--json", "--", "sh", "-c", script,
@@ -61,7 +62,7 @@ fn edit_add_delete(ctx: &Ctx) -> Result<(), String> {
         "the workspace",
         &tree_text::dump(&workspace),
         &r##"
-x README.md "# Sample\nmore"
+f README.md "# Sample\nmore"
 x build.sh "#!/bin/sh\nexit 0\n"
 d empty
 f new/file "x"

@@ -1,0 +1,233 @@
+//! The gate: who says yes, what a conflict does, what is kept.
+
+use std::fs;
+
+use lazaret_tests::tree_text;
+
+use super::Scenario;
+use crate::ctx::{Ctx, expect, expect_eq};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "gate/no-terminal-is-no-yes",
+        run: no_terminal,
+    },
+    Scenario {
+        name: "gate/apply-never-then-diff-and-apply",
+        run: never_then_apply,
+    },
+    Scenario {
+        name: "gate/discard",
+        run: discard,
+    },
+    Scenario {
+        name: "gate/users-edit-is-a-conflict",
+        run: conflict,
+    },
+    Scenario {
+        name: "gate/same-edit-on-both-sides",
+        run: same_edit,
+    },
+    Scenario {
+        name: "gate/pick-paths",
+        run: pick,
+    },
+    Scenario {
+        name: "gate/rm-refuses-unseen-changes",
+        run: rm_refuses,
+    },
+    Scenario {
+        name: "gate/excluded-is-not-deleted",
+        run: excluded,
+    },
+    Scenario {
+        name: "gate/secrets-stay-out",
+        run: secrets,
+    },
+    Scenario {
+        name: "gate/parallel-runs-on-one-workspace",
+        run: parallel,
+    },
+];
+
+const TREE: &str = "f a \"a\\n\"\nf dir/b \"b\\n\"";
+const EDIT: &str = "echo more >> a; echo c > dir/c; rm dir/b";
+const EDITED: &str = "f a \"a\\nmore\\n\"\nf dir/c \"c\\n\"\n";
+
+/// Runs [`EDIT`] as session `s` and keeps the changes.
+fn kept(ctx: &Ctx) -> Result<std::path::PathBuf, String> {
+    let workspace = ctx.workspace("project", TREE);
+    let _output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--name", "s", "--apply", "never", "--", "sh", "-c",
+            EDIT,
+        ])?
+        .expect_code(120)?;
+    Ok(workspace)
+}
+
+fn no_terminal(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let before = tree_text::dump(&workspace);
+    let _output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--name", "s", "--", "sh", "-c", EDIT,
+        ])?
+        .expect_code(120)?
+        .expect_text("lazaret apply s")?;
+    expect_eq("the workspace", &tree_text::dump(&workspace), &before)?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    Ok(())
+}
+
+fn never_then_apply(ctx: &Ctx) -> Result<(), String> {
+    let workspace = kept(ctx)?;
+    let _diff = ctx
+        .lazaret(&["diff", "s"])?
+        .expect_code(0)?
+        .expect_text("+more")?
+        .expect_text("dir/b (deleted)")?;
+    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    expect_eq(
+        "the workspace",
+        &tree_text::dump(&workspace),
+        &EDITED.to_owned(),
+    )?;
+    let _again = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(1)?;
+    Ok(())
+}
+
+fn discard(ctx: &Ctx) -> Result<(), String> {
+    let workspace = kept(ctx)?;
+    let _refused = ctx.lazaret(&["discard", "s"])?.expect_code(1)?;
+    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    let shown = tree_text::dump(&workspace);
+    expect_eq(
+        "the workspace",
+        &shown,
+        &"f a \"a\\n\"\nf dir/b \"b\\n\"\n".to_owned(),
+    )
+}
+
+fn conflict(ctx: &Ctx) -> Result<(), String> {
+    let workspace = kept(ctx)?;
+    fs::write(workspace.join("a"), "mine\n").map_err(|error| error.to_string())?;
+    let _refused = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(1)?;
+    expect_eq(
+        "the user's edit, and nothing else applied",
+        &tree_text::dump(&workspace),
+        &"f a \"mine\\n\"\nf dir/b \"b\\n\"\n".to_owned(),
+    )?;
+    let report = ctx
+        .lazaret(&["diff", "s", "--json"])?
+        .expect_code(0)?
+        .json()?;
+    expect_eq(
+        "the conflict",
+        &report["conflicts"][0]["path"].as_str(),
+        &Some("a"),
+    )?;
+    let _rest = ctx
+        .lazaret(&["apply", "s", "dir", "--yes"])?
+        .expect_code(0)?;
+    expect_eq(
+        "the rest",
+        &tree_text::dump(&workspace),
+        &"f a \"mine\\n\"\nf dir/c \"c\\n\"\n".to_owned(),
+    )
+}
+
+fn same_edit(ctx: &Ctx) -> Result<(), String> {
+    let workspace = kept(ctx)?;
+    fs::write(workspace.join("a"), "a\nmore\n").map_err(|error| error.to_string())?;
+    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    expect_eq(
+        "the workspace",
+        &tree_text::dump(&workspace),
+        &EDITED.to_owned(),
+    )
+}
+
+fn pick(ctx: &Ctx) -> Result<(), String> {
+    let workspace = kept(ctx)?;
+    let _unknown = ctx
+        .lazaret(&["apply", "s", "nowhere", "--yes"])?
+        .expect_code(1)?;
+    let _applied = ctx
+        .lazaret(&["apply", "s", "dir/", "--yes"])?
+        .expect_code(0)?;
+    expect_eq(
+        "only dir",
+        &tree_text::dump(&workspace),
+        &"f a \"a\\n\"\nf dir/c \"c\\n\"\n".to_owned(),
+    )
+}
+
+fn rm_refuses(ctx: &Ctx) -> Result<(), String> {
+    let _workspace = kept(ctx)?;
+    let _refused = ctx
+        .lazaret(&["rm", "s"])?
+        .expect_code(1)?
+        .expect_text("--force")?;
+    let listed = ctx.lazaret(&["ls", "--json"])?.expect_code(0)?.json()?;
+    expect_eq("still there", &listed[0]["state"].as_str(), &Some("kept"))?;
+    let _gone = ctx.lazaret(&["rm", "s", "--force"])?.expect_code(0)?;
+    let _nothing = ctx.lazaret(&["show", "s"])?.expect_code(1)?;
+    Ok(())
+}
+
+fn excluded(ctx: &Ctx) -> Result<(), String> {
+    let tree = "f .gitignore \"*.log\\n\"\nf a \"a\\n\"\nf noise.log \"mine\\n\"\nf node_modules/x/y \"y\"\nf package.json \"{}\"";
+    let workspace = ctx.workspace("project", tree);
+    let script = "ls -A; test ! -e noise.log && test ! -e node_modules && echo more >> a";
+    let _output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,
+        ])?
+        .expect_code(0)?;
+    expect_eq(
+        "the workspace",
+        &tree_text::dump(&workspace),
+        &"f .gitignore \"*.log\\n\"\nf a \"a\\nmore\\n\"\nf node_modules/x/y \"y\"\nf noise.log \"mine\\n\"\nf package.json \"{}\"\n".to_owned(),
+    )
+}
+
+fn secrets(ctx: &Ctx) -> Result<(), String> {
+    let canary = "canary-5f1d9c";
+    let tree = format!(
+        "f .env \"KEY={canary}\"\nf id_rsa \"{canary}\"\nf a \"a\"\nf .git/config \"[remote \\\"o\\\"]\\n\\turl = https://u:{canary}@h/\\n\"\nf .git/HEAD \"ref: refs/heads/main\\n\"\nd .git/objects\nd .git/refs"
+    );
+    ctx.workspace("project", &tree);
+    let script = format!(
+        "! grep -r {canary} / --include='*' -s -l -D skip --exclude-dir=proc --exclude-dir=sys --exclude-dir=dev"
+    );
+    let output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--name", "s", "--json", "--", "sh", "-c", &script,
+        ])?
+        .expect_code(0)?;
+    let _report = output.json()?;
+    let logs = ctx.lazaret(&["logs", "s"])?.stdout;
+    expect("the secret is nowhere inside", || {
+        !logs.contains("/workspace")
+    })
+}
+
+fn parallel(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let start = |name: &str| {
+        let script = format!("echo {name} > {name}; sleep 1");
+        ctx.spawn(&[
+            "run", "base", "-w", "project", "--name", name, "--apply", "auto", "--", "sh", "-c",
+            &script,
+        ])
+    };
+    let (one, two) = (start("one")?, start("two")?);
+    let _one = one.wait()?.expect_code(0)?;
+    let _two = two.wait()?.expect_code(0)?;
+    expect_eq(
+        "both changes",
+        &tree_text::dump(&workspace),
+        &"f a \"a\\n\"\nf dir/b \"b\\n\"\nf one \"one\\n\"\nf two \"two\\n\"\n".to_owned(),
+    )
+}

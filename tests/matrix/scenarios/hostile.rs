@@ -1,0 +1,255 @@
+//! What an agent may leave behind, one thing per scenario: held back, and the rest applied.
+
+use lazaret_tests::tree_text;
+
+use super::Scenario;
+use crate::ctx::{Ctx, expect, expect_eq};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "hostile/git-hook",
+        run: git_hook,
+    },
+    Scenario {
+        name: "hostile/git-config",
+        run: git_config,
+    },
+    Scenario {
+        name: "hostile/git-redirected",
+        run: git_redirected,
+    },
+    Scenario {
+        name: "hostile/absolute-link",
+        run: absolute_link,
+    },
+    Scenario {
+        name: "hostile/escaping-link",
+        run: escaping_link,
+    },
+    Scenario {
+        name: "hostile/fifo-and-socket",
+        run: fifo_and_socket,
+    },
+    Scenario {
+        name: "hostile/setuid",
+        run: setuid,
+    },
+    Scenario {
+        name: "hostile/editor-task",
+        run: editor_task,
+    },
+    Scenario {
+        name: "hostile/escape-sequence-in-a-name",
+        run: escape_in_name,
+    },
+    Scenario {
+        name: "hostile/name-that-is-no-text",
+        run: name_no_text,
+    },
+    Scenario {
+        name: "hostile/write-through-a-link",
+        run: write_through_link,
+    },
+    Scenario {
+        name: "hostile/hard-links",
+        run: hard_links,
+    },
+    Scenario {
+        name: "hostile/unreadable-files",
+        run: unreadable,
+    },
+    Scenario {
+        name: "hostile/deep-and-long-paths",
+        run: deep,
+    },
+    Scenario {
+        name: "hostile/escape-sequences-in-the-output",
+        run: output,
+    },
+];
+
+const TREE: &str = "f a \"a\\n\"\nf dir/b \"b\\n\"";
+
+/// Runs `script`, expects the finding `code`, and that only `good` of it can be applied.
+fn held_back(ctx: &Ctx, script: &str, code: &str) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let before = tree_text::dump(&workspace);
+    let script = format!("{script}\necho good > good");
+    let output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--json", "--", "sh",
+            "-c", &script,
+        ])?
+        .expect_code(120)?;
+    let report = output.json()?;
+    expect_eq("outcome", &report["outcome"].as_str(), &Some("kept"))?;
+    let codes: Vec<&str> = report["findings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|finding| finding["code"].as_str())
+        .collect();
+    expect(&format!("{code} is among {codes:?}"), || {
+        codes.contains(&code)
+    })?;
+    expect_eq("before a decision", &tree_text::dump(&workspace), &before)?;
+    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    expect_eq(
+        "after the decision",
+        &tree_text::dump(&workspace),
+        &"f a \"a\\n\"\nf dir/b \"b\\n\"\nf good \"good\\n\"\n".to_owned(),
+    )
+}
+
+fn git_hook(ctx: &Ctx) -> Result<(), String> {
+    let script = "mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit";
+    held_back(ctx, script, "git.hook")
+}
+
+fn git_config(ctx: &Ctx) -> Result<(), String> {
+    held_back(
+        ctx,
+        "mkdir -p .git && printf '[core]\\nfsmonitor=evil\\n' > .git/config",
+        "git.config",
+    )
+}
+
+fn git_redirected(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let before = tree_text::dump(&workspace);
+    let script = "echo 'gitdir: /outside' > .git; echo good > good";
+    let output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--json", "--", "sh",
+            "-c", script,
+        ])?
+        .expect_code(121)?;
+    expect_eq(
+        "outcome",
+        &output.json()?["outcome"].as_str(),
+        &Some("rejected"),
+    )?;
+    expect_eq("the workspace", &tree_text::dump(&workspace), &before)?;
+    let _discarded = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    Ok(())
+}
+
+fn absolute_link(ctx: &Ctx) -> Result<(), String> {
+    held_back(ctx, "ln -s /etc/passwd passwd", "link.absolute")
+}
+
+fn escaping_link(ctx: &Ctx) -> Result<(), String> {
+    held_back(ctx, "ln -s ../../etc dir/out", "link.escape")
+}
+
+fn fifo_and_socket(ctx: &Ctx) -> Result<(), String> {
+    held_back(ctx, "mkfifo pipe", "type.fifo")
+}
+
+fn setuid(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let script = "cp a s && chmod 4755 s && chmod 0666 a && mkdir -m 1777 d && echo x > d/x";
+    let output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--name", "s", "--apply", "never", "--json", "--",
+            "sh", "-c", script,
+        ])?
+        .expect_code(120)?;
+    let text = output.stdout.clone();
+    expect("the dropped bits are noted", || {
+        text.contains("mode.setuid")
+    })?;
+    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    expect_eq(
+        "the modes",
+        &tree_text::dump(&workspace),
+        &"f a \"a\\n\"\nf d/x \"x\\n\"\nf dir/b \"b\\n\"\nx s \"a\\n\"\n".to_owned(),
+    )
+}
+
+fn editor_task(ctx: &Ctx) -> Result<(), String> {
+    held_back(
+        ctx,
+        "mkdir .vscode && echo '{}' > .vscode/tasks.json",
+        "suspect.editor",
+    )
+}
+
+fn escape_in_name(ctx: &Ctx) -> Result<(), String> {
+    held_back(ctx, "touch \"$(printf 'a\\033[2Jb')\"", "name.control")
+}
+
+fn name_no_text(ctx: &Ctx) -> Result<(), String> {
+    held_back(ctx, "touch \"$(printf 'bad\\377\\376')\"", "name.encoding")
+}
+
+/// A directory of the workspace becomes a link to the host's `/tmp`, and files "in it" are new.
+fn write_through_link(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let before = tree_text::dump(&workspace);
+    let script = "rm -r dir && ln -s /tmp dir && echo x > /tmp/lazaret-was-here";
+    let _output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c",
+            script,
+        ])?
+        .expect_code(120)?;
+    expect_eq("before a decision", &tree_text::dump(&workspace), &before)?;
+    expect("nothing in the host's /tmp", || {
+        !std::path::Path::new("/tmp/lazaret-was-here").exists()
+    })?;
+    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    Ok(())
+}
+
+fn hard_links(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let script = "ln a one && ln a two && echo more >> one";
+    let _output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,
+        ])?
+        .expect_code(0)?;
+    expect_eq(
+        "independent copies",
+        &tree_text::dump(&workspace),
+        &"f a \"a\\nmore\\n\"\nf dir/b \"b\\n\"\nf one \"a\\nmore\\n\"\nf two \"a\\nmore\\n\"\n"
+            .to_owned(),
+    )
+}
+
+/// The exporter reads what the agent made unreadable; nothing is taken for deleted.
+fn unreadable(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let script = "echo secret > s && chmod 000 s && chmod 000 dir";
+    let _output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,
+        ])?
+        .expect_code(0)?;
+    expect_eq(
+        "the workspace",
+        &tree_text::dump(&workspace),
+        &"f a \"a\\n\"\nf dir/b \"b\\n\"\nf s \"secret\\n\"\n".to_owned(),
+    )
+}
+
+fn deep(ctx: &Ctx) -> Result<(), String> {
+    let script = "i=0; while [ $i -lt 80 ]; do mkdir d && cd d || exit 1; i=$((i+1)); done; touch x; cd /workspace";
+    held_back(ctx, script, "path.depth")
+}
+
+fn output(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", TREE);
+    let script = "printf 'a\\033]52;c;aGk=\\007b'; head -c 20000000 /dev/zero";
+    let output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--name", "s", "--json", "--", "sh", "-c", script,
+        ])?
+        .expect_code(0)?;
+    let _report = output.json()?;
+    let logs = ctx.lazaret(&["logs", "s", "--json"])?.expect_code(0)?;
+    let text = logs.stdout;
+    expect("the log is escaped in JSON", || !text.contains('\u{1b}'))?;
+    expect("the log is capped", || text.len() < 60_000_000)
+}

@@ -1,0 +1,135 @@
+//! What the command finds inside, seen from inside.
+
+use super::Scenario;
+use crate::ctx::{Ctx, expect};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "isolation/who-and-where",
+        run: who,
+    },
+    Scenario {
+        name: "isolation/network",
+        run: network,
+    },
+    Scenario {
+        name: "isolation/root-file-system",
+        run: root,
+    },
+    Scenario {
+        name: "isolation/mounts-and-devices",
+        run: mounts,
+    },
+    Scenario {
+        name: "isolation/environment",
+        run: environment,
+    },
+    Scenario {
+        name: "isolation/command-not-found",
+        run: not_found,
+    },
+];
+
+const TREE: &str = "f a \"a\\n\"\nx dir/b \"b\\n\"";
+
+/// Runs a script whose every line must succeed.
+fn holds(ctx: &Ctx, script: &str) -> Result<String, String> {
+    ctx.workspace("project", TREE);
+    let script = format!("set -eux\n{script}");
+    let output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--apply", "auto", "--", "sh", "-c", &script,
+        ])?
+        .expect_code(0)?;
+    Ok(output.stdout)
+}
+
+fn who(ctx: &Ctx) -> Result<(), String> {
+    let script = r#"
+        test "$(id -u):$(id -g)" = 1000:1000
+        test "$(pwd)" = /workspace
+        test "$(stat -c %u:%g a dir dir/b | sort -u)" = 1000:1000
+        test "$(stat -c %a a)" = 644
+        test "$(stat -c %a dir)" = 755
+        test "$(stat -c %a dir/b)" = 755
+        grep -q 'NoNewPrivs:.1' /proc/self/status
+        grep -q 'CapEff:.0000000000000000' /proc/self/status
+        grep -q 'CapBnd:.0000000000000000' /proc/self/status
+        grep -q 'Seccomp:.2' /proc/self/status
+        test "$(ulimit -c)" = 0
+    "#;
+    holds(ctx, script).map(drop)
+}
+
+fn network(ctx: &Ctx) -> Result<(), String> {
+    let script = r#"
+        test "$(tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ')" = lo
+        test "$(wc -l < /proc/net/route)" -le 1
+        ! getent hosts example.org
+        ! (exec 3<>/dev/tcp/1.1.1.1/80) 2>/dev/null
+    "#;
+    holds(ctx, script).map(drop)
+}
+
+fn root(ctx: &Ctx) -> Result<(), String> {
+    let script = r#"
+        ! touch /x
+        ! touch /etc/x
+        ! touch /usr/bin/x
+        ! touch /lazaret/x
+        ! mount -t tmpfs none /mnt
+        ! unshare -U true
+        touch /tmp/x "$HOME/x" /dev/shm/x
+        test -z "$(find / -xdev -perm /6000 -type f)"
+    "#;
+    holds(ctx, script).map(drop)
+}
+
+fn mounts(ctx: &Ctx) -> Result<(), String> {
+    let script = r#"
+        test -z "$(find / -name '*.sock' -xdev 2>/dev/null)"
+        test ! -e /dev/kvm
+        test ! -e /dev/fuse
+        ! mknod /tmp/n c 1 3
+        ! cat /proc/kcore
+        test ! -e /sys/firmware/efi/efivars || test -z "$(ls /sys/firmware)"
+    "#;
+    holds(ctx, script).map(drop)
+}
+
+fn environment(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", TREE);
+    let output = ctx
+        .spawn_with(
+            &[
+                "run",
+                "base",
+                "-w",
+                "project",
+                "-e",
+                "GIVEN=a=b,c",
+                "--",
+                "env",
+            ],
+            &[("SSH_AUTH_SOCK", "/canary"), ("API_TOKEN", "canary")],
+        )?
+        .wait()?
+        .expect_code(0)?
+        .expect_text("GIVEN=a=b,c")?
+        .expect_text("LAZARET=1")?;
+    let text = output.stdout;
+    expect("nothing of the user's environment", || {
+        !text.contains("canary")
+    })
+}
+
+fn not_found(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", TREE);
+    let _missing = ctx
+        .lazaret(&["run", "base", "-w", "project", "--", "no-such-program"])?
+        .expect_code(127)?;
+    let _denied = ctx
+        .lazaret(&["run", "base", "-w", "project", "--", "/workspace/a"])?
+        .expect_code(126)?;
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! Limits: time, memory, processes, space, and what the gate lets through.
+
+use std::time::{Duration, Instant};
+
+use lazaret_tests::tree_text;
+
+use super::Scenario;
+use crate::ctx::{Ctx, expect, expect_eq};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "limits/timeout",
+        run: timeout,
+    },
+    Scenario {
+        name: "limits/timeout-against-a-deaf-command",
+        run: deaf,
+    },
+    Scenario {
+        name: "limits/memory",
+        run: memory,
+    },
+    Scenario {
+        name: "limits/processes",
+        run: processes,
+    },
+    Scenario {
+        name: "limits/tmp",
+        run: tmp,
+    },
+    Scenario {
+        name: "limits/entries",
+        run: entries,
+    },
+    Scenario {
+        name: "limits/file-bytes",
+        run: file_bytes,
+    },
+    Scenario {
+        name: "limits/left-behind-daemon",
+        run: daemon,
+    },
+];
+
+const TREE: &str = "f a \"a\\n\"";
+
+fn timeout(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let script = "echo before >> a; sleep 600; echo after >> a";
+    let output = ctx
+        .lazaret(&[
+            "run",
+            "base",
+            "-w",
+            "project",
+            "--name",
+            "s",
+            "--timeout",
+            "2s",
+            "--apply",
+            "auto",
+            "--json",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ])?
+        .expect_code(124)?;
+    let report = output.json()?;
+    expect_eq("timed_out", &report["timed_out"].as_bool(), &Some(true))?;
+    expect_eq(
+        "what it did so far",
+        &tree_text::dump(&workspace),
+        &"f a \"a\\nbefore\\n\"\n".to_owned(),
+    )
+}
+
+/// Ignores SIGTERM: ended by SIGKILL after the grace (FLT-15).
+fn deaf(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", TREE);
+    let started = Instant::now();
+    let script = "trap '' TERM; echo x > a; while :; do sleep 1; done";
+    let _output = ctx
+        .lazaret(&[
+            "run",
+            "base",
+            "-w",
+            "project",
+            "--timeout",
+            "2s",
+            "--apply",
+            "auto",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ])?
+        .expect_code(124)?;
+    expect("it got its grace of 15 s", || {
+        started.elapsed() >= Duration::from_secs(17)
+    })
+}
+
+fn memory(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", TREE);
+    ctx.profile("small", "image = \"base\"\n[limits]\nmemory = \"64m\"\n");
+    // tail keeps what it has not seen the end of: an endless line fills its memory.
+    let script = "echo b > a; head -c 1000000000 /dev/zero | tail | wc -c";
+    let output = ctx.lazaret(&[
+        "run", "small", "-w", "project", "--apply", "auto", "--json", "--", "sh", "-c", script,
+    ])?;
+    let report = output.json()?;
+    expect_eq("oom_killed", &report["oom_killed"].as_bool(), &Some(true))
+}
+
+fn processes(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", TREE);
+    ctx.profile("few", "image = \"base\"\n[limits]\npids = 32\n");
+    let script = "i=0; while [ $i -lt 64 ]; do sleep 60 & i=$((i+1)); done; echo not stopped";
+    let output = ctx.lazaret(&[
+        "run", "few", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,
+    ])?;
+    expect("the shell could not fork", || {
+        output.code != 0 && !output.stdout.contains("not stopped")
+    })
+}
+
+fn tmp(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", TREE);
+    ctx.profile("tight", "image = \"base\"\n[limits]\ntmp = \"8m\"\n");
+    let script = "for d in /tmp /home/agent /dev/shm; do head -c 80000000 /dev/zero > $d/x && exit 1; rm -f $d/x; done; cp /bin/true /tmp/t && /tmp/t && exit 2; exit 0";
+    let _output = ctx
+        .lazaret(&[
+            "run", "tight", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,
+        ])?
+        .expect_code(0)?;
+    Ok(())
+}
+
+fn entries(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    ctx.profile("few", "image = \"base\"\n[gate]\nmax_entries = 50\n");
+    let script = "i=0; while [ $i -lt 100 ]; do : > f$i; i=$((i+1)); done";
+    let output = ctx
+        .lazaret(&[
+            "run", "few", "-w", "project", "--name", "s", "--apply", "auto", "--json", "--", "sh",
+            "-c", script,
+        ])?
+        .expect_code(121)?;
+    let report = output.json()?;
+    expect_eq(
+        "the finding",
+        &report["findings"][0]["code"].as_str(),
+        &Some("limit.entries"),
+    )?;
+    expect_eq(
+        "the workspace",
+        &tree_text::dump(&workspace),
+        &"f a \"a\\n\"\n".to_owned(),
+    )?;
+    let kept = ctx.objects()?;
+    expect("the volume is kept", || kept.len() == 1)?;
+    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    Ok(())
+}
+
+fn file_bytes(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", TREE);
+    ctx.profile(
+        "few",
+        "image = \"base\"\n[gate]\nmax_file_bytes = \"1m\"\nmax_bytes = \"1g\"\n",
+    );
+    let script = "truncate -s 500M sparse";
+    let output = ctx
+        .lazaret(&[
+            "run", "few", "-w", "project", "--name", "s", "--apply", "auto", "--json", "--", "sh",
+            "-c", script,
+        ])?
+        .expect_code(121)?;
+    let report = output.json()?;
+    expect_eq(
+        "the finding",
+        &report["findings"][0]["code"].as_str(),
+        &Some("limit.file_bytes"),
+    )?;
+    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    Ok(())
+}
+
+/// A daemon that outlives the command writes on; nothing of it is left when files are read (FLT-16).
+fn daemon(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let script =
+        "(setsid sh -c 'while :; do echo x >> a; sleep 0.01; done' >/dev/null 2>&1 &); sleep 0.3";
+    let _output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,
+        ])?
+        .expect_code(0)?;
+    let applied = tree_text::dump(&workspace);
+    expect("it had written", || applied.contains("x\\n"))
+}
