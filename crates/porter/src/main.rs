@@ -5,6 +5,7 @@
 //! codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
 
 mod init;
+mod limit;
 mod probe;
 mod run;
 mod status;

@@ -1,4 +1,4 @@
-//! `porter probe --expect KEY=VALUE…`: proves every control from inside.
+//! `porter probe [--limit NAME=NUMBER]… --expect KEY=VALUE…`: proves every control from inside.
 //!
 //! One line per control of threats.md section 2, `CON-04 pass|fail|n/a <detail>`, ended by
 //! `end <count>`: a report that is cut short proves nothing. The exit code is 0 when the
@@ -97,6 +97,10 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn look(expected: Expected) -> io::Result<String> {
+    // As `porter run` does, so that what is read below is what the command will have.
+    for limit in &expected.limits {
+        limit.apply()?;
+    }
     // Descriptors first: everything after opens some of its own.
     let descriptors = identity::descriptors(&expected.workdir);
     let scene = Scene {

@@ -1,17 +1,18 @@
-//! `porter run [--without CON-03,CON-04] -- CMD…`: becomes the command.
+//! `porter run [--limit nofile=1024]… [--without CON-04]… -- CMD…`: becomes the command.
 //!
 //! The probe has judged the container; this looks once more at what it is itself about to
 //! hand to the command, in the same process, and gives nothing else away: no descriptor
 //! but 0, 1 and 2 (CVE-2024-21626), no ignored signal, no core dump. `--without` names
-//! controls that the engine does not have (a virtual machine instead).
+//! a control that the engine does not have (a virtual machine instead).
 
 use std::ffi::{CString, OsString};
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::process::ExitCode;
 
-use rustix::process::{DumpableBehavior, Resource, Rlimit};
+use rustix::process::DumpableBehavior;
 
+use crate::limit::Limit;
 use crate::status::Status;
 use crate::syscall;
 
@@ -24,7 +25,7 @@ const NOT_FOUND: u8 = 127;
 #[derive(Debug, thiserror::Error)]
 enum Error {
     /// The arguments make no sense.
-    #[error("usage: porter run [--without CON-nn,…] -- COMMAND [ARGUMENT…]")]
+    #[error("usage: porter run [--limit NAME=NUMBER]… [--without CON-nn]… -- COMMAND [ARGUMENT…]")]
     Usage,
     /// What the command would inherit is more than it may have.
     #[error("refused: {control}: {found}")]
@@ -61,16 +62,16 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn become_command(arguments: impl Iterator<Item = OsString>) -> Error {
-    let (without, argv) = match parse(arguments) {
-        Ok(parsed) => parsed,
+    let plan = match Plan::parse(arguments) {
+        Ok(plan) => plan,
         Err(error) => return error,
     };
-    match prepare(&without) {
+    match prepare(&plan) {
         Ok(()) => {
-            let source = syscall::exec(&argv);
-            let command = argv.first().map(|name| format!("{name:?}"));
+            let source = syscall::exec(&plan.argv);
+            let command = plan.argv.first().map(|name| name.as_bytes());
             Error::Exec {
-                command: command.unwrap_or_default().trim_matches('"').to_owned(),
+                command: lazaret_transfer::escape(command.unwrap_or_default()),
                 source,
             }
         }
@@ -78,51 +79,60 @@ fn become_command(arguments: impl Iterator<Item = OsString>) -> Error {
     }
 }
 
-fn parse(
-    mut arguments: impl Iterator<Item = OsString>,
-) -> Result<(Vec<String>, Vec<CString>), Error> {
-    let mut without = Vec::new();
-    loop {
-        let argument = arguments.next().ok_or(Error::Usage)?;
-        match argument.to_str() {
-            Some("--") => break,
-            Some("--without") => {
-                let list = arguments.next().ok_or(Error::Usage)?;
-                let list = list.to_str().ok_or(Error::Usage)?;
-                without.extend(list.split(',').map(str::to_owned));
-            }
-            _ => return Err(Error::Usage),
-        }
-    }
-    // An argument can't hold NUL: it came by execve.
-    let argv: Vec<CString> = arguments
-        .map(|argument| CString::new(argument.into_vec()))
-        .collect::<Result<_, _>>()
-        .map_err(|_| Error::Usage)?;
-    if argv.is_empty() {
-        return Err(Error::Usage);
-    }
-    Ok((without, argv))
+/// What the arguments ask for.
+#[derive(Debug, Default)]
+struct Plan {
+    limits: Vec<Limit>,
+    without: Vec<String>,
+    argv: Vec<CString>,
 }
 
-fn prepare(without: &[String]) -> Result<(), Error> {
+impl Plan {
+    fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Self, Error> {
+        let mut plan = Self::default();
+        loop {
+            let argument = arguments.next().ok_or(Error::Usage)?;
+            if argument == "--" {
+                break;
+            }
+            let value = arguments.next().ok_or(Error::Usage)?;
+            match argument.to_str() {
+                Some("--limit") => plan.limits.push(Limit::parse(&value).ok_or(Error::Usage)?),
+                Some("--without") => {
+                    let control = value.into_string().map_err(|_| Error::Usage)?;
+                    plan.without.push(control);
+                }
+                _ => return Err(Error::Usage),
+            }
+        }
+        // An argument can't hold NUL: it came by execve.
+        plan.argv = arguments
+            .map(|argument| CString::new(argument.into_vec()))
+            .collect::<Result<_, _>>()
+            .map_err(|_| Error::Usage)?;
+        match plan.argv.is_empty() {
+            true => Err(Error::Usage),
+            false => Ok(plan),
+        }
+    }
+}
+
+fn prepare(plan: &Plan) -> Result<(), Error> {
     let status = Status::read().map_err(|source| Error::Prepare {
         step: "read /proc/self/status",
         source,
     })?;
-    check(&status, without)?;
+    check(&status, &plan.without)?;
     rustix::thread::set_no_new_privs(true).map_err(|error| Error::Prepare {
         step: "set no_new_privs",
         source: error.into(),
     })?;
-    let none = Rlimit {
-        current: Some(0),
-        maximum: Some(0),
-    };
-    rustix::process::setrlimit(Resource::Core, none).map_err(|error| Error::Prepare {
-        step: "forbid core dumps",
-        source: error.into(),
-    })?;
+    for limit in plan.limits.iter().chain([&Limit::NO_CORE]) {
+        limit.apply().map_err(|source| Error::Prepare {
+            step: "lower a limit",
+            source,
+        })?;
+    }
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| {
         Error::Prepare {
             step: "make the process undumpable",

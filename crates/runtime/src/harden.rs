@@ -25,6 +25,9 @@ pub const AGENT_HOME: &str = "/home/agent";
 /// more than the hard limit fails the start.
 const NOFILE_FALLBACK: u64 = 16_384;
 
+/// Bytes of the tmpfs on `/run`: sockets and pid files.
+const RUN_SIZE: u64 = 16 << 20;
+
 /// Files that tell about the host, hidden on every engine (CON-09).
 ///
 /// Docker's and Podman's own lists, joined, with those that newer versions added.
@@ -59,8 +62,8 @@ const READ_ONLY_PATHS: &[&str] = &[
 #[derive(Debug, Clone, PartialEq)]
 pub struct HardenedSpec {
     spec: ContainerSpec,
-    engine: EngineKind,
-    controls: Controls,
+    pub(crate) engine: EngineInfo,
+    pub(crate) controls: Controls,
 }
 
 /// Who the first process is, numerically: a name would be looked up in the image (CON-01).
@@ -164,25 +167,28 @@ pub struct Controls {
     pub memory_swap: u64,
     /// CON-17: billionths of a core.
     pub nano_cpus: u64,
-    /// CON-17.
+    /// CON-17. The engine is asked for them, and the porter sets them again for every
+    /// command: rootless Podman drops what its Docker-compatible API is asked for.
     pub ulimits: Vec<Ulimit>,
     /// CON-18: the network mode, `none`.
     pub network: &'static str,
-    /// CON-19: host paths, always empty but in a weakened test container.
+    /// CON-19: host paths, `FROM:TO`; always empty but in a weakened test container.
     pub binds: Vec<&'static str>,
-    /// CON-21: host devices, always empty but in a weakened test container.
-    pub devices: Vec<&'static str>,
+    /// CON-21: host devices, from and to; always empty but in a weakened test container.
+    pub devices: Vec<(&'static str, &'static str)>,
     /// CON-22.
     pub ipc: Namespace,
     /// CON-22.
     pub pid: Namespace,
     /// CON-22.
     pub uts: Namespace,
-    /// CON-22.
+    /// CON-22. Podman has none on cgroup v1, whatever it is asked for.
     pub cgroup: Namespace,
     /// CON-23: all that the processes find in their environment, besides the few names
     /// that the engine itself adds ([`ENGINE_ENV`]).
     pub env: BTreeMap<String, String>,
+    /// CON-12: where processes start.
+    pub workdir: String,
     /// The host name inside; says nothing of the host.
     pub hostname: &'static str,
     /// PID 1.
@@ -225,7 +231,7 @@ impl HardenedSpec {
         let controls = Controls::of(&spec, engine);
         Ok(Self {
             spec,
-            engine: engine.kind,
+            engine: engine.clone(),
             controls,
         })
     }
@@ -235,14 +241,19 @@ impl HardenedSpec {
         &self.spec
     }
 
-    /// Returns the kind of engine that it was made for.
-    pub fn engine(&self) -> EngineKind {
-        self.engine
+    /// Returns the engine that it was made for.
+    pub fn engine(&self) -> &EngineInfo {
+        &self.engine
     }
 
     /// Returns every control.
     pub fn controls(&self) -> &Controls {
         &self.controls
+    }
+
+    /// Returns the controls that must be proven: the same, but in a weakened test container.
+    pub(crate) fn wanted(&self) -> Controls {
+        Controls::of(&self.spec, &self.engine)
     }
 }
 
@@ -285,8 +296,12 @@ impl Controls {
             ipc: Namespace::Private,
             pid: Namespace::Private,
             uts: Namespace::Private,
-            cgroup: Namespace::Private,
+            cgroup: match (engine.kind, engine.cgroup_version.as_str()) {
+                (EngineKind::Podman, "1") => Namespace::Host,
+                _ => Namespace::Private,
+            },
             env: environment(spec),
+            workdir: spec.workdir.clone(),
             hostname: "lazaret",
             entrypoint: &["/lazaret/porter"],
             cmd: &["init"],
@@ -299,23 +314,25 @@ impl Controls {
 
 /// Returns the scratch space. Every tmpfs is the agent's only place to write besides the
 /// volume, and none of them may hold a program (CON-07).
+///
+/// `/run` and `/var/tmp` are there because Podman adds them to a read-only root anyway,
+/// each as large as half of the host's memory unless it is told a size.
 fn tmpfs(spec: &ContainerSpec) -> Vec<Tmpfs> {
-    let options = vec!["rw", "noexec", "nosuid", "nodev"];
-    let mut mounts = vec![Tmpfs {
-        target: "/tmp".to_owned(),
-        size: spec.limits.tmp,
+    // No `uid=`: Podman refuses it. The OCI runtime prefers the mode of the image's own
+    // directory to ours, so images have a sticky, world-writable home.
+    let mount = |target: &str, size| Tmpfs {
+        target: target.to_owned(),
+        size,
         mode: 0o1777,
-        options: options.clone(),
-    }];
+        options: vec!["rw", "noexec", "nosuid", "nodev"],
+    };
+    let mut mounts = vec![
+        mount("/run", RUN_SIZE),
+        mount("/tmp", spec.limits.tmp),
+        mount("/var/tmp", spec.limits.tmp),
+    ];
     if spec.privilege == Privilege::Agent {
-        // Not every engine can give a tmpfs an owner; the sticky bit lets the one user
-        // that there is have it.
-        mounts.push(Tmpfs {
-            target: AGENT_HOME.to_owned(),
-            size: spec.limits.home,
-            mode: 0o1777,
-            options,
-        });
+        mounts.push(mount(AGENT_HOME, spec.limits.home));
     }
     mounts
 }
@@ -389,4 +406,116 @@ fn environment(spec: &ContainerSpec) -> BTreeMap<String, String> {
         env.insert(name.as_str().to_owned(), value.clone());
     }
     env
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::{Access, Limits, Role, VolumeMount};
+
+    /// An engine that can do everything.
+    pub(crate) fn engine(kind: EngineKind) -> EngineInfo {
+        EngineInfo {
+            kind,
+            version: "1".to_owned(),
+            api_version: None,
+            endpoint: "unix:///engine.sock".to_owned(),
+            rootless: false,
+            user_namespace: UserNamespace::Host,
+            architecture: "amd64".to_owned(),
+            cgroup_version: "2".to_owned(),
+            runtime: "runc".to_owned(),
+            nofile_hard: Some(20_000),
+            nproc_hard: None,
+            unenforceable: vec![],
+            not_applicable: BTreeMap::new(),
+            warnings: vec![],
+        }
+    }
+
+    /// Podman without root, on a machine with cgroup v1: what can enforce least.
+    pub(crate) fn rootless_podman() -> EngineInfo {
+        EngineInfo {
+            rootless: true,
+            user_namespace: UserNamespace::Mapped,
+            cgroup_version: "1".to_owned(),
+            not_applicable: [Control::Pids, Control::Memory, Control::ProcessLimits]
+                .map(|control| (control, "no such controller".to_owned()))
+                .into(),
+            ..engine(EngineKind::Podman)
+        }
+    }
+
+    /// An agent's container.
+    pub(crate) fn spec() -> ContainerSpec {
+        ContainerSpec {
+            name: "lazaret-s-agent".parse().expect("name"),
+            role: Role::Agent,
+            image: "lazaret-base:1".parse().expect("image"),
+            privilege: Privilege::Agent,
+            volumes: vec![VolumeMount {
+                volume: "lazaret-s-workspace".parse().expect("volume"),
+                target: "/workspace".to_owned(),
+                access: Access::ReadWrite,
+            }],
+            env: BTreeMap::from([("EDITOR".parse().expect("name"), "true".to_owned())]),
+            workdir: "/workspace".to_owned(),
+            limits: Limits {
+                memory: 256 << 20,
+                cpus: 1.5,
+                pids: 100,
+                tmp: 64 << 20,
+                shm: 32 << 20,
+                home: 16 << 20,
+                nofile: 1 << 20,
+                fsize: 1 << 30,
+            },
+            labels: BTreeMap::from([("io.lazaret.session".to_owned(), "s".to_owned())]),
+        }
+    }
+
+    #[test]
+    fn a_control_that_can_not_be_enforced_is_named() {
+        let mut engine = engine(EngineKind::Apple);
+        engine.unenforceable = vec![Control::Seccomp, Control::Pids];
+        let error = HardenedSpec::new(spec(), &engine).expect_err("refused");
+        assert_eq!(
+            error.to_string(),
+            "unix:///engine.sock can't enforce CON-04 seccomp"
+        );
+    }
+
+    #[test]
+    fn con_17_no_limit_is_above_the_engines_own() {
+        let ulimits = |engine: &EngineInfo| {
+            let spec = HardenedSpec::new(spec(), engine).expect("enforceable");
+            let ulimits = spec.controls().ulimits.iter();
+            ulimits
+                .map(|ulimit| format!("{}={}", ulimit.resource.name(), ulimit.limit))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let mut docker = engine(EngineKind::Docker);
+        assert_eq!(
+            ulimits(&docker),
+            "core=0 fsize=1073741824 nofile=20000 nproc=800"
+        );
+        (docker.nofile_hard, docker.nproc_hard) = (None, Some(500));
+        assert_eq!(
+            ulimits(&docker),
+            "core=0 fsize=1073741824 nofile=16384 nproc=500"
+        );
+        // Nothing counts the memory of the whole container there.
+        assert_eq!(
+            ulimits(&rootless_podman()),
+            "core=0 fsize=1073741824 nofile=20000 nproc=100 data=268435456"
+        );
+    }
+
+    #[test]
+    fn con_23_the_environment_is_named() {
+        let spec = HardenedSpec::new(spec(), &engine(EngineKind::Docker)).expect("enforceable");
+        insta::assert_snapshot!(spec.controls().env.keys().cloned().collect::<Vec<_>>().join(" "),
+            @"EDITOR HOME LANG LAZARET LAZARET_SESSION PATH");
+    }
 }

@@ -12,8 +12,11 @@ pub mod fake;
 mod harden;
 mod lease;
 mod names;
+mod probe_report;
 mod seccomp;
 mod spec;
+#[cfg(feature = "weaken")]
+mod weaken;
 
 pub use api::ApiEngine;
 pub use control::{Control, UnknownControl};
@@ -31,5 +34,8 @@ pub use harden::{
 };
 pub use lease::{ContainerLease, LeaseError, Leftover, VolumeLease, leftovers, release_all};
 pub use names::{ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName};
+pub use probe_report::{
+    Expected, ProbeFailure, ProbeReport, Proof, Proven, ProvenControl, REPORT_LIMIT,
+};
 pub use seccomp::PROFILE as SECCOMP_PROFILE;
 pub use spec::{Access, ContainerSpec, Limits, Privilege, Role, VolumeMount};

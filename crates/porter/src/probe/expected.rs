@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::num::ParseIntError;
 
+use crate::limit::Limit;
+
 /// Why the arguments can't be used. The porter and the host are of one build, so any of
 /// these means that they are not.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
-    #[error("expected `--expect KEY=VALUE`, found {found:?}")]
+    #[error("expected `--expect KEY=VALUE` or `--limit NAME=NUMBER`, found {found:?}")]
     Argument { found: OsString },
     #[error("unknown key `{key}`")]
     Key { key: String },
@@ -66,17 +68,28 @@ pub(super) struct Expected {
     pub(super) env: Vec<String>,
     pub(super) hostname: String,
     pub(super) workdir: String,
+    /// Limits to set before looking.
+    pub(super) limits: Vec<Limit>,
     not_applicable: Vec<String>,
 }
 
 impl Expected {
     pub(super) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Self, Error> {
         let mut pairs = Pairs::default();
+        let mut limits = Vec::new();
         while let Some(argument) = arguments.next() {
-            let value = match argument.to_str() {
-                Some("--expect") => arguments.next().unwrap_or_default(),
+            let value = arguments.next().unwrap_or_default();
+            match argument.to_str() {
+                Some("--expect") => {}
+                Some("--limit") => match Limit::parse(&value) {
+                    Some(limit) => {
+                        limits.push(limit);
+                        continue;
+                    }
+                    None => return Err(Error::Argument { found: value }),
+                },
                 _ => return Err(Error::Argument { found: argument }),
-            };
+            }
             let Some((key, value)) = value.to_str().and_then(|text| text.split_once('=')) else {
                 return Err(Error::Argument { found: value });
             };
@@ -112,6 +125,7 @@ impl Expected {
             env: pairs.all("env"),
             hostname: pairs.one("hostname")?.to_owned(),
             workdir: pairs.one("workdir")?.to_owned(),
+            limits,
             not_applicable: pairs.all("na"),
         })
     }

@@ -178,10 +178,20 @@ pub(super) fn namespaces(scene: &Scene) -> Outcome {
         complaints.push("the host name is not ours".to_owned());
     }
     let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    if let Some(line) = cgroups.lines().find(|line| !line.ends_with(":/")) {
+    let own_cgroup = |(kind, _): &(String, u64)| kind == "cgroup";
+    if scene.expected.foreign_namespaces.iter().any(own_cgroup)
+        && let Some(line) = cgroups.lines().find(|line| !line.ends_with(":/"))
+    {
         complaints.push(format!("cgroup {line}"));
     }
-    Outcome::of(&complaints, "pid ipc uts cgroup")
+    let kinds: Vec<&str> = ["pid", "ipc", "uts", "cgroup", "user"]
+        .into_iter()
+        .filter(|kind| {
+            let mut foreign = scene.expected.foreign_namespaces.iter();
+            foreign.any(|(found, _)| found == kind)
+        })
+        .collect();
+    Outcome::of(&complaints, kinds.join(" "))
 }
 
 /// CON-23: the names that were asked for and no other.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rustix::process::{Resource, getrlimit};
+use rustix::process::getrlimit;
 
 use super::cgroup::{Controller, Limit};
 use super::{Outcome, Scene};
@@ -64,22 +64,19 @@ pub(super) fn process(scene: &Scene) -> Outcome {
 }
 
 fn ulimit(name: &str, limit: u64) -> Option<String> {
-    let resource = match name {
-        "core" => Resource::Core,
-        "data" => Resource::Data,
-        "fsize" => Resource::Fsize,
-        "nofile" => Resource::Nofile,
-        "nproc" => Resource::Nproc,
-        _ => return Some(format!("unknown limit {name}")),
+    let Some(resource) = crate::limit::resource(name) else {
+        return Some(format!("unknown limit {name}"));
     };
     let found = getrlimit(resource);
     let within = |value: Option<u64>| value.is_some_and(|value| value <= limit);
     match within(found.current) && within(found.maximum) {
         true => None,
-        false => Some(format!(
-            "{name} is {:?}, not at most {limit}",
-            found.maximum
-        )),
+        false => {
+            let found = found
+                .maximum
+                .map_or("unlimited".to_owned(), |found| found.to_string());
+            Some(format!("{name} {found}, not at most {limit}"))
+        }
     }
 }
 

@@ -16,6 +16,16 @@ use bollard::query_parameters::CreateContainerOptions;
 
 use crate::{Access, Controls, EngineKind, HardenedSpec, Namespace, Tmpfs};
 
+/// What Podman masks or makes read-only on its own, as far as our lists have it too.
+const PODMAN_PATHS: [&str; 6] = [
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/irq",
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+    "/proc/timer_list",
+];
+
 /// How the engine is given the seccomp profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SeccompRef {
@@ -54,7 +64,7 @@ pub(super) fn create(
         entrypoint: Some(owned(controls.entrypoint)),
         cmd: Some(owned(controls.cmd)),
         image: Some(wanted.image.as_str().to_owned()),
-        working_dir: Some(wanted.workdir.clone()),
+        working_dir: Some(controls.workdir.clone()),
         network_disabled: Some(controls.network == "none"),
         labels: Some(wanted.labels.clone().into_iter().collect()),
         stop_signal: Some(controls.stop_signal.to_owned()),
@@ -67,7 +77,7 @@ pub(super) fn create(
 
 fn host_config(spec: &HardenedSpec, seccomp: &SeccompRef) -> HostConfig {
     let controls = spec.controls();
-    let podman = spec.engine() == EngineKind::Podman;
+    let podman = spec.engine().kind == EngineKind::Podman;
     HostConfig {
         memory: Some(signed(controls.memory)),
         memory_swap: Some(signed(controls.memory_swap)),
@@ -75,7 +85,7 @@ fn host_config(spec: &HardenedSpec, seccomp: &SeccompRef) -> HostConfig {
         pids_limit: Some(i64::from(controls.pids)),
         ulimits: Some(ulimits(controls)),
         binds: some_unless_empty(owned(&controls.binds)),
-        devices: some_unless_empty(controls.devices.iter().map(|path| device(path)).collect()),
+        devices: some_unless_empty(controls.devices.iter().map(device).collect()),
         mounts: some_unless_empty(mounts(spec)),
         tmpfs: Some(
             controls
@@ -101,7 +111,7 @@ fn host_config(spec: &HardenedSpec, seccomp: &SeccompRef) -> HostConfig {
         cap_drop: some_unless_empty(owned(&controls.cap_drop)),
         cap_add: some_unless_empty(owned(&controls.cap_add)),
         readonly_rootfs: Some(controls.read_only_rootfs),
-        security_opt: Some(security_opt(controls, seccomp, spec.engine())),
+        security_opt: Some(security_opt(controls, seccomp, spec.engine().kind)),
         // Podman takes these by `mask=` only.
         masked_paths: (!podman).then(|| owned(&controls.masked_paths)),
         readonly_paths: (!podman).then(|| owned(&controls.read_only_paths)),
@@ -126,8 +136,18 @@ fn security_opt(controls: &Controls, seccomp: &SeccompRef, engine: EngineKind) -
         SeccompRef::Inline(json) => format!("seccomp={json}"),
         SeccompRef::Path(path) => format!("seccomp={}", path.display()),
     });
-    if engine == EngineKind::Podman && !controls.masked_paths.is_empty() {
+    if engine == EngineKind::Podman {
         options.push(format!("mask={}", controls.masked_paths.join(":")));
+        // Its own lists stay; what we leave out of ours has to be taken off them.
+        let left_out: Vec<&str> = PODMAN_PATHS
+            .into_iter()
+            .filter(|path| {
+                !controls.masked_paths.contains(path) && !controls.read_only_paths.contains(path)
+            })
+            .collect();
+        if !left_out.is_empty() {
+            options.push(format!("unmask={}", left_out.join(":")));
+        }
     }
     options
 }
@@ -167,10 +187,10 @@ fn tmpfs_options(mount: &Tmpfs) -> String {
     )
 }
 
-fn device(path: &str) -> DeviceMapping {
+fn device((from, to): &(&str, &str)) -> DeviceMapping {
     DeviceMapping {
-        path_on_host: Some(path.to_owned()),
-        path_in_container: Some(path.to_owned()),
+        path_on_host: Some((*from).to_owned()),
+        path_in_container: Some((*to).to_owned()),
         cgroup_permissions: Some("rwm".to_owned()),
     }
 }
@@ -193,4 +213,90 @@ fn owned(texts: &[&str]) -> Vec<String> {
 
 fn some_unless_empty<T>(items: Vec<T>) -> Option<Vec<T>> {
     (!items.is_empty()).then_some(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harden::tests::{engine, rootless_podman, spec};
+    use crate::{ContainerSpec, EngineInfo, Privilege, Role};
+
+    /// Returns the body as JSON with sorted keys.
+    fn lowered(spec: ContainerSpec, engine: &EngineInfo, seccomp: &SeccompRef) -> String {
+        let spec = HardenedSpec::new(spec, engine).expect("enforceable");
+        let (options, body) = create(&spec, seccomp);
+        let body = serde_json::to_value(body).expect("JSON");
+        let name = options.name.expect("a name");
+        format!(
+            "{name}\n{}",
+            serde_json::to_string_pretty(&body).expect("JSON")
+        )
+    }
+
+    #[test]
+    fn docker_is_given_the_profile_inline() {
+        let inline = SeccompRef::Inline("{}".to_owned());
+        let text = lowered(spec(), &engine(EngineKind::Docker), &inline);
+        insta::assert_snapshot!("docker", text);
+    }
+
+    #[test]
+    fn podman_is_given_the_profile_as_a_file() {
+        let file = SeccompRef::Path("/run/lazaret/profile.json".into());
+        insta::assert_snapshot!(
+            "podman_rootless",
+            lowered(spec(), &rootless_podman(), &file)
+        );
+    }
+
+    /// Only what tells the engines apart.
+    #[test]
+    fn con_22_podman_on_cgroup_v1_has_the_hosts_cgroup_namespace() {
+        let file = SeccompRef::Path("/profile.json".into());
+        let mode = |version: &str| {
+            let mut podman = engine(EngineKind::Podman);
+            podman.cgroup_version = version.to_owned();
+            let spec = HardenedSpec::new(spec(), &podman).expect("enforceable");
+            host_config(&spec, &file).cgroupns_mode
+        };
+        assert_eq!(mode("1"), Some(HostConfigCgroupnsModeEnum::HOST));
+        assert_eq!(mode("2"), Some(HostConfigCgroupnsModeEnum::PRIVATE));
+    }
+
+    #[test]
+    fn the_exporter_reads_everything_and_writes_nothing() {
+        let mut exporter = spec();
+        exporter.role = Role::Exporter;
+        exporter.privilege = Privilege::ReadEverything;
+        exporter.volumes[0].access = Access::ReadOnly;
+        let spec = HardenedSpec::new(exporter, &rootless_podman()).expect("enforceable");
+        let (_, body) = create(&spec, &SeccompRef::Inline("{}".to_owned()));
+        let host = body.host_config.expect("a host config");
+        assert_eq!(body.user.as_deref(), Some("0:0"));
+        assert_eq!(host.cap_drop, Some(vec!["ALL".to_owned()]));
+        assert_eq!(host.cap_add, Some(vec!["DAC_READ_SEARCH".to_owned()]));
+        assert_eq!(host.mounts.expect("mounts")[0].read_only, Some(true));
+        // The ids on a volume mean the same in every container that mounts it.
+        assert_eq!(
+            host.userns_mode.as_deref(),
+            Some("keep-id:uid=1000,gid=1000")
+        );
+        assert!(!host.tmpfs.expect("tmpfs").contains_key(crate::AGENT_HOME));
+    }
+
+    #[test]
+    fn con_09_podman_is_told_what_to_leave_alone() {
+        let file = SeccompRef::Path("/profile.json".into());
+        let spec = HardenedSpec::new(spec(), &engine(EngineKind::Podman)).expect("enforceable");
+        let mut controls = spec.controls().clone();
+        let unmask = |controls: &Controls| {
+            let options = security_opt(controls, &file, EngineKind::Podman);
+            options
+                .into_iter()
+                .find(|option| option.starts_with("unmask="))
+        };
+        assert_eq!(unmask(&controls), None);
+        controls.read_only_paths.retain(|path| *path != "/proc/sys");
+        assert_eq!(unmask(&controls).as_deref(), Some("unmask=/proc/sys"));
+    }
 }

@@ -224,6 +224,9 @@ fn not_applicable(
     if !has("pids", info.pids_limit) {
         missing.insert(Control::Pids, reason("pids"));
     }
+    if !has("cpu", info.cpu_cfs_quota) {
+        missing.insert(Control::ProcessLimits, reason("cpu"));
+    }
     let confined = match host {
         Some(host) => host.security.apparmor_enabled || host.security.selinux_enabled,
         None => security.contains(&"name=apparmor") || security.contains(&"name=selinux"),
@@ -296,9 +299,6 @@ fn warnings(
             "CON-14: uid 0 inside is uid 0 outside; a rootless engine or userns-remap would map it"
                 .to_owned(),
         );
-    }
-    if host.is_none() && !info.cpu_cfs_quota {
-        warnings.push("CON-17: the kernel can't limit processor time".to_owned());
     }
     if !info.os_type.is_empty() && info.os_type != "linux" {
         warnings.push(format!("its containers are {}, not linux", info.os_type));
@@ -421,6 +421,7 @@ mod tests {
         CON-13 LSM label: the host has no AppArmor or SELinux in force
         CON-15 pids limit: the engine may not use the pids controller (cgroup v1)
         CON-16 memory limit: the engine may not use the memory controller (cgroup v1)
+        CON-17 cpu and process limits: the engine may not use the cpu controller (cgroup v1)
         ");
     }
 

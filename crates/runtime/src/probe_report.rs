@@ -1,0 +1,528 @@
+//! What `porter probe` is asked, and what its answer proves (P12).
+//!
+//! The questions come from the [`HardenedSpec`] itself, so a control can't be lowered to
+//! an engine and forgotten here. The answer is trusted only if it is whole: one line per
+//! control in order, each `pass`, or `n/a` where this engine or host has nothing that the
+//! control could apply to, and the end line with the right count.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
+use crate::{Control, ENGINE_ENV, HardenedSpec, Namespace, UserNamespace};
+
+/// The porter, inside.
+const PORTER: &str = "/lazaret/porter";
+
+/// The controls that the porter reports on. The last two are judged from outside
+/// (CON-25: the image, CON-26: the engine's version).
+const REPORTED: std::ops::RangeInclusive<Control> = Control::User..=Control::Terminal;
+
+/// The longest report that is read, in bytes.
+pub const REPORT_LIMIT: u64 = 64 << 10;
+
+/// The inodes of a kernel's first namespaces, the same everywhere (`PROC_*_INIT_INO` in the
+/// kernel's `include/linux/proc_ns.h`).
+const INITIAL_NAMESPACES: [(&str, u64); 5] = [
+    ("cgroup", 0xEFFF_FFFB),
+    ("pid", 0xEFFF_FFFC),
+    ("user", 0xEFFF_FFFD),
+    ("uts", 0xEFFF_FFFE),
+    ("ipc", 0xEFFF_FFFF),
+];
+
+/// Which controls a container must prove.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    not_applicable: BTreeSet<Control>,
+}
+
+/// How a control was proven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// It is in force.
+    InForce,
+    /// There is nothing that it could apply to.
+    NotApplicable,
+}
+
+/// One line of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProvenControl {
+    /// The control.
+    pub control: Control,
+    /// How.
+    pub proof: Proof,
+    /// The porter's words, printable ASCII.
+    pub detail: String,
+}
+
+/// A container whose every control is proven. Only [`ProbeReport::parse`] makes one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a command may be started only in a container that is proven"]
+pub struct Proven {
+    controls: Vec<ProvenControl>,
+}
+
+impl Proven {
+    /// Returns the controls in the order of their case ids.
+    pub fn controls(&self) -> &[ProvenControl] {
+        &self.controls
+    }
+}
+
+/// Why a container is not proven. The start is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProbeFailure {
+    /// A control is not in force.
+    #[error("{control} is not in force: {detail}")]
+    NotInForce {
+        /// The control.
+        control: Control,
+        /// What was found, printable ASCII.
+        detail: String,
+        /// The further controls that are not in force either.
+        others: Vec<Control>,
+    },
+    /// The porter found nothing that the control could apply to, but there is.
+    #[error("{control} was not checked: {detail}")]
+    NotChecked {
+        /// The control.
+        control: Control,
+        /// The porter's reason, printable ASCII.
+        detail: String,
+    },
+    /// The report ends before the control.
+    #[error("{control} was not reported")]
+    Missing {
+        /// The control.
+        control: Control,
+    },
+    /// The report is cut short, or counts wrongly.
+    #[error("the report of the controls has no end")]
+    NoEnd,
+    /// The report is not of our porter.
+    #[error("line {line} of the report of the controls makes no sense")]
+    Malformed {
+        /// Its number, from 1.
+        line: usize,
+    },
+}
+
+/// The parser of what the porter writes.
+#[derive(Debug)]
+pub struct ProbeReport(());
+
+impl ProbeReport {
+    /// Parses the whole of the porter's stdout.
+    ///
+    /// # Errors
+    /// Names the first control that is not proven.
+    pub fn parse(report: &[u8], expected: &Expected) -> Result<Proven, ProbeFailure> {
+        let mut lines = Lines::of(report)?;
+        let mut controls = Vec::new();
+        for &control in Control::ALL {
+            if REPORTED.contains(&control) {
+                controls.push(lines.control(control)?);
+            }
+        }
+        lines.end(controls.len())?;
+        judge(controls, expected)
+    }
+}
+
+/// A report of lines, each ended.
+struct Lines<'a> {
+    lines: std::iter::Enumerate<std::str::Split<'a, char>>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(report: &'a [u8]) -> Result<Self, ProbeFailure> {
+        let first_bad = report
+            .split(|byte| *byte == b'\n')
+            .position(|line| !line.iter().all(|byte| matches!(byte, b' '..=b'~')));
+        match (first_bad, str::from_utf8(report)) {
+            (None, Ok(text)) => Ok(Self {
+                lines: text.split('\n').enumerate(),
+            }),
+            (line, _) => Err(ProbeFailure::Malformed {
+                line: line.unwrap_or_default() + 1,
+            }),
+        }
+    }
+
+    fn control(&mut self, control: Control) -> Result<(ProvenControl, Verdict), ProbeFailure> {
+        let missing = ProbeFailure::Missing { control };
+        let Some((number, line)) = self.lines.next() else {
+            return Err(missing);
+        };
+        let malformed = ProbeFailure::Malformed { line: number + 1 };
+        if line.is_empty() || line.starts_with("end ") {
+            return Err(missing);
+        }
+        let (id, rest) = line.split_once(' ').ok_or(malformed.clone())?;
+        match id.parse::<Control>() {
+            Ok(found) if found == control => {}
+            Ok(_) => return Err(missing),
+            Err(_) => return Err(malformed),
+        }
+        let (word, detail) = rest.split_once(' ').ok_or(malformed.clone())?;
+        let (verdict, proof) = match word {
+            "pass" => (Verdict::Pass, Proof::InForce),
+            "fail" => (Verdict::Fail, Proof::InForce),
+            "n/a" => (Verdict::NotApplicable, Proof::NotApplicable),
+            _ => return Err(malformed),
+        };
+        let proven = ProvenControl {
+            control,
+            proof,
+            detail: detail.to_owned(),
+        };
+        Ok((proven, verdict))
+    }
+
+    fn end(mut self, count: usize) -> Result<(), ProbeFailure> {
+        match self.lines.next() {
+            Some((_, line)) if line == format!("end {count}") => {}
+            Some((number, line)) if !line.is_empty() && !line.starts_with("end ") => {
+                return Err(ProbeFailure::Malformed { line: number + 1 });
+            }
+            _ => return Err(ProbeFailure::NoEnd),
+        }
+        // What follows the last newline is empty, and nothing follows that.
+        match (self.lines.next(), self.lines.next()) {
+            (Some((_, "")), None) => Ok(()),
+            (None, _) => Err(ProbeFailure::NoEnd),
+            (Some((number, _)), _) => Err(ProbeFailure::Malformed { line: number + 1 }),
+        }
+    }
+}
+
+/// The porter's word for a control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Pass,
+    Fail,
+    NotApplicable,
+}
+
+fn judge(
+    reported: Vec<(ProvenControl, Verdict)>,
+    expected: &Expected,
+) -> Result<Proven, ProbeFailure> {
+    let mut failed = reported
+        .iter()
+        .filter(|(_, verdict)| *verdict == Verdict::Fail);
+    if let Some((first, _)) = failed.next() {
+        return Err(ProbeFailure::NotInForce {
+            control: first.control,
+            detail: first.detail.clone(),
+            others: failed.map(|(line, _)| line.control).collect(),
+        });
+    }
+    let unchecked = reported.iter().find(|(line, verdict)| {
+        *verdict == Verdict::NotApplicable && !expected.not_applicable.contains(&line.control)
+    });
+    if let Some((line, _)) = unchecked {
+        return Err(ProbeFailure::NotChecked {
+            control: line.control,
+            detail: line.detail.clone(),
+        });
+    }
+    Ok(Proven {
+        controls: reported.into_iter().map(|(line, _)| line).collect(),
+    })
+}
+
+impl HardenedSpec {
+    /// Returns what the report must prove.
+    pub fn expected(&self) -> Expected {
+        let engine = self.engine();
+        let mut not_applicable: BTreeSet<Control> = engine.not_applicable.keys().copied().collect();
+        // The porter sees itself whether the kernel has a module that labels processes; it
+        // reports a process without a label where there is one as a failure.
+        not_applicable.insert(Control::LsmLabel);
+        if engine.user_namespace == UserNamespace::Host {
+            not_applicable.insert(Control::UserNamespace);
+        }
+        Expected { not_applicable }
+    }
+
+    /// Returns the command that reports on every control, for [`crate::Engine::exec`].
+    ///
+    /// Its stdin is closed, its environment the container's, its directory the container's.
+    pub fn probe_argv(&self) -> Vec<String> {
+        let mut argv = vec![PORTER.to_owned(), "probe".to_owned()];
+        argv.extend(self.limits());
+        for (key, value) in self.expectations() {
+            argv.push("--expect".to_owned());
+            argv.push(format!("{key}={value}"));
+        }
+        argv
+    }
+
+    /// Returns the command that becomes `command` inside, for [`crate::Engine::exec`].
+    ///
+    /// Everything that the agent's container runs must come this way: it is where the
+    /// limits of a process are set and where leaked descriptors end.
+    pub fn run_argv(&self, command: &[String]) -> Vec<String> {
+        let mut argv = vec![PORTER.to_owned(), "run".to_owned()];
+        argv.extend(self.limits());
+        for control in self.engine().not_applicable.keys() {
+            argv.push("--without".to_owned());
+            argv.push(control.id().to_owned());
+        }
+        argv.push("--".to_owned());
+        argv.extend_from_slice(command);
+        argv
+    }
+
+    fn limits(&self) -> impl Iterator<Item = String> {
+        self.controls().ulimits.iter().flat_map(|ulimit| {
+            let value = format!("{}={}", ulimit.resource.name(), ulimit.limit);
+            ["--limit".to_owned(), value]
+        })
+    }
+
+    /// Returns the keys and values that the porter's `probe/expected.rs` reads.
+    fn expectations(&self) -> Vec<(&'static str, String)> {
+        let wanted = self.wanted();
+        let mut pairs = vec![
+            ("uid", wanted.user.uid.to_string()),
+            ("gid", wanted.user.gid.to_string()),
+            ("caps", capability_mask(&wanted.cap_add).to_string()),
+            ("shm", wanted.shm_size.to_string()),
+            ("pids", wanted.pids.to_string()),
+            ("memory", wanted.memory.to_string()),
+            ("cpus", wanted.nano_cpus.to_string()),
+            ("hostname", wanted.hostname.to_owned()),
+            ("workdir", self.spec().workdir.clone()),
+            (
+                "userns",
+                match self.engine().user_namespace {
+                    UserNamespace::Mapped => "mapped".to_owned(),
+                    UserNamespace::Host => "host".to_owned(),
+                },
+            ),
+        ];
+        let tmpfs = wanted.tmpfs.iter();
+        pairs.extend(tmpfs.map(|mount| ("tmpfs", format!("{}:{}", mount.target, mount.size))));
+        pairs.extend(
+            wanted
+                .masked_paths
+                .iter()
+                .map(|path| ("masked", (*path).to_owned())),
+        );
+        pairs.extend(
+            wanted
+                .read_only_paths
+                .iter()
+                .map(|path| ("readonly", (*path).to_owned())),
+        );
+        let volumes = self.spec().volumes.iter();
+        pairs.extend(volumes.map(|volume| ("volume", volume.target.clone())));
+        let ulimits = wanted.ulimits.iter();
+        pairs.extend(ulimits.map(|ulimit| {
+            (
+                "ulimit",
+                format!("{}:{}", ulimit.resource.name(), ulimit.limit),
+            )
+        }));
+        pairs.extend(wanted.env.keys().map(|name| ("env", name.clone())));
+        pairs.extend(ENGINE_ENV.iter().map(|name| ("env", (*name).to_owned())));
+        pairs.extend(
+            foreign_namespaces(self)
+                .into_iter()
+                .map(|(kind, inode)| ("foreign-ns", format!("{kind}:{inode}"))),
+        );
+        let not_applicable = self.engine().not_applicable.keys();
+        pairs.extend(not_applicable.map(|control| ("na", control.id().to_owned())));
+        pairs
+    }
+}
+
+/// Returns the namespaces that must not be the container's: the kernel's first ones, and
+/// those of this process where the engine is on the same kernel.
+fn foreign_namespaces(spec: &HardenedSpec) -> BTreeSet<(&'static str, u64)> {
+    let wanted = spec.wanted();
+    let is_local = spec.engine().endpoint.starts_with("unix://");
+    let mut foreign = BTreeSet::new();
+    for (kind, initial) in INITIAL_NAMESPACES {
+        let is_private = match kind {
+            "cgroup" => wanted.cgroup == Namespace::Private,
+            "user" => spec.engine().user_namespace == UserNamespace::Mapped,
+            _ => true,
+        };
+        if !is_private {
+            continue;
+        }
+        foreign.insert((kind, initial));
+        if is_local && let Ok(own) = fs::metadata(format!("/proc/self/ns/{kind}")) {
+            foreign.insert((kind, own.ino()));
+        }
+    }
+    foreign
+}
+
+/// Returns the bits of `capabilities` (`man 7 capabilities`); only what a spec can ask for.
+fn capability_mask(capabilities: &[&str]) -> u64 {
+    capabilities
+        .iter()
+        .map(|name| match *name {
+            "DAC_READ_SEARCH" => 1 << 2,
+            "NET_RAW" => 1 << 13,
+            _ => 1 << 63,
+        })
+        .fold(0, |mask, bit: u64| mask | bit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EngineKind;
+    use crate::harden::tests::{engine, rootless_podman, spec};
+
+    fn hardened() -> HardenedSpec {
+        HardenedSpec::new(spec(), &engine(EngineKind::Docker)).expect("enforceable")
+    }
+
+    fn healthy() -> String {
+        let lines = Control::ALL[..24].iter();
+        let mut report: String = lines
+            .map(|control| format!("{} pass fine\n", control.id()))
+            .collect();
+        report.push_str("end 24\n");
+        report
+    }
+
+    #[track_caller]
+    fn outcome(report: &str) -> String {
+        match ProbeReport::parse(report.as_bytes(), &hardened().expected()) {
+            Ok(proven) => format!("{} proven", proven.controls().len()),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn p12_only_a_whole_report_proves() {
+        let report = healthy();
+        assert_eq!(outcome(&report), "24 proven");
+        for control in &Control::ALL[..24] {
+            let line = format!("{} pass fine\n", control.id());
+            assert_eq!(
+                outcome(&report.replace(&line, "")),
+                format!("{control} was not reported")
+            );
+            let failed = report.replace(&line, &format!("{} fail broken\n", control.id()));
+            assert_eq!(
+                outcome(&failed),
+                format!("{control} is not in force: broken")
+            );
+        }
+    }
+
+    #[test]
+    fn p12_every_report_that_is_cut_short_is_refused() {
+        let report = healthy();
+        for end in 0..report.len() {
+            let cut = outcome(&report[..end]);
+            assert!(!cut.ends_with("proven"), "cut at {end}: {cut}");
+        }
+    }
+
+    #[test]
+    fn p12_what_our_porter_does_not_write_is_refused() {
+        let report = healthy();
+        let with = |from: &str, to: &str| outcome(&report.replacen(from, to, 1));
+        let malformed = "line 4 of the report of the controls makes no sense";
+        let no_end = "the report of the controls has no end";
+        assert_eq!(with("CON-04 pass", "CON-04 maybe"), malformed);
+        assert_eq!(with("CON-04 pass", "CON-99 pass"), malformed);
+        assert_eq!(with("CON-04 pass fine", "CON-04 pass"), malformed);
+        assert_eq!(with("CON-04 pass fine", "CON-04 pass \u{1b}[0m"), malformed);
+        assert_eq!(with("CON-04 pass fine", "CON-04 pass fine\r"), malformed);
+        assert_eq!(with("end 24", "end 23"), no_end);
+        assert_eq!(
+            with("end 24\n", "end 24\nCON-25 pass\n"),
+            "line 26 of the report of the controls makes no sense"
+        );
+        assert_eq!(
+            with("CON-04 pass", "CON-03 pass"),
+            "CON-04 seccomp was not reported"
+        );
+    }
+
+    #[test]
+    fn p12_not_applicable_is_believed_only_where_it_may_be() {
+        let without = |control: &str, engine: &crate::EngineInfo| {
+            let report = healthy().replace(&format!("{control} pass"), &format!("{control} n/a"));
+            let spec = HardenedSpec::new(spec(), engine).expect("enforceable");
+            match ProbeReport::parse(report.as_bytes(), &spec.expected()) {
+                Ok(_) => "proven".to_owned(),
+                Err(error) => error.to_string(),
+            }
+        };
+        let docker = engine(EngineKind::Docker);
+        assert_eq!(without("CON-13", &docker), "proven");
+        assert_eq!(without("CON-14", &docker), "proven");
+        assert_eq!(
+            without("CON-16", &docker),
+            "CON-16 memory limit was not checked: fine"
+        );
+        assert_eq!(without("CON-16", &rootless_podman()), "proven");
+        assert_eq!(
+            without("CON-14", &rootless_podman()),
+            "CON-14 user namespace was not checked: fine"
+        );
+    }
+
+    #[test]
+    fn commands_run_behind_the_porter() {
+        let spec = HardenedSpec::new(spec(), &rootless_podman()).expect("enforceable");
+        insta::assert_snapshot!(spec.run_argv(&["sh".to_owned(), "-c".to_owned()]).join(" "),
+            @"/lazaret/porter run --limit core=0 --limit fsize=1073741824 --limit nofile=20000 --limit nproc=100 --limit data=268435456 --without CON-15 --without CON-16 --without CON-17 -- sh -c");
+    }
+
+    #[test]
+    fn the_expectations_follow_the_spec() {
+        let mut spec = hardened();
+        // The numbers of this process's own namespaces differ from machine to machine.
+        spec.engine.endpoint = "ssh://elsewhere".to_owned();
+        let pairs = spec.expectations();
+        let pairs: Vec<_> = pairs
+            .iter()
+            .filter(|(key, _)| !matches!(*key, "masked" | "env"))
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        insta::assert_snapshot!(pairs.join("\n"), @"
+        uid=1000
+        gid=1000
+        caps=0
+        shm=33554432
+        pids=100
+        memory=268435456
+        cpus=1500000000
+        hostname=lazaret
+        workdir=/workspace
+        userns=host
+        tmpfs=/run:16777216
+        tmpfs=/tmp:67108864
+        tmpfs=/var/tmp:67108864
+        tmpfs=/home/agent:16777216
+        readonly=/proc/bus
+        readonly=/proc/fs
+        readonly=/proc/irq
+        readonly=/proc/sys
+        readonly=/proc/sysrq-trigger
+        volume=/workspace
+        ulimit=core:0
+        ulimit=fsize:1073741824
+        ulimit=nofile:20000
+        ulimit=nproc:800
+        foreign-ns=cgroup:4026531835
+        foreign-ns=ipc:4026531839
+        foreign-ns=pid:4026531836
+        foreign-ns=uts:4026531838
+        ");
+    }
+}
