@@ -74,7 +74,8 @@ pub(crate) fn on_system(
     put(&mut layer, "etc/group", group.as_bytes())?;
     let passwd = with_agent(account("etc/passwd"), &passwd_line(user));
     put(&mut layer, "etc/passwd", passwd.as_bytes())?;
-    layer.dir(b"home/agent", Attributes::agent(0o755))?;
+    // The tmpfs on it gets this mode from the OCI runtime, but never an owner.
+    layer.dir(b"home/agent", Attributes::agent(0o1777))?;
     put_porter(&mut layer, parts.porter)?;
     put_workspace(&mut layer)?;
     let (bytes, digest) = layer.finish()?;
