@@ -3,6 +3,7 @@
 mod build;
 mod catalog;
 mod inspect;
+mod mini_registry;
 mod real;
 mod recipe;
 mod registry;

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use lazaret_image_builder::{BuildEvent, Builder, ImageState};
-use lazaret_runtime::{Engine, Environment, detect};
+use lazaret_runtime::{Engine, EngineKind, Environment, detect};
 
 use crate::build::program;
+use crate::mini_registry::MiniRegistry;
+use crate::registry::recipe;
 
 #[expect(
     clippy::disallowed_methods,
@@ -124,4 +126,42 @@ fn a_second_bootstrap_gives_the_same_layer() {
     let (lock, id, bootstraps) = layer(&scratch.path().join("one"));
     assert_eq!(bootstraps, 1);
     assert_eq!((lock, id, 1), layer(&scratch.path().join("other")));
+}
+
+/// On Docker alone: it takes a registry on loopback without TLS, Podman would have
+/// to be told in its own configuration.
+#[test]
+fn con_25_a_base_is_pulled_by_its_digest() {
+    for (name, engine) in engines() {
+        if engine.probe().unwrap().kind != EngineKind::Docker {
+            continue;
+        }
+        let registry = MiniRegistry::start(&[
+            ("etc/passwd", b"root:x:0:0::/root:/bin/sh\n"),
+            ("bin/tool", b"tool"),
+        ]);
+        let porter = program("");
+        let cache = tempfile::tempdir().unwrap();
+        let builder = Builder {
+            engine: &*engine,
+            porter: &porter,
+            cache: cache.path(),
+        };
+        let mut pulls = 0;
+        let built = builder
+            .ensure_recipe(&recipe(&registry.reference), &mut |event| {
+                pulls += usize::from(matches!(event, BuildEvent::Pulling { .. }));
+            })
+            .unwrap();
+        assert_eq!(pulls, 1);
+        let image = engine.image(&built.reference).unwrap().unwrap();
+        assert_eq!(image.volumes, [""; 0], "{name}");
+        for reference in [built.reference.clone(), registry.reference.parse().unwrap()] {
+            engine.remove_image(&reference).unwrap();
+        }
+        // A digest that the registry does not have.
+        let (repository, _) = registry.reference.split_once('@').unwrap();
+        let other = format!("{repository}@sha256:{}", "0".repeat(64));
+        assert!(builder.ensure_recipe(&recipe(&other), &mut |_| {}).is_err());
+    }
 }
