@@ -1,23 +1,17 @@
 //! `judge`: the rules over one batch.
 
+use std::collections::HashMap;
 use std::fmt;
 
-use lazaret_transfer::{Change, ChangeSet, Refusal, RelPathBuf, Tree, escape};
+use lazaret_transfer::{Change, ChangeSet, Note, Refusal, RelPath, Tree, escape, is_invisible};
 
+use crate::report::Report;
+use crate::rules::{Context, RULES, Rule};
 use crate::verdict::outcome_of;
-use crate::{Contents, Finding, Outcome, Policy, Severity, Subject, Validated, Verdict, withhold};
-
-/// A fact about an entry that is worth a note: a setuid bit that was dropped,
-/// a hard link that became a copy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Observation {
-    /// Which entry.
-    pub path: RelPathBuf,
-    /// The stable code, such as `mode.setuid`.
-    pub code: &'static str,
-    /// The reason, a sentence fragment; escaped when it is shown.
-    pub message: String,
-}
+use crate::{
+    Contents, Finding, Outcome, Policy, Severity, Subject, Validated, Verdict, WithheldReason,
+    withhold,
+};
 
 /// What the judge looks at.
 pub struct JudgeInput<'a> {
@@ -29,9 +23,10 @@ pub struct JudgeInput<'a> {
     pub changes: ChangeSet,
     /// Entries that were not carried.
     pub refusals: &'a [Refusal],
-    /// Facts worth a note.
-    pub notes: &'a [Observation],
-    /// The quarantined contents.
+    /// What was dropped or made safe on the way.
+    pub notes: &'a [Note],
+    /// The quarantined contents: of every file that is new or whose contents
+    /// changed, except below `.git`.
     pub contents: &'a dyn Contents,
 }
 
@@ -50,24 +45,183 @@ impl fmt::Debug for JudgeInput<'_> {
 /// Changes with a block finding are withheld with whatever depends on them; the
 /// others may be applied. A limit or a redirected `.git` rejects everything.
 pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
-    let _ = (policy, input.baseline, input.collected, input.contents);
-    let mut findings: Vec<Finding> = Vec::new();
-    for refusal in input.refusals {
-        findings.push(Finding {
+    let JudgeInput {
+        baseline,
+        collected,
+        changes,
+        refusals,
+        notes,
+        contents,
+    } = input;
+    let mut report = Report::default();
+    carried_facts(&mut report, &changes, refusals, notes);
+    let context = Context {
+        baseline,
+        collected,
+        changes: &changes,
+        contents,
+        policy,
+    };
+    for (_, rule) in RULES {
+        match rule {
+            Rule::Batch(check) => check(&context, &mut report),
+            Rule::Change(check) => {
+                for change in &changes {
+                    check(&context, change, &mut report);
+                }
+            }
+        }
+    }
+    let Report {
+        mut findings,
+        rejected,
+        silent,
+    } = report;
+    findings.sort_by(|a, b| {
+        let grave = b.severity.cmp(&a.severity);
+        grave
+            .then_with(|| a.subject.cmp(&b.subject))
+            .then_with(|| a.code.cmp(b.code))
+    });
+    findings.dedup();
+    if rejected {
+        return Verdict {
+            findings,
+            outcome: Outcome::Rejected,
+            validated: None,
+        };
+    }
+    let mut codes: HashMap<&RelPath, Vec<&'static str>> = HashMap::new();
+    for finding in &findings {
+        if let (Severity::Block, Some(path)) = (finding.severity, finding.subject.path()) {
+            codes.entry(path).or_default().push(finding.code);
+        }
+    }
+    let reasons = changes
+        .iter()
+        .map(|change| match codes.remove(&*change.path) {
+            Some(codes) => Some(WithheldReason::Findings(codes)),
+            None if silent.contains(&change.path) => Some(WithheldReason::Git),
+            None => None,
+        })
+        .collect();
+    let (changes, withheld) = withhold::split(changes.into_vec(), reasons);
+    Verdict {
+        outcome: outcome_of(&findings),
+        findings,
+        validated: Some(Validated::new(changes, withheld)),
+    }
+}
+
+/// Turns what the transfer has to say into findings.
+///
+/// A note about an entry that did not change is left out (TAR-52).
+fn carried_facts(report: &mut Report, changes: &ChangeSet, refusals: &[Refusal], notes: &[Note]) {
+    for refusal in refusals {
+        report.findings.push(Finding {
             code: refusal.code,
             severity: Severity::Block,
-            subject: Subject::Raw(refusal.name.clone()),
-            message: escape(refusal.reason.as_bytes()),
+            subject: subject(&refusal.name),
+            message: safe(&refusal.reason),
             hint: None,
         });
     }
-    let changes: Vec<Change> = input.changes.into_vec();
-    let reasons = changes.iter().map(|_| None).collect();
-    let (changes, withheld) = withhold::split(changes, reasons);
-    let outcome = outcome_of(&findings);
-    Verdict {
-        findings,
-        outcome,
-        validated: (outcome != Outcome::Rejected).then(|| Validated::new(changes, withheld)),
+    for note in notes {
+        let subject = subject(&note.name);
+        if subject
+            .path()
+            .is_none_or(|path| changes.get(path).is_some())
+        {
+            report.findings.push(Finding {
+                code: note.code,
+                severity: Severity::Note,
+                subject,
+                message: safe(&note.reason),
+                hint: None,
+            });
+        }
+    }
+}
+
+fn subject(name: &[u8]) -> Subject {
+    match RelPath::from_bytes(name) {
+        Ok(path) => Subject::Path(path.to_owned()),
+        Err(_) => Subject::Raw(name.to_vec()),
+    }
+}
+
+/// Escapes a text that should have been, and leaves alone one that was.
+fn safe(text: &str) -> String {
+    if text.chars().any(|c| c.is_control() || is_invisible(c)) {
+        escape(text.as_bytes())
+    } else {
+        text.to_owned()
+    }
+}
+
+impl Verdict {
+    /// Returns the findings about `path`.
+    pub fn about<'a>(&'a self, path: &'a RelPath) -> impl Iterator<Item = &'a Finding> {
+        let findings = self.findings.iter();
+        findings.filter(move |finding| finding.subject.path() == Some(path))
+    }
+}
+
+/// How grave something suspect is: less so when it was deleted, but still said
+/// (AUD-03).
+pub(crate) fn softened(change: &Change, severity: Severity) -> Severity {
+    match (&change.after, severity) {
+        (None, Severity::Block) => Severity::Warn,
+        (None, _) => Severity::Note,
+        (Some(_), severity) => severity,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    //! What the rules' own tests need of the whole.
+
+    use std::io;
+
+    use lazaret_transfer::{Digest, Entry, Mode, RelPathBuf, Tree, diff};
+
+    use super::{JudgeInput, judge};
+    use crate::{Contents, Policy, Severity};
+
+    struct Nothing;
+
+    impl Contents for Nothing {
+        fn open(&self, _digest: &Digest) -> io::Result<Box<dyn io::Read + '_>> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
+
+    /// Judges one new, empty file.
+    pub(crate) fn codes_of_new(path: &str) -> Vec<(Severity, &'static str)> {
+        let path: RelPathBuf = path.parse().unwrap();
+        let baseline = Tree::new();
+        let mut collected: Tree = path
+            .ancestors()
+            .map(|above| (above.to_owned(), Entry::Dir))
+            .collect();
+        let file = Entry::File {
+            mode: Mode::Plain,
+            size: 0,
+            digest: Digest::of(b""),
+        };
+        collected.insert(path, file);
+        let input = JudgeInput {
+            baseline: &baseline,
+            collected: &collected,
+            changes: diff(&baseline, &collected),
+            refusals: &[],
+            notes: &[],
+            contents: &Nothing,
+        };
+        let findings = judge(input, &Policy::shipped()).findings;
+        let codes = findings.into_iter();
+        codes
+            .map(|finding| (finding.severity, finding.code))
+            .collect()
     }
 }

@@ -10,11 +10,13 @@
 mod finding;
 mod judge;
 mod policy;
+mod report;
+mod rules;
 mod verdict;
 mod withhold;
 
 pub use finding::{Finding, Severity, Subject};
-pub use judge::{JudgeInput, Observation, judge};
+pub use judge::{JudgeInput, judge};
 /// Readers of quarantined contents by digest.
 pub use lazaret_transfer::Blobs as Contents;
 pub use policy::{Destination, Limits, Policy};

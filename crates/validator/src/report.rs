@@ -1,0 +1,64 @@
+//! `Report`: where rules put what they find.
+
+use std::collections::HashSet;
+
+use lazaret_transfer::{RelPath, RelPathBuf};
+
+use crate::{Finding, Severity, Subject};
+
+/// Findings under way to a verdict.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) findings: Vec<Finding>,
+    /// Whether the whole batch is rejected.
+    pub(crate) rejected: bool,
+    /// Changes that are withheld without a finding: ordinary ones in `.git`.
+    pub(crate) silent: HashSet<RelPathBuf>,
+}
+
+impl Report {
+    /// Says something about one path.
+    pub(crate) fn path(
+        &mut self,
+        path: &RelPath,
+        severity: Severity,
+        code: &'static str,
+        message: impl Into<String>,
+    ) {
+        self.findings.push(Finding {
+            code,
+            severity,
+            subject: Subject::Path(path.to_owned()),
+            message: message.into(),
+            hint: None,
+        });
+    }
+
+    /// Withholds one path.
+    pub(crate) fn block(&mut self, path: &RelPath, code: &'static str, message: impl Into<String>) {
+        self.path(path, Severity::Block, code, message);
+    }
+
+    /// Rejects the batch, because of one path or of all together.
+    pub(crate) fn reject(
+        &mut self,
+        subject: Subject,
+        code: &'static str,
+        message: String,
+        hint: &str,
+    ) {
+        self.rejected = true;
+        self.findings.push(Finding {
+            code,
+            severity: Severity::Block,
+            subject,
+            message,
+            hint: Some(hint.to_owned()),
+        });
+    }
+
+    /// Withholds a path without a word.
+    pub(crate) fn withhold_silently(&mut self, path: &RelPath) {
+        self.silent.insert(path.to_owned());
+    }
+}

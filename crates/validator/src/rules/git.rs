@@ -1,0 +1,204 @@
+//! `.git` never crosses, under any name, at any depth (GIT-01 to GIT-10, GIT-13).
+
+use std::collections::BTreeSet;
+
+use lazaret_transfer::{Change, Entry, RelPath, Tree, is_git_name};
+
+use super::Context;
+use super::fold::skeleton;
+use crate::report::Report;
+use crate::{Severity, Subject};
+
+/// What makes git run, fetch or believe something, below `.git/`: a path or a
+/// directory, the code, and why. Anything else there is ordinary use.
+const SENSITIVE: &[(&str, &str, &str)] = &[
+    ("hooks", "git.hook", "hooks run by themselves"),
+    (
+        "config",
+        "git.config",
+        "the configuration names programs that git runs",
+    ),
+    (
+        "config.worktree",
+        "git.config",
+        "the configuration names programs that git runs",
+    ),
+    (
+        "config.lock",
+        "git.config",
+        "the configuration names programs that git runs",
+    ),
+    ("branches", "git.config", "an old form of remotes"),
+    ("remotes", "git.config", "an old form of remotes"),
+    (
+        "info",
+        "git.info",
+        "attributes and grafts choose filters and history",
+    ),
+    ("grafts", "git.info", "grafts rewrite history"),
+    ("shallow", "git.shallow", "the history would end elsewhere"),
+    (
+        "objects/info/alternates",
+        "git.alternates",
+        "objects would come from elsewhere",
+    ),
+    (
+        "objects/info/http-alternates",
+        "git.alternates",
+        "objects would come from elsewhere",
+    ),
+    (
+        "worktrees",
+        "git.worktree",
+        "worktrees lead git to other directories",
+    ),
+    (
+        "commondir",
+        "git.worktree",
+        "git would read another repository",
+    ),
+    (
+        "gitdir",
+        "git.worktree",
+        "git would read another repository",
+    ),
+    (
+        "modules",
+        "git.modules",
+        "a submodule's repository has hooks and configuration",
+    ),
+];
+
+/// Files that git reads from the work tree and must not be links, with the short
+/// names that NTFS gives them (GIT-13).
+const NO_LINKS: &[&str] = &[
+    ".gitmodules",
+    ".gitattributes",
+    ".gitignore",
+    ".mailmap",
+    "gitmod~1",
+    "gitatt~1",
+    "gitign~1",
+    "mailma~1",
+];
+
+pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
+    let path = &*change.path;
+    if context.is_git(path) {
+        match path.as_str().split_once('/') {
+            None => repository(change, report),
+            Some((_, inside)) => content(context, change, inside, report),
+        }
+        return;
+    }
+    nested(context, change, report);
+    if let Some(Entry::Symlink { .. }) = change.after
+        && NO_LINKS.contains(&skeleton(path.file_name()).as_str())
+    {
+        let message = "git reads this file and would follow the link";
+        report.block(path, "git.symlink", message);
+    }
+}
+
+/// `.git` itself.
+fn repository(change: &Change, report: &mut Report) {
+    let path = &*change.path;
+    match (&change.before, &change.after) {
+        (_, Some(Entry::File { .. } | Entry::Symlink { .. })) => report.reject(
+            Subject::Path(path.to_owned()),
+            "git.redirect",
+            "`.git` was replaced by something that leads elsewhere".to_owned(),
+            "discard the batch; nothing in the workspace was touched",
+        ),
+        (_, Some(Entry::Dir)) => {
+            let message = "a repository was made in the copy; it stays there";
+            report.path(path, Severity::Note, "git.created", message);
+        }
+        (_, None) => {
+            let message = "the copy's repository was deleted; yours stays";
+            report.path(path, Severity::Warn, "git.deleted", message);
+        }
+    }
+    report.withhold_silently(path);
+}
+
+/// Something in `.git`: never applied, and what matters is said.
+fn content(context: &Context<'_>, change: &Change, inside: &str, report: &mut Report) {
+    let path = &*change.path;
+    report.withhold_silently(path);
+    // A repository that is gone has been reported as that; a directory does nothing.
+    let is_there =
+        |tree: &Tree| RelPath::new(".git").is_ok_and(|git| tree.get(git) == Some(&Entry::Dir));
+    if !is_there(context.collected) || change.after == Some(Entry::Dir) {
+        return;
+    }
+    let inside = skeleton(inside);
+    // What `git init` and `git gc` write by themselves.
+    let sample = inside.starts_with("hooks/") && inside.ends_with(".sample");
+    let is_new = !is_there(context.baseline);
+    let initial = is_new && matches!(inside.as_str(), "config" | "info/exclude");
+    if sample || initial || inside == "info/refs" {
+        return;
+    }
+    let found = SENSITIVE.iter().find(|(prefix, ..)| {
+        inside
+            .strip_prefix(prefix)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    if let Some((_, code, why)) = found {
+        report.block(path, code, format!("never applied: {why}"));
+    }
+}
+
+/// Repositories below the root (GIT-06).
+fn nested(context: &Context<'_>, change: &Change, report: &mut Report) {
+    let path = &*change.path;
+    let message = "a repository in a subdirectory brings its own hooks and configuration";
+    let outermost = path
+        .ancestors()
+        .filter(|above| is_git_name(above.file_name()))
+        .last();
+    match outermost {
+        // Said about that one, and everything below goes with it.
+        Some(git) if context.changes.get(git).is_some() => {}
+        Some(_) => report.block(path, "git.nested", message),
+        None if path.file_name() == ".git" => report.block(path, "git.nested", message),
+        None => {}
+    }
+}
+
+/// Directories that git takes for a repository without a `.git` (GIT-09): enough
+/// are `HEAD`, `objects` and `refs` (git, setup.c, `is_git_directory`).
+pub(super) fn bare(context: &Context<'_>, report: &mut Report) {
+    let is_part = |change: &&Change| {
+        let name = skeleton(change.path.file_name());
+        let part = matches!(
+            name.as_str(),
+            "head" | "objects" | "refs" | "config" | "hooks"
+        );
+        part && change.after.is_some() && !context.is_git(&change.path)
+    };
+    let parts: Vec<&Change> = context.changes.iter().filter(is_part).collect();
+    let dirs: BTreeSet<Option<&RelPath>> =
+        parts.iter().map(|change| change.path.parent()).collect();
+    let bare: BTreeSet<Option<&RelPath>> = dirs
+        .into_iter()
+        .filter(|dir| is_bare(context, *dir))
+        .collect();
+    for change in parts {
+        if bare.contains(&change.path.parent()) {
+            let message = "git takes this directory for a repository";
+            report.block(&change.path, "git.bare", message);
+        }
+    }
+}
+
+fn is_bare(context: &Context<'_>, dir: Option<&RelPath>) -> bool {
+    ["HEAD", "objects", "refs"].iter().all(|name| {
+        let path = match dir {
+            Some(dir) => dir.join(name),
+            None => name.parse(),
+        };
+        path.is_ok_and(|path| context.collected.get(&path).is_some())
+    })
+}

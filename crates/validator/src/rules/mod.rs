@@ -1,0 +1,59 @@
+//! The rules, as a table that grows.
+//!
+//! A rule looks at one change, or at the batch, and says what it finds. It never
+//! decides what follows from that: severities do.
+
+mod fold;
+mod git;
+mod links;
+mod modes;
+mod paths;
+mod sizes;
+pub(crate) mod suspect_table;
+mod suspects;
+
+use lazaret_transfer::{Change, ChangeSet, RelPath, Tree};
+
+use crate::report::Report;
+use crate::{Contents, Policy};
+
+/// What rules may look at.
+pub(crate) struct Context<'a> {
+    pub(crate) baseline: &'a Tree,
+    pub(crate) collected: &'a Tree,
+    pub(crate) changes: &'a ChangeSet,
+    pub(crate) contents: &'a dyn Contents,
+    pub(crate) policy: &'a Policy,
+}
+
+/// One rule.
+#[derive(Clone, Copy)]
+pub(crate) enum Rule {
+    /// Called for every change.
+    Change(fn(&Context<'_>, &Change, &mut Report)),
+    /// Called once.
+    Batch(fn(&Context<'_>, &mut Report)),
+}
+
+/// All rules by name. Their order does not matter.
+pub(crate) const RULES: &[(&str, Rule)] = &[
+    ("sizes", Rule::Batch(sizes::check)),
+    ("path limits", Rule::Change(sizes::path)),
+    ("names", Rule::Change(paths::names)),
+    ("protected", Rule::Change(paths::protected)),
+    ("collisions", Rule::Batch(paths::collisions)),
+    ("links", Rule::Change(links::check)),
+    ("redirected links", Rule::Batch(links::redirected)),
+    ("modes", Rule::Change(modes::check)),
+    ("git", Rule::Change(git::check)),
+    ("bare repositories", Rule::Batch(git::bare)),
+    ("suspects", Rule::Change(suspects::check)),
+];
+
+impl Context<'_> {
+    /// Whether a change lies in the workspace's own `.git`, which never crosses:
+    /// only the git rules have something to say about it.
+    pub(crate) fn is_git(&self, path: &RelPath) -> bool {
+        path.components().next() == Some(".git")
+    }
+}

@@ -1,0 +1,65 @@
+//! What becomes executable, and what is machine code (AUD-02, SUS-26).
+
+use std::io::Read as _;
+
+use lazaret_transfer::{Change, Entry, Mode};
+
+use super::Context;
+use crate::Severity;
+use crate::report::Report;
+
+/// First bytes of what a system loads and runs.
+const MAGIC: &[(&[u8], &str)] = &[
+    (b"\x7fELF", "an ELF program or library"),
+    (b"\xfe\xed\xfa\xce", "a Mach-O program or library"),
+    (b"\xfe\xed\xfa\xcf", "a Mach-O program or library"),
+    (b"\xce\xfa\xed\xfe", "a Mach-O program or library"),
+    (b"\xcf\xfa\xed\xfe", "a Mach-O program or library"),
+    (b"\xca\xfe\xba\xbe", "a Mach-O or Java program"),
+    (b"MZ", "a Windows program"),
+    (b"\0asm", "a WebAssembly module"),
+];
+
+pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
+    let path = &*change.path;
+    let Some(Entry::File { mode, digest, size }) = &change.after else {
+        return;
+    };
+    if context.is_git(path) {
+        return;
+    }
+    let (was, old) = match &change.before {
+        Some(Entry::File { mode, digest, .. }) => (*mode, Some(digest)),
+        _ => (Mode::Plain, None),
+    };
+    if *mode == Mode::Executable && was == Mode::Plain {
+        let message = match change.before {
+            Some(_) => "becomes executable",
+            None => "is new and executable",
+        };
+        report.path(path, Severity::Warn, "mode.executable", message);
+    }
+    if *size == 0 || old == Some(digest) {
+        return;
+    }
+    let mut head = Vec::with_capacity(4);
+    let read = context
+        .contents
+        .open(digest)
+        .and_then(|reader| reader.take(4).read_to_end(&mut head));
+    match read {
+        // What can't be looked at is not taken for clean (AUD-09). Only the kind of
+        // the error is shown: its text may hold anything.
+        Err(error) => {
+            let message = format!("the contents can't be read: {}", error.kind());
+            report.block(path, "content.unreadable", message);
+        }
+        Ok(_) => {
+            let magic = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
+            if let Some((_, what)) = magic {
+                let message = format!("is {what}, which a review can't read");
+                report.path(path, Severity::Warn, "content.machine_code", message);
+            }
+        }
+    }
+}

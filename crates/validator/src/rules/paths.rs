@@ -1,0 +1,95 @@
+//! Names: invisible characters, what other systems make of them, collisions,
+//! protected paths (TAR-43 to TAR-45, TAR-47, GIT-07, GIT-08).
+
+use std::collections::BTreeMap;
+
+use lazaret_transfer::{Change, RelPath, escape, is_git_name, is_invisible};
+
+use super::Context;
+use super::fold::fold;
+use crate::report::Report;
+use crate::{Destination, Severity};
+
+/// Device names of Windows, which swallow whatever is written to them.
+const RESERVED: &[&str] = &[
+    "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8",
+    "com9", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
+];
+
+pub(super) fn names(context: &Context<'_>, change: &Change, report: &mut Report) {
+    let path = &*change.path;
+    if context.is_git(path) || change.after.is_none() {
+        return;
+    }
+    // A component is judged where it appears: what lies below goes with it. A
+    // directory that was there before is none of the agent's doing (TAR-52).
+    let name = path.file_name();
+    if name.chars().any(|c| is_invisible(c) && !is_selector(c)) {
+        let message = "the name has characters that are not seen or reorder others";
+        report.block(path, "name.invisible", message);
+    } else if name.chars().any(is_selector) {
+        let message = "the name has a variation selector, which is not seen by itself";
+        report.path(path, Severity::Warn, "name.invisible", message);
+    }
+    if name != ".git" && is_git_name(name) {
+        let message = "some file system takes this name for `.git`";
+        report.block(path, "git.alias", message);
+    } else if name.contains(['\\', ':']) {
+        let message = "`\\` and `:` separate paths, drives or streams on other systems";
+        report.block(path, "name.portability", message);
+    } else if is_unportable(name) {
+        let message = "the name can't be used on Windows";
+        report.path(path, Severity::Warn, "name.reserved", message);
+    }
+}
+
+/// Text or picture: what follows many an emoji.
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe0e}' | '\u{fe0f}')
+}
+
+/// Names that Windows cuts or takes for a device.
+fn is_unportable(name: &str) -> bool {
+    let stem = fold(name.split('.').next().unwrap_or(name).trim_end());
+    RESERVED.contains(&stem.as_str()) || name.ends_with(['.', ' '])
+}
+
+pub(super) fn protected(context: &Context<'_>, change: &Change, report: &mut Report) {
+    if let Some(protected) = context.policy.protected_by(&change.path) {
+        let protected = escape(protected.as_str().as_bytes());
+        let message = format!("`{protected}` is protected by the profile");
+        report.block(&change.path, "path.protected", message);
+    }
+}
+
+/// Finds paths that a destination which folds case or normalisation takes for one.
+pub(super) fn collisions(context: &Context<'_>, report: &mut Report) {
+    let appears = |path: &RelPath| {
+        let change = context.changes.get(path);
+        change.is_some_and(|change| change.before.is_none())
+    };
+    let mut changes = context.changes.iter();
+    if !changes.any(|change| change.before.is_none() && !context.is_git(&change.path)) {
+        return;
+    }
+    let mut groups: BTreeMap<String, Vec<&RelPath>> = BTreeMap::new();
+    for (path, _) in context.collected.iter() {
+        if !context.is_git(path) {
+            groups.entry(fold(path.as_str())).or_default().push(path);
+        }
+    }
+    let severity = match context.policy.destination {
+        Destination::Folds => Severity::Block,
+        Destination::Distinguishes => Severity::Warn,
+    };
+    for group in groups.values().filter(|group| group.len() > 1) {
+        for path in group.iter().filter(|path| appears(path)) {
+            let Some(other) = group.iter().find(|other| other != &path) else {
+                continue;
+            };
+            let other = escape(other.as_str().as_bytes());
+            let message = format!("where names fold, this is the same file as `{other}`");
+            report.path(path, severity, "name.collision", message);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! `.git` never crosses.
+
+use insta::assert_snapshot;
+
+use crate::{check, codes_of_new};
+
+const REPO: &str = "
+    f .git/HEAD \"ref\"
+    f .git/config \"[core]\"
+    d .git/refs/
+    d .git/objects/
+    f README \"r\"
+";
+
+#[test]
+fn git_01_hooks() {
+    assert_snapshot!(check(REPO, &format!("{REPO}
+        f .git/hooks/pre-commit \"evil\"
+        x .git/hooks/post-checkout \"evil\"
+        f .git/hooks/update.sample \"s\"
+        f new \"n\"
+    ")), @"
+    block git.hook .git/hooks/post-checkout: never applied: hooks run by themselves
+    block git.hook .git/hooks/pre-commit: never applied: hooks run by themselves
+    = needs review
+    + new
+    withheld .git/hooks: git
+    withheld .git/hooks/post-checkout: git.hook
+    withheld .git/hooks/pre-commit: git.hook
+    withheld .git/hooks/update.sample: git
+    ");
+}
+
+#[test]
+fn git_02_config() {
+    assert_snapshot!(check(REPO, &REPO.replace("[core]", "[core]\\nfsmonitor = evil")), @"
+    block git.config .git/config: never applied: the configuration names programs that git runs
+    = needs review
+    withheld .git/config: git.config
+    ");
+}
+
+#[test]
+fn git_05_redirect() {
+    for after in [
+        "f .git \"gitdir: /outside\"",
+        "l .git -> /outside",
+        "l .git -> elsewhere",
+    ] {
+        for before in [REPO, ""] {
+            assert_eq!(
+                check(before, &format!("{after}\nf x \"1\"")),
+                "block git.redirect .git: `.git` was replaced by something that leads elsewhere\n\
+                 = rejected\n"
+            );
+        }
+    }
+}
+
+#[test]
+fn git_06_nested() {
+    assert_snapshot!(check("f sub/x \"1\"", "
+        f sub/x \"2\"
+        f sub/.git/config \"c\"
+        f sub/.git/hooks/h \"h\"
+        f other/.git \"gitdir: ../x\"
+    "), @"
+    block git.nested other/.git: a repository in a subdirectory brings its own hooks and configuration
+    block git.nested sub/.git: a repository in a subdirectory brings its own hooks and configuration
+    = needs review
+    + other
+    ~ sub/x
+    withheld other/.git: git.nested
+    withheld sub/.git: git.nested
+    withheld sub/.git/config: below sub/.git
+    withheld sub/.git/hooks: below sub/.git
+    withheld sub/.git/hooks/h: below sub/.git/hooks
+    ");
+    assert_snapshot!(check("f s/.git/a \"1\"", "f s/.git/a \"2\""), @"
+    block git.nested s/.git/a: a repository in a subdirectory brings its own hooks and configuration
+    = needs review
+    withheld s/.git/a: git.nested
+    ");
+}
+
+#[test]
+fn git_07_git_08_aliases() {
+    for name in [
+        ".GIT",
+        ".Git",
+        ".git.",
+        ".git ",
+        ".git::$INDEX_ALLOCATION",
+        "git~1",
+        "GIT~1",
+    ] {
+        let codes = codes_of_new(&format!("{name}/config"));
+        assert!(codes.contains("block git.alias"), "{name} {codes}");
+    }
+    for c in [
+        '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202e}', '\u{206a}',
+        '\u{206f}', '\u{feff}',
+    ] {
+        let codes = codes_of_new(&format!(".g{c}it"));
+        assert!(codes.contains("block git.alias"), "{c:?} {codes}");
+    }
+}
+
+#[test]
+fn git_09_bare_repository() {
+    assert_snapshot!(check("", "
+        f tool/HEAD \"ref\"
+        f tool/config \"[core]\"
+        d tool/objects/
+        f tool/refs/heads/x \"1\"
+        f tool/readme \"r\"
+    "), @"
+    block git.bare tool/HEAD: git takes this directory for a repository
+    block git.bare tool/config: git takes this directory for a repository
+    block git.bare tool/objects: git takes this directory for a repository
+    block git.bare tool/refs: git takes this directory for a repository
+    = needs review
+    + tool
+    + tool/readme
+    withheld tool/HEAD: git.bare
+    withheld tool/config: git.bare
+    withheld tool/objects: git.bare
+    withheld tool/refs: git.bare
+    withheld tool/refs/heads: below tool/refs
+    withheld tool/refs/heads/x: below tool/refs/heads
+    ");
+    // One part missing: no repository, for git as for us.
+    assert_snapshot!(check("", "f tool/HEAD \"ref\"\nd tool/objects/"), @"
+    = clean
+    + tool
+    + tool/HEAD
+    + tool/objects
+    ");
+}
+
+#[test]
+fn git_10_redirections_inside() {
+    for (name, code) in [
+        ("objects/info/alternates", "git.alternates"),
+        ("commondir", "git.worktree"),
+        ("gitdir", "git.worktree"),
+        ("worktrees/w/gitdir", "git.worktree"),
+        ("config.worktree", "git.config"),
+        ("info/attributes", "git.info"),
+        ("info/grafts", "git.info"),
+        ("info/exclude", "git.info"),
+        ("shallow", "git.shallow"),
+        ("modules/m/config", "git.modules"),
+        ("HOOKS/pre-push", "git.hook"),
+        ("con\u{200c}fig", "git.config"),
+    ] {
+        let after = format!("{REPO}\nf .git/{name} \"x\"\nf y \"1\"");
+        let verdict = crate::verdict(REPO, &after);
+        let codes: Vec<_> = verdict
+            .findings
+            .iter()
+            .map(|finding| finding.code)
+            .collect();
+        assert_eq!(codes, [code], "{name}");
+        let validated = verdict.validated.unwrap();
+        let applied: Vec<_> = validated
+            .changes()
+            .iter()
+            .map(|c| c.path.as_str())
+            .collect();
+        assert_eq!(applied, ["y"], "{name}");
+    }
+}
+
+#[test]
+fn ordinary_use_is_left_out_silently() {
+    assert_snapshot!(check(REPO, &format!("{}
+        f .git/index \"i\"
+        f .git/logs/HEAD \"l\"
+        f .git/objects/ab/cdef \"o\"
+        f .git/COMMIT_EDITMSG \"m\"
+        f new \"n\"
+    ", REPO.replace("ref", "ref2"))), @"
+    = clean
+    + new
+    withheld .git/COMMIT_EDITMSG: git
+    withheld .git/HEAD: git
+    withheld .git/index: git
+    withheld .git/logs: git
+    withheld .git/logs/HEAD: git
+    withheld .git/objects/ab: git
+    withheld .git/objects/ab/cdef: git
+    withheld .git/ref2s: git
+    withheld .git/refs: git
+    ");
+}
+
+#[test]
+fn repository_made_or_deleted_inside() {
+    assert_snapshot!(check("f a \"1\"", &format!("f a \"1\"\n{REPO}\nx .git/hooks/x \"x\"")), @"
+    block git.hook .git/hooks/x: never applied: hooks run by themselves
+    note git.created .git: a repository was made in the copy; it stays there
+    = needs review
+    + README
+    withheld .git: git
+    withheld .git/HEAD: git
+    withheld .git/config: git
+    withheld .git/hooks: git
+    withheld .git/hooks/x: git.hook
+    withheld .git/objects: git
+    withheld .git/refs: git
+    ");
+    assert_snapshot!(check(&format!("{REPO}\nf .git/hooks/x \"x\""), "f README \"r\""), @"
+    warn git.deleted .git: the copy's repository was deleted; yours stays
+    = needs review
+    withheld .git: git
+    withheld .git/HEAD: git
+    withheld .git/config: git
+    withheld .git/hooks: git
+    withheld .git/hooks/x: git
+    withheld .git/objects: git
+    withheld .git/refs: git
+    ");
+}
+
+#[test]
+fn git_13_links_that_git_reads() {
+    for name in [
+        ".gitmodules",
+        ".gitattributes",
+        ".gitignore",
+        ".mailmap",
+        ".GITMODULES",
+        "gitmod~1",
+        "sub/.gitignore",
+    ] {
+        let verdict = crate::verdict("", &format!("l {name} -> x"));
+        let mut codes = verdict.findings.iter().map(|finding| finding.code);
+        assert!(codes.any(|code| code == "git.symlink"), "{name}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Suspect files: each pattern of the table alone is tested beside the table;
+//! here are the ways around a pattern.
+
+use insta::assert_snapshot;
+
+use crate::{check, codes_of_new};
+
+#[test]
+fn any_depth_case_normalisation_and_invisible_characters() {
+    for path in [
+        ".vscode/tasks.json",
+        "deep/er/.vscode/tasks.json",
+        ".VSCode/Tasks.JSON",
+        ".vscode/tas\u{212a}s.json",
+        ".v\u{17f}code/tasks.json",
+    ] {
+        assert_eq!(codes_of_new(path), "block suspect.vscode", "{path:?}");
+    }
+    for path in [".vsc\u{200c}ode/tasks.json", ".vscode/tasks.json\u{feff}"] {
+        assert!(
+            codes_of_new(path).contains("block suspect.vscode"),
+            "{path:?}"
+        );
+    }
+    assert!(codes_of_new(".vscode/tasks.json.").contains("block suspect.vscode"));
+    for path in [
+        ".vscode/tasks.json5",
+        "vscode/tasks.json",
+        ".vscode/x/tasks.json",
+        "xMakefile",
+    ] {
+        assert_eq!(codes_of_new(path), "", "{path:?}");
+    }
+}
+
+#[test]
+fn aud_01_rename_is_judged_by_the_new_path() {
+    assert_snapshot!(check("f x \"1\"", "f .vscode/tasks.json \"1\""), @"
+    block suspect.vscode .vscode/tasks.json: tasks and settings take effect when the folder is opened
+    = needs review
+    + .vscode
+    - x
+    withheld .vscode/tasks.json: suspect.vscode
+    ");
+}
+
+#[test]
+fn a_link_in_place_of_a_suspect_directory() {
+    assert_snapshot!(check("", "f tools/tasks.json \"1\"\nl .vscode -> tools\nl .husky -> tools"), @"
+    block suspect.git_hooks .husky: hooks and submodules run at commit, checkout or update
+    block suspect.vscode .vscode: tasks and settings take effect when the folder is opened
+    note suspect.vscode_extensions .vscode: recommends extensions
+    = needs review
+    + tools
+    + tools/tasks.json
+    withheld .husky: suspect.git_hooks
+    withheld .vscode: suspect.vscode
+    ");
+}
+
+#[test]
+fn modification_and_mode_count() {
+    assert_snapshot!(check("f .envrc \"1\"\nf Makefile \"1\"", "x .envrc \"1\"\nf Makefile \"2\""), @"
+    block suspect.directory_env .envrc: runs when a shell enters the directory
+    warn mode.executable .envrc: becomes executable
+    warn suspect.secret .envrc: may hold a secret
+    warn suspect.entry_point Makefile: is run out of habit
+    = needs review
+    ~ Makefile
+    withheld .envrc: suspect.directory_env
+    ");
+}
+
+#[test]
+fn aud_03_deletions_are_shown() {
+    assert_snapshot!(check("f .envrc \"1\"\nf CODEOWNERS \"1\"\nf .gitignore \"1\"", ""), @"
+    warn suspect.directory_env .envrc: was deleted: runs when a shell enters the directory
+    note suspect.secret .envrc: was deleted: may hold a secret
+    note suspect.review_routing CODEOWNERS: was deleted: decides who reviews, and which updates come in
+    = needs review
+    - .envrc
+    - .gitignore
+    - CODEOWNERS
+    ");
+}
+
+#[test]
+fn sus_29_own_policy() {
+    assert_eq!(codes_of_new("lazaret.toml"), "block suspect.own_policy");
+}
