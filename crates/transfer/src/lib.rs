@@ -13,16 +13,19 @@ mod git_name;
 mod grammar;
 mod journal;
 mod manifest;
+mod pack;
 mod path_error;
 mod quarantine;
 mod refusal;
 mod rel_path;
+mod select;
 mod stream_error;
 mod stream_limits;
 mod trailer;
 mod transaction;
 mod tree;
 mod unpack;
+mod walk;
 pub mod wire;
 mod workspace;
 
@@ -33,12 +36,14 @@ pub use escape::{escape, is_invisible, unescape};
 pub use git_name::{is_git_name, is_hfs_ignored};
 pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};
 pub use journal::JournalError;
+pub use pack::{PackError, Packed, Progress, SendFileError, StreamWriter, pack};
 pub use path_error::{AtPath, PathError};
 pub use quarantine::{InsertError, Quarantine, QuarantineError};
 pub use refusal::Refusal;
 pub use rel_path::{
     MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf, RelPathError,
 };
+pub use select::{GitMode, SelectError, Selection, Selector, SkipReason, Skipped};
 pub use stream_error::StreamError;
 pub use stream_limits::StreamLimits;
 pub use trailer::{TRAILER_BYTES, Trailer, TrailerError};
@@ -48,6 +53,7 @@ pub use transaction::{
 };
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};
+pub use walk::{Hashing, WalkError, Walked, walk};
 pub use wire::{
     FileTime, Receipt, Survey, SurveyError, SurveyRequest, VolumeIdentity, Wanted, WireError,
     read_wanted, write_wanted,

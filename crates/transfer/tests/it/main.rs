@@ -1,5 +1,6 @@
 //! Integration tests of the crate, one binary.
 
+mod pack;
 mod quarantine;
 mod rel_path;
 mod stream;

@@ -1,0 +1,257 @@
+//! `Selection`: what of a workspace goes in.
+
+mod caches;
+mod git;
+mod ignores;
+mod secrets;
+
+use std::ffi::CStr;
+use std::fmt;
+use std::path::Path;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+pub(crate) use caches::{CACHEDIR_SIGNATURE, Inside, cache_by_content, cache_by_sibling};
+pub(crate) use git::{GitPart, git_part, synthetic_config};
+pub(crate) use ignores::{BadLine, IgnoreFile, Ignores};
+pub(crate) use secrets::{PEEK_BYTES, Suspicion, suspicion};
+
+use crate::{LinkTargetError, RelPathError, escape};
+
+/// What goes in, as a profile says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    /// Whether the repository goes with it.
+    pub git: GitMode,
+    /// Lines in the syntax of `gitignore`, relative to the root; `!` takes in what
+    /// a weaker rule leaves out.
+    pub exclude: Vec<String>,
+}
+
+/// What happens to the workspace's `.git`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GitMode {
+    /// Objects, refs, index and logs, and a configuration made for the copy: never
+    /// hooks, the real configuration, `info/` or alternates, so no token in a URL,
+    /// no helper, no include and no path to another directory.
+    Full,
+    /// Nothing.
+    None,
+}
+
+/// A compiled [`Selection`].
+///
+/// For each path, the first of these rules that has an opinion decides:
+///
+/// 1. `.git` at the root follows [`GitMode`]; inside it no other rule looks at names.
+///    A `.git` further down, or one that is no directory (a linked worktree, a
+///    submodule), stays out.
+/// 2. The profile's `exclude`. It is the user's own word, so its `!` is the one way
+///    to send a secret file or a cache.
+/// 3. Secret files, by name: `.env` and `.env.*` (not `.env.example`, `.sample`,
+///    `.template`, `.dist`); keys: `id_rsa` and its like, `*.key`, `*.p12`, `*.pfx`,
+///    `*.jks`, `*.keystore`, `*.kdbx`, `*.ppk`; `*.pem` unless it holds only public
+///    things; credentials: `.netrc`, `_netrc`, `.git-credentials`, `.pgpass`,
+///    `.my.cnf`, `.htpasswd`, `.dockercfg`, `.vault-token`, `.boto`, `.s3cfg`,
+///    `.docker/config.json`, `.cargo/credentials`, `*.tfstate`; `.npmrc`,
+///    `.yarnrc.yml` and `.pypirc` when they hold a token; and the directories
+///    `.aws`, `.ssh`, `.gnupg`, `.azure`, `.kube`, `.password-store`, `.gcloud`.
+///    Nothing inside the workspace can overrule this.
+/// 4. `.lazaretignore` files, nearest first. A line that does not parse is an error.
+/// 5. Cache directories: with a right `CACHEDIR.TAG` (bford.info/cachedir), `target`
+///    beside `Cargo.toml` or `pom.xml`, `node_modules` beside `package.json`,
+///    `.gradle` beside a Gradle build, `.tox` and `.nox` beside their files, a
+///    virtual environment (`pyvenv.cfg`), `__pycache__`.
+///    What only its contents tell apart is looked at after rule 6, once it is open.
+/// 6. `.gitignore` files, nearest first, then `.git/info/exclude`. A line that does
+///    not parse is no rule, as for git. The user's global excludes are not read.
+///
+/// Whatever no rule leaves out goes in, as far as it can be carried: other file
+/// systems, sockets, FIFOs, devices and names outside [`RelPath`](crate::RelPath)
+/// stay behind by name. A directory that stays out is reported once, not entered.
+#[derive(Debug, Clone)]
+pub struct Selector {
+    git: GitMode,
+    exclude: Gitignore,
+}
+
+/// A line of [`Selection::exclude`] that is no pattern.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is no pattern: {message}", escape(.line.as_bytes()))]
+pub struct SelectError {
+    /// The line.
+    pub line: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// One thing that stays out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The raw path below the root; show it through [`escape`] only.
+    pub name: Vec<u8>,
+    /// Why.
+    pub reason: SkipReason,
+    /// The size of a regular file; `None` for the rest, directories above all.
+    pub bytes: Option<u64>,
+}
+
+/// Why something stays out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkipReason {
+    /// It looks like a secret.
+    Secret,
+    /// A cache directory.
+    Cache,
+    /// A `.lazaretignore` says so.
+    LazaretIgnore,
+    /// A `.gitignore` or `.git/info/exclude` says so.
+    GitIgnore,
+    /// The profile's `exclude` says so.
+    Profile,
+    /// The repository, under [`GitMode::None`].
+    GitNone,
+    /// A part of `.git` that is never sent.
+    GitPart,
+    /// A repository inside the workspace.
+    GitNested,
+    /// A `.git` that is no directory: a linked worktree or a submodule.
+    GitFile,
+    /// Another file system, or anything mounted.
+    Mount,
+    /// A FIFO.
+    Fifo,
+    /// A Unix socket.
+    Socket,
+    /// A device.
+    Device,
+    /// A type that this program does not know.
+    Unknown,
+    /// A name that is not carried.
+    Name(RelPathError),
+    /// A link target that is not carried.
+    Target(LinkTargetError),
+}
+
+impl SkipReason {
+    /// Returns a stable code.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Secret => "skip.secret",
+            Self::Cache => "skip.cache",
+            Self::LazaretIgnore => "skip.lazaretignore",
+            Self::GitIgnore => "skip.gitignore",
+            Self::Profile => "skip.profile",
+            Self::GitNone => "skip.git_none",
+            Self::GitPart => "skip.git_part",
+            Self::GitNested => "skip.git_nested",
+            Self::GitFile => "skip.git_file",
+            Self::Mount => "skip.mount",
+            Self::Fifo => "type.fifo",
+            Self::Socket => "type.socket",
+            Self::Device => "type.device",
+            Self::Unknown => "type.unknown",
+            Self::Name(RelPathError::Encoding) => "name.encoding",
+            Self::Name(RelPathError::TooDeep) => "path.too_deep",
+            Self::Name(RelPathError::TooLong | RelPathError::ComponentTooLong) => "path.too_long",
+            Self::Name(_) => "name.control",
+            Self::Target(_) => "link.target",
+        }
+    }
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Secret => "looks like a secret",
+            Self::Cache => "a cache directory",
+            Self::LazaretIgnore => "left out by .lazaretignore",
+            Self::GitIgnore => "left out by .gitignore",
+            Self::Profile => "left out by the profile",
+            Self::GitNone => "the profile sends no repository",
+            Self::GitPart => "a part of the repository that is never sent",
+            Self::GitNested => "another repository inside the workspace",
+            Self::GitFile => "a link to a repository elsewhere",
+            Self::Mount => "another file system",
+            Self::Fifo => "a FIFO",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+            Self::Unknown => "neither file, nor directory, nor link",
+            Self::Name(error) => return error.fmt(f),
+            Self::Target(error) => return error.fmt(f),
+        })
+    }
+}
+
+impl Selection {
+    /// Compiles the rules.
+    ///
+    /// # Errors
+    /// The first line of `exclude` that is no pattern: a rule that silently does
+    /// nothing would send what it was meant to keep out.
+    pub fn compile(&self) -> Result<Selector, SelectError> {
+        let mut builder = GitignoreBuilder::new("");
+        for line in &self.exclude {
+            let added = builder.add_line(None, line);
+            added.map_err(|error| SelectError {
+                line: line.clone(),
+                message: ignores::reason(error),
+            })?;
+        }
+        let exclude = builder.build().map_err(|error| SelectError {
+            line: self.exclude.join(" "),
+            message: ignores::reason(error),
+        })?;
+        Ok(Selector {
+            git: self.git,
+            exclude,
+        })
+    }
+}
+
+/// What a rule says of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opinion {
+    /// It goes in, whatever weaker rules say.
+    TakeIn,
+    /// It stays out.
+    LeaveOut,
+}
+
+impl Selector {
+    pub(crate) fn git(&self) -> GitMode {
+        self.git
+    }
+
+    /// Asks the profile's `exclude`.
+    pub(crate) fn profile(&self, path: &[u8], kind: Kind) -> Option<Opinion> {
+        opinion(&self.exclude, path, kind)
+    }
+}
+
+/// Whether a path is a directory: patterns with a `/` at the end ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Dir,
+    Other,
+}
+
+fn opinion(rules: &Gitignore, path: &[u8], kind: Kind) -> Option<Opinion> {
+    use std::os::unix::ffi::OsStrExt as _;
+    if rules.is_empty() {
+        return None;
+    }
+    let path = Path::new(std::ffi::OsStr::from_bytes(path));
+    match rules.matched(path, kind == Kind::Dir) {
+        Match::None => None,
+        Match::Ignore(_) => Some(Opinion::LeaveOut),
+        Match::Whitelist(_) => Some(Opinion::TakeIn),
+    }
+}
+
+/// The names of one directory, sorted: rules may ask for a sibling.
+pub(crate) trait Siblings {
+    /// Whether there is an entry of that name.
+    fn has(&self, name: &CStr) -> bool;
+}

@@ -1,0 +1,163 @@
+//! Which names look like secrets. The list is documented on [`Selector`](super::Selector).
+
+use super::Kind;
+
+/// What a name says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Suspicion {
+    /// Nothing.
+    None,
+    /// A secret.
+    Secret,
+    /// A secret if the contents say so.
+    Look(Peek),
+}
+
+/// How contents decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Peek {
+    /// A secret unless every PEM block is public.
+    Pem,
+    /// A secret when a token or password is set.
+    Token,
+}
+
+/// How much of a file is looked at; what is longer is taken for a secret.
+pub(crate) const PEEK_BYTES: usize = 64 << 10;
+
+/// Judges an entry by its raw path.
+pub(crate) fn suspicion(path: &[u8], kind: Kind) -> Suspicion {
+    let mut components = path.rsplit(|&byte| byte == b'/');
+    let name = components.next().unwrap_or_default().to_ascii_lowercase();
+    let parent = components.next().unwrap_or_default().to_ascii_lowercase();
+    let ends = |suffixes: &[&str]| suffixes.iter().any(|s| name.ends_with(s.as_bytes()));
+    let yes = match kind {
+        Kind::Dir => matches!(
+            &name[..],
+            b".aws" | b".ssh" | b".gnupg" | b".azure" | b".kube" | b".password-store" | b".gcloud"
+        ),
+        Kind::Other => match &name[..] {
+            b".env" | b".netrc" | b"_netrc" | b".git-credentials" | b".pgpass" | b".my.cnf"
+            | b".htpasswd" | b".dockercfg" | b".vault-token" | b".boto" | b".s3cfg" | b"id_rsa"
+            | b"id_dsa" | b"id_ecdsa" | b"id_ed25519" | b"id_ecdsa_sk" | b"id_ed25519_sk" => true,
+            b"config.json" => parent == b".docker",
+            b"credentials" | b"credentials.toml" => parent == b".cargo",
+            b".npmrc" | b".yarnrc.yml" | b".pypirc" => return Suspicion::Look(Peek::Token),
+            _ if name.starts_with(b".env.") => {
+                !ends(&[".example", ".sample", ".template", ".dist"])
+            }
+            _ if name.ends_with(b".pem") => return Suspicion::Look(Peek::Pem),
+            _ => ends(&[
+                ".key",
+                ".p12",
+                ".pfx",
+                ".jks",
+                ".keystore",
+                ".kdbx",
+                ".ppk",
+                ".tfstate",
+                ".tfstate.backup",
+            ]),
+        },
+    };
+    match yes {
+        true => Suspicion::Secret,
+        false => Suspicion::None,
+    }
+}
+
+impl Peek {
+    /// Whether the contents, all of them, are a secret.
+    pub(crate) fn is_secret(self, contents: &[u8]) -> bool {
+        let text = contents.to_ascii_lowercase();
+        let has = |word: &str| {
+            text.windows(word.len())
+                .any(|window| window == word.as_bytes())
+        };
+        match self {
+            // Fail closed: a `.pem` without any block is no certificate either.
+            Self::Pem => {
+                has("private key")
+                    || !(has("-----begin certificate")
+                        || has("-----begin trusted certificate")
+                        || has("-----begin public key")
+                        || has("-----begin rsa public key")
+                        || has("-----begin x509 crl"))
+            }
+            Self::Token => [
+                "_authtoken",
+                "_auth",
+                "_password",
+                "password",
+                "authtoken",
+                "authident",
+            ]
+            .iter()
+            .any(|word| has(word)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for path in [
+            ".env",
+            "a/.env",
+            ".env.local",
+            ".ENV",
+            ".env.production",
+            "id_rsa",
+            "x/id_ed25519",
+            "tls/server.key",
+            "a.p12",
+            ".netrc",
+            ".docker/config.json",
+            ".cargo/credentials.toml",
+            "infra/terraform.tfstate",
+        ] {
+            assert_eq!(
+                suspicion(path.as_bytes(), Kind::Other),
+                Suspicion::Secret,
+                "{path}"
+            );
+        }
+        for path in [
+            ".env.example",
+            ".env.sample",
+            ".env.template",
+            ".envrc",
+            "env",
+            "id_rsa.pub",
+            "config.json",
+            "credentials.toml",
+            "keys.rs",
+            "key",
+            "src/.environment",
+        ] {
+            assert_eq!(
+                suspicion(path.as_bytes(), Kind::Other),
+                Suspicion::None,
+                "{path}"
+            );
+        }
+        assert_eq!(suspicion(b"home/.ssh", Kind::Dir), Suspicion::Secret);
+        assert_eq!(suspicion(b".env", Kind::Dir), Suspicion::None);
+    }
+
+    #[test]
+    fn contents() {
+        let pem = |text: &str| Peek::Pem.is_secret(text.as_bytes());
+        assert!(pem("-----BEGIN RSA PRIVATE KEY-----\n"));
+        assert!(pem(
+            "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n"
+        ));
+        assert!(pem("anything"));
+        assert!(!pem("-----BEGIN CERTIFICATE-----\nMII\n"));
+        assert!(Peek::Token.is_secret(b"//r.example.org/:_authToken=abc\n"));
+        assert!(!Peek::Token.is_secret(b"save-exact=true\n"));
+    }
+}

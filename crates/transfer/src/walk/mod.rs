@@ -1,0 +1,159 @@
+//! `walk`: a workspace into its manifest.
+
+mod engine;
+mod error;
+mod hash;
+mod open;
+
+use std::num::NonZeroUsize;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::Stat;
+
+pub(crate) use engine::{Sink, descend, seconds, size};
+pub use error::WalkError;
+pub(crate) use hash::check_unchanged;
+use hash::{HashPool, Workers};
+
+use crate::{Digest, Entry, LinkTarget, Mode, RelPath, Selector, Skipped, Tree, WorkspaceDir};
+
+/// More threads gain nothing from one disk.
+const MOST_THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
+
+/// What a walk does with contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hashing {
+    /// Reads and hashes every file, on that many threads.
+    Contents(NonZeroUsize),
+    /// Reads nothing: every digest is that of the empty file. For lists of names
+    /// and sizes, never for a comparison.
+    SizesOnly,
+}
+
+impl Hashing {
+    /// Contents, on as many threads as the machine has cores, at most 4.
+    pub fn parallel() -> Self {
+        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Self::Contents(cores.min(MOST_THREADS))
+    }
+}
+
+/// A workspace, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Walked {
+    /// What goes in.
+    pub tree: Tree,
+    /// What stays out, in path order.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Reads everything below `workspace` that `selector` takes in, by the same walk
+/// as [`pack`](crate::pack): the tree is what a pack would send.
+///
+/// # Errors
+/// The first entry that cannot be read, or that changes while it is read.
+pub fn walk(
+    workspace: &WorkspaceDir,
+    selector: &Selector,
+    hashing: Hashing,
+) -> Result<Walked, WalkError> {
+    let Hashing::Contents(threads) = hashing else {
+        let mut sink = Listed { tree: Tree::new() };
+        let skipped = descend(workspace, selector, &mut sink)?;
+        let tree = sink.tree;
+        return Ok(Walked { tree, skipped });
+    };
+    let pool = HashPool::default();
+    std::thread::scope(|scope| {
+        let mut sink = Hashed {
+            tree: Tree::new(),
+            workers: pool.start(scope, threads),
+        };
+        let skipped = descend(workspace, selector, &mut sink);
+        let Hashed { mut tree, workers } = sink;
+        // When a file has failed, that is the cause, and the walk only noticed.
+        let files = workers.finish()?;
+        let skipped = skipped?;
+        for (path, entry) in files {
+            tree.insert(path, entry);
+        }
+        Ok(Walked { tree, skipped })
+    })
+}
+
+/// Lists names and sizes.
+struct Listed {
+    tree: Tree,
+}
+
+impl Sink for Listed {
+    type Error = WalkError;
+
+    fn dir(&mut self, path: &RelPath, _: i64) -> Result<(), WalkError> {
+        self.tree.insert(path.to_owned(), Entry::Dir);
+        Ok(())
+    }
+
+    fn symlink(&mut self, path: &RelPath, target: LinkTarget, _: i64) -> Result<(), WalkError> {
+        self.tree.insert(path.to_owned(), Entry::Symlink { target });
+        Ok(())
+    }
+
+    fn file(&mut self, path: &RelPath, _: OwnedFd, stat: &Stat) -> Result<(), WalkError> {
+        let entry = Entry::File {
+            mode: mode(stat),
+            size: size(stat),
+            digest: Digest::of(b""),
+        };
+        self.tree.insert(path.to_owned(), entry);
+        Ok(())
+    }
+
+    fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), WalkError> {
+        self.tree.insert(path.to_owned(), made(contents));
+        Ok(())
+    }
+}
+
+/// Hashes files on other threads.
+struct Hashed<'scope> {
+    tree: Tree,
+    workers: Workers<'scope>,
+}
+
+impl Sink for Hashed<'_> {
+    type Error = WalkError;
+
+    fn dir(&mut self, path: &RelPath, _: i64) -> Result<(), WalkError> {
+        self.tree.insert(path.to_owned(), Entry::Dir);
+        Ok(())
+    }
+
+    fn symlink(&mut self, path: &RelPath, target: LinkTarget, _: i64) -> Result<(), WalkError> {
+        self.tree.insert(path.to_owned(), Entry::Symlink { target });
+        Ok(())
+    }
+
+    fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), WalkError> {
+        self.workers.hash(path.to_owned(), file, *stat)
+    }
+
+    fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), WalkError> {
+        self.tree.insert(path.to_owned(), made(contents));
+        Ok(())
+    }
+}
+
+/// Reads the owner's execute bit.
+#[expect(clippy::unnecessary_cast, reason = "the width differs between systems")]
+pub(crate) fn mode(stat: &Stat) -> Mode {
+    Mode::from_unix(stat.st_mode as u32)
+}
+
+fn made(contents: &[u8]) -> Entry {
+    Entry::File {
+        mode: Mode::Plain,
+        size: contents.len() as u64,
+        digest: Digest::of(contents),
+    }
+}

@@ -1,0 +1,69 @@
+//! Opening one component below a directory.
+
+use std::ffi::CStr;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+/// Why a component is not open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpenError {
+    /// It lies on another file system, or something is mounted there.
+    Mount,
+    /// Anything else.
+    Errno(Errno),
+}
+
+impl From<Errno> for OpenError {
+    fn from(errno: Errno) -> Self {
+        Self::Errno(errno)
+    }
+}
+
+/// Opens `name`, one component, for reading; never through a link, never into
+/// another mount, without blocking on a FIFO.
+///
+/// With `openat2` the kernel refuses every mount point, bind mounts of the same
+/// file system included (APP-05). Without it (before Linux 5.6, or macOS) only
+/// another `st_dev` than `device` is noticed.
+pub(crate) fn open_below(
+    dir: BorrowedFd<'_>,
+    name: &CStr,
+    flags: OFlags,
+    device: u64,
+) -> Result<OwnedFd, OpenError> {
+    let flags = flags | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    #[cfg(target_os = "linux")]
+    match openat2(dir, name, flags) {
+        Err(OpenError::Errno(Errno::NOSYS | Errno::PERM)) => {}
+        outcome => return outcome,
+    }
+    let fd = rustix::fs::openat(dir, name, flags, Mode::empty())?;
+    let stat = rustix::fs::fstat(&fd)?;
+    if crate::FileIdentity::from(&stat).dev == device {
+        Ok(fd)
+    } else {
+        Err(OpenError::Mount)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn openat2(dir: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, OpenError> {
+    use rustix::fs::ResolveFlags;
+
+    let resolve = ResolveFlags::BENEATH
+        | ResolveFlags::NO_SYMLINKS
+        | ResolveFlags::NO_MAGICLINKS
+        | ResolveFlags::NO_XDEV;
+    // The kernel says EAGAIN when something was renamed meanwhile.
+    for _ in 0..16 {
+        match rustix::fs::openat2(dir, name, flags, Mode::empty(), resolve) {
+            Ok(fd) => return Ok(fd),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(Errno::XDEV) => return Err(OpenError::Mount),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Err(Errno::AGAIN.into())
+}
