@@ -187,7 +187,7 @@ fn several_changed_bytes_are_read_as_the_tar_crate_reads_them() {
     assert!(accepted > ROUNDS / 100, "{accepted}");
 }
 
-/// As many as take less than a second; a thousand times as many were run once.
+/// As many as take less than a second; a hundred times as many were run once, from other seeds.
 const ROUNDS: u64 = 20_000;
 
 const NAMES: [&str; 14] = [
@@ -317,6 +317,14 @@ fn read_by_tar_crate(stream: &[u8]) -> Vec<String> {
             name.strip_suffix(b"/").unwrap_or(&name)
         } else {
             &name
+        };
+        // A second name of a FIFO is as odd as the first: one more FIFO to us.
+        let linked = kind
+            .strip_prefix("hard ")
+            .map(|target| format!("{target} fifo"));
+        let kind = match linked {
+            Some(fifo) if lines.contains(&fifo) => "fifo".to_owned(),
+            _ => kind,
         };
         lines.push(format!("{} {kind}", clean(name)));
     }
