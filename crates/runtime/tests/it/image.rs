@@ -21,8 +21,13 @@ impl Recipe<'_> {
         self.tag.parse().unwrap()
     }
 
-    /// Returns a `docker save` archive.
+    /// Returns a `docker save` archive with the guest as its porter.
     pub(crate) fn archive(&self) -> Vec<u8> {
+        self.archive_of(&[("lazaret/porter", guest())])
+    }
+
+    /// Returns a `docker save` archive with these programs, by their paths.
+    pub(crate) fn archive_of(&self, programs: &[(&str, &[u8])]) -> Vec<u8> {
         let mut layer = tar::Builder::new(Vec::new());
         for directory in [
             "lazaret/",
@@ -34,7 +39,10 @@ impl Recipe<'_> {
         ] {
             let mut header = header(0);
             header.set_entry_type(tar::EntryType::Directory);
-            header.set_mode(0o755);
+            header.set_mode(match directory {
+                "tmp/" | "home/agent/" => 0o1777,
+                _ => 0o755,
+            });
             if matches!(directory, "workspace/" | "home/agent/") {
                 header.set_uid(1000);
                 header.set_gid(1000);
@@ -45,7 +53,9 @@ impl Recipe<'_> {
         }
         let passwd = b"root:x:0:0::/:/x\nagent:x:1000:1000::/home/agent:/x\n";
         append(&mut layer, "etc/passwd", passwd);
-        append(&mut layer, "lazaret/porter", program());
+        for (path, program) in programs {
+            append(&mut layer, path, program);
+        }
         let layer = layer.into_inner().unwrap();
 
         let volumes: serde_json::Map<_, _> = self
@@ -109,8 +119,42 @@ fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// Builds the real porter once, or takes the one that xtask has built.
+pub(crate) fn porter() -> &'static [u8] {
+    static PROGRAM: OnceLock<Vec<u8>> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        #[expect(clippy::disallowed_methods, reason = "xtask says where the porter is")]
+        let built = std::env::var_os("LAZARET_PORTER").map(PathBuf::from);
+        let program = built.unwrap_or_else(|| {
+            const TARGET: &str = "x86_64-unknown-linux-gnu";
+            let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+            duct::cmd!(
+                "cargo",
+                "build",
+                "--quiet",
+                "--package",
+                "lazaret-porter",
+                "--profile",
+                "porter",
+                "--target",
+                TARGET,
+                "--target-dir",
+                "target/porter"
+            )
+            .dir(&root)
+            .env("RUSTFLAGS", "-C target-feature=+crt-static")
+            .run()
+            .unwrap();
+            root.join("target/porter")
+                .join(TARGET)
+                .join("porter/lazaret-porter")
+        });
+        std::fs::read(program).unwrap()
+    })
+}
+
 /// Compiles `tests/guest` once.
-fn program() -> &'static [u8] {
+pub(crate) fn guest() -> &'static [u8] {
     static PROGRAM: OnceLock<Vec<u8>> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/guest/main.rs");

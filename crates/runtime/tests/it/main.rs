@@ -8,3 +8,6 @@ mod engines;
 mod guest;
 mod image;
 mod lease;
+mod limits;
+mod station;
+mod weakened;

@@ -1,0 +1,172 @@
+//! A container with the real porter, on a real engine, for the tests of the controls.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use lazaret_runtime::{
+    Access, ContainerLease, ContainerSpec, Detected, ExecSpec, HardenedSpec, ImageRef, Limits,
+    Privilege, ProbeFailure, ProbeReport, Process, Proven, Role, Stdin, Terminal, VolumeLease,
+    VolumeMount,
+};
+
+use crate::engines;
+use crate::image::{Recipe, guest, porter};
+
+pub(crate) const MIB: u64 = 1 << 20;
+
+/// An image of our own and names that no other test has. Everything goes with it.
+pub(crate) struct Station {
+    pub(crate) name: String,
+    pub(crate) detected: Detected,
+    prefix: String,
+}
+
+impl Drop for Station {
+    fn drop(&mut self) {
+        // A failed test may have left a container of it.
+        drop(self.detected.engine.remove_image(&self.image()));
+    }
+}
+
+/// What a process wrote, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) code: i32,
+}
+
+impl Station {
+    /// Returns one on each engine that `LAZARET_TEST_ENGINE` names.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        engines::real().into_iter().map(|(name, detected)| {
+            static COUNTER: AtomicU32 = AtomicU32::new(0);
+            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let station = Self {
+                name,
+                detected,
+                prefix: format!("lazaret-test-{}-s{number}", std::process::id()),
+            };
+            let recipe = Recipe {
+                tag: station.image().as_str(),
+                label: &station.prefix,
+                volumes: &[],
+            }
+            .archive_of(&[("lazaret/porter", porter()), ("lazaret/guest", guest())]);
+            station
+                .detected
+                .engine
+                .load_image(&mut recipe.as_slice())
+                .unwrap();
+            station
+        })
+    }
+
+    fn image(&self) -> ImageRef {
+        format!("lazaret-test/station:{}", self.prefix)
+            .parse()
+            .unwrap()
+    }
+
+    /// Returns an agent's container with every control.
+    pub(crate) fn hardened(&self) -> HardenedSpec {
+        let spec = ContainerSpec {
+            name: self.prefix.parse().unwrap(),
+            role: Role::Agent,
+            image: self.image(),
+            privilege: Privilege::Agent,
+            volumes: vec![VolumeMount {
+                volume: self.prefix.parse().unwrap(),
+                target: "/workspace".to_owned(),
+                access: Access::ReadWrite,
+            }],
+            env: BTreeMap::new(),
+            workdir: "/workspace".to_owned(),
+            limits: Limits {
+                memory: 64 * MIB,
+                cpus: 1.0,
+                pids: 64,
+                tmp: 8 * MIB,
+                shm: 4 * MIB,
+                home: 8 * MIB,
+                nofile: 256,
+                fsize: 32 * MIB,
+            },
+            labels: BTreeMap::from([("io.lazaret.test".to_owned(), self.prefix.clone())]),
+        };
+        HardenedSpec::new(spec, &self.detected.info).unwrap()
+    }
+
+    /// Starts a container, hands it to `body`, and removes it and its volume.
+    pub(crate) fn with<T>(&self, spec: &HardenedSpec, body: impl FnOnce(&Running<'_>) -> T) -> T {
+        let engine = &self.detected.engine;
+        let volume =
+            VolumeLease::create(engine, &self.prefix.parse().unwrap(), &spec.spec().labels)
+                .unwrap();
+        let container = ContainerLease::create(engine, spec).unwrap();
+        engine.start_container(container.name()).unwrap();
+        let outcome = body(&Running {
+            station: self,
+            spec,
+        });
+        container.release().unwrap();
+        volume.release().unwrap();
+        outcome
+    }
+}
+
+/// A started container.
+pub(crate) struct Running<'a> {
+    pub(crate) station: &'a Station,
+    pub(crate) spec: &'a HardenedSpec,
+}
+
+impl Running<'_> {
+    /// Asks for proof of every control.
+    pub(crate) fn probe(&self) -> Result<Proven, ProbeFailure> {
+        let report = self.exec(self.spec.probe_argv());
+        assert_eq!(report.code, 0, "{}: {report:?}", self.station.name);
+        ProbeReport::parse(report.stdout.as_bytes(), &self.spec.expected())
+    }
+
+    /// Runs a command as every command of an agent is run.
+    pub(crate) fn run(&self, command: &[&str]) -> Finished {
+        let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
+        self.exec(self.spec.run_argv(&command))
+    }
+
+    /// Runs the guest.
+    pub(crate) fn guest(&self, arguments: &[&str]) -> Finished {
+        self.run(&[&["/lazaret/guest"], arguments].concat())
+    }
+
+    pub(crate) fn exec(&self, argv: Vec<String>) -> Finished {
+        let spec = ExecSpec {
+            argv,
+            env: BTreeMap::new(),
+            workdir: None,
+            stdin: Stdin::Closed,
+            terminal: Terminal::None,
+        };
+        let engine = &self.station.detected.engine;
+        let process = engine.exec(&self.spec.spec().name, &spec).unwrap();
+        let Process {
+            mut stdout,
+            mut stderr,
+            control,
+            ..
+        } = process;
+        let errors = std::thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).map(|_| text)
+        });
+        let mut text = String::new();
+        stdout.read_to_string(&mut text).unwrap();
+        Finished {
+            stdout: text,
+            stderr: errors.join().unwrap().unwrap(),
+            code: control.wait().unwrap(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Every control is proven by a healthy container, and missed by a weakened one: one run
+//! per control on each real engine, in which that control is taken away and the start
+//! must be refused by its name (P12).
+
+use lazaret_runtime::{Control, EngineInfo, ProbeFailure, Proof, UserNamespace};
+
+use crate::station::Station;
+
+/// Controls that this machine and engine have no means for.
+fn absent(engine: &EngineInfo) -> Vec<Control> {
+    let mut absent: Vec<Control> = engine.not_applicable.keys().copied().collect();
+    if engine.user_namespace == UserNamespace::Host {
+        absent.push(Control::UserNamespace);
+    }
+    absent.sort_unstable();
+    absent
+}
+
+#[test]
+fn p12_a_healthy_container_proves_every_control() {
+    for station in Station::all() {
+        let proven = station.with(&station.hardened(), |container| container.probe());
+        let proven = proven.unwrap_or_else(|error| panic!("{}: {error:?}", station.name));
+        let not_applicable: Vec<Control> = proven
+            .controls()
+            .iter()
+            .inspect(|line| println!("{} {line:?}", station.name))
+            .filter(|line| line.proof == Proof::NotApplicable)
+            .map(|line| line.control)
+            .collect();
+        assert_eq!(
+            not_applicable,
+            absent(&station.detected.info),
+            "{}",
+            station.name
+        );
+    }
+}
+
+#[track_caller]
+fn is_missed(control: Control) {
+    for station in Station::all() {
+        let info = &station.detected.info;
+        let Some(weakened) = station.hardened().weakened(control) else {
+            // Nothing to take away: exactly where a healthy container has nothing either,
+            // or, for the mapping of ids, always has it.
+            let inherent =
+                control == Control::UserNamespace && info.user_namespace == UserNamespace::Mapped;
+            assert!(
+                inherent || absent(info).contains(&control),
+                "{}: {control} can't be weakened",
+                station.name
+            );
+            continue;
+        };
+        match station.with(&weakened, |container| container.probe()) {
+            Err(ProbeFailure::NotInForce {
+                control: first,
+                others,
+                ..
+            }) => assert!(
+                first == control || others.contains(&control),
+                "{}: {control} was not missed, but {first} and {others:?}",
+                station.name
+            ),
+            other => panic!("{}: without {control}: {other:?}", station.name),
+        }
+    }
+}
+
+macro_rules! weakened {
+    ($($name:ident $control:ident;)*) => {
+        $(#[test] fn $name() { is_missed(Control::$control); })*
+
+        #[test]
+        fn every_control_has_a_weakened_run() {
+            let tested = [$(Control::$control),*];
+            let judged_outside = [Control::Image, Control::EngineFloor];
+            for control in Control::ALL {
+                assert!(
+                    tested.contains(control) || judged_outside.contains(control),
+                    "{control}"
+                );
+            }
+        }
+    };
+}
+
+weakened! {
+    con_01_weakened_user User;
+    con_02_weakened_capabilities Capabilities;
+    con_03_weakened_no_new_privileges NoNewPrivileges;
+    con_04_weakened_seccomp Seccomp;
+    con_05_weakened_socket_families SocketFamilies;
+    con_06_weakened_read_only_root ReadOnlyRoot;
+    con_07_weakened_tmpfs Tmpfs;
+    con_08_weakened_shm Shm;
+    con_09_weakened_masked_paths MaskedPaths;
+    con_10_weakened_read_only_proc ReadOnlyProc;
+    con_11_weakened_mask_integrity MaskIntegrity;
+    con_12_weakened_descriptors Descriptors;
+    con_13_weakened_lsm_label LsmLabel;
+    con_14_weakened_user_namespace UserNamespace;
+    con_15_weakened_pids Pids;
+    con_16_weakened_memory Memory;
+    con_17_weakened_process_limits ProcessLimits;
+    con_18_weakened_no_network NoNetwork;
+    con_19_weakened_no_host_mounts NoHostMounts;
+    con_20_weakened_engine_api EngineApi;
+    con_21_weakened_devices Devices;
+    con_22_weakened_namespaces Namespaces;
+    con_23_weakened_environment Environment;
+    con_24_weakened_terminal Terminal;
+}
