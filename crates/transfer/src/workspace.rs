@@ -1,11 +1,14 @@
 //! `WorkspaceDir`: the one capability on the host's tree.
 
+use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 
-use crate::{AtPath as _, PathError};
+use crate::transaction::resolve::Resolver;
+use crate::{AtPath as _, PathError, RelPath};
 
 /// An open directory that everything else is reached through.
 ///
@@ -62,6 +65,31 @@ impl WorkspaceDir {
     /// Borrows the directory's descriptor.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
+    }
+
+    /// Opens the regular file at `path` for reading, without following a link or leaving
+    /// the file system on the way.
+    ///
+    /// # Errors
+    /// When it is not there or no regular file, with its path below the workspace.
+    pub fn open_file(&self, path: &RelPath) -> Result<File, PathError> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = match path.parent() {
+            None => Resolver::Kernel.open_at(self.fd(), path.as_str(), flags),
+            Some(parent) => Resolver::Kernel
+                .open_dir(self.fd(), parent)
+                .and_then(|dir| Resolver::Kernel.open_at(dir.as_fd(), path.file_name(), flags)),
+        };
+        let fd = opened.at(path.as_str())?;
+        let stat = rustix::fs::fstat(&fd).at(path.as_str())?;
+        if !FileType::from_raw_mode(stat.st_mode).is_file() {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "is no regular file");
+            return Err(PathError {
+                path: path.as_str().into(),
+                source,
+            });
+        }
+        Ok(File::from(fd))
     }
 
     /// Returns the resolved path, for messages and for locks; never open it again.

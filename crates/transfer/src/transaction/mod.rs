@@ -37,7 +37,7 @@ pub(crate) mod ops;
 mod preflight;
 mod prepare;
 mod recover;
-mod resolve;
+pub(crate) mod resolve;
 mod stage;
 pub(crate) mod stamp;
 mod steps;
