@@ -6,8 +6,9 @@ use lazaret_transfer::escape;
 use crate::cli::Global;
 use crate::commands::doctor::describe;
 use crate::environment::Environment;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::interrupt::Interrupt;
+use crate::session::record::Record;
 use crate::ui::{ColorChoice, OutputFormat, ProgressChoice, Ui, UiOptions, Verbosity};
 
 /// The global choices: what was typed, else the environment, else the default.
@@ -88,6 +89,22 @@ impl Context {
             escape(detected.info.endpoint.as_bytes())
         ));
         Ok(detected)
+    }
+
+    /// Connects to the engine that a stored session lives in; `--engine` has the last word.
+    ///
+    /// # Errors
+    /// As [`Context::engine`].
+    pub fn engine_of(&self, record: &Record) -> Result<Detected, Failure> {
+        if self.options.engine.is_some() {
+            return self.engine();
+        }
+        let choice = record.engine.parse::<EngineChoice>().or_fail(
+            FailureKind::State,
+            &format!("the engine of session {} is unknown", record.id),
+        )?;
+        self.interrupt.check()?;
+        Ok(lazaret_runtime::detect(&choice, &self.env.for_detection())?)
     }
 
     /// Returns which engine was asked for.

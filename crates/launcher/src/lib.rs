@@ -11,10 +11,13 @@ pub mod demo;
 pub mod environment;
 pub mod exit_code;
 pub mod failure;
+pub mod gate;
 pub mod interrupt;
+pub mod job;
 mod markdown;
 pub mod porter;
 pub mod profile;
+pub mod session;
 pub mod ui;
 pub mod workspace;
 

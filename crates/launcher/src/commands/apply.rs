@@ -1,8 +1,18 @@
 //! `lazaret apply`.
 
+use lazaret_validator::Selected;
+
+use super::{diff, resumed};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
+use crate::gate::decide::{Consent, Decision, decide};
+use crate::gate::report::Report;
+use crate::gate::settle::{Volume, settle};
+use crate::job;
+use crate::session::record::Outcome;
+use crate::session::store::Store;
+use crate::ui::OutputFormat;
 
 /// Apply a session's changes to its workspace
 #[derive(Debug, clap::Args)]
@@ -18,7 +28,54 @@ pub struct Args {
     pub yes: bool,
 }
 
-pub(crate) fn run(args: Args, _context: &Context) -> Result<ExitCode, Failure> {
-    drop(args);
-    super::not_yet("apply")
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let store = Store::open(&context.env.state_dir()?)?;
+    let paths = diff::parse_paths(&args.paths)?;
+    let (mut session, mut case) = resumed::open(&store, &args.session)?;
+    if !paths.is_empty() {
+        let unknown = paths
+            .iter()
+            .find(|path| !case.changes.iter().any(|c| c.path.starts_with(path)));
+        if let Some(path) = unknown {
+            let shown = lazaret_transfer::escape(path.as_str().as_bytes());
+            let text = format!("session {} changed nothing at {shown}", args.session);
+            return Err(Failure::message(FailureKind::Refused, text));
+        }
+        case.pick(
+            |path| match paths.iter().any(|wanted| path.starts_with(wanted)) {
+                true => Selected::Keep,
+                false => Selected::LeaveOut,
+            },
+        )?;
+    }
+    let mut report = Report::of_case(session.record(), &case);
+    let consent = if args.yes {
+        Consent::Given
+    } else {
+        Consent::Ask
+    };
+    let decision = decide(&mut case, consent, &context.ui, &context.interrupt)?;
+    if let Decision::Keep(reason) = &decision {
+        let failure = Failure::message(FailureKind::Refused, reason.to_string())
+            .context(format!("nothing of session {} was applied", args.session));
+        return Err(failure.hinted(format!("Look with `lazaret diff {}`.", args.session)));
+    }
+    // The volume goes with the session's last use; an engine that is away is no reason
+    // not to apply what lies on this machine already.
+    let detected = context.engine_of(session.record());
+    let site = detected
+        .ok()
+        .map(|detected| job::site(context, &store, detected));
+    let volume = site.as_ref().map_or(Volume::Keep, Volume::Remove);
+    let settled = settle(&store, &mut session, &case, decision, volume, &context.ui)?;
+    report.outcome = Some(settled.outcome);
+    report.undo = settled.undo;
+    if context.ui.format() == OutputFormat::Json {
+        context.ui.json(&report);
+    }
+    Ok(match settled.outcome {
+        Outcome::Applied | Outcome::Nothing | Outcome::Discarded => ExitCode::SUCCESS,
+        Outcome::Kept => ExitCode::KEPT,
+        Outcome::Rejected => ExitCode::REJECTED,
+    })
 }

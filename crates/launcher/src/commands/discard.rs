@@ -1,8 +1,14 @@
 //! `lazaret discard`.
 
+use crate::commands::resumed;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
+use crate::gate::settle::{Volume, finish};
+use crate::job;
+use crate::session::record::{Outcome, Phase};
+use crate::session::store::Store;
+use crate::ui::{Answer, Choice, OutputFormat, Question};
 
 /// Throw a session's changes away
 #[derive(Debug, clap::Args)]
@@ -15,7 +21,46 @@ pub struct Args {
     pub yes: bool,
 }
 
-pub(crate) fn run(args: Args, _context: &Context) -> Result<ExitCode, Failure> {
-    drop(args);
-    super::not_yet("discard")
+const CHOICES: [Choice; 2] = [
+    Choice {
+        key: "y",
+        word: "yes",
+    },
+    Choice {
+        key: "n",
+        word: "no",
+    },
+];
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let store = Store::open(&context.env.state_dir()?)?;
+    let mut session = store.lock(&args.session)?;
+    match session.record().phase {
+        Phase::Collected | Phase::Rejected => {}
+        _ => return Err(resumed::not_waiting(session.record())),
+    }
+    if !args.yes {
+        let question = Question {
+            text: "Throw these changes away for good?",
+            choices: &CHOICES,
+        };
+        if context.ui.prompt(&question, &context.interrupt) != Answer::Chosen("y") {
+            return Err(Failure::message(
+                FailureKind::Refused,
+                "nothing is discarded without a yes",
+            )
+            .hinted("Answer at a terminal, or say --yes."));
+        }
+    }
+    let detected = context.engine_of(session.record())?;
+    let site = job::site(context, &store, detected);
+    finish(&mut session, Outcome::Discarded, Volume::Remove(&site))?;
+    match context.ui.format() {
+        OutputFormat::Json => context.ui.json(&serde_json::json!({
+            "session": args.session.as_str(),
+            "outcome": Outcome::Discarded,
+        })),
+        OutputFormat::Text => context.ui.status(&format!("discarded {}", args.session)),
+    }
+    Ok(ExitCode::SUCCESS)
 }

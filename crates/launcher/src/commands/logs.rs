@@ -1,8 +1,17 @@
 //! `lazaret logs`.
 
+use std::fs;
+use std::io::Write as _;
+
+use lazaret_transfer::PathError;
+
 use crate::context::Context;
+use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
+use crate::session::relay::Filter;
+use crate::session::store::Store;
+use crate::ui::{Output, OutputFormat};
 
 /// Show what a session's command wrote
 #[derive(Debug, clap::Args)]
@@ -12,7 +21,37 @@ pub struct Args {
     pub session: lazaret_runtime::SessionId,
 }
 
-pub(crate) fn run(args: Args, _context: &Context) -> Result<ExitCode, Failure> {
-    drop(args);
-    super::not_yet("logs")
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let store = Store::open(&context.env.state_dir()?)?;
+    let dir = store.find(&args.session)?;
+    let path = dir.file("log");
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let text = format!(
+                "session {} has no log: its command never started",
+                args.session
+            );
+            return Err(Failure::message(FailureKind::Refused, text));
+        }
+        Err(source) => return Err(PathError { path, source }.into()),
+    };
+    match (context.ui.format(), context.env.streams.stdout) {
+        (OutputFormat::Json, _) => {
+            let log = lazaret_transfer::escape(&bytes);
+            context
+                .ui
+                .json(&serde_json::json!({ "session": args.session.as_str(), "log": log }));
+        }
+        (OutputFormat::Text, StreamKind::Terminal) => {
+            write(context, Filter::default().pass(&bytes).as_bytes());
+        }
+        (OutputFormat::Text, StreamKind::Other) => write(context, &bytes),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(context: &Context, bytes: &[u8]) {
+    // The user interface remembers a failure and reports it at the end.
+    drop(context.ui.writer(Output::Stdout).write_all(bytes));
 }

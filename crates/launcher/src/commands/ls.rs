@@ -1,8 +1,15 @@
 //! `lazaret ls`.
 
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::session::record::{Outcome, Phase, Record};
+use crate::session::store::{Store, StoreError};
+use crate::ui::{OutputFormat, Tone, elapsed};
 
 /// List sessions
 #[derive(Debug, clap::Args)]
@@ -12,7 +19,96 @@ pub struct Args {
     pub workspace: Option<std::path::PathBuf>,
 }
 
-pub(crate) fn run(args: Args, _context: &Context) -> Result<ExitCode, Failure> {
-    drop(args);
-    super::not_yet("ls")
+/// One row of `ls --json`.
+#[derive(Debug, Serialize)]
+struct Row {
+    session: String,
+    state: &'static str,
+    /// Whether a launcher is at work on it.
+    live: bool,
+    profile: String,
+    workspace: String,
+    created: u64,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let store = Store::open(&context.env.state_dir()?)?;
+    let wanted = match &args.workspace {
+        None => None,
+        Some(path) => Some(crate::workspace::open(path, &context.env)?),
+    };
+    let mut rows = Vec::new();
+    for dir in store.list()? {
+        let record = match dir.record() {
+            Ok(record) => record,
+            Err(error) => {
+                context
+                    .ui
+                    .warn(&lazaret_transfer::escape(error.to_string().as_bytes()));
+                continue;
+            }
+        };
+        if wanted
+            .as_ref()
+            .is_some_and(|wanted| wanted.path() != record.workspace)
+        {
+            continue;
+        }
+        let live = matches!(store.lock(dir.id()), Err(StoreError::Busy { .. }));
+        rows.push(Row {
+            session: record.id.to_string(),
+            state: if live { "live" } else { state(&record) },
+            live,
+            profile: record.profile.clone(),
+            workspace: record.workspace.to_string_lossy().into_owned(),
+            created: record.created,
+        });
+    }
+    match context.ui.format() {
+        OutputFormat::Json => context.ui.json(&rows),
+        OutputFormat::Text if rows.is_empty() => context.ui.status("no sessions"),
+        OutputFormat::Text => print(&rows, context),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(rows: &[Row], context: &Context) {
+    let ui = &context.ui;
+    let escaped = |text: &str| lazaret_transfer::escape(text.as_bytes());
+    let width = |get: fn(&Row) -> usize, least| rows.iter().map(get).max().unwrap_or(0).max(least);
+    let (names, profiles) = (
+        width(|row| row.session.len(), 7),
+        width(|row| row.profile.len(), 7),
+    );
+    let heading = format!(
+        "{:<names$}  {:<9}  {:>8}  {:<profiles$}  WORKSPACE",
+        "SESSION", "STATE", "AGE", "PROFILE"
+    );
+    ui.result(&ui.paint_result(Tone::Strong, &heading));
+    let now = SystemTime::now();
+    for row in rows {
+        let created = SystemTime::UNIX_EPOCH + Duration::from_secs(row.created);
+        let age = now
+            .duration_since(created)
+            .map_or_else(|_| "-".to_owned(), elapsed);
+        ui.result(&format!(
+            "{:<names$}  {:<9}  {age:>8}  {:<profiles$}  {}",
+            row.session,
+            row.state,
+            escaped(&row.profile),
+            escaped(&row.workspace)
+        ));
+    }
+}
+
+/// Says where a session without a launcher is, in one word.
+pub(crate) fn state(record: &Record) -> &'static str {
+    match (record.phase, record.outcome) {
+        (Phase::Preparing | Phase::Running | Phase::Stopped | Phase::Applying, _) => "broken",
+        (Phase::Collected, _) => "kept",
+        (Phase::Rejected, _) => "rejected",
+        (Phase::Settled, Some(Outcome::Applied)) => "applied",
+        (Phase::Settled, Some(Outcome::Discarded)) => "discarded",
+        (Phase::Settled, _) => "done",
+    }
 }

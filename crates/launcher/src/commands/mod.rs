@@ -2,9 +2,11 @@
 
 pub(crate) mod apply;
 pub(crate) mod completions;
+pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod discard;
 pub(crate) mod doctor;
+pub(crate) mod dry_run;
 pub(crate) mod image;
 pub(crate) mod logs;
 pub(crate) mod ls;
@@ -12,6 +14,7 @@ pub(crate) mod man;
 pub(crate) mod profile;
 pub(crate) mod prune;
 pub(crate) mod recover;
+pub(crate) mod resumed;
 pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod show;
@@ -39,12 +42,4 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failu
         Command::Completions(args) => completions::run(args, context),
         Command::Man(args) => man::run(args, context),
     }
-}
-
-/// The answer of a verb that is not written yet.
-fn not_yet(verb: &str) -> Result<ExitCode, Failure> {
-    Err(Failure::message(
-        crate::failure::FailureKind::Internal,
-        format!("`{verb}` is not written yet"),
-    ))
 }

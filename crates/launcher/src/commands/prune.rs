@@ -1,10 +1,21 @@
 //! `lazaret prune`.
 
+use lazaret_runtime::SessionId;
+use serde_json::json;
+
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::session::belongings::Belongings;
+use crate::session::record::Phase;
+use crate::session::store::{Store, StoreError};
+use crate::ui::OutputFormat;
 
 /// Remove what no session needs any more
+///
+/// Removes settled sessions (applied, discarded, nothing to apply), and containers and
+/// volumes of sessions that no longer exist. Sessions that are live or wait for a decision
+/// are left alone, and so is everything that another user or another state directory owns.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only say what would be removed
@@ -12,7 +23,79 @@ pub struct Args {
     pub dry_run: bool,
 }
 
-pub(crate) fn run(args: Args, _context: &Context) -> Result<ExitCode, Failure> {
-    let Args { dry_run: _ } = args;
-    super::not_yet("prune")
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let Args { dry_run } = args;
+    let store = Store::open(&context.env.state_dir()?)?;
+    let settled = settled(&store)?;
+    let detected = context.engine()?;
+    // Listed before the sessions are looked at again: a session that is created meanwhile
+    // has its directory before it has anything in the engine.
+    let belongings = Belongings::of_store(&*detected.engine, store.id())?;
+    let known: Vec<SessionId> = store
+        .list()?
+        .into_iter()
+        .map(|dir| dir.id().clone())
+        .collect();
+    let orphans = belongings.only(|session| {
+        let is_known = known.iter().any(|id| id.as_str() == session);
+        !is_known || settled.iter().any(|id| id.as_str() == session)
+    });
+    if !dry_run {
+        orphans.remove(&*detected.engine)?;
+        for id in &settled {
+            match store.lock(id) {
+                Ok(session) => session.remove()?,
+                Err(StoreError::Busy { .. } | StoreError::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    let sessions: Vec<&str> = settled.iter().map(SessionId::as_str).collect();
+    let containers: Vec<&str> = orphans
+        .containers
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let volumes: Vec<&str> = orphans
+        .volumes
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let ui = &context.ui;
+    if ui.format() == OutputFormat::Json {
+        ui.json(&json!({
+            "dry_run": dry_run,
+            "sessions": sessions,
+            "containers": containers,
+            "volumes": volumes,
+        }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let verb = if dry_run { "would remove" } else { "removed" };
+    for (what, names) in [
+        ("session", &sessions),
+        ("container", &containers),
+        ("volume", &volumes),
+    ] {
+        for name in names {
+            ui.result(&format!("{verb} {what} {name}"));
+        }
+    }
+    if sessions.is_empty() && containers.is_empty() && volumes.is_empty() {
+        ui.status("nothing to prune");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Finds the settled sessions that nobody works on.
+fn settled(store: &Store) -> Result<Vec<SessionId>, Failure> {
+    let mut found = Vec::new();
+    for dir in store.list()? {
+        match store.lock(dir.id()) {
+            Ok(session) if session.record().phase == Phase::Settled => found.push(dir.id().clone()),
+            // A record that can't be read may name work: it is never pruned.
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(found)
 }

@@ -4,12 +4,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use lazaret_runtime::{EnvName, SessionId};
+use lazaret_transfer::{GitMode, Selection, Selector};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
-use crate::profile::ApplyMode;
+use crate::failure::{Failure, FailureKind};
+use crate::job::{Job, KeepVolume};
 use crate::profile::units::Span;
+use crate::profile::{self, ApplyMode, GitChoice, Origin, Profile, WORKSPACE_FILE};
+use crate::ui::OutputFormat;
+use crate::workspace;
 
 /// Run a command on a copy of the workspace, then pass its changes through the gate
 ///
@@ -73,7 +77,85 @@ impl FromStr for EnvVar {
     }
 }
 
-pub(crate) fn run(args: Args, _context: &Context) -> Result<ExitCode, Failure> {
-    drop(args);
-    super::not_yet("run")
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let profile = profile::load(&args.profile, &context.env)?;
+    if is_demo(&profile, &args) {
+        return super::demo::run(profile, &args, context);
+    }
+    let path = args
+        .workspace
+        .clone()
+        .unwrap_or_else(|| context.env.cwd.clone());
+    let workspace = workspace::open(&path, &context.env)?;
+    let tightened = profile.tightened_by(workspace.path())?;
+    if !tightened.keys.is_empty() {
+        let keys = tightened.keys.join(", ");
+        context
+            .ui
+            .status(&format!("{WORKSPACE_FILE} tightens: {keys}"));
+    }
+    let selector = selector(&tightened.profile)?;
+    if args.dry_run {
+        return super::dry_run::run(&workspace, &selector, context);
+    }
+    let end = job(args, tightened.profile)?.run(&workspace, &selector, context)?;
+    if context.ui.format() == OutputFormat::Json {
+        context.ui.json(&end.report);
+    }
+    Ok(end.exit_code)
+}
+
+/// The demo plays on a sample project of its own, unless it is told what to do.
+fn is_demo(profile: &Profile, args: &Args) -> bool {
+    profile.origin == Origin::BuiltIn
+        && profile.name == "demo"
+        && args.workspace.is_none()
+        && args.command.is_empty()
+}
+
+/// Compiles what goes in, out of the profile's rules and the workspace's own ignore files.
+pub(crate) fn selector(profile: &Profile) -> Result<Selector, Failure> {
+    let selection = Selection {
+        git: match profile.workspace.git {
+            GitChoice::None => GitMode::None,
+            GitChoice::Full => GitMode::Full,
+        },
+        exclude: profile.workspace.exclude.clone(),
+    };
+    Ok(selection.compile()?)
+}
+
+/// Joins what was typed with the profile.
+fn job(args: Args, profile: Profile) -> Result<Job, Failure> {
+    let command = if args.command.is_empty() {
+        profile.command.clone()
+    } else {
+        args.command
+    };
+    if command.is_empty() {
+        let text = format!("profile {} has no command of its own", profile.name);
+        return Err(Failure::message(FailureKind::Usage, text).hinted(format!(
+            "Name one: `lazaret run {} -- CMD …`.",
+            profile.name
+        )));
+    }
+    let mut env = profile.env.clone();
+    env.extend(
+        args.env
+            .into_iter()
+            .map(|variable| (variable.name, variable.value)),
+    );
+    Ok(Job {
+        id: args.name,
+        command,
+        apply: args.apply.unwrap_or(profile.gate.apply),
+        timeout: args.timeout.map_or(profile.limits.timeout, |span| span.0),
+        env,
+        volume: if args.keep {
+            KeepVolume::Always
+        } else {
+            KeepVolume::UntilSettled
+        },
+        profile,
+    })
 }

@@ -3,6 +3,10 @@
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::session::cycle::show_command;
+use crate::session::record::Record;
+use crate::session::store::Store;
+use crate::ui::{OutputFormat, elapsed};
 
 /// Show all about one session
 #[derive(Debug, clap::Args)]
@@ -12,7 +16,50 @@ pub struct Args {
     pub session: lazaret_runtime::SessionId,
 }
 
-pub(crate) fn run(args: Args, _context: &Context) -> Result<ExitCode, Failure> {
-    drop(args);
-    super::not_yet("show")
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let store = Store::open(&context.env.state_dir()?)?;
+    let record = store.find(&args.session)?.record()?;
+    match context.ui.format() {
+        OutputFormat::Json => context.ui.json(&record),
+        OutputFormat::Text => context.ui.result(&render(&record)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn render(record: &Record) -> String {
+    let escaped = |text: &str| lazaret_transfer::escape(text.as_bytes());
+    let mut rows = vec![
+        ("session", record.id.to_string()),
+        ("workspace", escaped(&record.workspace.to_string_lossy())),
+        ("profile", escaped(&record.profile)),
+        ("command", show_command(&record.command)),
+        ("image", record.image.clone()),
+        ("engine", escaped(&record.engine)),
+        ("state", super::ls::state(record).to_owned()),
+    ];
+    if let Some(end) = record.end {
+        let took = elapsed(std::time::Duration::from_millis(end.duration_ms));
+        let mut words = format!("exit {} after {took}", end.exit_code);
+        for (is, word) in [
+            (end.timed_out, "timed out"),
+            (end.oom_killed, "out of memory"),
+            (end.interrupted, "interrupted"),
+            (end.log_truncated, "log truncated"),
+        ] {
+            if is {
+                words.push_str(", ");
+                words.push_str(word);
+            }
+        }
+        rows.push(("ended", words));
+    }
+    if let Some((code, reason)) = &record.rejection {
+        rows.push(("rejected", format!("{code}: {}", escaped(reason))));
+    }
+    rows.push(("volume", record.volume().to_string()));
+    let lines: Vec<String> = rows
+        .into_iter()
+        .map(|(name, value)| format!("{name:<10} {value}"))
+        .collect();
+    lines.join("\n")
 }

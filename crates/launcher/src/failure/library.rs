@@ -2,15 +2,17 @@
 
 use lazaret_image_builder::BuildError;
 use lazaret_runtime::{
-    ChoiceError, DetectError, EngineError, LeaseError, NameError, Unenforceable,
+    ChoiceError, DetectError, EngineError, LeaseError, NameError, ProbeFailure, Unenforceable,
 };
 use lazaret_transfer::{
-    InsertError, NotAsSurveyed, PathError, QuarantineError, StreamError, SurveyError, WireError,
+    ApplyError, InsertError, NotAsSurveyed, PackError, PathError, QuarantineError, RecoverError,
+    SelectError, StreamError, SurveyError, WalkError, WireError,
 };
 
 use super::{Failure, FailureKind};
 use crate::interrupt::Interrupted;
 use crate::profile::ProfileError;
+use crate::session::store::StoreError;
 
 /// What to do about an error of an engine.
 pub(crate) fn engine_hint(error: &EngineError) -> Option<&'static str> {
@@ -115,6 +117,85 @@ impl From<NameError> for Failure {
 impl From<PathError> for Failure {
     fn from(error: PathError) -> Self {
         Self::new(FailureKind::State, error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let (kind, hint) = match &error {
+            StoreError::NotFound { .. } => (
+                FailureKind::Refused,
+                Some("`lazaret ls` lists the sessions."),
+            ),
+            StoreError::Exists { .. } => (
+                FailureKind::Refused,
+                Some("Choose another --name, or remove that session with `lazaret rm`."),
+            ),
+            StoreError::Busy { .. } => (FailureKind::Refused, None),
+            StoreError::Io(_) | StoreError::Record { .. } | StoreError::Name(_) => {
+                (FailureKind::State, None)
+            }
+        };
+        let failure = Self::new(kind, error);
+        match hint {
+            Some(hint) => failure.hinted(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<ApplyError> for Failure {
+    fn from(error: ApplyError) -> Self {
+        let kind = match &error {
+            ApplyError::Conflicts(_)
+            | ApplyError::Obstacles(_)
+            | ApplyError::WorkspaceMoved { .. } => FailureKind::Refused,
+            _ => FailureKind::State,
+        };
+        let hint = match &error {
+            ApplyError::Unfinished { .. } => {
+                "The workspace may be in between: run `lazaret recover` before anything else."
+            }
+            _ => "Nothing was applied; the changes are kept in the session.",
+        };
+        Self::new(kind, error).hinted(hint)
+    }
+}
+
+impl From<ProbeFailure> for Failure {
+    fn from(error: ProbeFailure) -> Self {
+        Self::new(FailureKind::Engine, error)
+            .context("the container is not closed as it has to be, so the command was not started")
+            .hinted("`lazaret doctor` shows what the engine can enforce.")
+    }
+}
+
+impl From<RecoverError> for Failure {
+    fn from(error: RecoverError) -> Self {
+        Self::new(FailureKind::State, error)
+    }
+}
+
+impl From<PackError> for Failure {
+    fn from(error: PackError) -> Self {
+        // A broken stream is the other end's fault, and the other end says why.
+        let kind = match &error {
+            PackError::Write(_) => FailureKind::Transfer,
+            _ => FailureKind::Workspace,
+        };
+        Self::new(kind, error).context("the workspace could not be copied in")
+    }
+}
+
+impl From<WalkError> for Failure {
+    fn from(error: WalkError) -> Self {
+        Self::new(FailureKind::Workspace, error)
+    }
+}
+
+impl From<SelectError> for Failure {
+    fn from(error: SelectError) -> Self {
+        Self::new(FailureKind::Workspace, error)
     }
 }
 

@@ -6,5 +6,6 @@ mod help;
 mod manual;
 mod profiles;
 mod results;
+mod store;
 mod support;
 mod usage;

@@ -1,0 +1,110 @@
+//! `lazaret run demo`: two acts on a scratch copy of a small sample project.
+
+use lazaret_transfer::WorkspaceDir;
+use serde_json::json;
+
+use super::run::{Args, selector};
+use crate::context::Context;
+use crate::demo::{GOOD, HOSTILE, materialise};
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::gate::report::Report;
+use crate::job::{Job, JobEnd, KeepVolume};
+use crate::profile::{ApplyMode, Profile};
+use crate::session::record::Outcome;
+use crate::session::store::Store;
+use crate::ui::{OutputFormat, Tone};
+
+/// One act: who plays, and what becomes of the changes.
+struct Act {
+    title: &'static str,
+    script: &'static str,
+    apply: ApplyMode,
+}
+
+const ACTS: [Act; 2] = [
+    Act {
+        title: "Act 1: a well-behaved agent. Its change is clean, so it is applied.",
+        script: GOOD,
+        apply: ApplyMode::Auto,
+    },
+    Act {
+        title: "Act 2: a hostile agent. What it tries fails, what it plants stays in quarantine.",
+        script: HOSTILE,
+        apply: ApplyMode::Auto,
+    },
+];
+
+pub(crate) fn run(profile: Profile, args: &Args, context: &Context) -> Result<ExitCode, Failure> {
+    let scratch = tempfile::Builder::new()
+        .prefix("lazaret-demo-")
+        .tempdir()
+        .or_fail(FailureKind::State, "make a scratch directory for the demo")?;
+    materialise(scratch.path()).or_fail(FailureKind::State, "write the sample project")?;
+    let workspace = WorkspaceDir::open_ambient(scratch.path())?;
+    let selector = selector(&profile)?;
+    if args.dry_run {
+        return super::dry_run::run(&workspace, &selector, context);
+    }
+    let ui = &context.ui;
+    ui.status(&format!(
+        "the sample project is at {}",
+        scratch.path().display()
+    ));
+    let mut ends = Vec::new();
+    for act in ACTS {
+        ui.status("");
+        ui.status(&ui.paint(Tone::Strong, act.title));
+        let job = Job {
+            id: None,
+            command: ["sh", "-c", act.script].map(str::to_owned).to_vec(),
+            apply: act.apply,
+            timeout: profile.limits.timeout,
+            env: profile.env.clone(),
+            volume: KeepVolume::UntilSettled,
+            profile: profile.clone(),
+        };
+        ends.push(job.run(&workspace, &selector, context)?);
+    }
+    let verdict = verdict(&ends);
+    let kept: Vec<_> = ends.iter().map(|end| end.report.session.clone()).collect();
+    if ui.format() == OutputFormat::Json {
+        let reports: Vec<&Report> = ends.iter().map(|end| &end.report).collect();
+        ui.json(&json!({ "acts": reports, "as_expected": verdict.is_ok() }));
+    }
+    // The scratch project goes, so its sessions have nothing left to be applied to.
+    let store = Store::open(&context.env.state_dir()?)?;
+    for id in kept {
+        super::rm::remove(
+            &store,
+            &id.parse()
+                .or_fail(FailureKind::Internal, "a session's name")?,
+            context,
+        )?;
+    }
+    verdict?;
+    ui.status("");
+    ui.status(&ui.paint(
+        Tone::Good,
+        "The demo went as it should: the first change was applied, and nothing of the second \
+         reached the host.",
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The demo is a promise too: when an act ends otherwise, it says so and fails.
+fn verdict(ends: &[JobEnd]) -> Result<(), Failure> {
+    let outcome = |index: usize| {
+        ends.get(index)
+            .map(|end| (end.report.exit_code, end.report.outcome))
+    };
+    let fail = |text: &str| Err(Failure::message(FailureKind::Internal, text));
+    if outcome(0) != Some((Some(0), Some(Outcome::Applied))) {
+        return fail("the well-behaved agent's change was not applied");
+    }
+    match outcome(1) {
+        Some((Some(0), Some(Outcome::Kept | Outcome::Rejected))) => Ok(()),
+        Some((Some(0), _)) => fail("the hostile agent's change was not held back"),
+        _ => fail("the hostile agent found a way out, or could not play its part"),
+    }
+}

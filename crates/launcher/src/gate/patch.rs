@@ -1,0 +1,167 @@
+//! The contents of a change as text: a unified diff, inert on a terminal.
+
+use std::io::Read as _;
+
+use lazaret_transfer::{Change, Digest, Entry, Mode, escape};
+use similar::TextDiff;
+
+use super::case::Case;
+use crate::failure::Failure;
+
+/// Files above this many bytes are described, not compared, on the terminal (AUD-04).
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What is known of one side of a file.
+enum Side {
+    /// Nothing is there.
+    Absent,
+    /// Text.
+    Text(String),
+    /// A description instead: binary, too large, changed on the host, not a file.
+    Words(String),
+}
+
+/// Renders one change. Every line that came out of the container is escaped.
+///
+/// # Errors
+/// When the quarantine can't be read.
+pub fn render(case: &Case, change: &Change) -> Result<String, Failure> {
+    let path = escape(change.path.as_str().as_bytes());
+    let mut text = match (&change.before, &change.after) {
+        (None, _) => format!("+++ {path} (new)\n"),
+        (_, None) => format!("--- {path} (deleted)\n"),
+        _ => format!("--- {path}\n+++ {path}\n"),
+    };
+    if let (Some(before), Some(after)) = (&change.before, &change.after)
+        && let Some(line) = nature(before, after)
+    {
+        text.push_str(&line);
+    }
+    let old = before(case, change)?;
+    let new = after(case, change)?;
+    match (old, new) {
+        (Side::Absent, Side::Words(words)) | (Side::Words(words), Side::Absent) => {
+            text.push_str(&format!("  {words}\n"));
+        }
+        (Side::Words(old), Side::Words(new)) if old == new => {}
+        (Side::Words(old), Side::Words(new)) => text.push_str(&format!("  {old} -> {new}\n")),
+        (Side::Words(words), Side::Text(new)) => {
+            text.push_str(&format!("  was {words}\n"));
+            text.push_str(&hunks("", &new));
+        }
+        (Side::Text(old), Side::Words(words)) => {
+            text.push_str(&format!("  now {words}\n"));
+            text.push_str(&hunks(&old, ""));
+        }
+        (old, new) => text.push_str(&hunks(&words_or_text(old), &words_or_text(new))),
+    }
+    Ok(text)
+}
+
+fn words_or_text(side: Side) -> String {
+    match side {
+        Side::Text(text) => text,
+        Side::Absent | Side::Words(_) => String::new(),
+    }
+}
+
+/// Says what changed besides the contents.
+fn nature(before: &Entry, after: &Entry) -> Option<String> {
+    match (before, after) {
+        (Entry::File { mode: a, .. }, Entry::File { mode: b, .. }) if a != b => Some(match b {
+            Mode::Executable => "  became executable\n".to_owned(),
+            Mode::Plain => "  is no longer executable\n".to_owned(),
+        }),
+        (Entry::File { .. }, Entry::File { .. })
+        | (Entry::Dir, Entry::Dir)
+        | (Entry::Symlink { .. }, Entry::Symlink { .. }) => None,
+        _ => Some(format!("  {} became {}\n", kind(before), kind(after))),
+    }
+}
+
+fn kind(entry: &Entry) -> &'static str {
+    match entry {
+        Entry::Dir => "a directory",
+        Entry::File { .. } => "a file",
+        Entry::Symlink { .. } => "a symbolic link",
+    }
+}
+
+/// The old contents are not kept anywhere but in the workspace; they are shown only while
+/// they are still those that the change starts from.
+fn before(case: &Case, change: &Change) -> Result<Side, Failure> {
+    let Some(entry) = &change.before else {
+        return Ok(Side::Absent);
+    };
+    let Entry::File { size, digest, .. } = entry else {
+        return Ok(words(entry));
+    };
+    if *size > MOST_BYTES {
+        return Ok(words(entry));
+    }
+    let mut bytes = Vec::new();
+    let read = case
+        .workspace
+        .open_file(&change.path)
+        .is_ok_and(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes).is_ok());
+    if !read || Digest::of(&bytes) != *digest {
+        return Ok(Side::Words(
+            "another version: the file was changed in the workspace".to_owned(),
+        ));
+    }
+    Ok(text(bytes, entry))
+}
+
+fn after(case: &Case, change: &Change) -> Result<Side, Failure> {
+    let Some(entry) = &change.after else {
+        return Ok(Side::Absent);
+    };
+    let Entry::File { size, digest, .. } = entry else {
+        return Ok(words(entry));
+    };
+    if *size > MOST_BYTES {
+        return Ok(words(entry));
+    }
+    Ok(text(case.contents(digest, *size)?, entry))
+}
+
+/// A NUL byte or invalid UTF-8 makes a file binary; it is named by size and digest, and
+/// never passed over in silence (AUD-05).
+fn text(bytes: Vec<u8>, entry: &Entry) -> Side {
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Side::Text(text),
+        _ => words(entry),
+    }
+}
+
+fn words(entry: &Entry) -> Side {
+    Side::Words(match entry {
+        Entry::Dir => "a directory".to_owned(),
+        Entry::Symlink { target } => format!("-> {}", escape(target.as_str().as_bytes())),
+        Entry::File { size, digest, .. } => {
+            let hex = digest.to_hex();
+            format!("{size} bytes, blake3 {}", hex.get(..16).unwrap_or(&hex))
+        }
+    })
+}
+
+fn hunks(old: &str, new: &str) -> String {
+    let diff = TextDiff::from_lines(old, new);
+    let mut text = String::new();
+    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+        text.push_str(&format!("{}\n", hunk.header()));
+        for change in hunk.iter_changes() {
+            let line = change.value();
+            let (line, ending) = match line.strip_suffix('\n') {
+                Some(line) => (line, ""),
+                None => (line, "\n\\ no newline at the end"),
+            };
+            text.push_str(&format!(
+                "{}{}{ending}\n",
+                change.tag(),
+                escape(line.as_bytes())
+            ));
+        }
+    }
+    text
+}

@@ -1,0 +1,150 @@
+//! The JSON report of a session: one object, stable, for machines.
+
+use std::collections::BTreeMap;
+
+use lazaret_transfer::{Change, Conflict, escape};
+use lazaret_validator::Finding;
+use serde::Serialize;
+
+use super::case::Case;
+use crate::session::record::{CommandEnd, Outcome, Record};
+
+/// What `run --json` ends with, and `diff`, `apply` and `show` print too.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// The session.
+    pub session: String,
+    /// Where the engine was reached.
+    pub engine: String,
+    /// The command's exit code; null when it was not started.
+    pub exit_code: Option<i32>,
+    /// Whether its time was up.
+    pub timed_out: bool,
+    /// Whether the kernel's OOM killer hit it.
+    pub oom_killed: bool,
+    /// What changed, by path.
+    pub changes: Changes,
+    /// What the rules found.
+    pub findings: Vec<FindingReport>,
+    /// What is in the way in the workspace.
+    pub conflicts: Vec<ConflictReport>,
+    /// How the gate ended; null while it is open.
+    pub outcome: Option<Outcome>,
+    /// What `lazaret undo` would take back; null when nothing was applied.
+    pub undo: Option<String>,
+    /// Milliseconds of each step.
+    pub phases: BTreeMap<String, u64>,
+}
+
+/// Paths by what happened to them.
+#[derive(Debug, Default, Serialize)]
+pub struct Changes {
+    /// New.
+    pub added: Vec<String>,
+    /// Different in contents, mode or type.
+    pub modified: Vec<String>,
+    /// Gone.
+    pub deleted: Vec<String>,
+}
+
+/// A finding, with its name escaped reversibly (AUD-10).
+#[derive(Debug, Serialize)]
+pub struct FindingReport {
+    /// The stable code.
+    pub code: String,
+    /// `block`, `warn` or `note`.
+    pub severity: &'static str,
+    /// The path, escaped.
+    pub path: String,
+    /// The reason.
+    pub message: String,
+}
+
+/// A conflict, with its name escaped.
+#[derive(Debug, Serialize)]
+pub struct ConflictReport {
+    /// The path, escaped.
+    pub path: String,
+    /// What is there instead.
+    pub message: String,
+}
+
+impl Changes {
+    /// Sorts changes by what happened.
+    pub fn of<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Self {
+        let mut sorted = Self::default();
+        for change in changes {
+            let path = change.path.to_string();
+            match (&change.before, &change.after) {
+                (None, _) => sorted.added.push(path),
+                (Some(_), Some(_)) => sorted.modified.push(path),
+                (Some(_), None) => sorted.deleted.push(path),
+            }
+        }
+        sorted
+    }
+}
+
+impl From<&Finding> for FindingReport {
+    fn from(finding: &Finding) -> Self {
+        Self {
+            code: finding.code.to_owned(),
+            severity: finding.severity.as_str(),
+            path: finding.subject.to_string(),
+            message: finding.message.clone(),
+        }
+    }
+}
+
+impl From<&Conflict> for ConflictReport {
+    fn from(conflict: &Conflict) -> Self {
+        Self {
+            path: escape(conflict.path.as_str().as_bytes()),
+            message: conflict.kind.to_string(),
+        }
+    }
+}
+
+impl Report {
+    /// Reports a case before it is decided.
+    pub fn of_case(record: &Record, case: &Case) -> Self {
+        Self {
+            changes: Changes::of(&case.changes),
+            findings: case
+                .verdict
+                .findings
+                .iter()
+                .map(FindingReport::from)
+                .collect(),
+            conflicts: case.conflicts.iter().map(ConflictReport::from).collect(),
+            ..Self::of(record)
+        }
+    }
+
+    /// Starts a report from a record; the gate fills in the rest.
+    pub fn of(record: &Record) -> Self {
+        let end: Option<CommandEnd> = record.end;
+        Self {
+            session: record.id.to_string(),
+            engine: record.engine.clone(),
+            exit_code: end.map(|end| end.exit_code),
+            timed_out: end.is_some_and(|end| end.timed_out),
+            oom_killed: end.is_some_and(|end| end.oom_killed),
+            changes: Changes::default(),
+            findings: record
+                .rejection
+                .iter()
+                .map(|(code, reason)| FindingReport {
+                    code: code.clone(),
+                    severity: "block",
+                    path: ".".to_owned(),
+                    message: reason.clone(),
+                })
+                .collect(),
+            conflicts: Vec::new(),
+            outcome: record.outcome,
+            undo: None,
+            phases: BTreeMap::new(),
+        }
+    }
+}

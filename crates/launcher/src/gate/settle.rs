@@ -1,0 +1,126 @@
+//! Carries a decision out, and writes it into the session's record.
+
+use super::apply;
+use super::case::Case;
+use super::decide::Decision;
+use super::summary;
+use crate::failure::Failure;
+use crate::session::belongings::Belongings;
+use crate::session::record::{Outcome, Phase};
+use crate::session::site::Site;
+use crate::session::store::{LockedSession, Store};
+use crate::ui::Ui;
+
+/// How the gate was settled, for the report and the exit code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What `lazaret undo` would take back.
+    pub undo: Option<String>,
+}
+
+/// What to do with the volume of a session once nothing in it is needed any more.
+#[derive(Debug, Clone, Copy)]
+pub enum Volume<'a> {
+    /// Remove it from this engine.
+    Remove(&'a Site<'a>),
+    /// Leave it: `--keep`, or an engine that can't be reached now.
+    Keep,
+}
+
+/// Carries a decision out.
+///
+/// # Errors
+/// When applying fails: the workspace is as it was then, and the changes are kept.
+pub fn settle(
+    store: &Store,
+    session: &mut LockedSession,
+    case: &Case,
+    decision: Decision,
+    volume: Volume<'_>,
+    ui: &Ui,
+) -> Result<Settled, Failure> {
+    let id = session.record().id.clone();
+    let outcome = match decision {
+        Decision::Apply(approved) => {
+            let number = approved.changes().len();
+            let skipped = case.changes.len().saturating_sub(number);
+            apply::apply(store, session, case, approved, ui)?;
+            let left = match skipped {
+                0 => String::new(),
+                more => format!(", {more} left out"),
+            };
+            ui.status(&format!(
+                "applied {number} of {} ({}){left}",
+                case.changes.len(),
+                summary::counts(&case.changes)
+            ));
+            if case.left_out > 0 {
+                // The rest is not lost: what is applied already counts as unchanged then.
+                session.update(|record| record.phase = Phase::Collected)?;
+                ui.hint(&format!("{} more wait in session {id}.", case.left_out));
+                return Ok(Settled {
+                    outcome: Outcome::Applied,
+                    undo: Some(id.to_string()),
+                });
+            }
+            Outcome::Applied
+        }
+        Decision::Nothing => {
+            ui.status("nothing to apply");
+            Outcome::Nothing
+        }
+        Decision::Discard => Outcome::Discarded,
+        Decision::Reject => Outcome::Rejected,
+        Decision::Keep(reason) => {
+            ui.status(&format!("kept as session {id}: {reason}"));
+            ui.hint(&format!("Look with `lazaret diff {id}`, then `lazaret apply {id}` or `lazaret discard {id}`."));
+            Outcome::Kept
+        }
+    };
+    finish(session, outcome, volume)?;
+    let undo = (outcome == Outcome::Applied).then(|| id.to_string());
+    Ok(Settled { outcome, undo })
+}
+
+/// Writes the outcome down and removes what is not needed any more.
+///
+/// # Errors
+/// When the record can't be written.
+pub fn finish(
+    session: &mut LockedSession,
+    outcome: Outcome,
+    volume: Volume<'_>,
+) -> Result<(), Failure> {
+    let phase = match outcome {
+        Outcome::Applied | Outcome::Nothing | Outcome::Discarded => Phase::Settled,
+        Outcome::Kept => Phase::Collected,
+        Outcome::Rejected => Phase::Rejected,
+    };
+    session.update(|record| {
+        record.outcome = Some(outcome);
+        record.phase = phase;
+    })?;
+    if phase == Phase::Settled {
+        session.remove_collection()?;
+        if let Volume::Remove(site) = volume {
+            remove_belongings(session, site);
+        }
+    }
+    Ok(())
+}
+
+/// What can't be removed now is left to `prune`, with a word about it; how the run ended
+/// does not change by it (FLT-24).
+fn remove_belongings(session: &LockedSession, site: &Site<'_>) {
+    let removed = Belongings::of_store(&*site.engine, &site.store_id)
+        .and_then(|all| all.of_session(&session.record().id).remove(&*site.engine));
+    if let Err(error) = removed {
+        let volume = session.record().volume();
+        let words = lazaret_transfer::escape(error.to_string().as_bytes());
+        site.ui
+            .warn(&format!("volume {volume} could not be removed: {words}"));
+        site.ui.hint("`lazaret prune` tries again.");
+    }
+}

@@ -1,0 +1,248 @@
+//! `Job`: one run, from a profile and a workspace to an exit code.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lazaret_runtime::{Detected, EnvName, Limits, SessionId};
+use lazaret_transfer::{Selector, WorkspaceDir};
+
+use crate::commands::image;
+use crate::context::Context;
+use crate::environment::StreamKind;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::gate::case::Case;
+use crate::gate::decide::decide;
+use crate::gate::report::Report;
+use crate::gate::settle::{Settled, Volume, finish, settle};
+use crate::profile::{ApplyMode, Profile};
+use crate::session::collect::Collected;
+use crate::session::command::Patience;
+use crate::session::cycle::{self, Order};
+use crate::session::prepare::Setting;
+use crate::session::record::{CommandEnd, GateLimits, Outcome, Record};
+use crate::session::relay::Destination;
+use crate::session::site::{Site, Timings};
+use crate::session::store::{LockedSession, Store};
+
+/// From SIGTERM to SIGKILL when a command's time is up.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// Whether a volume outlives the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeepVolume {
+    /// Removed as soon as nothing in it is needed.
+    UntilSettled,
+    /// Kept until `rm`.
+    Always,
+}
+
+/// One run.
+#[derive(Debug)]
+pub struct Job {
+    /// The session's name; `None` to make one.
+    pub id: Option<SessionId>,
+    /// The profile, tightened and final.
+    pub profile: Profile,
+    /// The command, program first.
+    pub command: Vec<String>,
+    /// What to do with the changes.
+    pub apply: ApplyMode,
+    /// Until SIGTERM.
+    pub timeout: Duration,
+    /// Environment of the command.
+    pub env: BTreeMap<EnvName, String>,
+    /// What becomes of the volume.
+    pub volume: KeepVolume,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct JobEnd {
+    /// What `--json` prints.
+    pub report: Report,
+    /// What the process ends with.
+    pub exit_code: ExitCode,
+}
+
+impl Job {
+    /// Runs it: image, session, gate.
+    ///
+    /// # Errors
+    /// Whatever keeps the command from starting, or its changes from being collected or
+    /// applied. The message says what was kept.
+    pub fn run(
+        self,
+        workspace: &WorkspaceDir,
+        selector: &Selector,
+        context: &Context,
+    ) -> Result<JobEnd, Failure> {
+        let store = Store::open(&context.env.state_dir()?)?;
+        let detected = context.engine()?;
+        context.interrupt.check()?;
+        let agent = image::ensure(context, &detected, &self.profile.image)?;
+        let exporter = image::ensure(context, &detected, "porter")?;
+        let site = site(context, &store, detected);
+        let id = match self.id {
+            Some(id) => id,
+            None => store.fresh_id(workspace.path())?,
+        };
+        let stream = |kind| match kind {
+            StreamKind::Terminal => Destination::Terminal,
+            StreamKind::Other => Destination::Other,
+        };
+        let order = Order {
+            id,
+            workspace,
+            selector,
+            profile: self.profile.name.clone(),
+            command: self.command,
+            setting: Setting {
+                image: agent.pinned,
+                exporter: exporter.pinned,
+                limits: limits(&self.profile),
+                env: self.env,
+            },
+            patience: Patience {
+                timeout: Some(self.timeout),
+                grace: GRACE,
+            },
+            gate: GateLimits {
+                max_entries: u64::from(self.profile.gate.max_entries),
+                max_bytes: self.profile.gate.max_bytes,
+                max_file_bytes: self.profile.gate.max_file_bytes,
+            },
+            destinations: (
+                stream(context.env.streams.stdout),
+                stream(context.env.streams.stderr),
+            ),
+        };
+        let collected = cycle::run(&site, &store, order)?;
+        gate(&site, &store, collected, self.apply, self.volume)
+    }
+}
+
+/// Puts together what the steps of a session work with.
+pub fn site<'a>(context: &'a Context, store: &Store, detected: Detected) -> Site<'a> {
+    for warning in &detected.info.warnings {
+        context
+            .ui
+            .detail(&lazaret_transfer::escape(warning.as_bytes()));
+    }
+    Site {
+        engine: detected.engine,
+        info: detected.info,
+        store_id: store.id().to_owned(),
+        ui: &context.ui,
+        interrupt: &context.interrupt,
+        timings: Timings::default(),
+    }
+}
+
+/// Takes a collected session through the gate.
+///
+/// # Errors
+/// As [`Job::run`].
+pub fn gate(
+    site: &Site<'_>,
+    store: &Store,
+    collected: Collected,
+    apply: ApplyMode,
+    keep: KeepVolume,
+) -> Result<JobEnd, Failure> {
+    let volume = match keep {
+        KeepVolume::UntilSettled => Volume::Remove(site),
+        KeepVolume::Always => Volume::Keep,
+    };
+    let mut session = match collected {
+        Collected::Ready(session) => session,
+        Collected::Rejected(mut session) => {
+            let mut report = rejected(&mut session, volume, site)?;
+            report.phases = site.timings.table();
+            return Ok(JobEnd {
+                exit_code: exit_code(session.record(), Outcome::Rejected),
+                report,
+            });
+        }
+    };
+    let mut case = site.step("judge", |_| Case::open(&session))?;
+    // A command that the user broke off has not finished its work: it is kept, not offered.
+    let was_interrupted = session.record().end.is_some_and(|end| end.interrupted);
+    let mode = if was_interrupted {
+        ApplyMode::Never
+    } else {
+        apply
+    };
+    let mut report = Report::of_case(session.record(), &case);
+    let decision = decide(&mut case, mode.into(), site.ui, site.interrupt)?;
+    let Settled { outcome, undo } = site.step("apply", |_| {
+        settle(store, &mut session, &case, decision, volume, site.ui)
+    })?;
+    report.outcome = Some(outcome);
+    report.undo = undo;
+    report.phases = site.timings.table();
+    Ok(JobEnd {
+        exit_code: exit_code(session.record(), outcome),
+        report,
+    })
+}
+
+fn rejected(
+    session: &mut LockedSession,
+    volume: Volume<'_>,
+    site: &Site<'_>,
+) -> Result<Report, Failure> {
+    finish(session, Outcome::Rejected, volume)?;
+    let record = session.record();
+    if let Some((code, reason)) = &record.rejection {
+        let reason = lazaret_transfer::escape(reason.as_bytes());
+        site.ui
+            .error(&format!("the batch is rejected: {code}: {reason}"));
+        site.ui.hint(&format!(
+            "Nothing reached the workspace. The volume {} is kept until `lazaret rm {} --force`.",
+            record.volume(),
+            record.id
+        ));
+    }
+    Ok(Report::of(record))
+}
+
+/// The exit code of `run`: what went wrong first wins, in the order of time.
+fn exit_code(record: &Record, outcome: Outcome) -> ExitCode {
+    let end = record.end.unwrap_or(CommandEnd {
+        exit_code: 0,
+        timed_out: false,
+        oom_killed: false,
+        interrupted: false,
+        log_truncated: false,
+        duration_ms: 0,
+    });
+    if end.interrupted {
+        return ExitCode::INTERRUPTED;
+    }
+    if end.timed_out {
+        return ExitCode::TIMEOUT;
+    }
+    if end.exit_code != 0 {
+        return ExitCode::of_command(end.exit_code);
+    }
+    match outcome {
+        Outcome::Applied | Outcome::Nothing | Outcome::Discarded => ExitCode::SUCCESS,
+        Outcome::Kept => ExitCode::KEPT,
+        Outcome::Rejected => ExitCode::REJECTED,
+    }
+}
+
+fn limits(profile: &Profile) -> Limits {
+    let rules = &profile.limits;
+    Limits {
+        memory: rules.memory,
+        cpus: rules.cpus,
+        pids: rules.pids,
+        tmp: rules.tmp,
+        shm: 64 << 20,
+        home: rules.tmp,
+        nofile: 65_536,
+        fsize: profile.gate.max_bytes.max(profile.gate.max_file_bytes),
+    }
+}

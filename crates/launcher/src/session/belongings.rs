@@ -1,0 +1,98 @@
+//! What a store's sessions have in an engine, found by label and never by name alone:
+//! a volume that merely carries a name of ours is somebody else's (FLT-13).
+
+use std::collections::BTreeMap;
+
+use lazaret_runtime::{ContainerName, Engine, EngineError, Label, SessionId, VolumeName};
+
+/// Containers and volumes of one store, with the session each belongs to.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Belongings {
+    /// Containers, in any state.
+    pub containers: Vec<(ContainerName, String)>,
+    /// Volumes.
+    pub volumes: Vec<(VolumeName, String)>,
+}
+
+impl Belongings {
+    /// Asks the engine for everything that carries the store's label.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn of_store(engine: &dyn Engine, store_id: &str) -> Result<Self, EngineError> {
+        let key = Label::Store.key();
+        let session = |labels: &BTreeMap<String, String>| {
+            let ours = labels.get(key).is_some_and(|store| store == store_id);
+            ours.then(|| {
+                labels
+                    .get(Label::Session.key())
+                    .cloned()
+                    .unwrap_or_default()
+            })
+        };
+        let containers = engine.containers(key)?.into_iter().filter_map(|container| {
+            session(&container.labels).map(|session| (container.name, session))
+        });
+        let volumes = engine
+            .volumes(key)?
+            .into_iter()
+            .filter_map(|volume| session(&volume.labels).map(|session| (volume.name, session)));
+        Ok(Self {
+            containers: containers.collect(),
+            volumes: volumes.collect(),
+        })
+    }
+
+    /// Keeps what belongs to sessions that `wanted` names.
+    #[must_use]
+    pub fn only(self, mut wanted: impl FnMut(&str) -> bool) -> Self {
+        Self {
+            containers: self
+                .containers
+                .into_iter()
+                .filter(|(_, s)| wanted(s))
+                .collect(),
+            volumes: self
+                .volumes
+                .into_iter()
+                .filter(|(_, s)| wanted(s))
+                .collect(),
+        }
+    }
+
+    /// Keeps what belongs to one session.
+    #[must_use]
+    pub fn of_session(self, id: &SessionId) -> Self {
+        self.only(|session| session == id.as_str())
+    }
+
+    /// Removes the containers.
+    ///
+    /// # Errors
+    /// The engine's; what is gone is no error.
+    pub fn remove_containers(&self, engine: &dyn Engine) -> Result<(), EngineError> {
+        for (container, _) in &self.containers {
+            gone_is_fine(engine.remove_container(container))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the containers, then the volumes.
+    ///
+    /// # Errors
+    /// The engine's; what is gone is no error.
+    pub fn remove(&self, engine: &dyn Engine) -> Result<(), EngineError> {
+        self.remove_containers(engine)?;
+        for (volume, _) in &self.volumes {
+            gone_is_fine(engine.remove_volume(volume))?;
+        }
+        Ok(())
+    }
+}
+
+fn gone_is_fine(removed: Result<(), EngineError>) -> Result<(), EngineError> {
+    match removed {
+        Err(EngineError::NotFound { .. }) => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,267 @@
+//! Brings what changed out of the volume into the session's quarantine.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::thread;
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{ContainerLease, Process, Stdin};
+use lazaret_transfer::{
+    AtPath as _, Collection, Ending, PathError, Quarantine, Receipt, StreamError, StreamLimits,
+    Survey, SurveyError, SurveyRequest, Tree, Wanted, check_arrived, unpack, write_wanted,
+};
+
+use super::populate::{STDERR_CAP, porter_failed, read_capped};
+use super::record::{GateLimits, Phase, Record};
+use super::site::{Site, WORKSPACE, porter};
+use super::stop::Stopped;
+use super::store::{LockedSession, SessionDir, write_atomically};
+use crate::failure::{Failure, FailureKind};
+use crate::ui::Counter;
+
+/// A session whose changes lie in the quarantine, or were rejected as a batch.
+#[derive(Debug)]
+#[must_use = "its changes wait for the gate"]
+pub enum Collected {
+    /// The changes can be judged.
+    Ready(LockedSession),
+    /// The batch broke a rule; the volume is kept. The record names the rule.
+    Rejected(LockedSession),
+}
+
+/// The rule that a batch broke: a stable code, and the reason.
+struct Broken {
+    code: &'static str,
+    reason: String,
+}
+
+/// What came of a step: a batch that broke a rule is rejected, a failure can be tried again.
+type Attempt<T> = Result<Result<T, Broken>, Failure>;
+
+impl Stopped {
+    /// Collects the changes: a fresh container of the porter's own image mounts the volume
+    /// read-only, surveys it, and sends what differs.
+    ///
+    /// # Errors
+    /// The engine's, the disk's, or an interruption: nothing is lost then, the volume is
+    /// kept and `recover` tries again.
+    pub fn collect(self, site: &Site<'_>) -> Result<Collected, Failure> {
+        let Self {
+            mut session,
+            exporter,
+        } = self;
+        let outcome = site.step("collect", |phase| {
+            bring_out(site, &session, &exporter, phase.counter())
+        })?;
+        match outcome {
+            Ok(()) => {
+                session.update(|record| record.phase = Phase::Collected)?;
+                Ok(Collected::Ready(session))
+            }
+            Err(Broken { code, reason }) => {
+                session.update(|record| {
+                    record.phase = Phase::Rejected;
+                    record.rejection = Some((code.to_owned(), reason));
+                })?;
+                Ok(Collected::Rejected(session))
+            }
+        }
+    }
+}
+
+fn bring_out(
+    site: &Site<'_>,
+    session: &LockedSession,
+    exporter: &Pinned,
+    counter: &Counter,
+) -> Attempt<()> {
+    let (dir, record) = (session.dir(), session.record());
+    let baseline = read_tree(&dir.file("baseline"))?;
+    let receipt = read_receipt(dir, &baseline)?;
+    let spec = site.exporter_spec(record, exporter)?;
+    let _lease = ContainerLease::create(&site.engine, &spec)?;
+    site.engine.start_container(&record.exporter())?;
+
+    site.interrupt.check()?;
+    let limits = limits(record.gate);
+    let survey = match survey(site, record, SurveyRequest { limits, receipt })? {
+        Ok(survey) => survey,
+        Err(broken) => return Ok(Err(broken)),
+    };
+    let mut stored = Vec::new();
+    survey.write_to(&mut stored).at(dir.file("survey"))?;
+    let collection = match survey.collect(&baseline) {
+        Ok(collection) => collection,
+        Err(error) => return survey_broken(error),
+    };
+    let wanted = collection.wanted(&baseline);
+
+    site.interrupt.check()?;
+    let path = dir.file("quarantine");
+    match fs::remove_dir_all(&path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            return Err(PathError { path, source }.into());
+        }
+        _ => {}
+    }
+    let quarantine = Quarantine::create(&path)?;
+    if let Err(broken) = fetch(site, record, &wanted, limits, &quarantine, counter)? {
+        return Ok(Err(broken));
+    }
+    // Last: the survey is what makes a quarantine count as complete.
+    write_atomically(&dir.file("survey"), &stored)?;
+    Ok(Ok(()))
+}
+
+/// The limits of the gate are those of the stream too: a bomb stays in its volume (TAR-49).
+fn limits(gate: GateLimits) -> StreamLimits {
+    StreamLimits {
+        entries: gate.max_entries,
+        total_bytes: gate.max_bytes,
+        file_bytes: gate.max_file_bytes,
+        ..StreamLimits::DEFAULT
+    }
+}
+
+fn survey(site: &Site<'_>, record: &Record, request: SurveyRequest) -> Attempt<Survey> {
+    let spec = porter(&["survey", WORKSPACE], Stdin::Piped);
+    let Process {
+        stdin,
+        mut stdout,
+        stderr,
+        control,
+    } = site.engine.exec(&record.exporter(), &spec)?;
+    let limits = request.limits;
+    let (read, complaints) = thread::scope(|scope| {
+        // A porter that stops reading says why on stderr and by its exit code.
+        scope.spawn(move || stdin.map(|mut stdin| request.write_to(&mut stdin)));
+        let complaints = scope.spawn(move || read_capped(stderr, STDERR_CAP).unwrap_or_default());
+        let read = Survey::read_from(&mut stdout, &limits);
+        drop(stdout);
+        (read, complaints.join().unwrap_or_default())
+    });
+    let code = control.wait()?;
+    match read {
+        Ok(survey) if code == 0 => Ok(Ok(survey)),
+        Err(error) if code == 0 || matches!(error, SurveyError::Limit(_)) => survey_broken(error),
+        Ok(_) | Err(_) => Err(porter_failed("survey", code, &complaints)),
+    }
+}
+
+/// A survey that arrived and can't be believed breaks the batch; one that did not arrive
+/// is a failure of the way.
+fn survey_broken<T>(error: SurveyError) -> Attempt<T> {
+    match error {
+        SurveyError::Wire(error) => Err(Failure::new(FailureKind::Transfer, error)
+            .context("the survey of the volume can't be read")),
+        error => Ok(Err(Broken {
+            code: error.code(),
+            reason: error.to_string(),
+        })),
+    }
+}
+
+/// Fetches the wanted contents. What arrives must be what the survey announced.
+fn fetch(
+    site: &Site<'_>,
+    record: &Record,
+    wanted: &[Wanted],
+    limits: StreamLimits,
+    quarantine: &Quarantine,
+    counter: &Counter,
+) -> Attempt<()> {
+    if wanted.is_empty() {
+        return Ok(Ok(()));
+    }
+    let spec = porter(&["send", WORKSPACE], Stdin::Piped);
+    let Process {
+        stdin,
+        stdout,
+        stderr,
+        control,
+    } = site.engine.exec(&record.exporter(), &spec)?;
+    let (unpacked, complaints) = thread::scope(|scope| {
+        scope.spawn(move || stdin.map(|mut stdin| write_wanted(wanted, &mut stdin)));
+        let complaints = scope.spawn(move || read_capped(stderr, STDERR_CAP).unwrap_or_default());
+        let mut counted = Counted {
+            inner: stdout,
+            counter,
+        };
+        let unpacked = unpack(&mut counted, limits, quarantine, Ending::Trailer);
+        drop(counted);
+        (unpacked, complaints.join().unwrap_or_default())
+    });
+    let code = control.wait()?;
+    let unpacked = match unpacked {
+        Ok(unpacked) if code == 0 => unpacked,
+        Err(StreamError::Read(error)) => {
+            return Err(
+                Failure::new(FailureKind::Engine, error).context("the collection broke off")
+            );
+        }
+        Err(StreamError::Store(error)) => return Err(error.into()),
+        // A stream that is cut short because its sender failed is the sender's failure.
+        Ok(_) => return Err(porter_failed("send", code, &complaints)),
+        Err(_) if code != 0 => return Err(porter_failed("send", code, &complaints)),
+        Err(error) => {
+            return Ok(Err(Broken {
+                code: error.code(),
+                reason: error.to_string(),
+            }));
+        }
+    };
+    counter.add_files(wanted.len() as u64);
+    Ok(
+        check_arrived(wanted, &unpacked.tree).map_err(|error| Broken {
+            code: "stream.mismatch",
+            reason: error.to_string(),
+        }),
+    )
+}
+
+fn read_receipt(dir: &SessionDir, baseline: &Tree) -> Result<Receipt, Failure> {
+    let path = dir.file("receipt");
+    let mut file = io::BufReader::new(File::open(&path).at(&path)?);
+    Receipt::read_from(&mut file, baseline.len() as u64).map_err(|error| damaged(&path, error))
+}
+
+/// Reads a stored manifest.
+///
+/// # Errors
+/// When it is missing or damaged.
+pub fn read_tree(path: &Path) -> Result<Tree, Failure> {
+    let mut file = io::BufReader::new(File::open(path).at(path)?);
+    Tree::read_from(&mut file).map_err(|error| damaged(path, error))
+}
+
+/// Reads what was collected, as it was stored.
+///
+/// # Errors
+/// When it is missing or damaged.
+pub fn read_collection(dir: &SessionDir, gate: GateLimits) -> Result<(Tree, Collection), Failure> {
+    let baseline = read_tree(&dir.file("baseline"))?;
+    let path = dir.file("survey");
+    let mut file = io::BufReader::new(File::open(&path).at(&path)?);
+    let collection = Survey::read_from(&mut file, &limits(gate))
+        .and_then(|survey| survey.collect(&baseline))
+        .map_err(|error| damaged(&path, error))?;
+    Ok((baseline, collection))
+}
+
+fn damaged(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+    Failure::new(FailureKind::State, error).context(format!("{} is damaged", path.display()))
+}
+
+struct Counted<'a, R> {
+    inner: R,
+    counter: &'a Counter,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.counter.add_bytes(count as u64);
+        Ok(count)
+    }
+}

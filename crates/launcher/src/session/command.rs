@@ -1,0 +1,187 @@
+//! Runs the command in its container, and ends it when its time is up or the user says so.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lazaret_runtime::{ContainerName, Engine, EngineError, ExecSpec, Process};
+
+use super::record::CommandEnd;
+use crate::interrupt::{Event, Interrupt, Mailbox, Urgency};
+
+/// SIGTERM and SIGKILL have these numbers on every Linux (signal(7)), also behind macOS.
+const SIGTERM: i32 = 15;
+const SIGKILL: i32 = 9;
+
+/// After SIGKILL the streams end at once; an engine that is still silent is lost.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// How long a command may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Until SIGTERM; `None` for ever. Measured on the monotonic clock (FLT-23).
+    pub timeout: Option<Duration>,
+    /// From SIGTERM to SIGKILL.
+    pub grace: Duration,
+}
+
+/// Takes what the command prints, as it comes.
+pub trait Output: Send + Sync {
+    /// A chunk of stdout.
+    fn stdout(&self, chunk: &[u8]);
+    /// A chunk of stderr.
+    fn stderr(&self, chunk: &[u8]);
+}
+
+/// Why the way a command ended is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// It could not be started, or the engine was lost.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Its output broke off: the engine or the connection to it is gone.
+    #[error("the output of the command broke off: {0}")]
+    Output(io::Error),
+    /// It was killed, and the engine never said that it ended.
+    #[error("the command was killed, but the engine does not report its end")]
+    Undead,
+}
+
+/// Why the command is being ended before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    TimedOut,
+    Interrupted,
+}
+
+/// Runs a command and waits for its end. PID 1 of the container passes SIGTERM on to every
+/// process and leaves only when all are gone, so nothing that the command started survives.
+///
+/// # Errors
+/// See [`CommandError`]. The container may still run then.
+pub fn run(
+    engine: &dyn Engine,
+    container: &ContainerName,
+    exec: &ExecSpec,
+    patience: Patience,
+    output: Arc<dyn Output>,
+    interrupt: &Interrupt,
+) -> Result<CommandEnd, CommandError> {
+    let started = Instant::now();
+    let process = engine.exec(container, exec)?;
+    let (done, mailbox) = interrupt.mailbox();
+    // Not joined: an engine that never ends the streams of a killed command must not hold
+    // the launcher. A supervisor that gave up no longer listens.
+    thread::spawn(move || drop(done.send(Event::Value(follow(process, &*output)))));
+    let (exit, ending) = Supervisor {
+        engine,
+        container,
+        patience,
+        started,
+    }
+    .watch(&mailbox)?;
+    Ok(CommandEnd {
+        exit_code: exit,
+        timed_out: ending == Some(Ending::TimedOut),
+        interrupted: ending == Some(Ending::Interrupted),
+        oom_killed: false,
+        log_truncated: false,
+        duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+/// Copies both streams until they end, then asks for the exit code.
+fn follow(process: Process, output: &dyn Output) -> Result<i32, CommandError> {
+    let Process {
+        stdin,
+        stdout,
+        stderr,
+        control,
+    } = process;
+    drop(stdin);
+    thread::scope(|scope| {
+        let errors = scope.spawn(|| copy(stderr, |chunk| output.stderr(chunk)));
+        let read = copy(stdout, |chunk| output.stdout(chunk));
+        // A panic in the other copy is a bug of ours; the stream counts as broken.
+        let read_errors = errors
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the copy of stderr panicked")));
+        read.and(read_errors).map_err(CommandError::Output)
+    })?;
+    Ok(control.wait()?)
+}
+
+fn copy(mut from: Box<dyn Read + Send>, mut to: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut buffer = vec![0; 32 * 1024];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => to(buffer.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+struct Supervisor<'a> {
+    engine: &'a dyn Engine,
+    container: &'a ContainerName,
+    patience: Patience,
+    started: Instant,
+}
+
+impl Supervisor<'_> {
+    /// Waits for the command, and ends it when its time is up or the user wants an end.
+    fn watch(
+        &self,
+        mailbox: &Mailbox<Result<i32, CommandError>>,
+    ) -> Result<(i32, Option<Ending>), CommandError> {
+        let timeout = self
+            .patience
+            .timeout
+            .and_then(|timeout| self.started.checked_add(timeout));
+        let ending = match mailbox.wait(timeout) {
+            Event::Value(end) => return Ok((end?, None)),
+            Event::Deadline => Ending::TimedOut,
+            Event::Interrupt(_) => Ending::Interrupted,
+        };
+        self.engine.signal_container(self.container, SIGTERM)?;
+        let exit = self.wait_for_end(mailbox)?;
+        Ok((exit, Some(ending)))
+    }
+
+    /// After SIGTERM: waits for the grace, or until the user insists, then kills.
+    fn wait_for_end(
+        &self,
+        mailbox: &Mailbox<Result<i32, CommandError>>,
+    ) -> Result<i32, CommandError> {
+        let kill_at = Instant::now() + self.patience.grace;
+        loop {
+            match mailbox.wait(Some(kill_at)) {
+                Event::Value(end) => return Ok(asked_for(end, SIGTERM)),
+                Event::Interrupt(Urgency::Asked) => {}
+                Event::Interrupt(Urgency::Insisted) | Event::Deadline => break,
+            }
+        }
+        match self.engine.signal_container(self.container, SIGKILL) {
+            // It ended in this very moment: nothing is left to kill.
+            Ok(()) | Err(EngineError::NotFound { .. } | EngineError::Refused { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let give_up_at = Instant::now() + LAST_WORDS;
+        loop {
+            match mailbox.wait(Some(give_up_at)) {
+                Event::Value(end) => return Ok(asked_for(end, SIGKILL)),
+                Event::Interrupt(_) => {}
+                Event::Deadline => return Err(CommandError::Undead),
+            }
+        }
+    }
+}
+
+/// Once we have ended the container, a stream that breaks off is what we asked for, and an
+/// engine that can no longer name the exit code has lost nothing that matters.
+fn asked_for(end: Result<i32, CommandError>, signal: i32) -> i32 {
+    end.unwrap_or(128 + signal)
+}

@@ -1,0 +1,207 @@
+//! The whole way of a session, from a workspace to a collected batch.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use lazaret_runtime::{ExecSpec, SessionId, Stdin};
+use lazaret_transfer::{Selector, SkipReason, Skipped, WorkspaceDir, escape};
+
+use super::collect::Collected;
+use super::command::{self, CommandError, Patience};
+use super::log::{LogEnd, LogFile};
+use super::populate::Launched;
+use super::prepare::{Prepared, Setting};
+use super::record::{GateLimits, NewRecord, Record, identity};
+use super::relay::{Destination, Relay};
+use super::site::{Site, WORKSPACE, porter};
+use super::stop::Stopped;
+use super::store::Store;
+use crate::failure::{Failure, FailureKind};
+use crate::interrupt::Urgency;
+use crate::ui::Output;
+
+/// What is to be run, where, and within which limits.
+#[derive(Debug)]
+pub struct Order<'a> {
+    /// The session's name.
+    pub id: SessionId,
+    /// The workspace.
+    pub workspace: &'a WorkspaceDir,
+    /// What of it goes in.
+    pub selector: &'a Selector,
+    /// The profile's name.
+    pub profile: String,
+    /// The command, program first.
+    pub command: Vec<String>,
+    /// What it runs in.
+    pub setting: Setting,
+    /// How long it may take.
+    pub patience: Patience,
+    /// What the gate holds the collection to.
+    pub gate: GateLimits,
+    /// What stdout and stderr of the user are.
+    pub destinations: (Destination, Destination),
+}
+
+/// Runs a session up to the gate.
+///
+/// # Errors
+/// Before the command starts, everything that was made is removed again. Afterwards
+/// nothing is: `recover` takes up what a failure left.
+pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Collected, Failure> {
+    let record = Record::new(
+        NewRecord {
+            id: order.id,
+            workspace: order.workspace.path().to_path_buf(),
+            workspace_identity: identity(order.workspace.identity()),
+            profile: order.profile,
+            command: order.command.clone(),
+            engine: site.info.endpoint.clone(),
+            image: order.setting.image.reference().to_string(),
+            gate: order.gate,
+        },
+        SystemTime::now(),
+    );
+    let session = store.create(record)?;
+    let prepared = Prepared::create(site, session, order.setting)?;
+    let populated = prepared.populate(site, order.workspace, order.selector)?;
+    report_skipped(site, populated.skipped());
+    let launched = populated.launch()?;
+    let launched = launched.run(site, &order.command, order.patience, order.destinations)?;
+    let Launched {
+        session,
+        exporter,
+        spec: _,
+    } = launched;
+    let id = session.record().id.clone();
+    let kept = |failure: Failure| {
+        failure.hinted(format!(
+            "Nothing is lost: `lazaret recover {id}` goes on from here."
+        ))
+    };
+    let stopped = Stopped::stop(site, session, exporter).map_err(kept)?;
+    if site.interrupt.urgency() == Some(Urgency::Insisted) {
+        return Err(kept(crate::interrupt::Interrupted.into()));
+    }
+    stopped.collect(site).map_err(kept)
+}
+
+/// Names what stayed out, once, before the command starts.
+fn report_skipped(site: &Site<'_>, skipped: &[Skipped]) {
+    const MOST: usize = 10;
+    let notable: Vec<&Skipped> = skipped
+        .iter()
+        .filter(|skip| is_notable(skip.reason))
+        .collect();
+    for skip in notable.iter().take(MOST) {
+        site.ui.warn(&format!(
+            "left out: {} ({})",
+            escape(&skip.name),
+            skip.reason
+        ));
+    }
+    if notable.len() > MOST {
+        site.ui.warn(&format!(
+            "left out: {} more (see --dry-run)",
+            notable.len() - MOST
+        ));
+    }
+    for skip in skipped.iter().filter(|skip| !is_notable(skip.reason)) {
+        site.ui.detail(&format!(
+            "left out: {} ({})",
+            escape(&skip.name),
+            skip.reason
+        ));
+    }
+}
+
+/// Whether a user would want to know without asking: everything that no ignore file named.
+fn is_notable(reason: SkipReason) -> bool {
+    !matches!(
+        reason,
+        SkipReason::Cache
+            | SkipReason::LazaretIgnore
+            | SkipReason::GitIgnore
+            | SkipReason::Profile
+            | SkipReason::GitNone
+            | SkipReason::GitPart
+    )
+}
+
+impl Launched {
+    /// Runs the command to its end and writes down how it ended.
+    ///
+    /// # Errors
+    /// When the engine is lost: the container may still run then, and `recover` ends it.
+    pub fn run(
+        mut self,
+        site: &Site<'_>,
+        argv: &[String],
+        patience: Patience,
+        destinations: (Destination, Destination),
+    ) -> Result<Self, Failure> {
+        let record = self.session.record().clone();
+        let log = LogFile::create(&self.session.dir().file("log"))?;
+        let relay = Arc::new(Relay::new(
+            log,
+            (Box::new(site.ui.writer(Output::Stdout)), destinations.0),
+            (Box::new(site.ui.writer(Output::Stderr)), destinations.1),
+        ));
+        let spec = ExecSpec {
+            argv: self.spec.run_argv(argv),
+            workdir: Some(WORKSPACE.to_owned()),
+            ..porter(&[], Stdin::Closed)
+        };
+        site.ui.status(&format!("running {}", show_command(argv)));
+        let started = std::time::Instant::now();
+        let ended = command::run(
+            &*site.engine,
+            &record.agent(),
+            &spec,
+            patience,
+            Arc::clone(&relay) as Arc<dyn command::Output>,
+            site.interrupt,
+        );
+        site.timings.note("run", started.elapsed());
+        let mut end = ended.map_err(|error| lost(error, &record.id))?;
+        match relay.log().end() {
+            LogEnd::Complete => {}
+            LogEnd::Truncated { dropped } => {
+                end.log_truncated = true;
+                site.ui.warn(&format!(
+                    "the log is full: {dropped} bytes of output are not in it"
+                ));
+            }
+            LogEnd::Failed(error) => {
+                end.log_truncated = true;
+                site.ui
+                    .warn(&format!("the log could not be written: {error}"));
+            }
+        }
+        self.session.update(|record| record.end = Some(end))?;
+        Ok(self)
+    }
+}
+
+fn lost(error: CommandError, id: &SessionId) -> Failure {
+    Failure::new(FailureKind::Engine, error)
+        .context("lost sight of the command")
+        .hinted(format!(
+            "Its changes are in the volume: `lazaret recover {id}` collects them."
+        ))
+}
+
+/// Shows a command as it would be typed, escaped.
+pub fn show_command(argv: &[String]) -> String {
+    argv.iter()
+        .map(|word| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+            if !word.is_empty() && word.chars().all(plain) {
+                word.clone()
+            } else {
+                format!("'{}'", escape(word.as_bytes()))
+            }
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}

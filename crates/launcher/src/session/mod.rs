@@ -1,0 +1,19 @@
+//! Sessions: one copy of a workspace in a volume, from its first byte in to the last one out.
+//!
+//! [`store`] keeps what must outlive a launcher; the other files are the steps, in order.
+//! Each state is a type of its own, and a step consumes the state before it:
+//! [`prepare::Prepared`], [`populate::Populated`], [`stop::Stopped`], [`collect::Collected`].
+
+pub mod belongings;
+pub mod collect;
+pub mod command;
+pub mod cycle;
+pub mod log;
+pub mod populate;
+pub mod prepare;
+pub mod record;
+pub mod relay;
+pub mod resume;
+pub mod site;
+pub mod stop;
+pub mod store;

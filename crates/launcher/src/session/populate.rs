@@ -1,0 +1,278 @@
+//! Copies the workspace in and proves the controls, both at once.
+
+use std::io::{self, Read as _, Write};
+use std::thread;
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{Engine, EngineError, ExecSpec, HardenedSpec, ProbeReport, Process, Stdin};
+use lazaret_transfer::{
+    Packed, Progress, Receipt, Selector, Skipped, Tree, WorkspaceDir, escape, pack,
+};
+
+use super::prepare::{Nest, Prepared};
+use super::record::Phase;
+use super::site::{Site, WORKSPACE, porter};
+use super::store::{LockedSession, write_atomically};
+use crate::failure::{Failure, FailureKind};
+use crate::interrupt::Interrupt;
+use crate::ui::{Counter, Ui};
+
+/// The most that the porter may say on stderr; the rest is thrown away.
+pub(super) const STDERR_CAP: u64 = 64 * 1024;
+/// The most that a receipt may hold: 200,000 entries with the longest paths fit.
+const RECEIPT_CAP: u64 = 512 * 1024 * 1024;
+
+/// A session whose volume holds the workspace, and whose controls are proven.
+#[derive(Debug)]
+#[must_use = "dropping it removes container, volume and session"]
+pub struct Populated {
+    nest: Nest,
+    spec: HardenedSpec,
+    exporter: Pinned,
+    skipped: Vec<Skipped>,
+    baseline: Tree,
+}
+
+/// A session whose command may run now; nothing of it is removed without a decision.
+#[derive(Debug)]
+#[must_use = "its container runs: stop it"]
+pub struct Launched {
+    pub(super) session: LockedSession,
+    pub(super) spec: HardenedSpec,
+    pub(super) exporter: Pinned,
+}
+
+impl Prepared {
+    /// Copies the workspace in and proves every control from inside.
+    ///
+    /// # Errors
+    /// A file that can't be read or changes meanwhile (FLT-04), a broken stream, a receipt
+    /// that does not match, or a control that is not in force (P12). Container, volume and
+    /// session are removed then: the command never starts on half a copy.
+    pub fn populate(
+        mut self,
+        site: &Site<'_>,
+        workspace: &WorkspaceDir,
+        selector: &Selector,
+    ) -> Result<Populated, Failure> {
+        let agent = self.nest.session()?.record().agent();
+        let engine = &*site.engine;
+        let (packed, receipt) = site.step("copy in", |phase| {
+            thread::scope(|scope| {
+                let probing = scope.spawn(|| prove(engine, &self.spec, site.ui));
+                let receive = porter(&["receive", WORKSPACE], Stdin::Piped);
+                let copied = engine
+                    .exec(&agent, &receive)
+                    .map_err(Failure::from)
+                    .and_then(|process| {
+                        send(
+                            process,
+                            workspace,
+                            selector,
+                            site.interrupt,
+                            phase.counter(),
+                        )
+                    });
+                let proven = probing
+                    .join()
+                    .unwrap_or_else(|_| Err(internal("the probe of the controls panicked")));
+                proven?;
+                copied
+            })
+        })?;
+        let dir = self.nest.session()?.dir().clone();
+        let mut baseline = Vec::new();
+        packed
+            .tree
+            .write_to(&mut baseline)
+            .map_err(|error| internal(&error.to_string()))?;
+        write_atomically(&dir.file("baseline"), &baseline)?;
+        write_atomically(&dir.file("receipt"), &receipt)?;
+        Ok(Populated {
+            nest: self.nest,
+            spec: self.spec,
+            exporter: self.exporter,
+            skipped: packed.skipped,
+            baseline: packed.tree,
+        })
+    }
+}
+
+impl Populated {
+    /// Returns what was left out, and why.
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
+    }
+
+    /// Returns the manifest of what was sent in.
+    pub fn baseline(&self) -> &Tree {
+        &self.baseline
+    }
+
+    /// Marks the session as running, before the command gets its first instruction.
+    ///
+    /// # Errors
+    /// When the record can't be written; then everything is removed.
+    pub fn launch(mut self) -> Result<Launched, Failure> {
+        self.nest
+            .session()?
+            .update(|record| record.phase = Phase::Running)?;
+        let session = self.nest.hatch()?;
+        Ok(Launched {
+            session,
+            spec: self.spec,
+            exporter: self.exporter,
+        })
+    }
+}
+
+/// Packs the workspace into the porter's stdin and checks the receipt.
+fn send(
+    process: Process,
+    workspace: &WorkspaceDir,
+    selector: &Selector,
+    interrupt: &Interrupt,
+    counter: &Counter,
+) -> Result<(Packed, Vec<u8>), Failure> {
+    let Process {
+        stdin,
+        mut stdout,
+        stderr,
+        control,
+    } = process;
+    let stdin = stdin.ok_or_else(|| internal("the porter has no stdin"))?;
+    thread::scope(|scope| {
+        let packing = scope.spawn(move || {
+            let mut out = Interruptible {
+                inner: stdin,
+                interrupt,
+            };
+            let mut shown = Progress::default();
+            let packed = pack(workspace, selector, &mut out, &mut |progress| {
+                counter.add_files(progress.entries - shown.entries);
+                counter.add_bytes(progress.bytes - shown.bytes);
+                shown = progress;
+            })?;
+            out.flush().map_err(broken_stream)?;
+            Ok::<_, Failure>(packed)
+        });
+        let complaints = scope.spawn(move || read_capped(stderr, STDERR_CAP).unwrap_or_default());
+        let mut receipt = Vec::new();
+        let read = (&mut stdout).take(RECEIPT_CAP).read_to_end(&mut receipt);
+        let complaints = complaints.join().unwrap_or_default();
+        let packed = packing
+            .join()
+            .unwrap_or_else(|_| Err(internal("packing panicked")));
+        interrupt.check()?;
+        // When both ends failed, the packer knows why, unless it only met a closed pipe:
+        // then the porter does.
+        let packed = match packed {
+            Err(failure) if failure.kind != FailureKind::Transfer => return Err(failure),
+            packed => packed,
+        };
+        let code = control.wait()?;
+        if code != 0 || read.is_err() {
+            return Err(porter_failed("receive", code, &complaints));
+        }
+        let packed = packed?;
+        let parsed = Receipt::read_from(&mut &receipt[..], packed.tree.len() as u64)
+            .map_err(|error| Failure::new(FailureKind::Transfer, error).context("the receipt"))?;
+        if parsed.arrived != packed.trailer {
+            let text = "the receipt is for another tree than the one that was sent";
+            return Err(Failure::message(FailureKind::Transfer, text));
+        }
+        Ok((packed, receipt))
+    })
+}
+
+/// Runs the probe and refuses to go on unless every control is shown to be in force.
+fn prove(engine: &dyn Engine, spec: &HardenedSpec, ui: &Ui) -> Result<(), Failure> {
+    let exec = ExecSpec {
+        argv: spec.probe_argv(),
+        ..porter(&[], Stdin::Closed)
+    };
+    let process = engine.exec(&spec.spec().name, &exec)?;
+    let (code, report, complaints) = finish(process)?;
+    if report.is_empty() {
+        return Err(porter_failed("probe", code, &complaints));
+    }
+    let proven = ProbeReport::parse(&report, &spec.expected())?;
+    for proven in proven.controls() {
+        let detail = escape(proven.detail.as_bytes());
+        ui.detail(&format!("{} {:?} {detail}", proven.control, proven.proof));
+    }
+    Ok(())
+}
+
+/// Reads a short-lived verb of the porter to its end.
+pub(super) fn finish(process: Process) -> Result<(i32, Vec<u8>, Vec<u8>), EngineError> {
+    let Process {
+        stdin,
+        stdout,
+        stderr,
+        control,
+    } = process;
+    drop(stdin);
+    let lost = |source| EngineError::Stream {
+        verb: "exec",
+        source,
+    };
+    thread::scope(|scope| {
+        let complaints = scope.spawn(move || read_capped(stderr, STDERR_CAP));
+        let output = read_capped(stdout, RECEIPT_CAP).map_err(lost)?;
+        let complaints = complaints
+            .join()
+            .unwrap_or_else(|_| Ok(Vec::new()))
+            .map_err(lost)?;
+        Ok((control.wait()?, output, complaints))
+    })
+}
+
+/// Reads to the end, keeping at most `cap` bytes.
+pub(super) fn read_capped(mut from: impl io::Read, cap: u64) -> io::Result<Vec<u8>> {
+    let mut kept = Vec::new();
+    (&mut from).take(cap).read_to_end(&mut kept)?;
+    io::copy(&mut from, &mut io::sink())?;
+    Ok(kept)
+}
+
+/// Says that the porter failed, in its own words.
+pub(super) fn porter_failed(verb: &str, code: i32, complaints: &[u8]) -> Failure {
+    let words = String::from_utf8_lossy(complaints);
+    let words = words.trim().lines().next_back().unwrap_or_default();
+    let words = if words.is_empty() {
+        "it said nothing"
+    } else {
+        words
+    };
+    let text = format!(
+        "porter {verb} ended with {code}: {}",
+        escape(words.as_bytes())
+    );
+    Failure::message(FailureKind::Transfer, text)
+}
+
+fn broken_stream(error: io::Error) -> Failure {
+    Failure::new(FailureKind::Transfer, error).context("the stream to the container broke")
+}
+
+pub(super) fn internal(text: &str) -> Failure {
+    Failure::message(FailureKind::Internal, text)
+}
+
+/// Fails as soon as the user wants an end, so that a long copy needs no other check.
+struct Interruptible<'a, W> {
+    inner: W,
+    interrupt: &'a Interrupt,
+}
+
+impl<W: Write> Write for Interruptible<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.interrupt.check().map_err(io::Error::other)?;
+        self.inner.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

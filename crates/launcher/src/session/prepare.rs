@@ -1,0 +1,117 @@
+//! Creates the volume and the container of a session.
+
+use std::collections::BTreeMap;
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{ContainerLease, EnvName, HardenedSpec, Limits, VolumeLease};
+
+use super::site::Site;
+use super::store::LockedSession;
+use crate::failure::{Failure, FailureKind};
+
+/// What the command runs in.
+#[derive(Debug)]
+pub struct Setting {
+    /// The image, pinned.
+    pub image: Pinned,
+    /// The image of the exporter, pinned.
+    pub exporter: Pinned,
+    /// Limits.
+    pub limits: Limits,
+    /// Environment of the command.
+    pub env: BTreeMap<EnvName, String>,
+}
+
+/// A session whose container runs and waits; the volume is still empty.
+#[derive(Debug)]
+#[must_use = "dropping it removes container, volume and session"]
+pub struct Prepared {
+    pub(super) nest: Nest,
+    pub(super) spec: HardenedSpec,
+    pub(super) exporter: Pinned,
+}
+
+/// What has been made so far. Until the command starts there is nothing of value in it, so
+/// dropping it removes everything, the record last: what could not be removed is still
+/// named by a record, for `recover`.
+#[derive(Debug)]
+pub(super) struct Nest {
+    agent: Option<ContainerLease>,
+    volume: Option<VolumeLease>,
+    session: Option<LockedSession>,
+}
+
+impl Nest {
+    pub(super) fn session(&mut self) -> Result<&mut LockedSession, Failure> {
+        self.session
+            .as_mut()
+            .ok_or_else(|| Failure::message(FailureKind::Internal, "the session is gone"))
+    }
+
+    /// The command is about to start: from now on nothing is removed without a decision.
+    pub(super) fn hatch(mut self) -> Result<LockedSession, Failure> {
+        if let Some(agent) = self.agent.take() {
+            agent.keep();
+        }
+        if let Some(volume) = self.volume.take() {
+            volume.keep();
+        }
+        self.session
+            .take()
+            .ok_or_else(|| Failure::message(FailureKind::Internal, "the session is gone"))
+    }
+}
+
+impl Drop for Nest {
+    fn drop(&mut self) {
+        let agent = self.agent.take().map_or(Ok(()), ContainerLease::release);
+        let volume = self.volume.take().map_or(Ok(()), VolumeLease::release);
+        if let Some(session) = self.session.take()
+            && agent.is_ok()
+            && volume.is_ok()
+        {
+            // A record that can't be removed is found by `recover`, like a left-over volume.
+            drop(session.remove());
+        }
+    }
+}
+
+impl Prepared {
+    /// Creates the volume and the container, and starts it.
+    ///
+    /// # Errors
+    /// The engine's, or a control that it can't enforce. Everything that was made is
+    /// removed again, the session too.
+    pub fn create(
+        site: &Site<'_>,
+        session: LockedSession,
+        setting: Setting,
+    ) -> Result<Self, Failure> {
+        let record = session.record().clone();
+        let mut nest = Nest {
+            agent: None,
+            volume: None,
+            session: Some(session),
+        };
+        let spec = site.agent_spec(&record, &setting.image, setting.limits, setting.env)?;
+        site.step("create", |_| {
+            site.interrupt.check()?;
+            let labels = site.labels(&record, "workspace");
+            nest.volume = Some(VolumeLease::create(
+                &site.engine,
+                &record.volume(),
+                &labels,
+            )?);
+            site.interrupt.check()?;
+            nest.agent = Some(ContainerLease::create(&site.engine, &spec)?);
+            site.interrupt.check()?;
+            site.engine.start_container(&record.agent())?;
+            Ok::<_, Failure>(())
+        })?;
+        Ok(Self {
+            nest,
+            spec,
+            exporter: setting.exporter,
+        })
+    }
+}

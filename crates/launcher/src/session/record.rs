@@ -1,0 +1,248 @@
+//! `Record`: what is known of a session, as stored in its `session.json`.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use lazaret_runtime::{ContainerName, SessionId, VolumeName};
+use lazaret_transfer::FileIdentity;
+use serde::{Deserialize, Serialize};
+
+/// The version of the format that this lazaret writes. Others are refused, not guessed.
+const VERSION: u32 = 1;
+
+/// Where a session is in its life. The order is that of the data; each phase is written
+/// before the step that it names begins, so after a crash the record never claims less
+/// than what may have happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The volume, the container and the copy are being made. Nothing of value inside.
+    Preparing,
+    /// The command runs, or ran when the launcher died.
+    Running,
+    /// The command has ended; its changes are in the volume only.
+    Stopped,
+    /// The changes are in the quarantine, judged or not, and wait for a decision.
+    Collected,
+    /// The collection broke a rule that ends a batch; the volume is kept.
+    Rejected,
+    /// Files of the workspace are being changed; the journal knows how far it came.
+    Applying,
+    /// The gate is settled.
+    Settled,
+}
+
+/// How the gate ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The approved changes are in the workspace.
+    Applied,
+    /// There was nothing to apply.
+    Nothing,
+    /// The changes wait for a review.
+    Kept,
+    /// The batch was rejected.
+    Rejected,
+    /// The user threw the changes away.
+    Discarded,
+}
+
+/// How the command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandEnd {
+    /// Its exit code; 128 + n for a signal.
+    pub exit_code: i32,
+    /// Whether its time was up.
+    pub timed_out: bool,
+    /// Whether the kernel's OOM killer hit it.
+    pub oom_killed: bool,
+    /// Whether the user interrupted it.
+    pub interrupted: bool,
+    /// Whether its output went beyond what the log keeps.
+    pub log_truncated: bool,
+    /// Wall time in milliseconds, on the monotonic clock.
+    pub duration_ms: u64,
+}
+
+/// The limits that the gate holds a collection to, fixed when the session starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateLimits {
+    /// Entries in the collection.
+    pub max_entries: u64,
+    /// Bytes in the collection.
+    pub max_bytes: u64,
+    /// Bytes in one file.
+    pub max_file_bytes: u64,
+}
+
+/// What is known of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    version: u32,
+    /// Its name.
+    #[serde(with = "as_text")]
+    pub id: SessionId,
+    /// Seconds since 1970 when it was created: for people, never for ordering decisions.
+    pub created: u64,
+    /// The workspace, as an absolute path.
+    pub workspace: PathBuf,
+    /// The device and inode of the workspace's root when it was read.
+    pub workspace_identity: (u64, u64),
+    /// The profile's name.
+    pub profile: String,
+    /// The command.
+    pub command: Vec<String>,
+    /// How to reach the engine again.
+    pub engine: String,
+    /// The image, pinned by id.
+    pub image: String,
+    /// Where it is in its life.
+    pub phase: Phase,
+    /// The gate's limits.
+    pub gate: GateLimits,
+    /// How the command ended, once it has.
+    pub end: Option<CommandEnd>,
+    /// How the gate ended, once it has.
+    pub outcome: Option<Outcome>,
+    /// Why a batch was rejected: the code and the reason.
+    pub rejection: Option<(String, String)>,
+    /// How many changes the user left for later in the apply that [`Phase::Applying`] names.
+    pub left_out: u64,
+}
+
+/// Why a record can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// Not our JSON.
+    #[error("session.json can't be understood: {0}")]
+    Json(#[from] serde_json::Error),
+    /// From another version of lazaret.
+    #[error("session.json is of version {found}, this lazaret knows {VERSION}")]
+    Version {
+        /// The version found.
+        found: u32,
+    },
+}
+
+/// What a new session starts from.
+#[derive(Debug)]
+pub struct NewRecord {
+    /// Its name.
+    pub id: SessionId,
+    /// The workspace.
+    pub workspace: PathBuf,
+    /// Its device and inode.
+    pub workspace_identity: (u64, u64),
+    /// The profile's name.
+    pub profile: String,
+    /// The command.
+    pub command: Vec<String>,
+    /// How to reach the engine.
+    pub engine: String,
+    /// The image, pinned by id.
+    pub image: String,
+    /// The gate's limits.
+    pub gate: GateLimits,
+}
+
+/// Converts what tells a directory from every other one into what a record stores.
+pub fn identity(identity: FileIdentity) -> (u64, u64) {
+    (identity.dev, identity.ino)
+}
+
+impl Record {
+    /// Starts a record in [`Phase::Preparing`].
+    pub fn new(new: NewRecord, now: SystemTime) -> Self {
+        let created = now
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .map_or(0, |age| age.as_secs());
+        Self {
+            version: VERSION,
+            id: new.id,
+            created,
+            workspace: new.workspace,
+            workspace_identity: new.workspace_identity,
+            profile: new.profile,
+            command: new.command,
+            engine: new.engine,
+            image: new.image,
+            phase: Phase::Preparing,
+            gate: new.gate,
+            end: None,
+            outcome: None,
+            rejection: None,
+            left_out: 0,
+        }
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// When it is not JSON of this version; unknown fields are refused too.
+    pub fn parse(bytes: &[u8]) -> Result<Self, RecordError> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u32,
+        }
+        let Versioned { version } = serde_json::from_slice(bytes)?;
+        if version != VERSION {
+            return Err(RecordError::Version { found: version });
+        }
+        Ok(serde_json::from_slice(bytes)?)
+    }
+
+    /// Writes it as JSON, with a newline at the end.
+    ///
+    /// # Errors
+    /// When the workspace's path is not UTF-8.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, RecordError> {
+        let mut bytes = serde_json::to_vec_pretty(self)?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+
+    /// Names the volume that holds the copy.
+    pub fn volume(&self) -> VolumeName {
+        derived_name(&self.id, "workspace")
+    }
+
+    /// Names the container that the command runs in.
+    pub fn agent(&self) -> ContainerName {
+        derived_name(&self.id, "agent")
+    }
+
+    /// Names the container that reads the volume afterwards.
+    pub fn exporter(&self) -> ContainerName {
+        derived_name(&self.id, "exporter")
+    }
+}
+
+/// `lazaret-<session>-<role>`: at most 58 bytes, so within every engine's grammar.
+fn derived_name<N: std::str::FromStr<Err = lazaret_runtime::NameError>>(
+    id: &SessionId,
+    role: &str,
+) -> N {
+    match format!("lazaret-{id}-{role}").parse() {
+        Ok(name) => name,
+        Err(error) => unreachable!("a session name makes valid names: {error}"),
+    }
+}
+
+mod as_text {
+    //! A session name as a JSON string, parsed by its only door.
+
+    use lazaret_runtime::SessionId;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(id: &SessionId, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(id.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<SessionId, D::Error> {
+        String::deserialize(input)?
+            .parse()
+            .map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,103 @@
+//! Takes up sessions whose launcher is gone.
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::EngineError;
+use lazaret_transfer::{LeftAlone, Recovered, recover};
+
+use super::belongings::Belongings;
+use super::collect::Collected;
+use super::record::{Outcome, Phase};
+use super::site::Site;
+use super::stop::Stopped;
+use super::store::LockedSession;
+use crate::failure::Failure;
+
+/// What became of a session that was taken up.
+#[derive(Debug)]
+pub enum Resumed {
+    /// The command had not started: everything of it is removed.
+    Removed,
+    /// The changes are collected and wait for the gate.
+    Collected(LockedSession),
+    /// The batch is rejected; the volume is kept.
+    Rejected(LockedSession),
+    /// An apply that was cut off is rolled back; the changes wait for the gate. Paths that
+    /// somebody else changed meanwhile were left alone.
+    RolledBack(LockedSession, Vec<LeftAlone>),
+    /// An apply that was cut off is complete.
+    Applied(LockedSession),
+    /// There was nothing to do.
+    Sound(LockedSession),
+}
+
+/// Brings a session whose lock could be taken into a state that the gate knows.
+///
+/// Repeating it is harmless: each step starts from what the record says, and writes the
+/// record only when it is done (FLT-09, APP-12).
+///
+/// # Errors
+/// When the engine can't be reached or the disk refuses; the session stays as it is.
+pub fn resume(
+    site: &Site<'_>,
+    exporter: Pinned,
+    mut session: LockedSession,
+) -> Result<Resumed, Failure> {
+    match session.record().phase {
+        Phase::Preparing => {
+            belongings(site, &session)?.remove(&*site.engine)?;
+            session.remove()?;
+            Ok(Resumed::Removed)
+        }
+        Phase::Running | Phase::Stopped => {
+            site.engine.remove_container(&session.record().exporter())?;
+            match Stopped::stop(site, session, exporter)?.collect(site)? {
+                Collected::Ready(session) => Ok(Resumed::Collected(session)),
+                Collected::Rejected(session) => Ok(Resumed::Rejected(session)),
+            }
+        }
+        Phase::Applying => {
+            // Only the newest can have been cut short; the older ones are there to be undone.
+            let recovered = match session.dir().journals()?.last() {
+                Some(journal) => recover(journal)?,
+                None => Recovered::Nothing,
+            };
+            match recovered {
+                Recovered::Completed if session.record().left_out > 0 => {
+                    session.update(|record| record.phase = Phase::Collected)?;
+                    Ok(Resumed::Applied(session))
+                }
+                Recovered::Completed => {
+                    session.update(|record| {
+                        record.phase = Phase::Settled;
+                        record.outcome = Some(Outcome::Applied);
+                    })?;
+                    belongings(site, &session)?.remove(&*site.engine)?;
+                    session.remove_collection()?;
+                    Ok(Resumed::Applied(session))
+                }
+                Recovered::RolledBack { left_alone } => {
+                    session.update(|record| record.phase = Phase::Collected)?;
+                    Ok(Resumed::RolledBack(session, left_alone))
+                }
+                // It was killed before it had a journal, so before it changed anything.
+                Recovered::Nothing => {
+                    session.update(|record| record.phase = Phase::Collected)?;
+                    Ok(Resumed::RolledBack(session, Vec::new()))
+                }
+            }
+        }
+        Phase::Settled => {
+            belongings(site, &session)?.remove(&*site.engine)?;
+            Ok(Resumed::Sound(session))
+        }
+        Phase::Collected | Phase::Rejected => {
+            belongings(site, &session)?.remove_containers(&*site.engine)?;
+            Ok(Resumed::Sound(session))
+        }
+    }
+}
+
+fn belongings(site: &Site<'_>, session: &LockedSession) -> Result<Belongings, EngineError> {
+    let all = Belongings::of_store(&*site.engine, &site.store_id)?;
+    Ok(all.of_session(&session.record().id))
+}

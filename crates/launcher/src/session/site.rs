@@ -1,0 +1,186 @@
+//! `Site`: what every step of a session works with.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{
+    Access, ContainerName, ContainerSpec, Engine, EngineInfo, EnvName, ExecSpec, HardenedSpec,
+    Label, Limits, Privilege, Role, SessionId, Stdin, Terminal, Unenforceable, VolumeMount,
+    VolumeName,
+};
+use lazaret_transfer::Digest;
+
+use super::record::Record;
+use crate::interrupt::Interrupt;
+use crate::ui::{Phase, Total, Ui};
+
+/// Where the copy of the workspace lies inside, in every container of a session.
+pub const WORKSPACE: &str = "/workspace";
+
+/// What every step works with.
+#[derive(Debug)]
+pub struct Site<'a> {
+    /// The engine.
+    pub engine: Arc<dyn Engine>,
+    /// What its probe said.
+    pub info: EngineInfo,
+    /// The id of the state directory, for labels.
+    pub store_id: String,
+    /// Says and asks.
+    pub ui: &'a Ui,
+    /// Ctrl-C and its like.
+    pub interrupt: &'a Interrupt,
+    /// How long each step took.
+    pub timings: Timings,
+}
+
+/// How long each step took, for the `phases` of `run --json`.
+#[derive(Debug, Default)]
+pub struct Timings(Mutex<BTreeMap<String, u64>>);
+
+impl Timings {
+    /// Notes a step's duration under `<name>_ms`; a step that runs twice is added up.
+    pub fn note(&self, name: &str, took: Duration) {
+        let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = table
+            .entry(format!("{}_ms", name.replace(' ', "_")))
+            .or_default();
+        *entry = entry.saturating_add(millis);
+    }
+
+    /// Returns the table, by name.
+    pub fn table(&self) -> BTreeMap<String, u64> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+impl Site<'_> {
+    /// Runs one step, shown while it lasts and timed.
+    ///
+    /// # Errors
+    /// The step's own.
+    pub fn step<T, E>(
+        &self,
+        name: &'static str,
+        work: impl FnOnce(&Phase) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let phase = self.ui.phase(name, Total::Unknown);
+        let done = work(&phase)?;
+        self.timings.note(name, phase.finish());
+        Ok(done)
+    }
+
+    /// Returns the labels of something that belongs to a session.
+    pub fn labels(&self, record: &Record, role: &str) -> BTreeMap<String, String> {
+        let workspace = Digest::of(record.workspace.as_os_str().as_encoded_bytes()).to_hex();
+        let pairs = [
+            (Label::Session, record.id.to_string()),
+            (Label::Role, role.to_owned()),
+            (Label::Workspace, workspace.chars().take(16).collect()),
+            (Label::Version, env!("CARGO_PKG_VERSION").to_owned()),
+            (Label::Store, self.store_id.clone()),
+        ];
+        pairs
+            .into_iter()
+            .map(|(label, value)| (label.key().to_owned(), value))
+            .collect()
+    }
+
+    /// Hardens the container that the command runs in.
+    ///
+    /// # Errors
+    /// Names the control that the engine can't enforce.
+    pub fn agent_spec(
+        &self,
+        record: &Record,
+        image: &Pinned,
+        limits: Limits,
+        env: BTreeMap<EnvName, String>,
+    ) -> Result<HardenedSpec, Unenforceable> {
+        let spec = ContainerSpec {
+            name: record.agent(),
+            role: Role::Agent,
+            image: image.reference().clone(),
+            privilege: Privilege::Agent,
+            volumes: vec![mount(record.volume(), Access::ReadWrite)],
+            env,
+            workdir: WORKSPACE.to_owned(),
+            limits,
+            labels: self.labels(record, "agent"),
+        };
+        HardenedSpec::new(spec, &self.info)
+    }
+
+    /// Hardens the container that reads the volume afterwards.
+    ///
+    /// # Errors
+    /// Names the control that the engine can't enforce.
+    pub fn exporter_spec(
+        &self,
+        record: &Record,
+        image: &Pinned,
+    ) -> Result<HardenedSpec, Unenforceable> {
+        let spec = ContainerSpec {
+            name: record.exporter(),
+            role: Role::Exporter,
+            image: image.reference().clone(),
+            privilege: Privilege::ReadEverything,
+            volumes: vec![mount(record.volume(), Access::ReadOnly)],
+            env: BTreeMap::new(),
+            workdir: "/".to_owned(),
+            limits: exporter_limits(),
+            labels: self.labels(record, "exporter"),
+        };
+        HardenedSpec::new(spec, &self.info)
+    }
+}
+
+fn mount(volume: VolumeName, access: Access) -> VolumeMount {
+    VolumeMount {
+        volume,
+        target: WORKSPACE.to_owned(),
+        access,
+    }
+}
+
+/// The exporter hashes and streams; its memory goes with the number of entries
+/// (200,000 take some 60 MB), never with their size.
+fn exporter_limits() -> Limits {
+    const MIB: u64 = 1 << 20;
+    Limits {
+        memory: 512 * MIB,
+        cpus: 4.0,
+        pids: 64,
+        tmp: MIB,
+        shm: MIB,
+        home: MIB,
+        nofile: 1024,
+        fsize: MIB,
+    }
+}
+
+/// Makes an exec of a verb of the porter.
+pub fn porter(argv: &[&str], stdin: Stdin) -> ExecSpec {
+    let program = std::iter::once(lazaret_image_builder::PORTER_PATH);
+    ExecSpec {
+        argv: program
+            .chain(argv.iter().copied())
+            .map(str::to_owned)
+            .collect(),
+        env: BTreeMap::new(),
+        workdir: None,
+        stdin,
+        terminal: Terminal::None,
+    }
+}
+
+/// Names what a session has in its engine, for messages.
+pub fn describe(id: &SessionId, container: &ContainerName) -> String {
+    format!("container {container} of session {id}")
+}

@@ -1,0 +1,68 @@
+//! Ends a session's container: every process of the command is gone afterwards.
+
+use std::time::Duration;
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::ContainerState;
+
+use super::record::Phase;
+use super::site::Site;
+use super::store::LockedSession;
+use crate::failure::Failure;
+
+/// From SIGTERM to SIGKILL for what the command left behind.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// A session whose container has ended: the volume changes no more.
+#[derive(Debug)]
+#[must_use = "its changes are in the volume only: collect them"]
+pub struct Stopped {
+    pub(super) session: LockedSession,
+    pub(super) exporter: Pinned,
+}
+
+impl Stopped {
+    /// Stops and removes the container of a session whose command has ended, or has lost
+    /// its launcher.
+    ///
+    /// # Errors
+    /// The engine's. The session stays as it is then, for another try.
+    pub fn stop(
+        site: &Site<'_>,
+        mut session: LockedSession,
+        exporter: Pinned,
+    ) -> Result<Self, Failure> {
+        let agent = session.record().agent();
+        site.step("stop", |_| {
+            if let Some(container) = site.engine.container(&agent)? {
+                if matches!(container.state, ContainerState::Paused) {
+                    site.engine.unpause_container(&agent)?;
+                }
+                site.engine.stop_container(&agent, GRACE)?;
+            }
+            let was_oom_killed = matches!(
+                site.engine
+                    .container(&agent)?
+                    .map(|container| container.state),
+                Some(ContainerState::Exited {
+                    oom_killed: true,
+                    ..
+                })
+            );
+            site.engine.remove_container(&agent)?;
+            session.update(|record| {
+                record.phase = Phase::Stopped;
+                if let Some(end) = &mut record.end {
+                    end.oom_killed |= was_oom_killed;
+                }
+            })?;
+            Ok::<_, Failure>(())
+        })?;
+        Ok(Self { session, exporter })
+    }
+
+    /// Returns the session.
+    pub fn session(&self) -> &LockedSession {
+        &self.session
+    }
+}

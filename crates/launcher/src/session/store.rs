@@ -1,0 +1,456 @@
+//! `Store`: the sessions on disk, and the locks that say which of them live.
+//!
+//! `$XDG_STATE_HOME/lazaret/sessions/<id>/` belongs to the launcher that holds the
+//! `flock` on its `lock` file. The kernel drops that lock with the process, however it
+//! dies, so a lock that can be taken is proof of death: no pid, no boot id and no clock
+//! is needed (FLT-12).
+
+use std::collections::hash_map::RandomState;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use lazaret_runtime::{NameError, SessionId};
+use lazaret_transfer::{AtPath as _, PathError};
+use rustix::fs::FlockOperation;
+
+use super::record::{Record, RecordError};
+
+/// The state directory of one user.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+    id: String,
+}
+
+/// What went wrong with the sessions on disk.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The state directory can't be read or written.
+    #[error("the state directory can't be used: {0}")]
+    Io(#[from] PathError),
+    /// There is no such session.
+    #[error("there is no session named {id}")]
+    NotFound {
+        /// The session.
+        id: SessionId,
+    },
+    /// The name is taken.
+    #[error("a session named {id} exists already")]
+    Exists {
+        /// The session.
+        id: SessionId,
+    },
+    /// Another launcher works on it.
+    #[error("session {id} is in use by another lazaret")]
+    Busy {
+        /// The session.
+        id: SessionId,
+    },
+    /// Its record can't be understood.
+    #[error("session {id}: {source}")]
+    Record {
+        /// The session.
+        id: SessionId,
+        /// The cause.
+        source: RecordError,
+    },
+    /// No free name could be made from the workspace's name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+}
+
+/// A session's directory: where everything about it lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionDir {
+    id: SessionId,
+    path: PathBuf,
+}
+
+/// A session that this process alone may change.
+#[derive(Debug)]
+#[must_use = "dropping it gives the session up to others"]
+pub struct LockedSession {
+    dir: SessionDir,
+    record: Record,
+    _lock: File,
+}
+
+impl Store {
+    /// Opens the store below `state_dir`, creating what is missing, private to the user.
+    ///
+    /// # Errors
+    /// When the directory can't be created or written (FLT-25).
+    pub fn open(state_dir: &Path) -> Result<Self, StoreError> {
+        let sessions = state_dir.join("sessions");
+        private_dir(&sessions)?;
+        private_dir(&state_dir.join("locks"))?;
+        let id = read_or_make_id(&state_dir.join("store-id"))?;
+        Ok(Self {
+            root: state_dir.to_path_buf(),
+            id,
+        })
+    }
+
+    /// Returns the random id that labels everything created from this store.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Lists the sessions by name, without locking them.
+    ///
+    /// # Errors
+    /// When the directory can't be read.
+    pub fn list(&self) -> Result<Vec<SessionDir>, StoreError> {
+        let sessions = self.root.join("sessions");
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&sessions).at(&sessions)? {
+            let entry = entry.at(&sessions)?;
+            let parsed = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok());
+            if let Some(id) = parsed {
+                found.push(self.dir(id));
+            }
+        }
+        found.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(found)
+    }
+
+    /// Looks a session up without locking it.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`].
+    pub fn find(&self, id: &SessionId) -> Result<SessionDir, StoreError> {
+        let dir = self.dir(id.clone());
+        if dir.path.is_dir() {
+            Ok(dir)
+        } else {
+            Err(StoreError::NotFound { id: id.clone() })
+        }
+    }
+
+    /// Creates a session, locked from its first moment: it is built under a name that no
+    /// session can have, and renamed once its lock is held.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`], or the disk's.
+    pub fn create(&self, record: Record) -> Result<LockedSession, StoreError> {
+        let id = record.id.clone();
+        let dir = self.dir(id.clone());
+        let sessions = self.root.join("sessions");
+        let building = sessions.join(format!(".new-{}", random_hex()));
+        private_dir(&building)?;
+        let built = (|| {
+            let lock = take_lock(&building.join("lock"))?
+                .ok_or_else(|| StoreError::Busy { id: id.clone() })?;
+            let session = LockedSession {
+                dir: SessionDir {
+                    id: id.clone(),
+                    path: building.clone(),
+                },
+                record,
+                _lock: lock,
+            };
+            session.save()?;
+            // rename() replaces an empty directory at most, and a session is never empty.
+            fs::rename(&building, &dir.path).map_err(|source| match source.kind() {
+                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
+                    StoreError::Exists { id: id.clone() }
+                }
+                _ => PathError {
+                    path: dir.path.clone(),
+                    source,
+                }
+                .into(),
+            })?;
+            Ok(LockedSession { dir, ..session })
+        })();
+        if built.is_err() {
+            // The half-made directory is ours alone; the first error is the one to report.
+            drop(fs::remove_dir_all(&building));
+        }
+        built
+    }
+
+    /// Takes the lock of a session and reads its record.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], [`StoreError::Busy`] while its launcher lives, or a
+    /// record that can't be understood.
+    pub fn lock(&self, id: &SessionId) -> Result<LockedSession, StoreError> {
+        let dir = self.find(id)?;
+        let lock = take_lock(&dir.path.join("lock"))?
+            .ok_or_else(|| StoreError::Busy { id: id.clone() })?;
+        // It may have been removed between the look-up and the lock.
+        if !dir.path.join("session.json").exists() {
+            return Err(StoreError::NotFound { id: id.clone() });
+        }
+        let record = dir.record()?;
+        Ok(LockedSession {
+            dir,
+            record,
+            _lock: lock,
+        })
+    }
+
+    /// Serialises applies to one workspace (FLT-11): held while its files change.
+    ///
+    /// # Errors
+    /// When the lock file can't be made.
+    pub fn lock_workspace(&self, (dev, ino): (u64, u64)) -> Result<Option<File>, StoreError> {
+        take_lock(
+            &self
+                .root
+                .join("locks")
+                .join(format!("workspace-{dev:x}-{ino:x}")),
+        )
+    }
+
+    /// Makes a free session name out of a workspace's directory name.
+    ///
+    /// # Errors
+    /// Never in practice; the name's grammar is checked all the same.
+    pub fn fresh_id(&self, workspace: &Path) -> Result<SessionId, StoreError> {
+        let base: String = workspace
+            .file_name()
+            .map(|name| name.to_string_lossy().to_lowercase())
+            .unwrap_or_default()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+            .collect();
+        let base = base.trim_matches('-');
+        let base = if base.is_empty() { "session" } else { base };
+        let base = base
+            .get(..base.len().min(30))
+            .unwrap_or("session")
+            .trim_end_matches('-');
+        Ok(format!("{base}-{}", &random_hex()[..6]).parse()?)
+    }
+
+    fn dir(&self, id: SessionId) -> SessionDir {
+        let path = self.root.join("sessions").join(id.as_str());
+        SessionDir { id, path }
+    }
+}
+
+impl SessionDir {
+    /// Returns the session's name.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Returns a path inside, such as `baseline` or `log`.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Returns the journals of the session's applies, oldest first: `apply/1`, `apply/2`, …
+    ///
+    /// # Errors
+    /// When the directory can't be read.
+    pub fn journals(&self) -> Result<Vec<PathBuf>, PathError> {
+        let dir = self.file("apply");
+        let entries = match fs::read_dir(&dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.at(&dir)?,
+        };
+        let mut numbers = Vec::new();
+        for entry in entries {
+            let name = entry.at(&dir)?.file_name();
+            numbers.extend(name.to_str().and_then(|name| name.parse::<u32>().ok()));
+        }
+        numbers.sort_unstable();
+        Ok(numbers
+            .into_iter()
+            .map(|number| dir.join(number.to_string()))
+            .collect())
+    }
+
+    /// Returns where the next apply keeps its journal.
+    ///
+    /// # Errors
+    /// When the directory can't be made or read.
+    pub fn next_journal(&self) -> Result<PathBuf, PathError> {
+        let dir = self.file("apply");
+        private_dir(&dir)?;
+        Ok(dir.join((self.journals()?.len() + 1).to_string()))
+    }
+
+    /// Reads the record.
+    ///
+    /// # Errors
+    /// When it is missing, cut, or of a version this lazaret does not know.
+    pub fn record(&self) -> Result<Record, StoreError> {
+        let path = self.file("session.json");
+        let mut bytes = Vec::new();
+        File::open(&path)
+            .and_then(|mut file| file.read_to_end(&mut bytes))
+            .at(&path)?;
+        Record::parse(&bytes).map_err(|source| StoreError::Record {
+            id: self.id.clone(),
+            source,
+        })
+    }
+}
+
+impl LockedSession {
+    /// Returns the session's directory.
+    pub fn dir(&self) -> &SessionDir {
+        &self.dir
+    }
+
+    /// Returns the record.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Changes the record and writes it, atomically.
+    ///
+    /// # Errors
+    /// When the disk refuses; the old record is still there then.
+    pub fn update(&mut self, change: impl FnOnce(&mut Record)) -> Result<(), StoreError> {
+        change(&mut self.record);
+        self.save()
+    }
+
+    /// Removes what the gate worked on, once it is settled; the record, the log and what
+    /// an undo needs stay.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn remove_collection(&self) -> Result<(), StoreError> {
+        let quarantine = self.dir.file("quarantine");
+        absent_is_fine(fs::remove_dir_all(&quarantine)).at(&quarantine)?;
+        for name in ["survey", "receipt"] {
+            let path = self.dir.file(name);
+            absent_is_fine(fs::remove_file(&path)).at(&path)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the session from the disk, record first, so that a half-removed one is
+    /// no session any more.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn remove(self) -> Result<(), StoreError> {
+        let record = self.dir.file("session.json");
+        fs::remove_file(&record).at(&record)?;
+        fs::remove_dir_all(&self.dir.path).at(&self.dir.path)?;
+        Ok(())
+    }
+
+    fn save(&self) -> Result<(), StoreError> {
+        let bytes = self.record.to_bytes();
+        let bytes = bytes.map_err(|source| StoreError::Record {
+            id: self.dir.id.clone(),
+            source,
+        })?;
+        write_atomically(&self.dir.file("session.json"), &bytes)?;
+        Ok(())
+    }
+}
+
+/// Writes a file of the state directory: whole or not at all, also over a power cut.
+///
+/// # Errors
+/// The disk's, with the path. The file that was there is untouched then.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut staged = tempfile::NamedTempFile::new_in(dir).at(path)?;
+    staged.write_all(bytes).at(path)?;
+    staged.as_file().sync_all().at(path)?;
+    staged.persist(path).map_err(|error| error.error).at(path)?;
+    File::open(dir).and_then(|dir| dir.sync_all()).at(dir)
+}
+
+fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn private_dir(path: &Path) -> Result<(), PathError> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .at(path)
+}
+
+fn take_lock(path: &Path) -> Result<Option<File>, StoreError> {
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|source| PathError {
+            path: path.to_path_buf(),
+            source,
+        })?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(PathError {
+            path: path.to_path_buf(),
+            source: error.into(),
+        }
+        .into()),
+    }
+}
+
+fn read_or_make_id(path: &Path) -> Result<String, PathError> {
+    for _ in 0..2 {
+        match fs::read_to_string(path) {
+            Ok(id) if is_store_id(&id) => return Ok(id),
+            Ok(_) => {
+                let source = io::Error::new(io::ErrorKind::InvalidData, "not a store id");
+                return Err(PathError {
+                    path: path.to_path_buf(),
+                    source,
+                });
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => {
+                return Err(PathError {
+                    path: path.to_path_buf(),
+                    source,
+                });
+            }
+        }
+        let dir = path.parent().unwrap_or(Path::new("."));
+        let mut staged = tempfile::NamedTempFile::new_in(dir).at(path)?;
+        staged.write_all(random_hex().as_bytes()).at(path)?;
+        // Of two first starts at once, one wins and both read its id.
+        match staged.persist_noclobber(path) {
+            Ok(_) => {}
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(PathError {
+                    path: path.to_path_buf(),
+                    source: error.error,
+                });
+            }
+        }
+    }
+    fs::read_to_string(path).at(path)
+}
+
+fn is_store_id(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Sixteen hexadecimal digits from the keys that std seeds its hash maps with: unique
+/// enough for names, and not meant to be a secret.
+fn random_hex() -> String {
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    format!("{:016x}", hasher.finish())
+}

@@ -1,0 +1,126 @@
+//! The sessions on disk: names, locks, records.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::SystemTime;
+
+use lazaret_launcher::session::record::{GateLimits, NewRecord, Phase, Record, RecordError};
+use lazaret_launcher::session::store::{Store, StoreError};
+
+fn record(id: &str) -> Record {
+    let new = NewRecord {
+        id: id.parse().expect("a name"),
+        workspace: "/projects/shop".into(),
+        workspace_identity: (1, 2),
+        profile: "base".to_owned(),
+        command: vec!["make".to_owned()],
+        engine: "docker".to_owned(),
+        image: "sha256:00".to_owned(),
+        gate: GateLimits {
+            max_entries: 1,
+            max_bytes: 2,
+            max_file_bytes: 3,
+        },
+    };
+    Record::new(new, SystemTime::UNIX_EPOCH)
+}
+
+#[test]
+fn a_record_survives_the_disk() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = Store::open(dir.path()).expect("a store");
+    let mut session = store.create(record("one")).expect("a session");
+    session
+        .update(|record| record.phase = Phase::Running)
+        .expect("written");
+    let read = store
+        .find(&session.record().id)
+        .expect("found")
+        .record()
+        .expect("read");
+    assert_eq!(&read, session.record());
+    assert_eq!(read.phase, Phase::Running);
+}
+
+#[test]
+fn flt_12_a_lock_is_held_while_its_holder_lives_and_no_longer() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = Store::open(dir.path()).expect("a store");
+    let id = "one".parse().expect("a name");
+    let session = store.create(record("one")).expect("a session");
+    assert!(matches!(store.lock(&id), Err(StoreError::Busy { .. })));
+    drop(session);
+    let session = store.lock(&id).expect("nobody holds it");
+    session.remove().expect("removed");
+    assert!(matches!(store.lock(&id), Err(StoreError::NotFound { .. })));
+}
+
+#[test]
+fn a_name_is_taken_once() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = Store::open(dir.path()).expect("a store");
+    drop(store.create(record("one")).expect("a session"));
+    assert!(matches!(
+        store.create(record("one")),
+        Err(StoreError::Exists { .. })
+    ));
+    let names: Vec<String> = store
+        .list()
+        .expect("listed")
+        .iter()
+        .map(|dir| dir.id().to_string())
+        .collect();
+    assert_eq!(names, ["one"], "what could not be created left nothing");
+}
+
+#[test]
+fn the_store_is_private_and_keeps_its_id() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let state = dir.path().join("state");
+    let id = Store::open(&state).expect("a store").id().to_owned();
+    assert_eq!(Store::open(&state).expect("a store").id(), id);
+    for path in [state.clone(), state.join("sessions"), state.join("locks")] {
+        let mode = std::fs::metadata(&path)
+            .expect("is there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o077, 0, "{}", path.display());
+    }
+}
+
+#[test]
+fn app_23_a_record_that_is_cut_changed_or_of_another_version_is_refused() {
+    let bytes = record("one").to_bytes().expect("written");
+    assert_eq!(Record::parse(&bytes).expect("whole"), record("one"));
+    for cut in 0..bytes.len() - 2 {
+        assert!(Record::parse(&bytes[..cut]).is_err(), "cut at {cut}");
+    }
+    let text = String::from_utf8(bytes).expect("text");
+    let other = text.replace("\"version\": 1", "\"version\": 2");
+    assert!(matches!(
+        Record::parse(other.as_bytes()),
+        Err(RecordError::Version { found: 2 })
+    ));
+    let more = text.replace("\"version\": 1", "\"version\": 1, \"colour\": 1");
+    assert!(Record::parse(more.as_bytes()).is_err());
+    let bad_name = text.replace("\"id\": \"one\"", "\"id\": \"../one\"");
+    assert!(Record::parse(bad_name.as_bytes()).is_err());
+}
+
+#[test]
+fn fresh_names_come_from_the_workspace_and_are_valid() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = Store::open(dir.path()).expect("a store");
+    for (path, start) in [
+        ("/projects/Shop", "shop-"),
+        ("/projects/ünï cøde", "n--c-de-"),
+        ("/", "session-"),
+        ("/x/---", "session-"),
+        (
+            "/x/a-very-long-name-of-a-directory-that-goes-on-and-on",
+            "a-very-long-name-of-a-director-",
+        ),
+    ] {
+        let id = store.fresh_id(path.as_ref()).expect("a name");
+        assert!(id.as_str().starts_with(start), "{path}: {id}");
+    }
+}
