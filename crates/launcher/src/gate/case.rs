@@ -3,9 +3,7 @@
 use std::io::Read as _;
 
 use lazaret_transfer::{Change, Conflict, Quarantine, RelPath, WorkspaceDir, conflicts, diff};
-use lazaret_validator::{
-    Destination, JudgeInput, Limits, Observation, Policy, Selected, Verdict, judge,
-};
+use lazaret_validator::{Destination, JudgeInput, Limits, Policy, Selected, Verdict, judge};
 
 use crate::failure::{Failure, FailureKind};
 use crate::session::collect::read_collection;
@@ -51,24 +49,12 @@ impl Case {
             .filter(|change| change.path.components().next() != Some(".git"))
             .cloned()
             .collect();
-        let notes: Vec<Observation> = collection
-            .notes
-            .iter()
-            .filter_map(|note| {
-                let path = RelPath::from_bytes(&note.name).ok()?.to_owned();
-                Some(Observation {
-                    path,
-                    code: note.code,
-                    message: note.reason.clone(),
-                })
-            })
-            .collect();
         let input = JudgeInput {
             baseline: &baseline,
             collected: &collection.tree,
             changes,
             refusals: &collection.refusals,
-            notes: &notes,
+            notes: &collection.notes,
             contents: &quarantine,
         };
         let verdict = judge(input, &policy(record.gate));
