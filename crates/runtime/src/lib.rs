@@ -4,6 +4,7 @@
 //! bollard stay inside `api`.
 
 mod api;
+mod apple;
 mod control;
 mod detect;
 mod engine;
@@ -19,6 +20,7 @@ mod spec;
 mod weaken;
 
 pub use api::ApiEngine;
+pub use apple::AppleEngine;
 pub use control::{Control, UnknownControl};
 pub use detect::{
     Candidate, ChoiceError, DetectError, Detected, Endpoint, EngineChoice, Environment,

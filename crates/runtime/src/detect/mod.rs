@@ -17,6 +17,7 @@ use std::sync::Arc;
 use self::places::{Door, Place, Wanted, places};
 use self::service::PodmanService;
 use crate::api::ApiEngine;
+use crate::apple::AppleEngine;
 use crate::{Engine, EngineError, EngineInfo, EngineKind};
 
 /// What detection reads of the process's environment. Filled once, in `main`.
@@ -133,12 +134,7 @@ impl Place {
                 let endpoint = service.endpoint();
                 Arc::new(ApiEngine::with_keeper(endpoint, Some(Box::new(service)))?)
             }
-            Door::Command(_) => {
-                return Err(EngineError::Unsupported {
-                    verb: "probe",
-                    reason: "Apple container is not implemented yet",
-                });
-            }
+            Door::Command(program) => Arc::new(AppleEngine::new(program.clone())),
         };
         let info = engine.probe()?;
         match self.wanted {
