@@ -3,12 +3,15 @@
 //! Behind the feature `weaken`, which nothing but tests turns on. What must be proven stays
 //! what it was, so the start of such a container is refused.
 
+#[cfg(not(debug_assertions))]
+compile_error!("the feature `weaken` is for tests: a release must not have it");
+
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
 use crate::harden::{HardenedSpec, Namespace, UserId};
-use crate::{Control, UserNamespace, seccomp};
+use crate::{Control, Resource, UserNamespace, seccomp};
 
 impl HardenedSpec {
     /// Takes `control` away, and as little else as the engine allows.
@@ -53,9 +56,10 @@ impl HardenedSpec {
             Control::Memory => controls.memory_swap *= 2,
             Control::ProcessLimits => {
                 controls.nano_cpus *= 2;
+                // Not the two whose defaults an engine may fail to set.
                 controls
                     .ulimits
-                    .retain(|ulimit| ulimit.resource == crate::Resource::Nofile);
+                    .retain(|ulimit| matches!(ulimit.resource, Resource::Nofile | Resource::Nproc));
             }
             Control::NoNetwork => controls.network = "host",
             Control::NoHostMounts => controls.binds.push("/usr:/host:ro"),
@@ -63,7 +67,7 @@ impl HardenedSpec {
                 .binds
                 .push("/dev/null:/run/containerd/containerd.sock"),
             Control::Devices => controls.devices.push(("/dev/zero", "/dev/lazaret-extra")),
-            Control::Namespaces => controls.ipc = Namespace::Host,
+            Control::Namespaces => controls.pid = Namespace::Host,
             Control::Environment => {
                 let value = "/tmp/agent.sock".to_owned();
                 controls.env.insert("SSH_AUTH_SOCK".to_owned(), value);

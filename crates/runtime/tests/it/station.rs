@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lazaret_runtime::{
     Access, ContainerLease, ContainerSpec, Detected, ExecSpec, HardenedSpec, ImageRef, Limits,
@@ -17,6 +18,8 @@ pub(crate) const MIB: u64 = 1 << 20;
 
 /// An image of our own and names that no other test has. Everything goes with it.
 pub(crate) struct Station {
+    /// One at a time: an engine under load may take longer than its limits allow.
+    _turn: MutexGuard<'static, ()>,
     pub(crate) name: String,
     pub(crate) detected: Detected,
     prefix: String,
@@ -40,10 +43,12 @@ pub(crate) struct Finished {
 impl Station {
     /// Returns one on each engine that `LAZARET_TEST_ENGINE` names.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
+        static TURN: Mutex<()> = Mutex::new(());
         engines::real().into_iter().map(|(name, detected)| {
             static COUNTER: AtomicU32 = AtomicU32::new(0);
             let number = COUNTER.fetch_add(1, Ordering::Relaxed);
             let station = Self {
+                _turn: TURN.lock().unwrap_or_else(PoisonError::into_inner),
                 name,
                 detected,
                 prefix: format!("lazaret-test-{}-s{number}", std::process::id()),
