@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 /// One step of a command: a heading when it begins, the elapsed time when it is dropped.
+/// On stderr: stdout may belong to the program that a command becomes in the end.
 /// On GitHub Actions the step's output is folded.
 #[must_use = "a section lasts until it is dropped"]
 #[derive(Debug)]
@@ -25,8 +26,8 @@ impl Section {
             None => Style::Plain,
         };
         match style {
-            Style::GitHub => println!("::group::{name}"),
-            Style::Plain => println!("\n== {name}"),
+            Style::GitHub => eprintln!("::group::{name}"),
+            Style::Plain => eprintln!("\n== {name}"),
         }
         Self {
             name: name.to_owned(),
@@ -40,8 +41,8 @@ impl Drop for Section {
     fn drop(&mut self) {
         let seconds = self.start.elapsed().as_secs_f64();
         if self.style == Style::GitHub {
-            println!("::endgroup::");
+            eprintln!("::endgroup::");
         }
-        println!("== {}: {seconds:.1} s", self.name);
+        eprintln!("== {}: {seconds:.1} s", self.name);
     }
 }

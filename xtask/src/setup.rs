@@ -1,7 +1,9 @@
 //! `cargo xtask setup`: Docker and Podman on a fresh machine, and down again.
+//!
+//! It speaks on stderr: `cargo xtask run` may call it, whose stdout is lazaret's.
 
 use std::fs::{self, File};
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 
 use std::os::unix::fs::MetadataExt as _;
 
@@ -71,7 +73,7 @@ fn down(sh: &Shell) -> Result<()> {
     let mut ended = 0;
     for service in service::ALL {
         if service.stop(&machine.state)? {
-            println!("ended {}", service.name);
+            eprintln!("ended {}", service.name);
             ended += 1;
             if service == service::ROOTLESS {
                 end_pause(&machine)?;
@@ -79,7 +81,7 @@ fn down(sh: &Shell) -> Result<()> {
         }
     }
     if ended == 0 {
-        println!("nothing to end: no engine was started by `cargo xtask setup`");
+        eprintln!("nothing to end: no engine was started by `cargo xtask setup`");
     }
     Ok(())
 }
@@ -102,12 +104,12 @@ fn end_pause(machine: &Machine) -> Result<()> {
 
 fn show(steps: &[Step]) {
     if steps.is_empty() {
-        println!("Nothing to do: all three engines answer.");
+        eprintln!("Nothing to do: all three engines answer.");
         return;
     }
-    println!("`cargo xtask setup` will:");
+    eprintln!("`cargo xtask setup` will:");
     for step in steps {
-        println!("  - {step}");
+        eprintln!("  - {step}");
     }
 }
 
@@ -118,8 +120,7 @@ fn ask(consent: Consent) -> Result<()> {
     if !std::io::stdin().is_terminal() {
         bail!("not done: this needs consent. Run it on a terminal, or with --yes");
     }
-    print!("Proceed? [y/N] ");
-    std::io::stdout().flush()?;
+    eprint!("Proceed? [y/N] ");
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     match answer.trim() {
@@ -189,13 +190,13 @@ fn report(machine: &Machine) {
             .rootless_socket()
             .map(|socket| ("podman-rootless", socket)),
     );
-    println!("Engines:");
+    eprintln!("Engines:");
     for (name, socket) in rows {
         let state = match ping::answers(&socket) {
             true => "answers",
             false => "does not answer",
         };
-        println!("  {name:16} unix://{}  {state}", socket.display());
+        eprintln!("  {name:16} unix://{}  {state}", socket.display());
     }
-    println!("Logs and pids: {}", machine.state.display());
+    eprintln!("Logs and pids: {}", machine.state.display());
 }

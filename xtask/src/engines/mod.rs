@@ -1,10 +1,11 @@
 //! Provisioning: the three engines that the tests need, on a machine that may have none.
 //!
-//! [`machine`] looks, [`plan`] says what would have to be done, [`service`] starts a
-//! process that outlives the command and can be ended later, [`ping`] asks an engine
-//! whether it is there.
+//! [`machine`] looks, [`plan`] says what would have to be done, [`provision`] does it.
+//! [`service`] starts a process that outlives the command and can be ended later,
+//! [`ping`] asks an engine whether it is there.
 
 pub(crate) mod machine;
 pub(crate) mod ping;
 pub(crate) mod plan;
+mod provision;
 pub(crate) mod service;
