@@ -46,6 +46,9 @@ pub struct EngineInfo {
     pub user_namespace: UserNamespace,
     /// The processor architecture of its containers, in Docker's words (`amd64`).
     pub architecture: String,
+    /// The cores of the machine that its containers run on; `None` where it does not say.
+    /// Docker refuses a limit above them, so a limit is lowered to them.
+    pub cores: Option<u32>,
     /// `1`, `2` or empty where it does not say.
     pub cgroup_version: String,
     /// The OCI runtime it uses by default, with a version where it tells one.

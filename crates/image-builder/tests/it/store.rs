@@ -78,6 +78,7 @@ impl Engine for Store {
             rootless: false,
             user_namespace: UserNamespace::Host,
             architecture: self.architecture.to_owned(),
+            cores: None,
             cgroup_version: String::new(),
             runtime: String::new(),
             unenforceable: Vec::new(),

@@ -58,6 +58,8 @@ pub(super) struct Info {
     memory_limit: bool,
     pids_limit: bool,
     cpu_cfs_quota: bool,
+    #[serde(rename = "NCPU")]
+    cores: u32,
     security_options: Option<Vec<String>>,
 }
 
@@ -180,6 +182,7 @@ pub(super) fn engine_info(
         endpoint: endpoint.to_string(),
         rootless,
         user_namespace,
+        cores: (info.cores > 0).then_some(info.cores),
         architecture: host
             .map(|host| &host.arch)
             .filter(|arch| !arch.is_empty())

@@ -67,6 +67,7 @@ pub(super) fn engine_info(program: &str, json: &[u8]) -> Result<EngineInfo, Engi
         rootless: true,
         user_namespace: UserNamespace::Mapped,
         architecture: "arm64".to_owned(),
+        cores: None,
         cgroup_version: "2".to_owned(),
         runtime: "one virtual machine for each container".to_owned(),
         nofile_hard: None,

@@ -219,6 +219,7 @@ fn info() -> EngineInfo {
         rootless: false,
         user_namespace: UserNamespace::Mapped,
         architecture: "amd64".to_owned(),
+        cores: None,
         cgroup_version: "2".to_owned(),
         runtime: "fake".to_owned(),
         nofile_hard: None,
