@@ -18,7 +18,7 @@ use super::stop::Stopped;
 use super::store::Store;
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Urgency;
-use crate::ui::Output;
+use crate::ui::{Output, elide};
 
 /// What is to be run, where, and within which limits.
 #[derive(Debug)]
@@ -152,7 +152,8 @@ impl Launched {
             workdir: Some(WORKSPACE.to_owned()),
             ..porter(&[], Stdin::Closed)
         };
-        site.ui.status(&format!("running {}", show_command(argv)));
+        let shown = elide(&show_command(argv), site.ui.width().saturating_sub(10));
+        site.ui.status(&format!("running {shown}"));
         let started = std::time::Instant::now();
         let ended = command::run(
             &*site.engine,
