@@ -56,13 +56,16 @@ fn is_missed(control: Control) {
         match station.with(&weakened, |container| container.probe()) {
             Err(ProbeFailure::NotInForce {
                 control: first,
+                detail,
                 others,
-                ..
-            }) => assert!(
-                first == control || others.contains(&control),
-                "{}: {control} was not missed, but {first} and {others:?}",
-                station.name
-            ),
+            }) => {
+                println!("{} {control}: {first}: {detail}; {others:?}", station.name);
+                assert!(
+                    first == control || others.contains(&control),
+                    "{}: {control} was not missed, but {first} ({detail}) and {others:?}",
+                    station.name
+                );
+            }
             other => panic!("{}: without {control}: {other:?}", station.name),
         }
     }
