@@ -1,6 +1,6 @@
 //! Making a staged transaction visible, or taking it back.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
@@ -194,15 +194,14 @@ fn remove(ops: &dyn Ops, root: BorrowedFd<'_>, name: &str, saved: Saved) -> io::
 
 /// Makes the renames durable: every directory that a step touched, once.
 fn sync_parents(ground: &Ground<'_>, journal: &Journal) -> Result<(), PathError> {
-    let steps = journal.steps.iter();
-    let parents: BTreeSet<Option<&RelPath>> = steps.map(|step| step.change.path.parent()).collect();
-    for parent in parents.into_iter().flatten() {
-        let child = journal
-            .steps
-            .iter()
-            .find(|step| step.change.path.parent() == Some(parent));
-        let Some(child) = child else { continue };
-        match open_parent(ground.ops, ground.root, &child.change.path) {
+    // One child of each is enough to find the directory by.
+    let children: BTreeMap<&RelPath, &RelPath> = journal
+        .steps
+        .iter()
+        .filter_map(|step| Some((step.change.path.parent()?, &*step.change.path)))
+        .collect();
+    for (parent, child) in children {
+        match open_parent(ground.ops, ground.root, child) {
             Ok(dir) => ground.ops.sync(dir.as_fd()).at(parent.as_str())?,
             // Removed by this very batch.
             Err(error) if is(&error, Errno::NOENT) || is(&error, Errno::NOTDIR) => {}

@@ -76,23 +76,53 @@ impl Ground<'_> {
         self.check_empty(&found, parent, name, path)?;
         if self.placement == Placement::Exchange && step.new.is_some() {
             let slot = slot_new(index);
-            self.rename((self.staging, &slot), (parent, name), Rename::Exchange)
+            let swapped = self.rename((self.staging, &slot), (parent, name), Rename::Exchange);
+            if !stays_put(&found, &swapped) {
+                swapped.at(path.as_str())?;
+                self.check_saved(&slot, &found, path)?;
+                self.rename(
+                    (self.staging, &slot),
+                    (self.staging, &saved),
+                    Rename::Replace,
+                )
                 .at(path.as_str())?;
-            self.check_saved(&slot, &found, path)?;
-            self.rename(
-                (self.staging, &slot),
-                (self.staging, &saved),
-                Rename::Replace,
-            )
-            .at(path.as_str())?;
-            return Ok(());
+                return Ok(());
+            }
         }
-        self.rename((parent, name), (self.staging, &saved), Rename::Replace)
-            .at(path.as_str())?;
-        self.check_saved(&saved, &found, path)?;
+        let moved = self.rename((parent, name), (self.staging, &saved), Rename::Replace);
+        if stays_put(&found, &moved) {
+            self.stand_in(&saved, &found, (parent, name), path)?;
+        } else {
+            moved.at(path.as_str())?;
+            self.check_saved(&saved, &found, path)?;
+        }
         match step.new {
             Some(_) => self.place(index, step, parent),
             None => Ok(()),
+        }
+    }
+
+    /// Saves an empty directory that can't be renamed, by making one like it.
+    fn stand_in(
+        &self,
+        saved: &str,
+        found: &Stat,
+        (parent, name): (BorrowedFd<'_>, &str),
+        path: &RelPath,
+    ) -> Result<(), ApplyError> {
+        let made = || -> io::Result<()> {
+            self.ops.mkdir(self.staging, saved, 0o700)?;
+            let slot = RelPath::new(saved).map_err(io::Error::other)?;
+            let dir = self.ops.open_beneath(self.staging, slot)?;
+            self.ops.chmod(dir.as_fd(), found.mode)
+        };
+        made().at(path.as_str())?;
+        match self.ops.rmdir(parent, name) {
+            Err(error) if is(&error, Errno::NOTEMPTY) => {
+                self.check_empty(found, parent, name, path)?;
+                Err(error).at(path.as_str())?
+            }
+            other => Ok(other.at(path.as_str())?),
         }
     }
 
@@ -171,7 +201,15 @@ impl Ground<'_> {
             return Ok(Reverted::Clean);
         }
         match self.put((self.staging, &old), (parent, name)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => left_alone(),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let is_dir = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.kind == Kind::Dir);
+                if is_dir(&here) && is_dir(&in_old) {
+                    // A stand-in whose directory had not gone yet.
+                    self.ops.rmdir(self.staging, &old)?;
+                    return Ok(Reverted::Clean);
+                }
+                left_alone()
+            }
             Err(error) => Err(error),
             Ok(()) => Ok(Reverted::Clean),
         }
@@ -310,6 +348,13 @@ fn conflict(path: &RelPath, kind: ConflictKind) -> ApplyError {
         path: path.to_owned(),
         kind,
     }])
+}
+
+/// Whether a directory can't be renamed where it is, though it can be removed:
+/// overlayfs says so of one from a lower layer (APP-25).
+fn stays_put(found: &Stat, renamed: &io::Result<()>) -> bool {
+    let across = renamed.as_ref().is_err_and(|error| is(error, Errno::XDEV));
+    across && found.kind == Kind::Dir
 }
 
 /// Whether the directory of a path is no longer one that can be reached.

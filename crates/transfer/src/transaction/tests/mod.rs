@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 
 use rustix::io::Errno;
 
-use super::ops::{HostOps, Ops, Pinned, Rename, Stat, Time};
+use super::ops::{HostOps, Kind, Ops, Pinned, Rename, Stat, Time};
 use super::prepare::{Request, prepare_with};
 use super::recover::recover_with;
 use super::{ApplyError, ApplyReceipt, Blobs, Recovered, Transaction};
@@ -44,6 +44,8 @@ enum Able {
     All,
     NoExchange,
     NoNoReplace,
+    /// As overlayfs: no directory that was there before can be renamed.
+    NoOldDirs,
 }
 
 /// The host's operations, with a fault at the `at`-th.
@@ -181,6 +183,18 @@ impl Ops for Faulty {
         {
             let hook = hook.take();
             hook.into_iter().for_each(|hook| (hook.run)());
+        }
+        let old_dir = |at: At<'_>| {
+            let staging =
+                at.1.bytes()
+                    .all(|byte| byte.is_ascii_digit() || byte == b'.')
+                    || at.1.ends_with(".old");
+            let stat = self.host.stat_at(at.0, at.1).ok().flatten();
+            !staging && stat.is_some_and(|stat| stat.kind == Kind::Dir && stat.mode & 0o7 == 0)
+        };
+        let exchange = how == Rename::Exchange && old_dir(to);
+        if self.able == Able::NoOldDirs && (old_dir(from) || exchange) {
+            return Err(Errno::XDEV.into());
         }
         match (self.able, how) {
             (Able::NoExchange | Able::NoNoReplace, Rename::Exchange)
