@@ -1,14 +1,18 @@
 //! `porter`: the one program of lazaret inside containers.
 //!
 //! `porter init` is PID 1; every other verb comes by the engine's exec, and so inherits
-//! the container's hardening. The program is static and single-threaded, and its exit
-//! codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
+//! the container's hardening. The program is static, has one thread except where `survey`
+//! hashes, and its exit codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
 
 mod init;
 mod limit;
 mod probe;
+mod receive;
+mod root;
 mod run;
+mod send;
 mod status;
+mod survey;
 mod syscall;
 
 use std::io::Write as _;
@@ -23,9 +27,23 @@ fn main() -> ExitCode {
     match verb.to_str() {
         Some("init") => init::run(),
         Some("probe") => probe::run(arguments),
+        Some("receive") => receive::run(arguments),
         Some("run") => run::run(arguments),
+        Some("send") => send::run(arguments),
+        Some("survey") => survey::run(arguments),
         _ => {
             complain("usage: porter init|probe|receive|run|send|survey");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// Ends a verb that moves files: 0, or one line on stderr and [`FAILED`].
+fn settle<E: std::fmt::Display>(verb: &str, outcome: Result<(), E>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("{verb}: {error}"));
             ExitCode::from(FAILED)
         }
     }

@@ -1,1 +1,3 @@
 //! Integration tests of the crate, one binary.
+
+mod files;

@@ -162,7 +162,6 @@ impl SurveyRequest {
         record.u64(limits.entries).u64(limits.total_bytes);
         record.u64(limits.file_bytes).u64(limits.meta_bytes);
         record.u64(limits.name_bytes);
-        frame.tag(b't')?;
         self.receipt.write_records(&mut frame)?;
         frame.finish()
     }

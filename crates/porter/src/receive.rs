@@ -1,0 +1,261 @@
+//! `porter receive ROOT`: a stream from stdin into an empty directory, a receipt to stdout.
+//!
+//! Runs as the agent, hardened, before the command exists. Whatever goes wrong, no receipt
+//! is written: a command is never started on a part of a workspace.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, BufReader, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use lazaret_transfer::{
+    Digest, Entry, FileTime, LinkTarget, Member, MemberKind, MemberPath, Members, Mode, PathError,
+    Receipt, RelPath, RelPathBuf, StreamError, StreamLimits, Tree, VolumeIdentity, escape,
+};
+use rustix::fs::{AtFlags, OFlags, Timespec, Timestamps, UTIME_OMIT};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::root::{self, LOST_AND_FOUND, Root};
+
+/// The host packs its own workspace: only names, which have to be kept, are bounded.
+const LIMITS: StreamLimits = StreamLimits {
+    entries: u64::MAX,
+    total_bytes: u64::MAX,
+    file_bytes: u64::MAX,
+    meta_bytes: 64 << 10,
+    name_bytes: 1 << 30,
+};
+const BUFFER: usize = 64 << 10;
+/// The coarse clock moves every 1 to 10 ms; it stands behind only when it was set back.
+const CLOCK_PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, thiserror::Error)]
+enum ReceiveError {
+    #[error("usage: porter receive ROOT")]
+    Usage,
+    #[error(transparent)]
+    Root(#[from] PathError),
+    #[error("the directory is not empty")]
+    NotEmpty,
+    #[error("{0} [{code}]", code = .0.code())]
+    Stream(#[from] StreamError),
+    #[error("{}: not what a pack sends", escape(.name))]
+    Unexpected { name: Vec<u8> },
+    #[error("{}: {source}", escape(.name))]
+    Write { name: Vec<u8>, source: io::Error },
+    #[error("the receipt: {0}")]
+    Receipt(#[source] io::Error),
+    #[error("stdin: {0}")]
+    Stdin(#[source] io::Error),
+}
+
+impl ReceiveError {
+    fn write(path: &RelPath, error: impl Into<io::Error>) -> Self {
+        Self::Write {
+            name: path.as_str().as_bytes().to_vec(),
+            source: error.into(),
+        }
+    }
+}
+
+/// Runs the verb.
+pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let received = match (arguments.next(), arguments.next()) {
+        (Some(root), None) => receive(Path::new(&root)),
+        _ => Err(ReceiveError::Usage),
+    };
+    crate::settle("receive", received)
+}
+
+fn receive(path: &Path) -> Result<(), ReceiveError> {
+    let root = Root::open(path)?;
+    let names = root::names(&root).map_err(|errno| PathError {
+        path: path.to_path_buf(),
+        source: errno.into(),
+    })?;
+    if names.iter().any(|name| **name != *LOST_AND_FOUND) {
+        return Err(ReceiveError::NotEmpty);
+    }
+    // The modes of the stream are the modes of the volume.
+    rustix::process::umask(rustix::fs::Mode::empty());
+    let stdin = root::stdin().map_err(ReceiveError::Stdin)?;
+    let mut members = Members::new(BufReader::with_capacity(BUFFER, stdin), LIMITS);
+    let mut arriving = Arriving {
+        root: &root,
+        open: Vec::new(),
+        tree: Tree::new(),
+        identities: BTreeMap::new(),
+        buffer: vec![0; BUFFER],
+    };
+    while let Some(member) = members.next()? {
+        arriving.take(member, &mut members)?;
+    }
+    let trailer = members.finish_trailer()?;
+    if trailer.tree != arriving.tree.digest() {
+        return Err(StreamError::TrailerTree.into());
+    }
+    let receipt = Receipt {
+        arrived: trailer,
+        identities: arriving.identities,
+    };
+    outwait(&receipt);
+    let mut stdout = root::stdout().map_err(ReceiveError::Receipt)?;
+    receipt.write_to(&mut stdout).map_err(ReceiveError::Receipt)
+}
+
+type Stream = Members<BufReader<std::fs::File>>;
+
+/// A tree on its way into the volume.
+struct Arriving<'a> {
+    root: &'a Root,
+    /// The open directories from the top down to where the last member went.
+    open: Vec<(RelPathBuf, OwnedFd)>,
+    tree: Tree,
+    identities: BTreeMap<RelPathBuf, VolumeIdentity>,
+    buffer: Vec<u8>,
+}
+
+impl Arriving<'_> {
+    fn take(&mut self, member: Member, stream: &mut Stream) -> Result<(), ReceiveError> {
+        let MemberPath::Good(path) = member.path else {
+            let name = member.path.as_bytes().to_vec();
+            return Err(ReceiveError::Unexpected { name });
+        };
+        let (entry, identity) = match member.kind {
+            MemberKind::Dir => (Entry::Dir, self.dir(&path)?),
+            MemberKind::File { mode, size } => {
+                let (digest, identity) = self.file(&path, mode, member.mtime, stream)?;
+                (Entry::File { mode, size, digest }, identity)
+            }
+            MemberKind::Symlink { target: Ok(target) } => {
+                let identity = self.symlink(&path, &target, member.mtime)?;
+                (Entry::Symlink { target }, identity)
+            }
+            MemberKind::Symlink { target: Err(_) } | MemberKind::Hard { .. } | MemberKind::Fifo => {
+                let name = path.as_str().as_bytes().to_vec();
+                return Err(ReceiveError::Unexpected { name });
+            }
+        };
+        self.tree.insert(path.clone(), entry);
+        self.identities.insert(path, identity);
+        Ok(())
+    }
+
+    /// Returns the directory that `path` goes to: open still, as members are sorted.
+    fn parent(&mut self, path: &RelPath) -> Result<BorrowedFd<'_>, ReceiveError> {
+        while self
+            .open
+            .last()
+            .is_some_and(|(dir, _)| !path.starts_with(dir))
+        {
+            self.open.pop();
+        }
+        match (self.open.last(), path.parent()) {
+            (None, None) => Ok(self.root.as_fd()),
+            (Some((dir, fd)), Some(parent)) if **dir == *parent => Ok(fd.as_fd()),
+            _ => Err(ReceiveError::Unexpected {
+                name: path.as_str().as_bytes().to_vec(),
+            }),
+        }
+    }
+
+    fn dir(&mut self, path: &RelPath) -> Result<VolumeIdentity, ReceiveError> {
+        let parent = self.parent(path)?;
+        let made = || {
+            rustix::fs::mkdirat(parent, path.file_name(), 0o755.into())?;
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let mode = rustix::fs::Mode::empty();
+            let dir = rustix::fs::openat(parent, path.file_name(), flags, mode)?;
+            let stat = rustix::fs::fstat(&dir)?;
+            Ok::<_, rustix::io::Errno>((dir, stat))
+        };
+        let (dir, stat) = made().map_err(|errno| ReceiveError::write(path, errno))?;
+        self.open.push((path.to_owned(), dir));
+        Ok(VolumeIdentity::from(&stat))
+    }
+
+    fn file(
+        &mut self,
+        path: &RelPath,
+        mode: Mode,
+        mtime: i64,
+        stream: &mut Stream,
+    ) -> Result<(Digest, VolumeIdentity), ReceiveError> {
+        let failed = |error: io::Error| ReceiveError::write(path, error);
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let parent = self.parent(path)?;
+        let bits = rustix::fs::Mode::from_raw_mode(mode.to_unix());
+        let file = rustix::fs::openat(parent, path.file_name(), flags, bits);
+        let mut file = std::fs::File::from(file.map_err(|errno| failed(errno.into()))?);
+        let mut hasher = blake3::Hasher::new();
+        let mut body = stream.body();
+        loop {
+            let length = match body.read(&mut self.buffer) {
+                Ok(0) => break,
+                Ok(length) => length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(StreamError::from(error).into()),
+            };
+            hasher.update(&self.buffer[..length]);
+            file.write_all(&self.buffer[..length]).map_err(failed)?;
+        }
+        let stat = rustix::fs::futimens(&file, &modified(mtime))
+            .and_then(|()| rustix::fs::fstat(&file))
+            .map_err(|errno| failed(errno.into()))?;
+        Ok((hasher.finalize().into(), VolumeIdentity::from(&stat)))
+    }
+
+    fn symlink(
+        &mut self,
+        path: &RelPath,
+        target: &LinkTarget,
+        mtime: i64,
+    ) -> Result<VolumeIdentity, ReceiveError> {
+        let parent = self.parent(path)?;
+        let (name, nofollow) = (path.file_name(), AtFlags::SYMLINK_NOFOLLOW);
+        let stat = rustix::fs::symlinkat(target.as_str(), parent, name)
+            .and_then(|()| rustix::fs::utimensat(parent, name, &modified(mtime), nofollow))
+            .and_then(|()| rustix::fs::statat(parent, name, nofollow))
+            .map_err(|errno| ReceiveError::write(path, errno))?;
+        Ok(VolumeIdentity::from(&stat))
+    }
+}
+
+fn modified(mtime: i64) -> Timestamps {
+    Timestamps {
+        last_access: Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_OMIT,
+        },
+        last_modification: Timespec {
+            tv_sec: mtime,
+            tv_nsec: 0,
+        },
+    }
+}
+
+/// Waits until the clock that file systems take their times from has passed every ctime of
+/// the receipt: a write after this cannot share a tick with one before, and so moves ctime.
+///
+/// Gives up after a second: then the clock was set back, and an equal time to the nanosecond
+/// would be chance.
+fn outwait(receipt: &Receipt) {
+    let newest = receipt.identities.values().map(|identity| identity.ctime);
+    let Some(newest) = newest.max() else { return };
+    let start = Instant::now();
+    loop {
+        let now = clock_gettime(ClockId::RealtimeCoarse);
+        let now = FileTime {
+            seconds: now.tv_sec,
+            nanos: u32::try_from(now.tv_nsec).unwrap_or(0),
+        };
+        if now > newest || start.elapsed() > CLOCK_PATIENCE {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

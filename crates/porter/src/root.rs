@@ -1,0 +1,103 @@
+//! `Root`: the one directory that files are moved to and from.
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use lazaret_transfer::{AtPath as _, PathError, RelPath};
+use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+/// What `mkfs.ext4` leaves in a fresh file system; some volumes are one.
+pub(crate) const LOST_AND_FOUND: &CStr = c"lost+found";
+
+const DIR: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
+
+/// An open directory. Everything below it is reached relative to its descriptor,
+/// and never through a link.
+#[derive(Debug)]
+pub(crate) struct Root(OwnedFd);
+
+impl Root {
+    pub(crate) fn open(path: &Path) -> Result<Self, PathError> {
+        let fd = rustix::fs::open(path, DIR, Mode::empty()).at(path)?;
+        Ok(Self(fd))
+    }
+
+    /// Opens a regular file below the root, as it is.
+    pub(crate) fn open_file(&self, path: &RelPath) -> Result<(OwnedFd, Stat), Errno> {
+        let file = self.open_path(path)?;
+        let stat = rustix::fs::fstat(&file)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok((file, stat)),
+            _ => Err(Errno::LOOP),
+        }
+    }
+
+    fn open_path(&self, path: &RelPath) -> Result<OwnedFd, Errno> {
+        let resolve = ResolveFlags::BENEATH
+            | ResolveFlags::NO_SYMLINKS
+            | ResolveFlags::NO_MAGICLINKS
+            | ResolveFlags::NO_XDEV;
+        match rustix::fs::openat2(&self.0, path.as_str(), FILE, Mode::empty(), resolve) {
+            // An old kernel, or a profile that does not know the call.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            outcome => return outcome,
+        }
+        let mut parent: Option<OwnedFd> = None;
+        let mut components = path.components().peekable();
+        while let Some(component) = components.next() {
+            let flags = match components.peek() {
+                Some(_) => DIR,
+                None => FILE,
+            };
+            let at = parent.as_ref().map_or(self.0.as_fd(), AsFd::as_fd);
+            parent = Some(rustix::fs::openat(at, component, flags, Mode::empty())?);
+        }
+        parent.ok_or(Errno::NOENT)
+    }
+}
+
+impl AsFd for Root {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Opens the directory `name` in `parent`, not through a link.
+pub(crate) fn open_dir(parent: impl AsFd, name: &CStr) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(parent, name, DIR, Mode::empty())
+}
+
+/// Lists the names in a directory, sorted by bytes: that is the order of paths.
+pub(crate) fn names(dir: impl AsFd) -> Result<Vec<CString>, Errno> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name != c"." && name != c".." {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Stdin without a buffer of std's in between.
+pub(crate) fn stdin() -> io::Result<File> {
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// Stdout without std's line buffer, which would search contents for line ends.
+pub(crate) fn stdout() -> io::Result<File> {
+    io::stdout().as_fd().try_clone_to_owned().map(File::from)
+}

@@ -1,0 +1,341 @@
+//! `porter survey ROOT`: what differs from the receipt on stdin, to stdout.
+//!
+//! Runs in a container of its own, over a read-only volume, once every process of the agent
+//! is gone. What did not change since the receipt is not read; the rest is hashed on every
+//! core. The order is that of the walk, whichever thread is faster.
+
+use std::ffi::{CStr, OsString};
+use std::io::{self, Read as _};
+use std::iter::Peekable;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use lazaret_transfer::wire::{Found, FoundKind, OddType};
+use lazaret_transfer::{
+    Digest, PathError, RelPath, RelPathBuf, StreamError, Survey, SurveyRequest, VolumeIdentity,
+    WireError, escape,
+};
+use rustix::fs::{AtFlags, FileType, Stat};
+use rustix::io::Errno;
+
+use crate::root::{self, LOST_AND_FOUND, Root};
+
+const CHUNK: usize = 64 << 10;
+/// More threads gain nothing from one disk.
+const MOST_THREADS: usize = 4;
+
+#[derive(Debug, thiserror::Error)]
+enum SurveyFailure {
+    #[error("usage: porter survey ROOT")]
+    Usage,
+    #[error(transparent)]
+    Root(#[from] PathError),
+    #[error("the request: {0}")]
+    Request(#[from] WireError),
+    #[error("{}: {source}", escape(.name))]
+    Read { name: Vec<u8>, source: io::Error },
+    #[error("{}: changed during the survey", escape(.name))]
+    Changed { name: Vec<u8> },
+    #[error("the survey: {0}")]
+    Pipe(#[source] io::Error),
+    #[error(transparent)]
+    Limit(#[from] StreamError),
+}
+
+impl SurveyFailure {
+    fn read(name: &[u8], errno: Errno) -> Self {
+        Self::Read {
+            name: name.to_vec(),
+            source: errno.into(),
+        }
+    }
+
+    fn changed(path: &RelPath) -> Self {
+        Self::Changed {
+            name: path.as_str().as_bytes().to_vec(),
+        }
+    }
+}
+
+/// Runs the verb. A volume over the limits is an answer, not a failure.
+pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let surveyed = match (arguments.next(), arguments.next()) {
+        (Some(root), None) => survey(Path::new(&root)),
+        _ => Err(SurveyFailure::Usage),
+    };
+    crate::settle("survey", surveyed)
+}
+
+fn survey(path: &Path) -> Result<(), SurveyFailure> {
+    let root = Root::open(path)?;
+    let mut stdin = root::stdin().map_err(SurveyFailure::Pipe)?;
+    let request = SurveyRequest::read_from(&mut stdin)?;
+    // A store into a mapped page that is dirty already does not move ctime until the page
+    // has been written back.
+    rustix::fs::syncfs(&root).map_err(|errno| SurveyFailure::read(b"", errno))?;
+    let mut stdout = root::stdout().map_err(SurveyFailure::Pipe)?;
+    let written = match compare(&root, &request) {
+        Ok(survey) => survey.write_to(&mut stdout),
+        Err(SurveyFailure::Limit(limit)) => Survey::write_given_up(&limit, &mut stdout),
+        Err(failure) => return Err(failure),
+    };
+    written.map_err(SurveyFailure::Pipe)
+}
+
+fn compare(root: &Root, request: &SurveyRequest) -> Result<Survey, SurveyFailure> {
+    let mut walk = Walk {
+        request,
+        known: request.receipt.identities.iter().peekable(),
+        path: Vec::new(),
+        survey: Survey::default(),
+        changed: Vec::new(),
+        entries: 0,
+        name_bytes: 0,
+        total_bytes: 0,
+    };
+    walk.directory(root)?;
+    walk.gone_before(None);
+    let Walk {
+        mut survey,
+        changed,
+        ..
+    } = walk;
+    for (index, digest) in hash_all(root, &changed)? {
+        if let FoundKind::File { digest: unset, .. } = &mut survey.found[index].kind {
+            *unset = digest;
+        }
+    }
+    Ok(survey)
+}
+
+type Identities<'a> = std::collections::btree_map::Iter<'a, RelPathBuf, VolumeIdentity>;
+
+/// One pass over volume and receipt together: both are in path order.
+struct Walk<'a> {
+    request: &'a SurveyRequest,
+    known: Peekable<Identities<'a>>,
+    /// The raw path of the current entry.
+    path: Vec<u8>,
+    survey: Survey,
+    changed: Vec<Changed>,
+    entries: u64,
+    name_bytes: u64,
+    total_bytes: u64,
+}
+
+/// A file to hash.
+struct Changed {
+    /// Where it stands in [`Survey::found`].
+    index: usize,
+    path: RelPathBuf,
+    identity: VolumeIdentity,
+}
+
+impl Walk<'_> {
+    fn directory(&mut self, dir: impl AsFd) -> Result<(), SurveyFailure> {
+        let names = root::names(&dir).map_err(|errno| SurveyFailure::read(&self.path, errno))?;
+        let length = self.path.len();
+        for name in names {
+            if length != 0 {
+                self.path.push(b'/');
+            }
+            self.path.extend_from_slice(name.to_bytes());
+            self.entry(dir.as_fd(), &name)?;
+            self.path.truncate(length);
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, dir: impl AsFd, name: &CStr) -> Result<(), SurveyFailure> {
+        let failed = |path: &[u8], errno| SurveyFailure::read(path, errno);
+        let stat = rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(|errno| failed(&self.path, errno))?;
+        // Root made it, with the file system: the agent cannot make one like it.
+        if self.path == LOST_AND_FOUND.to_bytes() && stat.st_uid == 0 {
+            return Ok(());
+        }
+        self.count()?;
+        let Ok(path) = RelPath::from_bytes(&self.path).map(ToOwned::to_owned) else {
+            self.found(FoundKind::BadName);
+            return Ok(());
+        };
+        let known = self.known(&path);
+        let identity = VolumeIdentity::from(&stat);
+        let unchanged = known == Some(identity);
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => {
+                // Its times tell of its entries, and those are visited anyway.
+                if known.map(|known| known.mode) != Some(identity.mode) {
+                    let mode = identity.mode;
+                    self.found(FoundKind::Dir { mode });
+                }
+                let dir = root::open_dir(&dir, name).map_err(|errno| failed(&self.path, errno))?;
+                self.directory(dir)
+            }
+            _ if unchanged => Ok(()),
+            FileType::RegularFile => self.file(path, identity, &stat),
+            FileType::Symlink => {
+                let target = rustix::fs::readlinkat(&dir, name, Vec::new())
+                    .map_err(|errno| failed(&self.path, errno))?;
+                let target = target.into_bytes();
+                self.charge(target.len())?;
+                self.found(FoundKind::Symlink { target });
+                Ok(())
+            }
+            odd => {
+                self.found(FoundKind::Odd(odd_type(odd)));
+                Ok(())
+            }
+        }
+    }
+
+    #[expect(clippy::unnecessary_cast, reason = "the width differs between systems")]
+    fn file(
+        &mut self,
+        path: RelPathBuf,
+        identity: VolumeIdentity,
+        stat: &Stat,
+    ) -> Result<(), SurveyFailure> {
+        let limits = &self.request.limits;
+        let VolumeIdentity { size, mode, .. } = identity;
+        if size > limits.file_bytes {
+            let (name, limit) = (self.path.clone(), limits.file_bytes);
+            return Err(StreamError::FileTooBig { name, size, limit }.into());
+        }
+        self.total_bytes = self.total_bytes.saturating_add(size);
+        if self.total_bytes > limits.total_bytes {
+            let limit = limits.total_bytes;
+            return Err(StreamError::TooManyBytes { limit }.into());
+        }
+        self.changed.push(Changed {
+            index: self.survey.found.len(),
+            path,
+            identity,
+        });
+        self.found(FoundKind::File {
+            mode,
+            links: u32::try_from(stat.st_nlink as u64).unwrap_or(u32::MAX),
+            size,
+            digest: Digest::of(b""),
+        });
+        Ok(())
+    }
+
+    fn found(&mut self, kind: FoundKind) {
+        let name = self.path.clone();
+        self.survey.found.push(Found { name, kind });
+    }
+
+    fn count(&mut self) -> Result<(), SurveyFailure> {
+        self.entries += 1;
+        let limit = self.request.limits.entries;
+        if self.entries > limit {
+            return Err(StreamError::TooManyEntries { limit }.into());
+        }
+        self.charge(self.path.len())
+    }
+
+    fn charge(&mut self, bytes: usize) -> Result<(), SurveyFailure> {
+        self.name_bytes += bytes as u64;
+        let limit = self.request.limits.name_bytes;
+        match self.name_bytes > limit {
+            true => Err(StreamError::TooManyNames { limit }.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns what the receipt says of `path`, and notes what it says of paths before it
+    /// that were not met.
+    fn known(&mut self, path: &RelPath) -> Option<VolumeIdentity> {
+        self.gone_before(Some(path));
+        let known = self.known.next_if(|(known, _)| &***known == path);
+        known.map(|(_, identity)| *identity)
+    }
+
+    fn gone_before(&mut self, path: Option<&RelPath>) {
+        let before = |known: &RelPath| path.is_none_or(|path| known < path);
+        while let Some((gone, _)) = self.known.next_if(|(known, _)| before(known)) {
+            self.survey.gone.push(gone.as_str().as_bytes().to_vec());
+        }
+    }
+}
+
+fn odd_type(file_type: FileType) -> OddType {
+    match file_type {
+        FileType::Fifo => OddType::Fifo,
+        FileType::Socket => OddType::Socket,
+        FileType::CharacterDevice | FileType::BlockDevice => OddType::Device,
+        _ => OddType::Unknown,
+    }
+}
+
+/// Hashes every changed file, each thread taking the next one.
+fn hash_all(root: &Root, changed: &[Changed]) -> Result<Vec<(usize, Digest)>, SurveyFailure> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut buffer = vec![0; CHUNK];
+        let mut digests = Vec::new();
+        while let Some(file) = changed.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let digest = hash(root, file, &mut buffer);
+            // The others stop at their next file.
+            let digest = digest.inspect_err(|_| next.store(changed.len(), Ordering::Relaxed))?;
+            digests.push((file.index, digest));
+        }
+        Ok(digests)
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.min(MOST_THREADS).min(changed.len());
+    if threads <= 1 {
+        return work();
+    }
+    let parts: Vec<Result<_, _>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined
+            .map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    let mut digests = Vec::with_capacity(changed.len());
+    for part in parts {
+        digests.append(&mut part?);
+    }
+    Ok(digests)
+}
+
+fn hash(root: &Root, file: &Changed, buffer: &mut [u8]) -> Result<Digest, SurveyFailure> {
+    let name = file.path.as_str().as_bytes();
+    let changed = || SurveyFailure::changed(&file.path);
+    let (open, stat) = match root.open_file(&file.path) {
+        Ok(opened) => opened,
+        Err(Errno::LOOP | Errno::NOENT | Errno::NOTDIR) => return Err(changed()),
+        Err(errno) => return Err(SurveyFailure::read(name, errno)),
+    };
+    if VolumeIdentity::from(&stat) != file.identity {
+        return Err(changed());
+    }
+    let mut open = std::fs::File::from(open).take(file.identity.size);
+    let mut hasher = blake3::Hasher::new();
+    let mut size = 0;
+    loop {
+        match open.read(buffer) {
+            Ok(0) => break,
+            Ok(length) => {
+                hasher.update(&buffer[..length]);
+                size += length as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(source) => {
+                let name = name.to_vec();
+                return Err(SurveyFailure::Read { name, source });
+            }
+        }
+    }
+    let after =
+        rustix::fs::fstat(open.get_ref()).map_err(|errno| SurveyFailure::read(name, errno))?;
+    if size != file.identity.size || VolumeIdentity::from(&after) != file.identity {
+        return Err(changed());
+    }
+    Ok(hasher.finalize().into())
+}
