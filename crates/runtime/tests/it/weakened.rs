@@ -59,7 +59,6 @@ fn is_missed(control: Control) {
                 detail,
                 others,
             }) => {
-                println!("{} {control}: {first}: {detail}; {others:?}", station.name);
                 assert!(
                     first == control || others.contains(&control),
                     "{}: {control} was not missed, but {first} ({detail}) and {others:?}",
