@@ -8,7 +8,9 @@
 //!
 //! The socket's end says nothing about the process: an engine that dies looks the same.
 //! So the exec's record is asked for, and only a process that has ended makes the end of
-//! its streams an end of file.
+//! its streams an end of file. What this can't see is a relay between us and a living
+//! engine that closes a connection in good order while the process goes on and ends:
+//! streams that matter carry their own end (a trailer, a count).
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;

@@ -1,10 +1,12 @@
 //! Detection over real sockets.
 
-use std::os::unix::net::UnixListener;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
 use lazaret_runtime::{
-    DetectError, EngineChoice, EngineError, EngineKind, Environment, candidates, detect,
+    DetectError, EngineChoice, EngineError, EngineKind, Environment, Stdin, candidates, detect,
 };
 
 use crate::contract::Bench;
@@ -97,4 +99,60 @@ fn a_private_podman_service_is_started_and_ended() {
     drop(bench.create("private"));
     drop(bench);
     assert!(!Path::new(&socket).exists());
+}
+
+/// Passes connections on, half-closes included.
+fn forward(socket: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for near in listener.incoming() {
+            let near = near.unwrap();
+            let far = UnixStream::connect(&socket).unwrap();
+            let (mut from_near, mut to_far) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+            let (mut from_far, mut to_near) = (far, near);
+            std::thread::spawn(move || {
+                drop(std::io::copy(&mut from_near, &mut to_far));
+                drop(to_far.shutdown(Shutdown::Write));
+            });
+            std::thread::spawn(move || {
+                drop(std::io::copy(&mut from_far, &mut to_near));
+                drop(to_near.shutdown(Shutdown::Write));
+            });
+        }
+    });
+    format!("tcp://{address}")
+}
+
+#[test]
+fn an_engine_over_tcp() {
+    let real = engines::real();
+    let Some((_, docker)) = real
+        .iter()
+        .find(|(_, found)| found.info.kind == EngineKind::Docker)
+    else {
+        return;
+    };
+    let url = forward(
+        docker
+            .info
+            .endpoint
+            .strip_prefix("unix://")
+            .unwrap()
+            .to_owned(),
+    );
+    let root = tempfile::tempdir().unwrap();
+    let detected = detect(&url.parse().unwrap(), &environment(root.path())).unwrap();
+    assert_eq!(detected.info.endpoint, url);
+    let bench = Bench::new(detected);
+    let lease = bench.create("tcp");
+    bench.engine().start_container(lease.name()).unwrap();
+    let mut process = bench.exec(lease.name(), Stdin::Piped, &["count"]);
+    let mut stdin = process.stdin.take().unwrap();
+    stdin.write_all(&[1; 100_000]).unwrap();
+    drop(stdin);
+    let mut counted = String::new();
+    process.stdout.read_to_string(&mut counted).unwrap();
+    assert_eq!(counted, "counted 100000");
+    assert_eq!(process.control.wait().unwrap(), 0);
 }
