@@ -176,7 +176,14 @@ pub fn gate(
     let mut report = Report::of_case(session.record(), &case);
     let decision = decide(&mut case, mode.into(), site.ui, site.interrupt)?;
     let Settled { outcome, undo } = site.step("apply", |_| {
-        settle(store, &mut session, &case, decision, volume, site.ui)
+        settle(
+            store,
+            &mut session,
+            &case,
+            decision,
+            volume,
+            (site.ui, site.interrupt),
+        )
     })?;
     report.outcome = Some(outcome);
     report.undo = undo;

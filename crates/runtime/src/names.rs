@@ -79,10 +79,10 @@ name_type! {
 }
 
 name_type! {
-    /// The name of a session: `[a-z0-9][a-z0-9-]*`, at most 40 bytes, so that every
+    /// The name of a session: `[a-z0-9][a-z0-9-]*`, at most 36 bytes, so that every
     /// name derived from it fits every engine.
-    SessionId, "session name", "a lower-case letter or digit, then those and `-`, at most 40 in all",
-    |text| is_engine_name(text, 40)
+    SessionId, "session name", "a lower-case letter or digit, then those and `-`, at most 36 in all",
+    |text| is_engine_name(text, 36)
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 

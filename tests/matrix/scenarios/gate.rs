@@ -134,7 +134,9 @@ fn conflict(ctx: &Ctx) -> Result<(), String> {
         "the rest",
         &tree_text::dump(&workspace),
         &"f a \"mine\\n\"\nf dir/c \"c\\n\"\n".to_owned(),
-    )
+    )?;
+    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    Ok(())
 }
 
 fn same_edit(ctx: &Ctx) -> Result<(), String> {
@@ -160,7 +162,9 @@ fn pick(ctx: &Ctx) -> Result<(), String> {
         "only dir",
         &tree_text::dump(&workspace),
         &"f a \"a\\n\"\nf dir/c \"c\\n\"\n".to_owned(),
-    )
+    )?;
+    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    Ok(())
 }
 
 fn rm_refuses(ctx: &Ctx) -> Result<(), String> {

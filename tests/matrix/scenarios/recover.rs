@@ -119,7 +119,9 @@ fn while_collecting(ctx: &Ctx) -> Result<(), String> {
         "its work",
         &tree_text::dump(&workspace),
         &"f a \"a\\nwork\\n\"\n".to_owned(),
-    )
+    )?;
+    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    Ok(())
 }
 
 fn nothing(ctx: &Ctx) -> Result<(), String> {
@@ -174,11 +176,11 @@ fn sweep(ctx: &Ctx) -> Result<(), String> {
         .lazaret(&["prune", "--dry-run", "--json"])?
         .expect_code(0)?
         .json()?;
-    expect_eq(
-        "one volume",
-        &dry["volumes"][0].as_str(),
-        &Some("lazaret-lost-workspace"),
-    )?;
+    expect("one volume", || {
+        dry["volumes"][0]
+            .as_str()
+            .is_some_and(|name| name.starts_with("lazaret-lost-"))
+    })?;
     let pruned = ctx.lazaret(&["prune", "--json"])?.expect_code(0)?.json()?;
     expect_eq(
         "only that",

@@ -64,8 +64,9 @@ fn edit_add_delete(ctx: &Ctx) -> Result<(), String> {
         &r##"
 f README.md "# Sample\nmore"
 x build.sh "#!/bin/sh\nexit 0\n"
-d empty
+d empty/
 f new/file "x"
+d src/
 "##
         .trim_start()
         .to_owned(),

@@ -67,7 +67,14 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         .ok()
         .map(|detected| job::site(context, &store, detected));
     let volume = site.as_ref().map_or(Volume::Keep, Volume::Remove);
-    let settled = settle(&store, &mut session, &case, decision, volume, &context.ui)?;
+    let settled = settle(
+        &store,
+        &mut session,
+        &case,
+        decision,
+        volume,
+        (&context.ui, &context.interrupt),
+    )?;
     report.outcome = Some(settled.outcome);
     report.undo = settled.undo;
     if context.ui.format() == OutputFormat::Json {

@@ -1,10 +1,14 @@
 //! Applies what was approved: the only place that starts a transaction on a workspace.
 
+use std::fs::File;
+use std::time::{Duration, Instant};
+
 use lazaret_transfer::{ApplyError, Transaction};
 use lazaret_validator::Approved;
 
 use super::case::Case;
 use crate::failure::{Failure, FailureKind};
+use crate::interrupt::Interrupt;
 use crate::session::record::{Phase, identity};
 use crate::session::store::{LockedSession, Store};
 use crate::ui::Ui;
@@ -20,12 +24,9 @@ pub fn apply(
     case: &Case,
     approved: Approved,
     ui: &Ui,
+    interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let Some(_lock) = store.lock_workspace(identity(case.workspace.identity()))? else {
-        let text = "another lazaret is applying changes to this workspace";
-        return Err(Failure::message(FailureKind::Refused, text)
-            .hinted("Try again when it has finished; the changes are kept."));
-    };
+    let _lock = wait_for_turn(store, case, ui, interrupt)?;
     let journal = session.dir().next_journal()?;
     session.update(|record| {
         record.phase = Phase::Applying;
@@ -54,5 +55,37 @@ pub fn apply(
             session.update(|record| record.phase = Phase::Collected)?;
             Err(error.into())
         }
+    }
+}
+
+/// How long an apply waits for another one to the same workspace.
+const PATIENCE: Duration = Duration::from_secs(60);
+const TICK: Duration = Duration::from_millis(50);
+
+/// Two applies to one workspace happen one after the other. What the first one changed, the
+/// second one meets as a conflict, or not at all.
+fn wait_for_turn(
+    store: &Store,
+    case: &Case,
+    ui: &Ui,
+    interrupt: &Interrupt,
+) -> Result<File, Failure> {
+    let workspace = identity(case.workspace.identity());
+    let give_up = Instant::now() + PATIENCE;
+    let mut said = false;
+    loop {
+        if let Some(lock) = store.lock_workspace(workspace)? {
+            return Ok(lock);
+        }
+        if !said {
+            ui.status("waiting for another lazaret that changes this workspace");
+            said = true;
+        }
+        if Instant::now() >= give_up {
+            let text = "another lazaret is changing this workspace";
+            return Err(Failure::message(FailureKind::Refused, text)
+                .hinted("Try again when it has finished; the changes are kept."));
+        }
+        interrupt.sleep(TICK)?;
     }
 }

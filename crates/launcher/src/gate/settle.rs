@@ -5,6 +5,7 @@ use super::case::Case;
 use super::decide::Decision;
 use super::summary;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::session::belongings::Belongings;
 use crate::session::record::{Outcome, Phase};
 use crate::session::site::Site;
@@ -39,14 +40,14 @@ pub fn settle(
     case: &Case,
     decision: Decision,
     volume: Volume<'_>,
-    ui: &Ui,
+    (ui, interrupt): (&Ui, &Interrupt),
 ) -> Result<Settled, Failure> {
     let id = session.record().id.clone();
     let outcome = match decision {
         Decision::Apply(approved) => {
             let number = approved.changes().len();
             let skipped = case.changes.len().saturating_sub(number);
-            apply::apply(store, session, case, approved, ui)?;
+            apply::apply(store, session, case, approved, ui, interrupt)?;
             let left = match skipped {
                 0 => String::new(),
                 more => format!(", {more} left out"),

@@ -52,6 +52,7 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Collected
     let record = Record::new(
         NewRecord {
             id: order.id,
+            store: site.store_id.clone(),
             workspace: order.workspace.path().to_path_buf(),
             workspace_identity: identity(order.workspace.identity()),
             profile: order.profile,

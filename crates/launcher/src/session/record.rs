@@ -1,9 +1,10 @@
 //! `Record`: what is known of a session, as stored in its `session.json`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::SystemTime;
 
-use lazaret_runtime::{ContainerName, SessionId, VolumeName};
+use lazaret_runtime::{ContainerName, NameError, SessionId, VolumeName};
 use lazaret_transfer::FileIdentity;
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,8 @@ pub struct Record {
     /// Its name.
     #[serde(with = "as_text")]
     pub id: SessionId,
+    /// The id of the state directory it belongs to.
+    pub store: String,
     /// Seconds since 1970 when it was created: for people, never for ordering decisions.
     pub created: u64,
     /// The workspace, as an absolute path.
@@ -131,6 +134,8 @@ pub enum RecordError {
 pub struct NewRecord {
     /// Its name.
     pub id: SessionId,
+    /// The id of the state directory.
+    pub store: String,
     /// The workspace.
     pub workspace: PathBuf,
     /// Its device and inode.
@@ -161,6 +166,7 @@ impl Record {
         Self {
             version: VERSION,
             id: new.id,
+            store: new.store,
             created,
             workspace: new.workspace,
             workspace_identity: new.workspace_identity,
@@ -203,30 +209,30 @@ impl Record {
         Ok(bytes)
     }
 
+    /// `lazaret-<session>-<store>-<role>`: at most 60 bytes, so within every engine's
+    /// grammar. The start of the store's id keeps the sessions of two users apart that share
+    /// an engine and like the same names.
+    fn derived_name<N: FromStr<Err = NameError>>(&self, role: &str) -> N {
+        let store: String = self.store.chars().take(6).collect();
+        match format!("lazaret-{}-{store}-{role}", self.id).parse() {
+            Ok(name) => name,
+            Err(error) => unreachable!("a session's and a store's names make valid ones: {error}"),
+        }
+    }
+
     /// Names the volume that holds the copy.
     pub fn volume(&self) -> VolumeName {
-        derived_name(&self.id, "workspace")
+        self.derived_name("workspace")
     }
 
     /// Names the container that the command runs in.
     pub fn agent(&self) -> ContainerName {
-        derived_name(&self.id, "agent")
+        self.derived_name("agent")
     }
 
     /// Names the container that reads the volume afterwards.
     pub fn exporter(&self) -> ContainerName {
-        derived_name(&self.id, "exporter")
-    }
-}
-
-/// `lazaret-<session>-<role>`: at most 58 bytes, so within every engine's grammar.
-fn derived_name<N: std::str::FromStr<Err = lazaret_runtime::NameError>>(
-    id: &SessionId,
-    role: &str,
-) -> N {
-    match format!("lazaret-{id}-{role}").parse() {
-        Ok(name) => name,
-        Err(error) => unreachable!("a session name makes valid names: {error}"),
+        self.derived_name("exporter")
     }
 }
 

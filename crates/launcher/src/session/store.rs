@@ -197,7 +197,8 @@ impl Store {
         })
     }
 
-    /// Serialises applies to one workspace (FLT-11): held while its files change.
+    /// Serialises applies to one workspace (FLT-11): held while its files change. `None`
+    /// while another lazaret holds it.
     ///
     /// # Errors
     /// When the lock file can't be made.
@@ -225,7 +226,7 @@ impl Store {
         let base = base.trim_matches('-');
         let base = if base.is_empty() { "session" } else { base };
         let base = base
-            .get(..base.len().min(30))
+            .get(..base.len().min(28))
             .unwrap_or("session")
             .trim_end_matches('-');
         Ok(format!("{base}-{}", &random_hex()[..6]).parse()?)

@@ -9,6 +9,7 @@ use lazaret_launcher::session::store::{Store, StoreError};
 fn record(id: &str) -> Record {
     let new = NewRecord {
         id: id.parse().expect("a name"),
+        store: "0123456789abcdef".to_owned(),
         workspace: "/projects/shop".into(),
         workspace_identity: (1, 2),
         profile: "base".to_owned(),
@@ -117,7 +118,7 @@ fn fresh_names_come_from_the_workspace_and_are_valid() {
         ("/x/---", "session-"),
         (
             "/x/a-very-long-name-of-a-directory-that-goes-on-and-on",
-            "a-very-long-name-of-a-director-",
+            "a-very-long-name-of-a-direct-",
         ),
     ] {
         let id = store.fresh_id(path.as_ref()).expect("a name");

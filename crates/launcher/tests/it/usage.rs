@@ -53,7 +53,7 @@ fn a_usage_error_says_what_is_expected() {
     assert_snapshot!(env.run("run base --name Upper"), @r#"
     exit 2
     --- stderr
-    error: invalid value 'Upper' for '--name <NAME>': "Upper" is not a valid session name: expected a lower-case letter or digit, then those and `-`, at most 40 in all
+    error: invalid value 'Upper' for '--name <NAME>': "Upper" is not a valid session name: expected a lower-case letter or digit, then those and `-`, at most 36 in all
 
     For more information, try '--help'.
     [EOF]
