@@ -76,11 +76,16 @@ impl Station {
 
     /// Returns an agent's container with every control.
     pub(crate) fn hardened(&self) -> HardenedSpec {
+        self.hardened_as(Role::Agent, Privilege::Agent)
+    }
+
+    /// Returns a container of either kind.
+    pub(crate) fn hardened_as(&self, role: Role, privilege: Privilege) -> HardenedSpec {
         let spec = ContainerSpec {
             name: self.prefix.parse().unwrap(),
-            role: Role::Agent,
+            role,
             image: self.image(),
-            privilege: Privilege::Agent,
+            privilege,
             volumes: vec![VolumeMount {
                 volume: self.prefix.parse().unwrap(),
                 target: "/workspace".to_owned(),

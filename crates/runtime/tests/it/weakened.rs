@@ -2,7 +2,7 @@
 //! per control on each real engine, in which that control is taken away and the start
 //! must be refused by its name (P12).
 
-use lazaret_runtime::{Control, EngineInfo, ProbeFailure, Proof, UserNamespace};
+use lazaret_runtime::{Control, EngineInfo, Privilege, ProbeFailure, Proof, Role, UserNamespace};
 
 use crate::station::Station;
 
@@ -34,6 +34,22 @@ fn p12_a_healthy_container_proves_every_control() {
             "{}",
             station.name
         );
+    }
+}
+
+/// The exporter is uid 0, with one capability and every other control.
+#[test]
+fn con_02_the_exporter_may_read_and_nothing_else() {
+    for station in Station::all() {
+        let exporter = station.hardened_as(Role::Exporter, Privilege::ReadEverything);
+        let proven = station.with(&exporter, |container| container.probe());
+        let proven = proven.unwrap_or_else(|error| panic!("{}: {error:?}", station.name));
+        let capabilities = proven.controls().iter();
+        let detail: Vec<&str> = capabilities
+            .filter(|line| line.control == Control::Capabilities)
+            .map(|line| line.detail.as_str())
+            .collect();
+        assert_eq!(detail, ["0x4"], "{}", station.name);
     }
 }
 
