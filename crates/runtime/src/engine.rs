@@ -324,7 +324,8 @@ pub enum EngineError {
 ///
 /// There are no copy verbs: files move through the porter's stdin and stdout.
 pub trait Engine: Send + Sync + fmt::Debug {
-    /// Asks what the engine is and can enforce, within five seconds.
+    /// Asks what the engine is and can enforce. One that gives no answer at all is
+    /// [`EngineError::Timeout`] after five seconds; one that is merely slow has longer.
     fn probe(&self) -> Result<EngineInfo, EngineError>;
 
     /// Loads a `docker save` archive and returns the id of the image in it.

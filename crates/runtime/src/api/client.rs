@@ -11,8 +11,11 @@ use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
 use super::wire::{Wire, WireError, within};
-use super::{LOAD_LIMIT, PROBE_LIMIT, REMOVAL_LIMIT, answer, objects, probe};
+use super::{ANSWER_LIMIT, LOAD_LIMIT, PROBE_LIMIT, REMOVAL_LIMIT, answer, objects, probe};
 use crate::{ContainerInfo, Endpoint, EngineError, EngineKind, HardenedSpec, ImageInfo};
+
+/// How often a loaded image is looked for before its absence counts.
+const LOADED_TRIES: u32 = 5;
 
 /// One engine's client; shared by the engine and by every process started through it.
 pub(super) struct Inner {
@@ -140,7 +143,17 @@ impl Inner {
             Ok(Spoken { version, api })
         };
         self.spoken
-            .get_or_try_init(|| within(PROBE_LIMIT, self.endpoint(), ask()))
+            .get_or_try_init(async || {
+                // Silence is told from slowness: Podman runs three programs to answer
+                // `/version`, which takes seconds on a machine that is busy.
+                within(ANSWER_LIMIT, self.endpoint(), async {
+                    self.wire.ping().await.map_err(|error| {
+                        error.about("negotiate", "path", "/_ping", self.endpoint())
+                    })
+                })
+                .await?;
+                within(PROBE_LIMIT, self.endpoint(), ask()).await
+            })
             .await
     }
 
@@ -206,6 +219,23 @@ impl Inner {
             Err(EngineError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Looks up an image that was just loaded. Another Podman service on the same storage
+    /// may hold the image's record before its files: that passes.
+    pub(super) async fn look_up_loaded(
+        &self,
+        name: &str,
+    ) -> Result<Option<ImageInfo>, EngineError> {
+        for _ in 0..LOADED_TRIES {
+            match self.look_up_image(name).await {
+                Err(EngineError::Refused { status: 500, .. }) => {
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                }
+                found => return found,
+            }
+        }
+        self.look_up_image(name).await
     }
 
     /// Refuses an image that declares a volume nobody asked for: the engine would mount

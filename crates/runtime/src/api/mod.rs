@@ -39,8 +39,11 @@ use crate::{
     HardenedSpec, ImageInfo, ImageRef, Process, VolumeInfo, VolumeName,
 };
 
-/// The limit of a probe, in which nothing is created or read from disk.
-pub(crate) const PROBE_LIMIT: Duration = Duration::from_secs(5);
+/// The limit of the first answer, for which an engine does no work (threats.md FLT-19).
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+
+/// The limit of what an engine tells about itself, once it has answered at all.
+const PROBE_LIMIT: Duration = Duration::from_secs(20);
 
 /// The limit of an ordinary call. A loaded machine may take long to start a container.
 const CALL_LIMIT: Duration = Duration::from_secs(120);
@@ -153,7 +156,7 @@ impl Engine for ApiEngine {
         let said = answered?.map_err(|error| inner.sort(subject, error))?;
         let name = objects::loaded_image(said.iter().filter_map(|said| said.stream.as_deref()))?;
         inner.call(CALL_LIMIT, async {
-            match inner.look_up_image(&name).await? {
+            match inner.look_up_loaded(&name).await? {
                 Some(image) => Ok(image.id),
                 None => Err(EngineError::NotFound {
                     what: "image",

@@ -106,6 +106,19 @@ impl Wire {
         }
     }
 
+    /// Asks whether anyone answers: the one request for which an engine does no work.
+    pub(super) async fn ping(&self) -> Result<(), WireError> {
+        let response = self
+            .send(request(Method::GET, "/_ping", Bytes::new())?)
+            .await?;
+        let status = response.status();
+        let body = read(response).await?;
+        match status.is_success() {
+            true => Ok(()),
+            false => Err(refused(status, &body)),
+        }
+    }
+
     /// Reads a document.
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, WireError> {
         let response = self.send(request(Method::GET, path, Bytes::new())?).await?;

@@ -81,7 +81,7 @@ pub enum DetectError {
 
 /// Returns the first engine that answers and is of the kind asked for.
 ///
-/// Each place has five seconds to answer.
+/// Each place has five seconds to give a first answer.
 ///
 /// # Errors
 /// When none does; the error holds every place that was tried and why it did not serve.

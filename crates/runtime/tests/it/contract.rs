@@ -592,6 +592,7 @@ fn contract_in_memory() {
 
 #[test]
 fn contract_on_the_named_engines() {
+    let _turn = crate::engines::turn();
     for (_name, detected) in crate::engines::real() {
         contract(detected);
     }

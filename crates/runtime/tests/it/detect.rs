@@ -83,6 +83,7 @@ fn a_private_podman_service_is_started_and_ended() {
     if !engines::real().iter().any(|(name, _)| name == "podman") {
         return;
     }
+    let _turn = engines::turn();
     let root = tempfile::tempdir().unwrap();
     let mut environment = environment(root.path());
     environment.path = engines::environment().path;

@@ -2,7 +2,7 @@
 //! `LAZARET_TEST_ENGINE` names (`docker,podman,podman-rootless`). One that is named and
 //! does not answer is a failure.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lazaret_runtime::fake::FakeEngine;
 use lazaret_runtime::{Detected, Engine as _, EngineChoice, Environment, detect};
@@ -25,6 +25,13 @@ pub(crate) fn fake() -> Detected {
         engine: Arc::new(fake),
         info,
     }
+}
+
+/// Lets one test at a time load images: two Podman services that do so on one storage
+/// were seen to lose each other's files (4.3.1).
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the real engines that were asked for.
