@@ -1,9 +1,57 @@
 //! Files, trees and archives of lazaret: no policy, no engine, no async, no serde.
 //!
 //! The words are those of the whole product: a [`Tree`] is the manifest of a
-//! directory, the *baseline* is the tree that was sent in, the *collection* the
+//! directory, the *baseline* is the tree that was sent in, the [`Collection`] the
 //! tree that came out. Host paths exist only behind [`WorkspaceDir`]; everything
 //! else speaks [`RelPath`].
+//!
+//! # The way of the data
+//!
+//! | step | here | on the other side |
+//! |---|---|---|
+//! | copy in | [`pack`] streams what a [`Selector`] takes in | `porter receive` answers with a [`Receipt`] |
+//! | look | [`SurveyRequest`] asks what differs from the receipt | `porter survey` answers with a [`Survey`] |
+//! | collect | [`Survey::collect`] applies it to the baseline; [`write_wanted`] asks for contents | `porter send` streams them |
+//! | keep | [`unpack`] stores them in a [`Quarantine`]; [`check_arrived`] compares | |
+//! | compare | [`diff`] gives the [`ChangeSet`] that is judged and shown | |
+//! | apply | a [`Transaction`] writes what was approved | |
+//!
+//! # Streams
+//!
+//! Contents travel as tar, in both directions in the same form. [`StreamWriter`] is
+//! its only writer, [`Members`] its only reader, and the reader takes far less than
+//! tar: the exact grammar stands in `grammar/mod.rs`. What our writer sends is less
+//! again:
+//!
+//! ```text
+//! stream  = member* zero zero trailer        no byte before, no byte behind
+//! member  = [pax] header body?               in path order, parents first, each once
+//! header  = ustar: type 0, 2 or 5; uid and gid 1000, no names; 0644, 0755, links 0777;
+//!           whole seconds, not before 1980-01-01
+//! pax     = type x with path, linkpath or size, where ustar has no room for it
+//! trailer = one block: entries, bytes, Tree::digest of all members
+//! ```
+//!
+//! So a tree becomes the same bytes each time, and a stream that was cut anywhere is
+//! known to be cut: tar itself cannot tell (TAR-35). Reader and writer know the end
+//! by themselves; nobody waits for an end of file.
+//!
+//! What is no file content travels as checked lists: [`wire`].
+//!
+//! # Trust zones
+//!
+//! 1. **The workspace** is the user's. Its names and links may be hostile all the same,
+//!    and it may change under the walk: opened relative to descriptors, never through
+//!    a link, and a file that changes while it is read ends the copy.
+//! 2. **The volume** is the agent's. Nothing in it is believed: neither names nor times
+//!    nor types; ctime and inode only say what need not be read again.
+//! 3. **The porter** is ours, but what it says speaks of names that the agent chose:
+//!    its streams and lists are parsed strictly, bounded before they are kept, and
+//!    every digest is computed again on this side.
+//! 4. **The quarantine** holds bytes under the names of their digests, and nothing else
+//!    of what the other side chose.
+//!
+//! Raw names leave this crate through [`escape`] only.
 
 mod collection;
 mod diff;

@@ -1,5 +1,7 @@
 //! Integration tests of the crate, one binary.
 
+mod diff;
+mod escape;
 mod pack;
 mod quarantine;
 mod rel_path;
@@ -12,3 +14,4 @@ mod tar_links;
 mod tar_mutation;
 mod tar_names;
 mod tar_pax;
+mod wire;

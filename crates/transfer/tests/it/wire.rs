@@ -1,0 +1,319 @@
+//! The lists between host and porter, read as if an enemy had written them.
+
+use lazaret_tests::Random;
+use lazaret_transfer::wire::{Found, FoundKind, OddType};
+use lazaret_transfer::{
+    Digest, Entry, FileTime, Mode, Receipt, RelPathBuf, StreamError, StreamLimits, Survey,
+    SurveyRequest, Trailer, Tree, VolumeIdentity, Wanted, read_wanted, write_wanted,
+};
+
+const LIMITS: StreamLimits = StreamLimits::DEFAULT;
+
+fn path(text: &str) -> RelPathBuf {
+    text.parse().expect("a path")
+}
+
+fn receipt() -> Receipt {
+    let time = |seconds| FileTime { seconds, nanos: 5 };
+    let identity = |ino| VolumeIdentity {
+        ino,
+        size: 7,
+        mode: 0o100_644,
+        mtime: time(-1),
+        ctime: time(1_700_000_000),
+    };
+    Receipt {
+        arrived: Trailer {
+            entries: 3,
+            bytes: 14,
+            tree: Digest::of(b"tree"),
+        },
+        identities: ["a", "a/b", "c"]
+            .map(path)
+            .into_iter()
+            .zip((1..).map(identity))
+            .collect(),
+    }
+}
+
+fn file(name: &[u8], mode: u32, size: u64) -> Found {
+    Found {
+        name: name.to_vec(),
+        kind: FoundKind::File {
+            mode,
+            links: 1,
+            size,
+            digest: Digest::of(b"x"),
+        },
+    }
+}
+
+fn found(name: &[u8], kind: FoundKind) -> Found {
+    let name = name.to_vec();
+    Found { name, kind }
+}
+
+fn survey() -> Survey {
+    Survey {
+        found: vec![
+            found(b"bad\xff", FoundKind::BadName),
+            found(b"d", FoundKind::Dir { mode: 0o40_755 }),
+            file(b"d/f", 0o100_755, 1),
+            found(
+                b"d/l",
+                FoundKind::Symlink {
+                    target: b"\xffraw".to_vec(),
+                },
+            ),
+            found(b"p", FoundKind::Odd(OddType::Fifo)),
+            found(b"q", FoundKind::Odd(OddType::Unknown)),
+        ],
+        gone: vec![b"old".to_vec(), b"old/inside".to_vec()],
+    }
+}
+
+fn bytes(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write(&mut bytes).expect("to memory");
+    bytes
+}
+
+#[test]
+fn lists_are_read_as_they_were_written() {
+    let written = bytes(|out| receipt().write_to(out));
+    assert_eq!(
+        Receipt::read_from(&mut &written[..], 3).expect("whole"),
+        receipt()
+    );
+    let request = SurveyRequest {
+        limits: StreamLimits {
+            entries: 1,
+            ..LIMITS
+        },
+        receipt: receipt(),
+    };
+    let written = bytes(|out| request.write_to(out));
+    assert_eq!(
+        SurveyRequest::read_from(&mut &written[..]).expect("whole"),
+        request
+    );
+    let written = bytes(|out| survey().write_to(out));
+    assert_eq!(
+        Survey::read_from(&mut &written[..], &LIMITS).expect("whole"),
+        survey()
+    );
+    let wanted = ["a", "b/c"].map(|name| Wanted {
+        path: path(name),
+        size: 3,
+        digest: Digest::of(name.as_bytes()),
+    });
+    let written = bytes(|out| write_wanted(&wanted, out));
+    assert_eq!(read_wanted(&mut &written[..]).expect("whole"), wanted);
+}
+
+#[test]
+fn a_receipt_over_the_sent_entries_is_refused() {
+    let written = bytes(|out| receipt().write_to(out));
+    let error = Receipt::read_from(&mut &written[..], 2).expect_err("one too many");
+    assert_eq!(error.code(), "limit.list");
+    let mut fewer = receipt();
+    fewer.arrived.entries = 4;
+    let written = bytes(|out| fewer.write_to(out));
+    let error = Receipt::read_from(&mut &written[..], 9).expect_err("one is missing");
+    assert_eq!(error.code(), "list.malformed");
+}
+
+#[test]
+fn what_is_cut_or_changed_is_refused() {
+    let all = [
+        bytes(|out| receipt().write_to(out)),
+        bytes(|out| survey().write_to(out)),
+    ];
+    let read = |bytes: &[u8]| {
+        let receipt = Receipt::read_from(&mut &bytes[..], 3).is_ok();
+        receipt || Survey::read_from(&mut &bytes[..], &LIMITS).is_ok()
+    };
+    for whole in &all {
+        assert!(read(whole));
+        for length in 0..whole.len() {
+            assert!(!read(&whole[..length]), "{length} bytes");
+        }
+        for position in 0..whole.len() {
+            for bit in 0..8 {
+                let mut changed = whole.clone();
+                changed[position] ^= 1 << bit;
+                assert!(!read(&changed), "byte {position}, bit {bit}");
+            }
+        }
+    }
+}
+
+#[test]
+fn noise_is_refused_without_a_panic() {
+    let random = &mut Random::new(7);
+    for magic in [
+        &b"lzrcpt 1"[..],
+        b"lzsurv 1",
+        b"lzask  1",
+        b"lzwant 1",
+        b"lztree 1",
+    ] {
+        for _ in 0..3000 {
+            let mut noise = magic.to_vec();
+            for _ in 0..random.below(200) {
+                noise.push(match random.below(3) {
+                    0 => b"tidflogmwnEBNFx"[random.below(15)],
+                    1 => random.below(4) as u8,
+                    _ => random.below(256) as u8,
+                });
+            }
+            Receipt::read_from(&mut &noise[..], 9).expect_err("noise");
+            Survey::read_from(&mut &noise[..], &LIMITS).expect_err("noise");
+            SurveyRequest::read_from(&mut &noise[..]).expect_err("noise");
+            read_wanted(&mut &noise[..]).expect_err("noise");
+            Tree::read_from(&mut &noise[..]).expect_err("noise");
+        }
+    }
+}
+
+#[test]
+fn the_host_holds_a_survey_to_its_own_limits() {
+    let written = bytes(|out| survey().write_to(out));
+    let code = |limits: StreamLimits| {
+        Survey::read_from(&mut &written[..], &limits).map_err(|error| error.code())
+    };
+    assert_eq!(
+        code(StreamLimits {
+            entries: 5,
+            ..LIMITS
+        }),
+        Err("limit.entries")
+    );
+    assert_eq!(
+        code(StreamLimits {
+            total_bytes: 0,
+            ..LIMITS
+        }),
+        Err("limit.total_bytes")
+    );
+    assert_eq!(
+        code(StreamLimits {
+            file_bytes: 0,
+            ..LIMITS
+        }),
+        Err("limit.file_bytes")
+    );
+    assert_eq!(
+        code(StreamLimits {
+            name_bytes: 9,
+            ..LIMITS
+        }),
+        Err("limit.names")
+    );
+    let given_up = StreamError::TooManyEntries { limit: 3 };
+    let written = bytes(|out| Survey::write_given_up(&given_up, out));
+    let error = Survey::read_from(&mut &written[..], &LIMITS).expect_err("given up");
+    assert_eq!(error.to_string(), "more than 3 entries");
+}
+
+fn baseline() -> Tree {
+    let file = Entry::File {
+        mode: Mode::Plain,
+        size: 1,
+        digest: Digest::of(b"x"),
+    };
+    let entries = [("a", Entry::Dir), ("a/b", file.clone()), ("c", file)];
+    entries
+        .into_iter()
+        .map(|(name, entry)| (path(name), entry))
+        .collect()
+}
+
+#[track_caller]
+fn collected(found: Vec<Found>, gone: &[&[u8]]) -> String {
+    let gone = gone.iter().map(|name| name.to_vec()).collect();
+    match (Survey { found, gone }).collect(&baseline()) {
+        Ok(collection) => {
+            let paths = collection.tree.iter().map(|(path, _)| path.as_str());
+            let refused = collection.refusals.iter().map(|refusal| refusal.code);
+            paths.chain(refused).collect::<Vec<_>>().join(" ")
+        }
+        Err(error) => error.code().to_owned(),
+    }
+}
+
+#[test]
+fn a_survey_is_applied_to_the_baseline() {
+    assert_eq!(collected(vec![], &[]), "a a/b c");
+    assert_eq!(collected(vec![], &[b"c"]), "a a/b");
+    assert_eq!(
+        collected(vec![file(b"d", 0o100_644, 1)], &[b"a", b"a/b"]),
+        "c d"
+    );
+}
+
+#[test]
+fn what_is_refused_is_neither_changed_nor_deleted() {
+    let fifo = |name: &[u8]| found(name, FoundKind::Odd(OddType::Fifo));
+    assert_eq!(collected(vec![fifo(b"c")], &[]), "a a/b c type.fifo");
+    assert_eq!(collected(vec![fifo(b"a")], &[b"a/b"]), "a a/b c type.fifo");
+    assert_eq!(collected(vec![fifo(b"new")], &[]), "a a/b c type.fifo");
+    let link = found(
+        b"a",
+        FoundKind::Symlink {
+            target: vec![b't'; 1025],
+        },
+    );
+    assert_eq!(collected(vec![link], &[b"a/b"]), "a a/b c link.too_long");
+}
+
+#[test]
+fn contradictions_end_the_batch() {
+    // Gone, yet never there; twice gone; gone and found.
+    assert_eq!(collected(vec![], &[b"nothing"]), "survey.contradiction");
+    assert_eq!(collected(vec![], &[b"c", b"c"]), "survey.contradiction");
+    let again = file(b"c", 0o100_644, 1);
+    assert_eq!(
+        collected(vec![again.clone()], &[b"c"]),
+        "survey.contradiction"
+    );
+    assert_eq!(
+        collected(vec![again.clone(), again], &[]),
+        "survey.contradiction"
+    );
+    // Below a file; below nothing; a directory is gone and what it held is not.
+    assert_eq!(
+        collected(vec![file(b"c/d", 0, 1)], &[]),
+        "survey.contradiction"
+    );
+    assert_eq!(
+        collected(vec![file(b"x/d", 0, 1)], &[]),
+        "survey.contradiction"
+    );
+    assert_eq!(collected(vec![], &[b"a"]), "survey.contradiction");
+    // A good name that is called bad.
+    assert_eq!(
+        collected(vec![found(b"ok", FoundKind::BadName)], &[]),
+        "survey.contradiction"
+    );
+}
+
+#[test]
+fn impossible_names_end_the_batch() {
+    for name in [
+        &b""[..],
+        b"/etc/passwd",
+        b"../x",
+        b"a/../b",
+        b"a//b",
+        b"./a",
+        b"nul\0",
+    ] {
+        assert_eq!(collected(vec![file(name, 0, 1)], &[]), "survey.name");
+        assert_eq!(
+            collected(vec![found(name, FoundKind::BadName)], &[]),
+            "survey.name"
+        );
+        assert_eq!(collected(vec![], &[name]), "survey.name");
+    }
+}
