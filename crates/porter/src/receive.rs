@@ -3,7 +3,6 @@
 //! Runs as the agent, hardened, before the command exists. Whatever goes wrong, no receipt
 //! is written: a command is never started on a part of a workspace.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, BufReader, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -86,20 +85,21 @@ fn receive(path: &Path) -> Result<(), ReceiveError> {
     let mut arriving = Arriving {
         root: &root,
         open: Vec::new(),
-        tree: Tree::new(),
-        identities: BTreeMap::new(),
+        entries: Vec::new(),
+        identities: Vec::new(),
         buffer: vec![0; BUFFER],
     };
     while let Some(member) = members.next()? {
         arriving.take(member, &mut members)?;
     }
     let trailer = members.finish_trailer()?;
-    if trailer.tree != arriving.tree.digest() {
+    let tree: Tree = arriving.entries.into_iter().collect();
+    if trailer.tree != tree.digest() {
         return Err(StreamError::TrailerTree.into());
     }
     let receipt = Receipt {
         arrived: trailer,
-        identities: arriving.identities,
+        identities: arriving.identities.into_iter().collect(),
     };
     outwait(&receipt);
     let mut stdout = root::stdout().map_err(ReceiveError::Receipt)?;
@@ -113,8 +113,9 @@ struct Arriving<'a> {
     root: &'a Root,
     /// The open directories from the top down to where the last member went.
     open: Vec<(RelPathBuf, OwnedFd)>,
-    tree: Tree,
-    identities: BTreeMap<RelPathBuf, VolumeIdentity>,
+    /// In path order: trees are made of them at once at the end.
+    entries: Vec<(RelPathBuf, Entry)>,
+    identities: Vec<(RelPathBuf, VolumeIdentity)>,
     buffer: Vec<u8>,
 }
 
@@ -139,8 +140,8 @@ impl Arriving<'_> {
                 return Err(ReceiveError::Unexpected { name });
             }
         };
-        self.tree.insert(path.clone(), entry);
-        self.identities.insert(path, identity);
+        self.entries.push((path.clone(), entry));
+        self.identities.push((path, identity));
         Ok(())
     }
 
