@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     apply, completions, diff, discard, doctor, image, logs, ls, man, profile, prune, recover, rm,
-    run, show,
+    run, show, undo,
 };
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -96,6 +96,7 @@ pub enum Command {
     Diff(diff::Args),
     Apply(apply::Args),
     Discard(discard::Args),
+    Undo(undo::Args),
     Ls(ls::Args),
     Show(show::Args),
     Logs(logs::Args),

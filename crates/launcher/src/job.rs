@@ -234,7 +234,9 @@ fn exit_code(record: &Record, outcome: Outcome) -> ExitCode {
         return ExitCode::of_command(end.exit_code);
     }
     match outcome {
-        Outcome::Applied | Outcome::Nothing | Outcome::Discarded => ExitCode::SUCCESS,
+        Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {
+            ExitCode::SUCCESS
+        }
         Outcome::Kept => ExitCode::KEPT,
         Outcome::Rejected => ExitCode::REJECTED,
     }

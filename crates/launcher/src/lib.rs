@@ -73,5 +73,12 @@ fn run(cli: Cli, env: Environment, ui: &Ui, options: Options) -> Result<ExitCode
         interrupt,
         options,
     };
-    commands::run(cli.command, &context)
+    let done = commands::run(cli.command, &context);
+    for leftover in lazaret_runtime::leftovers() {
+        let cause = lazaret_transfer::escape(leftover.cause.as_bytes());
+        let (what, name) = (leftover.what, leftover.name);
+        ui.warn(&format!("{what} {name} could not be removed: {cause}"));
+        ui.hint("`lazaret recover` or `lazaret prune` tries again.");
+    }
+    done
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{WaitOptions, wait};
 
+use crate::oom;
 use crate::syscall::{BlockedSignals, signal_everyone};
 
 /// How often to look whether everyone is gone, once the end was asked for. Processes that
@@ -33,6 +34,7 @@ enum Phase {
 /// that do not obey.
 pub(crate) fn run() -> ExitCode {
     match supervise() {
+        Ok(()) if oom::kills() > 0 => ExitCode::from(crate::OUT_OF_MEMORY),
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             crate::complain(&format!("init: {error}"));

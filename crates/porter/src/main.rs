@@ -6,6 +6,7 @@
 
 mod init;
 mod limit;
+mod oom;
 mod probe;
 mod receive;
 mod root;
@@ -20,6 +21,10 @@ use std::process::ExitCode;
 
 /// Exit code of a porter that could not do its work: lazaret's own failures are 125.
 const FAILED: u8 = 125;
+
+/// What `init` ends with when the kernel's OOM killer was in the container. The launcher
+/// knows it by the same number.
+const OUT_OF_MEMORY: u8 = 37;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);

@@ -13,7 +13,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         run: no_terminal,
     },
     Scenario {
-        name: "gate/apply-never-then-diff-and-apply",
+        name: "gate/apply-never-then-diff-apply-and-undo",
         run: never_then_apply,
     },
     Scenario {
@@ -94,6 +94,13 @@ fn never_then_apply(ctx: &Ctx) -> Result<(), String> {
         &EDITED.to_owned(),
     )?;
     let _again = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(1)?;
+    let _undone = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
+    expect_eq(
+        "the workspace after undo",
+        &tree_text::dump(&workspace),
+        &"f a \"a\\n\"\nf dir/b \"b\\n\"\n".to_owned(),
+    )?;
+    let _twice = ctx.lazaret(&["undo", "s"])?.expect_code(1)?;
     Ok(())
 }
 

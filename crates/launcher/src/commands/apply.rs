@@ -81,7 +81,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         context.ui.json(&report);
     }
     Ok(match settled.outcome {
-        Outcome::Applied | Outcome::Nothing | Outcome::Discarded => ExitCode::SUCCESS,
+        Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {
+            ExitCode::SUCCESS
+        }
         Outcome::Kept => ExitCode::KEPT,
         Outcome::Rejected => ExitCode::REJECTED,
     })

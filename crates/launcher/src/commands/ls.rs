@@ -109,6 +109,7 @@ pub(crate) fn state(record: &Record) -> &'static str {
         (Phase::Rejected, _) => "rejected",
         (Phase::Settled, Some(Outcome::Applied)) => "applied",
         (Phase::Settled, Some(Outcome::Discarded)) => "discarded",
+        (Phase::Settled, Some(Outcome::Undone)) => "undone",
         (Phase::Settled, _) => "done",
     }
 }

@@ -18,6 +18,7 @@ pub(crate) mod resumed;
 pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod undo;
 
 use crate::cli::Command;
 use crate::context::Context;
@@ -30,6 +31,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failu
         Command::Diff(args) => diff::run(args, context),
         Command::Apply(args) => apply::run(args, context),
         Command::Discard(args) => discard::run(args, context),
+        Command::Undo(args) => undo::run(args, context),
         Command::Ls(args) => ls::run(args, context),
         Command::Show(args) => show::run(args, context),
         Command::Logs(args) => logs::run(args, context),

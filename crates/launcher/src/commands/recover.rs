@@ -1,7 +1,7 @@
 //! `lazaret recover`.
 
 use lazaret_runtime::SessionId;
-use lazaret_transfer::escape;
+use lazaret_transfer::{LeftAlone, escape};
 use serde_json::json;
 
 use super::image;
@@ -91,23 +91,32 @@ fn take_up(store: &Store, id: &SessionId, context: &Context) -> Result<&'static 
             "rejected"
         }
         Resumed::RolledBack(mut session, left_alone) => {
-            for left in left_alone {
-                let path = escape(left.path.as_str().as_bytes());
-                let saved = left.saved.map(|saved| escape(saved.as_str().as_bytes()));
-                context.ui.warn(&match saved {
-                    Some(saved) => format!(
-                        "{path} was changed by somebody else meanwhile and is left as it is; what \
-                         was there before is at {saved}"
-                    ),
-                    None => format!("{path} was changed by somebody else meanwhile and is left"),
-                });
-            }
+            report(&left_alone, context);
             session.update(|record| record.outcome = Some(Outcome::Kept))?;
             "rolled_back"
+        }
+        Resumed::UndoCutShort(_session, left_alone) => {
+            report(&left_alone, context);
+            "undo_rolled_back"
         }
         Resumed::Applied(_session) => "applied",
         Resumed::Sound(_session) => "sound",
     })
+}
+
+/// Names what somebody else changed while an apply was being rolled back.
+fn report(left_alone: &[LeftAlone], context: &Context) {
+    for left in left_alone {
+        let path = escape(left.path.as_str().as_bytes());
+        context.ui.warn(&match &left.saved {
+            Some(saved) => format!(
+                "{path} was changed by somebody else meanwhile and is left as it is; what was \
+                 there before is at {}",
+                escape(saved.as_str().as_bytes())
+            ),
+            None => format!("{path} was changed by somebody else meanwhile and is left"),
+        });
+    }
 }
 
 fn words(state: &str) -> &'static str {
@@ -116,6 +125,7 @@ fn words(state: &str) -> &'static str {
         "collected" => "its changes are collected and wait: see `lazaret diff`",
         "rejected" => "its changes broke a rule and are rejected; the volume is kept",
         "rolled_back" => "its apply was cut off; the workspace is as it was, the changes wait",
+        "undo_rolled_back" => "its undo was cut off; the workspace is as the apply left it",
         "applied" => "its apply was cut off when it was done; the workspace is complete",
         _ => "nothing to do",
     }

@@ -6,7 +6,7 @@ use lazaret_runtime::{
 };
 use lazaret_transfer::{
     ApplyError, InsertError, NotAsSurveyed, PackError, PathError, QuarantineError, RecoverError,
-    SelectError, StreamError, SurveyError, WalkError, WireError,
+    SelectError, StreamError, SurveyError, UndoError, WalkError, WireError,
 };
 
 use super::{Failure, FailureKind};
@@ -167,6 +167,15 @@ impl From<ProbeFailure> for Failure {
         Self::new(FailureKind::Engine, error)
             .context("the container is not closed as it has to be, so the command was not started")
             .hinted("`lazaret doctor` shows what the engine can enforce.")
+    }
+}
+
+impl From<UndoError> for Failure {
+    fn from(error: UndoError) -> Self {
+        match error {
+            UndoError::Apply(error) => error.into(),
+            error => Self::new(FailureKind::Refused, error),
+        }
     }
 }
 

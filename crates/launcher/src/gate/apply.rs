@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use lazaret_transfer::{ApplyError, Transaction};
+use lazaret_transfer::{ApplyError, Transaction, WorkspaceDir};
 use lazaret_validator::Approved;
 
 use super::case::Case;
@@ -26,7 +26,7 @@ pub fn apply(
     ui: &Ui,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let _lock = wait_for_turn(store, case, ui, interrupt)?;
+    let _lock = wait_for_turn(store, &case.workspace, ui, interrupt)?;
     let journal = session.dir().next_journal()?;
     session.update(|record| {
         record.phase = Phase::Applying;
@@ -64,13 +64,13 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Two applies to one workspace happen one after the other. What the first one changed, the
 /// second one meets as a conflict, or not at all.
-fn wait_for_turn(
+pub(crate) fn wait_for_turn(
     store: &Store,
-    case: &Case,
+    workspace: &WorkspaceDir,
     ui: &Ui,
     interrupt: &Interrupt,
 ) -> Result<File, Failure> {
-    let workspace = identity(case.workspace.identity());
+    let workspace = identity(workspace.identity());
     let give_up = Instant::now() + PATIENCE;
     let mut said = false;
     loop {

@@ -95,7 +95,9 @@ pub fn finish(
     volume: Volume<'_>,
 ) -> Result<(), Failure> {
     let phase = match outcome {
-        Outcome::Applied | Outcome::Nothing | Outcome::Discarded => Phase::Settled,
+        Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {
+            Phase::Settled
+        }
         Outcome::Kept => Phase::Collected,
         Outcome::Rejected => Phase::Rejected,
     };

@@ -47,6 +47,8 @@ pub enum Outcome {
     Rejected,
     /// The user threw the changes away.
     Discarded,
+    /// The changes were applied, and taken back by `undo`.
+    Undone,
 }
 
 /// How the command ended.

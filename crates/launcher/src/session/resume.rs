@@ -24,6 +24,8 @@ pub enum Resumed {
     /// An apply that was cut off is rolled back; the changes wait for the gate. Paths that
     /// somebody else changed meanwhile were left alone.
     RolledBack(LockedSession, Vec<LeftAlone>),
+    /// An undo that was cut off is rolled back: the workspace is as the apply left it.
+    UndoCutShort(LockedSession, Vec<LeftAlone>),
     /// An apply that was cut off is complete.
     Applied(LockedSession),
     /// There was nothing to do.
@@ -87,6 +89,12 @@ pub fn resume(
             }
         }
         Phase::Settled => {
+            // An undo that was cut short is finished too; the record knows nothing of it.
+            if let Some(journal) = session.dir().journals()?.last()
+                && let Recovered::RolledBack { left_alone } = recover(journal)?
+            {
+                return Ok(Resumed::UndoCutShort(session, left_alone));
+            }
             belongings(site, &session)?.remove(&*site.engine)?;
             Ok(Resumed::Sound(session))
         }

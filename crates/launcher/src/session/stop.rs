@@ -13,6 +13,10 @@ use crate::failure::Failure;
 /// From SIGTERM to SIGKILL for what the command left behind.
 const GRACE: Duration = Duration::from_secs(15);
 
+/// What `porter init` ends with when the OOM killer hit any process of the container; engines
+/// tell it of the first process only.
+const OUT_OF_MEMORY: i32 = 37;
+
 /// A session whose container has ended: the volume changes no more.
 #[derive(Debug)]
 #[must_use = "its changes are in the volume only: collect them"]
@@ -40,14 +44,21 @@ impl Stopped {
                 }
                 site.engine.stop_container(&agent, GRACE)?;
             }
+            let state = site
+                .engine
+                .container(&agent)?
+                .map(|container| container.state);
             let was_oom_killed = matches!(
-                site.engine
-                    .container(&agent)?
-                    .map(|container| container.state),
-                Some(ContainerState::Exited {
-                    oom_killed: true,
-                    ..
-                })
+                state,
+                Some(
+                    ContainerState::Exited {
+                        oom_killed: true,
+                        ..
+                    } | ContainerState::Exited {
+                        code: OUT_OF_MEMORY,
+                        ..
+                    }
+                )
             );
             site.engine.remove_container(&agent)?;
             session.update(|record| {
