@@ -19,6 +19,7 @@ fn short_help_names_every_verb() {
       diff         Show what a session changed, judged
       apply        Apply a session's changes to its workspace
       discard      Throw a session's changes away
+      undo         Take back what a session's last apply did to the workspace
       ls           List sessions
       show         Show all about one session
       logs         Show what a session's command wrote
