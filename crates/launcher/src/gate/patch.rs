@@ -156,12 +156,17 @@ fn hunks(old: &str, new: &str) -> String {
                 Some(line) => (line, ""),
                 None => (line, "\n\\ no newline at the end"),
             };
-            text.push_str(&format!(
-                "{}{}{ending}\n",
-                change.tag(),
-                escape(line.as_bytes())
-            ));
+            text.push_str(&format!("{}{}{ending}\n", change.tag(), inert(line)));
         }
     }
     text
+}
+
+/// Escapes a line of text; tabs stay, they do nothing but move to the right.
+fn inert(line: &str) -> String {
+    let parts: Vec<String> = line
+        .split('\t')
+        .map(|part| escape(part.as_bytes()))
+        .collect();
+    parts.join("\t")
 }

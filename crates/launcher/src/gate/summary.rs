@@ -34,7 +34,13 @@ pub fn render(case: &Case, ui: &Ui) -> String {
         text.push_str(&format!("  … and {rest} more (see `lazaret diff`)\n"));
     }
     text.push_str(&format!("{}\n", counts(changes)));
-    for finding in &case.verdict.findings {
+    let findings = &case.verdict.findings;
+    let codes = findings
+        .iter()
+        .map(|finding| finding.code.len())
+        .max()
+        .unwrap_or(0);
+    for finding in findings {
         let tone = match finding.severity {
             Severity::Block => Tone::Error,
             Severity::Warn => Tone::Warning,
@@ -42,7 +48,7 @@ pub fn render(case: &Case, ui: &Ui) -> String {
         };
         let severity = ui.paint_result(tone, &format!("{:<5}", finding.severity.as_str()));
         text.push_str(&format!(
-            "{severity}  {:<18} {}  {}\n",
+            "{severity}  {:<codes$}  {}  {}\n",
             finding.code,
             elide(
                 &finding.subject.to_string(),
