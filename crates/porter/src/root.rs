@@ -78,6 +78,15 @@ pub(crate) fn open_dir(parent: impl AsFd, name: &CStr) -> Result<OwnedFd, Errno>
     rustix::fs::openat(parent, name, DIR, Mode::empty())
 }
 
+/// Opens the regular file `name` in `parent`, not through a link.
+pub(crate) fn open_regular(parent: impl AsFd, name: &CStr) -> Result<File, Errno> {
+    let file = rustix::fs::openat(parent, name, FILE, Mode::empty())?;
+    match FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) {
+        FileType::RegularFile => Ok(file.into()),
+        _ => Err(Errno::LOOP),
+    }
+}
+
 /// Lists the names in a directory, sorted by bytes: that is the order of paths.
 pub(crate) fn names(dir: impl AsFd) -> Result<Vec<CString>, Errno> {
     let mut names = Vec::new();

@@ -4,7 +4,7 @@
 //! is gone. What did not change since the receipt is not read; the rest is hashed on every
 //! core. The order is that of the walk, whichever thread is faster.
 
-use std::ffi::{CStr, OsString};
+use std::ffi::{CStr, CString, OsString};
 use std::io::{self, Read as _};
 use std::iter::Peekable;
 use std::os::fd::AsFd;
@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
-    Digest, PathError, RelPath, RelPathBuf, StreamError, Survey, SurveyRequest, VolumeIdentity,
-    WireError, escape,
+    CACHEDIR_SIGNATURE, CacheInside, Digest, PathError, RelPath, RelPathBuf, StreamError, Survey,
+    SurveyRequest, VolumeIdentity, WireError, escape, is_cache_beside,
 };
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
@@ -136,19 +136,28 @@ struct Changed {
 impl Walk<'_> {
     fn directory(&mut self, dir: impl AsFd) -> Result<(), SurveyFailure> {
         let names = root::names(&dir).map_err(|errno| SurveyFailure::read(&self.path, errno))?;
+        self.names(&dir, &names)
+    }
+
+    fn names(&mut self, dir: impl AsFd, names: &[CString]) -> Result<(), SurveyFailure> {
         let length = self.path.len();
         for name in names {
             if length != 0 {
                 self.path.push(b'/');
             }
             self.path.extend_from_slice(name.to_bytes());
-            self.entry(dir.as_fd(), &name)?;
+            self.entry(dir.as_fd(), name, names)?;
             self.path.truncate(length);
         }
         Ok(())
     }
 
-    fn entry(&mut self, dir: impl AsFd, name: &CStr) -> Result<(), SurveyFailure> {
+    fn entry(
+        &mut self,
+        dir: impl AsFd,
+        name: &CStr,
+        siblings: &[CString],
+    ) -> Result<(), SurveyFailure> {
         let failed = |path: &[u8], errno| SurveyFailure::read(path, errno);
         let stat = rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
             .map_err(|errno| failed(&self.path, errno))?;
@@ -166,13 +175,20 @@ impl Walk<'_> {
         let unchanged = known == Some(identity);
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => {
+                let inside =
+                    root::open_dir(&dir, name).map_err(|errno| failed(&self.path, errno))?;
+                let names = root::names(&inside).map_err(|errno| failed(&self.path, errno))?;
+                // What is built inside must not cost the batch its limits.
+                if !known.is_some_and(is_dir) && is_cache(name, siblings, &inside, &names) {
+                    self.found(FoundKind::Cache);
+                    return Ok(());
+                }
                 // Its times tell of its entries, and those are visited anyway.
                 if known.map(|known| known.mode) != Some(identity.mode) {
                     let mode = identity.mode;
                     self.found(FoundKind::Dir { mode });
                 }
-                let dir = root::open_dir(&dir, name).map_err(|errno| failed(&self.path, errno))?;
-                self.directory(dir)
+                self.names(inside, &names)
             }
             _ if unchanged => Ok(()),
             FileType::RegularFile => self.file(path, identity, &stat),
@@ -258,6 +274,32 @@ impl Walk<'_> {
         let before = |known: &RelPath| path.is_none_or(|path| known < path);
         while let Some((gone, _)) = self.known.next_if(|(known, _)| before(known)) {
             self.survey.gone.push(gone.as_str().as_bytes().to_vec());
+        }
+    }
+}
+
+fn is_dir(identity: VolumeIdentity) -> bool {
+    FileType::from_raw_mode(identity.mode) == FileType::Directory
+}
+
+/// Whether a directory is a cache, by the rules that keep such a one out of the copy.
+fn is_cache(name: &CStr, siblings: &[CString], dir: impl AsFd, inside: &[CString]) -> bool {
+    let among = |names: &[CString], name: &CStr| {
+        let found = names.binary_search_by(|other| (**other).cmp(name));
+        found.is_ok()
+    };
+    if is_cache_beside(name, |other| among(siblings, other)) {
+        return true;
+    }
+    match CacheInside::of(|other| among(inside, other)) {
+        CacheInside::No => false,
+        CacheInside::Yes => true,
+        CacheInside::Tag => {
+            let mut start = [0; CACHEDIR_SIGNATURE.len()];
+            let tag = root::open_regular(dir, c"CACHEDIR.TAG");
+            // A tag that cannot be read is none: then everything is looked at.
+            tag.is_ok_and(|mut tag| tag.read_exact(&mut start).is_ok())
+                && start == *CACHEDIR_SIGNATURE
         }
     }
 }

@@ -1,22 +1,24 @@
 //! `Collection`: what came out of a session, before its contents are fetched.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::wire::{Found, FoundKind, Survey, SurveyError};
 use crate::{
     Entry, LinkTarget, LinkTargetError, Mode, Note, Refusal, RelPath, RelPathBuf, RelPathError,
-    Tree, Wanted, escape,
+    SkipReason, Skipped, Tree, Wanted, escape,
 };
 
 /// What the volume holds now, as far as lazaret carries it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collection {
-    /// The baseline with the survey's differences applied. A refused path, and
+    /// The baseline with the survey's differences applied. What stays behind, and
     /// everything below it, is as it was in the baseline: what cannot be carried
     /// is neither a change nor a deletion.
     pub tree: Tree,
     /// What lies in the volume and is not carried.
     pub refusals: Vec<Refusal>,
+    /// Cache directories that appeared: as on the way in, they stay where they are.
+    pub left_out: Vec<Skipped>,
     /// What was made safe: `mode.special`, `link.hard`.
     pub notes: Vec<Note>,
 }
@@ -39,16 +41,17 @@ impl Survey {
         let mut collection = Collection {
             tree: baseline.clone(),
             refusals: Vec::new(),
+            left_out: Vec::new(),
             notes: Vec::new(),
         };
-        let mut refused: BTreeSet<RelPathBuf> = BTreeSet::new();
-        let mut gone: BTreeMap<RelPathBuf, ()> = BTreeMap::new();
+        let mut stays: BTreeSet<RelPathBuf> = BTreeSet::new();
+        let mut gone: BTreeSet<RelPathBuf> = BTreeSet::new();
         for name in self.gone {
             let Ok(path) = RelPath::from_bytes(&name) else {
                 return Err(SurveyError::Name { name });
             };
             let known = collection.tree.remove(path).is_some();
-            if !known || gone.insert(path.to_owned(), ()).is_some() {
+            if !known || !gone.insert(path.to_owned()) {
                 return Err(SurveyError::Contradiction { name });
             }
         }
@@ -65,18 +68,15 @@ impl Survey {
                     continue;
                 }
             };
-            if gone.contains_key(&path) || matches!(found.kind, FoundKind::BadName) {
+            if gone.contains(&path) {
                 return Err(SurveyError::Contradiction { name: found.name });
             }
-            match collection.judge(&path, found) {
-                Ok(entry) => drop(collection.tree.insert(path, entry)),
-                Err(refusal) => {
-                    collection.refusals.push(refusal);
-                    refused.insert(path);
-                }
+            match collection.take(found)? {
+                Some(entry) => drop(collection.tree.insert(path, entry)),
+                None => drop(stays.insert(path)),
             }
         }
-        restore(&mut collection.tree, baseline, &refused);
+        restore(&mut collection.tree, baseline, &stays);
         match orphan(&collection.tree) {
             Some(path) => Err(SurveyError::Contradiction {
                 name: path.as_str().as_bytes().to_vec(),
@@ -110,14 +110,15 @@ impl Collection {
         wanted
     }
 
-    /// Returns the entry that `found` becomes, or why it is not carried.
-    fn judge(&mut self, path: &RelPath, found: Found) -> Result<Entry, Refusal> {
-        let name = found.name;
-        match found.kind {
+    /// Returns the entry that `found`, which has a good name, becomes; `None` when it
+    /// stays behind and is listed as such.
+    fn take(&mut self, found: Found) -> Result<Option<Entry>, SurveyError> {
+        let Found { name, kind } = found;
+        let refusal = match kind {
             FoundKind::Dir { mode } => {
                 // Setgid and sticky directories are common; nothing of them is kept.
                 self.note_special(&name, mode);
-                Ok(Entry::Dir)
+                return Ok(Some(Entry::Dir));
             }
             FoundKind::File {
                 mode,
@@ -134,22 +135,26 @@ impl Collection {
                     });
                 }
                 let mode = Mode::from_unix(mode);
-                Ok(Entry::File { mode, size, digest })
+                return Ok(Some(Entry::File { mode, size, digest }));
             }
             FoundKind::Symlink { target } => match LinkTarget::from_bytes(&target) {
-                Ok(target) => Ok(Entry::Symlink { target }),
-                Err(error) => Err(Refusal::new(name, link_code(error), error.to_string())),
+                Ok(target) => return Ok(Some(Entry::Symlink { target })),
+                Err(error) => Refusal::new(name, link_code(error), error.to_string()),
             },
-            FoundKind::Odd(odd) => Err(Refusal::new(name, odd.code(), odd.describe())),
-            FoundKind::BadName => {
-                // The caller has refused it; a good path never gets here.
-                Err(Refusal::new(
-                    path.as_str(),
-                    "name.control",
-                    "a refused name",
-                ))
+            FoundKind::Odd(odd) => Refusal::new(name, odd.code(), odd.describe()),
+            FoundKind::Cache => {
+                self.left_out.push(Skipped {
+                    name,
+                    reason: SkipReason::Cache,
+                    bytes: None,
+                });
+                return Ok(None);
             }
-        }
+            // The name is good.
+            FoundKind::BadName => return Err(SurveyError::Contradiction { name }),
+        };
+        self.refusals.push(refusal);
+        Ok(None)
     }
 
     fn note_special(&mut self, name: &[u8], mode: u32) {
@@ -182,9 +187,9 @@ pub fn check_arrived(wanted: &[Wanted], arrived: &Tree) -> Result<(), NotAsSurve
     Ok(())
 }
 
-/// Puts refused paths back as they were, with what lay below them.
-fn restore(tree: &mut Tree, baseline: &Tree, refused: &BTreeSet<RelPathBuf>) {
-    for path in refused {
+/// Puts paths that stay behind back as they were, with what lay below them.
+fn restore(tree: &mut Tree, baseline: &Tree, stays: &BTreeSet<RelPathBuf>) {
+    for path in stays {
         let below: Vec<_> = tree
             .below(path)
             .map(|(other, _)| other.to_owned())

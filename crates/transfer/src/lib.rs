@@ -91,7 +91,10 @@ pub use refusal::Refusal;
 pub use rel_path::{
     MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf, RelPathError,
 };
-pub use select::{GitMode, SelectError, Selection, Selector, SkipReason, Skipped};
+pub use select::{
+    CACHEDIR_SIGNATURE, CacheInside, GitMode, SelectError, Selection, Selector, SkipReason,
+    Skipped, is_cache_beside,
+};
 pub use stream_error::StreamError;
 pub use stream_limits::StreamLimits;
 pub use trailer::{TRAILER_BYTES, Trailer, TrailerError};

@@ -182,6 +182,9 @@ fn print(session: &Session) -> String {
     for refusal in &collection.refusals {
         lines.push(refusal.to_string());
     }
+    for skipped in &collection.left_out {
+        lines.push(format!("left out: {}", escape(&skipped.name)));
+    }
     for note in &collection.notes {
         lines.push(format!(
             "{}: {} [{}]",
@@ -408,6 +411,37 @@ fn tar_40_deep_directories_are_refused_and_not_entered() {
     let printed = print(&session);
     assert!(printed.ends_with("[path.too_deep]"), "{printed}");
     assert_eq!(printed.lines().count(), 65);
+}
+
+#[test]
+fn app_17_caches_that_appear_stay_where_they_are() {
+    let before = r#"
+        f Cargo.toml ""
+        f package.json ""
+        f node_modules "a file"
+        f src/target/mine "x"
+    "#;
+    let edits = r#"
+        f target/debug/big *100000
+        - node_modules
+        f node_modules/a/index.js "x"
+        f venv/pyvenv.cfg ""
+        f cache/CACHEDIR.TAG "Signature: 8a477f597d28d172789f06886806bc55\n"
+        f cache/x "x"
+        f fake/CACHEDIR.TAG "Signature: no"
+        f src/target/more "x"
+        f src/CACHEDIR.TAG "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "#;
+    insta::assert_snapshot!(check(before, edits), @r"
+    + fake/
+    + fake/CACHEDIR.TAG
+    + src/CACHEDIR.TAG
+    + src/target/more
+    left out: cache
+    left out: node_modules
+    left out: target
+    left out: venv
+    ");
 }
 
 #[test]
@@ -661,7 +695,7 @@ fn two_thousand_random_trees_go_in_and_come_out() {
 
 #[test]
 fn twenty_thousand_files_go_in_and_the_changed_ones_come_out() {
-    let workspace = tempfile::tempdir().expect("a temporary directory");
+    let workspace = fast_tempdir();
     for directory in 0..200 {
         let at = workspace.path().join(format!("d{directory}"));
         fs::create_dir(&at).expect("new");

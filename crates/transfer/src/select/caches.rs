@@ -2,10 +2,8 @@
 
 use std::ffi::CStr;
 
-use super::Siblings;
-
 /// The first bytes of a `CACHEDIR.TAG` (bford.info/cachedir).
-pub(crate) const CACHEDIR_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
+pub const CACHEDIR_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
 /// Directories that are caches beside one of these files; beside anything, when
 /// none is named.
@@ -26,31 +24,34 @@ const BESIDE: &[(&CStr, &[&CStr])] = &[
     (c"__pycache__", &[]),
 ];
 
-/// Whether a directory is a cache by its name and what lies beside it.
-pub(crate) fn cache_by_sibling(name: &CStr, siblings: &dyn Siblings) -> bool {
+/// Whether a directory is a cache by its name and what lies beside it, which
+/// `has` tells.
+pub fn is_cache_beside(name: &CStr, has: impl Fn(&CStr) -> bool) -> bool {
     BESIDE.iter().any(|(cache, files)| {
-        *cache == name && (files.is_empty() || files.iter().any(|file| siblings.has(file)))
+        *cache == name && (files.is_empty() || files.iter().any(|file| has(file)))
     })
 }
 
-/// What inside a directory may make it a cache.
+/// What the names inside a directory say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Inside {
-    /// Nothing.
-    Nothing,
-    /// It is one.
-    Cache,
+pub enum CacheInside {
+    /// It is none.
+    No,
+    /// It is a cache.
+    Yes,
     /// It is one if `CACHEDIR.TAG` starts with [`CACHEDIR_SIGNATURE`].
     Tag,
 }
 
-/// Whether a directory is a cache by what lies in it.
-pub(crate) fn cache_by_content(inside: &dyn Siblings) -> Inside {
-    if inside.has(c"pyvenv.cfg") {
-        Inside::Cache
-    } else if inside.has(c"CACHEDIR.TAG") {
-        Inside::Tag
-    } else {
-        Inside::Nothing
+impl CacheInside {
+    /// Asks for the names, which `has` tells.
+    pub fn of(has: impl Fn(&CStr) -> bool) -> Self {
+        if has(c"pyvenv.cfg") {
+            Self::Yes
+        } else if has(c"CACHEDIR.TAG") {
+            Self::Tag
+        } else {
+            Self::No
+        }
     }
 }

@@ -5,14 +5,13 @@ mod git;
 mod ignores;
 mod secrets;
 
-use std::ffi::CStr;
 use std::fmt;
 use std::path::Path;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-pub(crate) use caches::{CACHEDIR_SIGNATURE, Inside, cache_by_content, cache_by_sibling};
+pub use caches::{CACHEDIR_SIGNATURE, CacheInside, is_cache_beside};
 pub(crate) use git::{GitPart, git_part, synthetic_config};
 pub(crate) use ignores::{BadLine, IgnoreFile, Ignores};
 pub(crate) use secrets::{PEEK_BYTES, Suspicion, suspicion};
@@ -248,10 +247,4 @@ fn opinion(rules: &Gitignore, path: &[u8], kind: Kind) -> Option<Opinion> {
         Match::Ignore(_) => Some(Opinion::LeaveOut),
         Match::Whitelist(_) => Some(Opinion::TakeIn),
     }
-}
-
-/// The names of one directory, sorted: rules may ask for a sibling.
-pub(crate) trait Siblings {
-    /// Whether there is an entry of that name.
-    fn has(&self, name: &CStr) -> bool;
 }

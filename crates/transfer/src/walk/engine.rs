@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use super::WalkError;
 use super::open::{OpenError, open_below};
 use crate::select::{
-    BadLine, CACHEDIR_SIGNATURE, GitPart, IgnoreFile, Ignores, Inside, Kind, Opinion, PEEK_BYTES,
-    Siblings, Suspicion, cache_by_content, cache_by_sibling, git_part, suspicion, synthetic_config,
+    BadLine, CACHEDIR_SIGNATURE, CacheInside, GitPart, IgnoreFile, Ignores, Kind, Opinion,
+    PEEK_BYTES, Suspicion, git_part, is_cache_beside, suspicion, synthetic_config,
 };
 use crate::{GitMode, LinkTarget, RelPath, Selector, SkipReason, Skipped, WorkspaceDir};
 
@@ -92,14 +92,12 @@ impl Listing {
     fn fd(&self) -> Result<BorrowedFd<'_>, Errno> {
         self.dir.fd()
     }
-}
 
-impl Siblings for Listing {
     fn has(&self, name: &CStr) -> bool {
-        let found = self
-            .entries
-            .binary_search_by(|(other, _)| (**other).cmp(name));
-        found.is_ok()
+        let entries = &self.entries;
+        entries
+            .binary_search_by(|(other, _)| (**other).cmp(name))
+            .is_ok()
     }
 }
 
@@ -270,7 +268,7 @@ impl<S: Sink> Walk<'_, S> {
             Some(Opinion::LeaveOut) => return Ok(Judgement::LeaveOut(SkipReason::LazaretIgnore)),
             None => {}
         }
-        if kind == Kind::Dir && cache_by_sibling(name, listing) {
+        if kind == Kind::Dir && is_cache_beside(name, |other| listing.has(other)) {
             return Ok(Judgement::LeaveOut(SkipReason::Cache));
         }
         Ok(match ignores(IgnoreFile::Git) {
@@ -321,10 +319,10 @@ impl<S: Sink> Walk<'_, S> {
     }
 
     fn is_cache(&self, inside: &Listing) -> Result<bool, WalkError> {
-        match cache_by_content(inside) {
-            Inside::Nothing => Ok(false),
-            Inside::Cache => Ok(true),
-            Inside::Tag => {
+        match CacheInside::of(|name| inside.has(name)) {
+            CacheInside::No => Ok(false),
+            CacheInside::Yes => Ok(true),
+            CacheInside::Tag => {
                 let fd = inside.fd().map_err(|errno| self.errno(errno))?;
                 let tag = self.read_small(fd, c"CACHEDIR.TAG", SMALL_FILE_BYTES)?;
                 Ok(matches!(tag, Small::Whole(tag) if tag.starts_with(CACHEDIR_SIGNATURE)))

@@ -62,6 +62,8 @@ pub enum FoundKind {
     },
     /// Neither file nor directory nor link.
     Odd(OddType),
+    /// A cache directory that was not there before; not entered.
+    Cache,
     /// Anything with a name that lazaret does not carry; not read, not entered.
     BadName,
 }
@@ -217,6 +219,9 @@ impl Survey {
                 FoundKind::Odd(odd) => {
                     frame.tag(b'o')?.path(name)?.u8(odd.tag());
                 }
+                FoundKind::Cache => {
+                    frame.tag(b'c')?.path(name)?;
+                }
                 FoundKind::BadName => {
                     frame.tag(b'n')?.path(name)?;
                 }
@@ -316,6 +321,7 @@ impl Survey {
                     let odd = OddType::from_tag(frame.u8()?);
                     FoundKind::Odd(odd.ok_or(malformed("a type"))?)
                 }
+                b'c' => FoundKind::Cache,
                 b'n' => FoundKind::BadName,
                 _ => return Err(malformed("a tag").into()),
             };
