@@ -5,6 +5,7 @@
 
 pub mod hostile_tar;
 mod random;
+pub mod random_tree;
 mod redact;
 pub mod tree_text;
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use lazaret_tests::tree_text;
+use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
     Ending, GitMode, Hashing, PackError, Packed, Quarantine, Selection, Selector, StreamLimits,
     Unpacked, WorkspaceDir, escape, pack, unpack, walk,
@@ -503,4 +503,22 @@ fn twenty_thousand_files_are_walked_in_order() {
     }
     let listed = list(dir.path(), &selector(GitMode::Full, &[]));
     assert_eq!(listed.lines().count(), 20_200);
+}
+
+#[test]
+fn two_thousand_random_trees_are_packed_and_unpacked() {
+    let selector = selector(GitMode::Full, &[]);
+    for seed in 0..2000 {
+        let random = &mut Random::new(seed);
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let dir = dir.expect("a temporary directory");
+        random_tree::grow(random, dir.path(), 12);
+        let (packed, stream) = packed(dir.path(), &selector);
+        let workspace = WorkspaceDir::open_ambient(dir.path()).expect("a directory");
+        let walked = walk(&workspace, &selector, Hashing::parallel()).expect("readable");
+        assert_eq!(walked.tree, packed.tree, "seed {seed}");
+        let unpacked = unpacked(&stream);
+        assert_eq!(unpacked.tree, packed.tree, "seed {seed}");
+        assert_eq!(unpacked.trailer, Some(packed.trailer), "seed {seed}");
+    }
 }
