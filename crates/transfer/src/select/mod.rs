@@ -64,7 +64,9 @@ pub enum GitMode {
 ///    virtual environment (`pyvenv.cfg`), `__pycache__`.
 ///    What only its contents tell apart is looked at after rule 6, once it is open.
 /// 6. `.gitignore` files, nearest first, then `.git/info/exclude`. A line that does
-///    not parse is no rule, as for git. The user's global excludes are not read.
+///    not parse is no rule, as for git. The user's global excludes are not read, nor
+///    is the index: a tracked file that is ignored all the same stays out, until a
+///    `.lazaretignore` or the profile takes it in.
 ///
 /// Whatever no rule leaves out goes in, as far as it can be carried: other file
 /// systems, sockets, FIFOs, devices and names outside [`RelPath`](crate::RelPath)

@@ -1,23 +1,20 @@
 //! The one walk: what `walk` lists, `pack` sends.
 
 use std::ffi::{CStr, CString};
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Dir, FileType, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::WalkError;
 use super::open::{OpenError, open_below};
+use super::small::{SMALL_FILE_BYTES, Small};
 use crate::select::{
-    BadLine, CACHEDIR_SIGNATURE, CacheInside, GitPart, IgnoreFile, Ignores, Kind, Opinion,
-    PEEK_BYTES, Suspicion, git_part, is_cache_beside, suspicion, synthetic_config,
+    CACHEDIR_SIGNATURE, CacheInside, GitPart, IgnoreFile, Ignores, Kind, Opinion, PEEK_BYTES,
+    Suspicion, git_part, is_cache_beside, suspicion,
 };
 use crate::{GitMode, LinkTarget, RelPath, Selector, SkipReason, Skipped, WorkspaceDir};
-
-/// The longest ignore file or repository configuration that is read, in bytes.
-const SMALL_FILE_BYTES: usize = 1 << 20;
 
 /// Who takes what the walk finds, in path order.
 pub(crate) trait Sink {
@@ -64,13 +61,13 @@ pub(crate) fn descend<S: Sink>(
     Ok(walk.skipped)
 }
 
-struct Walk<'a, S> {
+pub(super) struct Walk<'a, S> {
     selector: &'a Selector,
-    device: u64,
-    sink: &'a mut S,
+    pub(super) device: u64,
+    pub(super) sink: &'a mut S,
     /// The raw path of the current entry.
-    path: Vec<u8>,
-    ignores: Ignores,
+    pub(super) path: Vec<u8>,
+    pub(super) ignores: Ignores,
     skipped: Vec<Skipped>,
 }
 
@@ -83,7 +80,7 @@ enum Place {
 }
 
 /// One directory, open, with its names in order.
-struct Listing {
+pub(super) struct Listing {
     dir: Dir,
     entries: Vec<(CString, FileType)>,
 }
@@ -93,7 +90,7 @@ impl Listing {
         self.dir.fd()
     }
 
-    fn has(&self, name: &CStr) -> bool {
+    pub(super) fn has(&self, name: &CStr) -> bool {
         let entries = &self.entries;
         entries
             .binary_search_by(|(other, _)| (**other).cmp(name))
@@ -117,14 +114,14 @@ enum Judgement {
 }
 
 impl<S: Sink> Walk<'_, S> {
-    fn error(&self, error: OpenError) -> WalkError {
+    pub(super) fn error(&self, error: OpenError) -> WalkError {
         match error {
             OpenError::Errno(errno) => WalkError::io(&self.path, errno),
             OpenError::Mount => self.changed(),
         }
     }
 
-    fn errno(&self, errno: Errno) -> WalkError {
+    pub(super) fn errno(&self, errno: Errno) -> WalkError {
         WalkError::io(&self.path, errno)
     }
 
@@ -391,128 +388,10 @@ impl<S: Sink> Walk<'_, S> {
         let name = self.path.clone();
         WalkError::Changed { name }
     }
-
-    /// Adds the ignore files of the directory at `self.path`.
-    fn read_ignore_files(
-        &mut self,
-        listing: &Listing,
-        dir: BorrowedFd<'_>,
-    ) -> Result<(), WalkError> {
-        if self.path.is_empty() && listing.has(c".git") {
-            let exclude = self.read_git_exclude(dir)?;
-            self.add_rules(IgnoreFile::Git, c"info/exclude", exclude)?;
-        }
-        for (name, file) in [
-            (c".gitignore", IgnoreFile::Git),
-            (c".lazaretignore", IgnoreFile::Lazaret),
-        ] {
-            if listing.has(name) {
-                let contents = self.read_small(dir, name, SMALL_FILE_BYTES)?;
-                self.add_rules(file, name, contents)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn add_rules(
-        &mut self,
-        file: IgnoreFile,
-        name: &CStr,
-        contents: Small,
-    ) -> Result<(), WalkError> {
-        let prefix = match self.path.len() {
-            0 => 0,
-            length => length + 1,
-        };
-        let mut at = self.path.clone();
-        if prefix != 0 {
-            at.push(b'/');
-        }
-        at.extend_from_slice(name.to_bytes());
-        let contents = match (contents, file) {
-            (Small::Whole(contents), _) => contents,
-            // Git does not follow a link either.
-            (Small::NotAFile, IgnoreFile::Git) => return Ok(()),
-            (Small::NotAFile, IgnoreFile::Lazaret) => {
-                let error = io::Error::other("an ignore file has to be a regular file");
-                return Err(WalkError::io(&at, error));
-            }
-            (Small::TooLong, _) => {
-                let error = io::Error::other("an ignore file is longer than 1 MiB");
-                return Err(WalkError::io(&at, error));
-            }
-        };
-        let pushed = self.ignores.push(prefix, file, &contents);
-        pushed.map_err(|BadLine { line, message }| WalkError::IgnoreLine {
-            name: at,
-            line,
-            message,
-        })
-    }
-
-    fn read_git_exclude(&self, root: BorrowedFd<'_>) -> Result<Small, WalkError> {
-        let open =
-            |dir: BorrowedFd<'_>, name| open_below(dir, name, OFlags::DIRECTORY, self.device);
-        let info = open(root, c".git").and_then(|git| open(git.as_fd(), c"info"));
-        // No repository of ours, or none with excludes: nothing to read.
-        let Ok(info) = info else {
-            return Ok(Small::NotAFile);
-        };
-        match self.read_small(info.as_fd(), c"exclude", SMALL_FILE_BYTES) {
-            Err(WalkError::Vanished { .. }) => Ok(Small::NotAFile),
-            outcome => outcome,
-        }
-    }
-
-    /// Hands the configuration over that replaces the real one, `git` being `.git`.
-    fn git_config(&mut self, git: BorrowedFd<'_>) -> Result<(), S::Error> {
-        let original = match self.read_small(git, c"config", SMALL_FILE_BYTES) {
-            Ok(Small::Whole(original)) => original,
-            Ok(Small::TooLong | Small::NotAFile) | Err(WalkError::Vanished { .. }) => Vec::new(),
-            Err(error) => return Err(error.into()),
-        };
-        let made = synthetic_config(&original);
-        self.sink.made(rel(b".git/config")?, &made)
-    }
-
-    /// Reads a file of at most `limit` bytes.
-    fn read_small(
-        &self,
-        dir: BorrowedFd<'_>,
-        name: &CStr,
-        limit: usize,
-    ) -> Result<Small, WalkError> {
-        let file = match open_below(dir, name, OFlags::empty(), self.device) {
-            Ok(file) => file,
-            Err(OpenError::Mount | OpenError::Errno(Errno::LOOP | Errno::NXIO)) => {
-                return Ok(Small::NotAFile);
-            }
-            Err(error) => return Err(self.error(error)),
-        };
-        let stat = rustix::fs::fstat(&file).map_err(|errno| self.errno(errno))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Ok(Small::NotAFile);
-        }
-        let mut contents = Vec::new();
-        let mut file = File::from(file).take(limit as u64 + 1);
-        let read = file.read_to_end(&mut contents);
-        read.map_err(|error| WalkError::io(&self.path, error))?;
-        Ok(match contents.len() > limit {
-            true => Small::TooLong,
-            false => Small::Whole(contents),
-        })
-    }
-}
-
-/// What a small file turned out to be.
-enum Small {
-    Whole(Vec<u8>),
-    TooLong,
-    NotAFile,
 }
 
 /// The path was checked before the entry was judged.
-fn rel(path: &[u8]) -> Result<&RelPath, WalkError> {
+pub(super) fn rel(path: &[u8]) -> Result<&RelPath, WalkError> {
     RelPath::from_bytes(path).map_err(|error| WalkError::io(path, io::Error::other(error)))
 }
 

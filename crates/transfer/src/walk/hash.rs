@@ -56,27 +56,30 @@ impl HashPool {
 
     fn work(&self) -> Hashes {
         let mut buffer = vec![0; CHUNK];
-        let mut hashes = Vec::new();
+        let mut hashes = Ok(Vec::new());
         while let Some(batch) = self.next() {
             for (path, file, stat) in batch {
-                let digest = hash_file(&file, &stat, path.as_str().as_bytes(), &mut buffer);
-                let digest = digest.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))?;
-                let entry = Entry::File {
-                    mode: mode(&stat),
-                    size: size(&stat),
-                    digest,
+                // After a failure anywhere the rest is only taken off the walk's hands.
+                let (Ok(done), false) = (&mut hashes, self.failed.load(Ordering::Relaxed)) else {
+                    continue;
                 };
-                hashes.push((path, entry));
+                match hash_file(&file, &stat, path.as_str().as_bytes(), &mut buffer) {
+                    Ok(digest) => {
+                        let (mode, size) = (mode(&stat), size(&stat));
+                        done.push((path, Entry::File { mode, size, digest }));
+                    }
+                    Err(error) => {
+                        self.failed.store(true, Ordering::Relaxed);
+                        hashes = Err(error);
+                    }
+                }
             }
         }
-        Ok(hashes)
+        hashes
     }
 
     fn next(&self) -> Option<Vec<Job>> {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.failed.load(Ordering::Relaxed) {
-            return None;
-        }
         jobs.as_ref()?.recv().ok()
     }
 }
@@ -98,23 +101,11 @@ impl Workers<'_> {
     /// Fails when a thread has failed; [`Workers::finish`] tells at what.
     fn hand_over(&mut self) -> Result<(), WalkError> {
         let batch = std::mem::take(&mut self.batch);
-        let mut waiting = Some(batch);
-        while let Some(batch) = waiting.take() {
-            if self.pool.failed.load(Ordering::Relaxed) {
-                return Err(WalkError::io(b"", Errno::CANCELED));
-            }
-            match self.send.try_send(batch) {
-                Ok(()) => {}
-                Err(std::sync::mpsc::TrySendError::Full(batch)) => {
-                    waiting = Some(batch);
-                    std::thread::yield_now();
-                }
-                Err(std::sync::mpsc::TrySendError::Disconnected(_)) => {
-                    return Err(WalkError::io(b"", Errno::CANCELED));
-                }
-            }
+        let canceled = || WalkError::io(b"", Errno::CANCELED);
+        if self.pool.failed.load(Ordering::Relaxed) {
+            return Err(canceled());
         }
-        Ok(())
+        self.send.send(batch).map_err(|_| canceled())
     }
 
     /// Waits for every hash.

@@ -4,6 +4,7 @@ mod engine;
 mod error;
 mod hash;
 mod open;
+mod small;
 
 use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;

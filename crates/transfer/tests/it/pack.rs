@@ -455,6 +455,20 @@ fn flt_04_an_unreadable_file_is_named() {
 }
 
 #[test]
+fn flt_04_a_walk_on_threads_names_the_file_too() {
+    let selector = selector(GitMode::Full, &[]);
+    let workspace = WorkspaceDir::open_ambient(Path::new("/sys/kernel/mm"));
+    if let Ok(workspace) = workspace {
+        // sysfs says 4096 for files of a few bytes.
+        let error = walk(&workspace, &selector, Hashing::parallel()).expect_err("short");
+        assert!(
+            error.to_string().ends_with("shrank while it was read"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn a_failing_writer_is_the_cause() {
     let dir = tree_text::temp("f a *100000");
     let workspace = WorkspaceDir::open_ambient(dir.path()).expect("a directory");
