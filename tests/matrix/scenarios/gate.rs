@@ -41,6 +41,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         run: excluded,
     },
     Scenario {
+        name: "gate/new-caches-stay-in-the-copy",
+        run: caches,
+    },
+    Scenario {
         name: "gate/secrets-stay-out",
         run: secrets,
     },
@@ -200,6 +204,28 @@ fn excluded(ctx: &Ctx) -> Result<(), String> {
         "the workspace",
         &tree_text::dump(&workspace),
         &"f .gitignore \"*.log\\n\"\nf a \"a\\nmore\\n\"\nf node_modules/x/y \"y\"\nf noise.log \"mine\\n\"\nf package.json \"{}\"\n".to_owned(),
+    )
+}
+
+fn caches(ctx: &Ctx) -> Result<(), String> {
+    let tree = "f a \"a\\n\"\nf package.json \"{}\"";
+    let workspace = ctx.workspace("project", tree);
+    let script = "mkdir -p node_modules/x && echo y > node_modules/x/y && echo more >> a";
+    let output = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--apply", "auto", "--json", "--", "sh", "-c", script,
+        ])?
+        .expect_code(0)?;
+    let report = output.json()?;
+    expect_eq(
+        "left out",
+        &report["left_out"][0].as_str(),
+        &Some("node_modules"),
+    )?;
+    expect_eq(
+        "the workspace",
+        &tree_text::dump(&workspace),
+        &"f a \"a\\nmore\\n\"\nf package.json \"{}\"\n".to_owned(),
     )
 }
 

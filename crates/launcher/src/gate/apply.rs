@@ -30,7 +30,7 @@ pub fn apply(
     let journal = session.dir().next_journal()?;
     session.update(|record| {
         record.phase = Phase::Applying;
-        record.left_out = case.left_out as u64;
+        record.left_out = case.postponed as u64;
     })?;
     let applied = Transaction::prepare(
         &case.workspace,

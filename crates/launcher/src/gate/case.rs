@@ -2,7 +2,9 @@
 
 use std::io::Read as _;
 
-use lazaret_transfer::{Change, Conflict, Quarantine, RelPath, WorkspaceDir, conflicts, diff};
+use lazaret_transfer::{
+    Change, Conflict, Quarantine, RelPath, Skipped, WorkspaceDir, conflicts, diff,
+};
 use lazaret_validator::{Destination, JudgeInput, Limits, Policy, Selected, Verdict, judge};
 
 use crate::failure::{Failure, FailureKind};
@@ -19,8 +21,10 @@ pub struct Case {
     pub verdict: Verdict,
     /// Where the workspace is not as it was when it was copied in.
     pub conflicts: Vec<Conflict>,
+    /// Caches that appeared in the copy and stay there.
+    pub caches: Vec<Skipped>,
     /// How many changes that could be applied the user left out for now.
-    pub left_out: usize,
+    pub postponed: usize,
     /// The contents.
     pub quarantine: Quarantine,
     /// The workspace that the batch is for.
@@ -66,7 +70,8 @@ impl Case {
             changes: shown,
             verdict,
             conflicts,
-            left_out: 0,
+            caches: collection.left_out,
+            postponed: 0,
             quarantine,
             workspace,
         })
@@ -88,7 +93,7 @@ impl Case {
         if let Some(validated) = self.verdict.validated.take() {
             let all = validated.changes().len();
             let validated = validated.select(keep);
-            self.left_out = all - validated.changes().len();
+            self.postponed = all - validated.changes().len();
             self.conflicts = conflicts(&self.workspace, validated.changes())?;
             self.verdict.validated = Some(validated);
         }

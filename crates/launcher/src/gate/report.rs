@@ -28,6 +28,8 @@ pub struct Report {
     pub findings: Vec<FindingReport>,
     /// What is in the way in the workspace.
     pub conflicts: Vec<ConflictReport>,
+    /// Caches that appeared in the copy and stay there, escaped.
+    pub left_out: Vec<String>,
     /// How the gate ended; null while it is open.
     pub outcome: Option<Outcome>,
     /// What `lazaret undo` would take back; null when nothing was applied.
@@ -117,6 +119,11 @@ impl Report {
                 .map(FindingReport::from)
                 .collect(),
             conflicts: case.conflicts.iter().map(ConflictReport::from).collect(),
+            left_out: case
+                .caches
+                .iter()
+                .map(|cache| escape(&cache.name))
+                .collect(),
             ..Self::of(record)
         }
     }
@@ -142,6 +149,7 @@ impl Report {
                 })
                 .collect(),
             conflicts: Vec::new(),
+            left_out: Vec::new(),
             outcome: record.outcome,
             undo: None,
             phases: BTreeMap::new(),

@@ -57,10 +57,10 @@ pub fn settle(
                 case.changes.len(),
                 summary::counts(&case.changes)
             ));
-            if case.left_out > 0 {
+            if case.postponed > 0 {
                 // The rest is not lost: what is applied already counts as unchanged then.
                 session.update(|record| record.phase = Phase::Collected)?;
-                ui.hint(&format!("{} more wait in session {id}.", case.left_out));
+                ui.hint(&format!("{} more wait in session {id}.", case.postponed));
                 return Ok(Settled {
                     outcome: Outcome::Applied,
                     undo: Some(id.to_string()),

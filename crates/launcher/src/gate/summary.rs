@@ -57,6 +57,10 @@ pub fn render(case: &Case, ui: &Ui) -> String {
             finding.message
         ));
     }
+    for cache in &case.caches {
+        let name = elide(&escape(&cache.name), ui.width().saturating_sub(30).max(20));
+        text.push_str(&format!("stays in the copy: {name} ({})\n", cache.reason));
+    }
     for conflict in &case.conflicts {
         let word = ui.paint_result(Tone::Error, "conflict");
         text.push_str(&format!(
