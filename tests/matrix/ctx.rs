@@ -8,26 +8,21 @@ use lazaret_tests::tree_text;
 
 use crate::api::{self, Object};
 use crate::engine::EngineName;
-use crate::lazaret::{Output, Running};
+use crate::lazaret::{Call, Output, Running};
+use crate::runner::Setup;
 
 /// One scenario's world. Nothing in it is shared with another scenario but the cache.
 #[derive(Debug)]
 pub(crate) struct Ctx {
     engine: EngineName,
-    bin: PathBuf,
-    path: String,
+    setup: Setup,
     cache: PathBuf,
     scratch: tempfile::TempDir,
     calls: Cell<usize>,
 }
 
 impl Ctx {
-    pub(crate) fn new(
-        engine: EngineName,
-        bin: &Path,
-        path: &str,
-        cache: &Path,
-    ) -> Result<Self, String> {
+    pub(crate) fn new(engine: EngineName, setup: &Setup, cache: &Path) -> Result<Self, String> {
         let scratch = tempfile::Builder::new()
             .prefix("lazaret-matrix-")
             .tempdir()
@@ -37,8 +32,7 @@ impl Ctx {
         }
         Ok(Self {
             engine,
-            bin: bin.to_owned(),
-            path: path.to_owned(),
+            setup: setup.clone(),
             cache: cache.to_owned(),
             scratch,
             calls: Cell::new(0),
@@ -80,12 +74,23 @@ impl Ctx {
         fs::write(dir.join(format!("{name}.toml")), toml).expect("the configuration is writable");
     }
 
+    /// Where cargo keeps the sources of published crates.
+    pub(crate) fn registry(&self) -> PathBuf {
+        self.setup.cargo_home.join("registry/src")
+    }
+
+    /// The settings that `cargo xtask setup` starts Podman with, where it needs some.
+    pub(crate) fn containers_conf(&self) -> PathBuf {
+        let state = &self.setup.state_home;
+        state.join("lazaret/engines/containers.conf")
+    }
+
     /// Runs `lazaret` to its end.
     ///
     /// # Errors
     /// It can't be started, or hangs.
     pub(crate) fn lazaret<S: AsRef<str>>(&self, arguments: &[S]) -> Result<Output, String> {
-        self.spawn(arguments)?.wait()
+        self.call(arguments).run()
     }
 
     /// Starts `lazaret` and goes on.
@@ -93,43 +98,36 @@ impl Ctx {
     /// # Errors
     /// It can't be started.
     pub(crate) fn spawn<S: AsRef<str>>(&self, arguments: &[S]) -> Result<Running, String> {
-        self.spawn_with(arguments, &[])
+        self.call(arguments).start()
     }
 
-    /// As [`Ctx::spawn`], with more environment.
-    ///
-    /// # Errors
-    /// It can't be started.
-    pub(crate) fn spawn_with<S: AsRef<str>>(
-        &self,
-        arguments: &[S],
-        more: &[(&str, &str)],
-    ) -> Result<Running, String> {
-        let arguments: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
+    /// A call of `lazaret` that may still be changed.
+    pub(crate) fn call<S: AsRef<str>>(&self, arguments: &[S]) -> Call {
         let scratch = |folder: &str| self.scratch.path().join(folder).display().to_string();
-        let mut environment = vec![
-            ("PATH".to_owned(), self.path.clone()),
-            ("HOME".to_owned(), scratch("home")),
-            ("XDG_STATE_HOME".to_owned(), scratch("state")),
-            ("XDG_CONFIG_HOME".to_owned(), scratch("config")),
-            (
-                "XDG_CACHE_HOME".to_owned(),
-                self.cache.display().to_string(),
-            ),
-            ("LANG".to_owned(), "C.UTF-8".to_owned()),
-            ("TERM".to_owned(), "dumb".to_owned()),
-            ("LAZARET_ENGINE".to_owned(), self.engine.to_string()),
+        let environment = [
+            ("PATH", self.setup.path.clone()),
+            ("HOME", scratch("home")),
+            ("XDG_STATE_HOME", scratch("state")),
+            ("XDG_CONFIG_HOME", scratch("config")),
+            ("XDG_CACHE_HOME", self.cache.display().to_string()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("TERM", "dumb".to_owned()),
+            ("LAZARET_ENGINE", self.engine.to_string()),
         ];
-        environment.extend(
-            more.iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
-        );
-        let command = duct::cmd(&self.bin, &arguments)
-            .full_env(environment)
-            .dir(self.scratch.path().join("work"));
         self.calls.set(self.calls.get() + 1);
-        let streams = scratch(&format!("calls/{}", self.calls.get()));
-        Running::start(&command, arguments.join(" "), PathBuf::from(streams))
+        let mut call = Call::new(
+            &self.setup.bin,
+            &self.scratch.path().join("work"),
+            &self
+                .scratch
+                .path()
+                .join("calls")
+                .join(self.calls.get().to_string()),
+        );
+        for (name, value) in environment {
+            call = call.env(name, &value);
+        }
+        call.arguments(arguments)
     }
 
     /// Containers and volumes of this scenario's store on the engine.
@@ -137,11 +135,16 @@ impl Ctx {
     /// # Errors
     /// The engine does not answer.
     pub(crate) fn objects(&self) -> Result<Vec<Object>, String> {
+        self.objects_at(&self.engine.socket())
+    }
+
+    /// As [`Ctx::objects`], on another engine.
+    ///
+    /// # Errors
+    /// The engine does not answer.
+    pub(crate) fn objects_at(&self, socket: &Path) -> Result<Vec<Object>, String> {
         match fs::read_to_string(self.state().join("store-id")) {
-            Ok(id) => api::labelled(
-                &self.engine.socket(),
-                &format!("io.lazaret.store={}", id.trim()),
-            ),
+            Ok(id) => api::labelled(socket, &format!("io.lazaret.store={}", id.trim())),
             // A `lazaret` that never got so far made nothing.
             Err(_) => Ok(Vec::new()),
         }

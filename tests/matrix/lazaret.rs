@@ -1,7 +1,8 @@
 //! `lazaret` as a process: its command, its output, and what one may expect of it.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -69,6 +70,112 @@ fn tail(text: &str) -> String {
     lines[lines.len().saturating_sub(60)..].join("\n")
 }
 
+/// Where a call's stdout goes.
+#[derive(Debug)]
+enum Sink {
+    /// A file, to be read afterwards.
+    File,
+    /// Nowhere.
+    Null,
+    /// A pipe, whose other end the scenario has.
+    Pipe(std::io::PipeWriter),
+}
+
+/// A call of `lazaret` that has not started yet.
+#[derive(Debug)]
+#[must_use = "it runs nothing before `.run()` or `.start()`"]
+pub(crate) struct Call {
+    argv: Vec<String>,
+    line: String,
+    environment: BTreeMap<String, String>,
+    dir: PathBuf,
+    streams: PathBuf,
+    stdout: Sink,
+}
+
+impl Call {
+    /// A call in `dir`, whose output goes to files whose names begin with `streams`.
+    pub(crate) fn new(bin: &Path, dir: &Path, streams: &Path) -> Self {
+        Self {
+            argv: vec![bin.display().to_string()],
+            line: String::new(),
+            environment: BTreeMap::new(),
+            dir: dir.to_owned(),
+            streams: streams.to_owned(),
+            stdout: Sink::File,
+        }
+    }
+
+    /// Adds arguments.
+    pub(crate) fn arguments<S: AsRef<str>>(mut self, arguments: &[S]) -> Self {
+        let arguments: Vec<String> = arguments.iter().map(|a| a.as_ref().to_owned()).collect();
+        self.line.push_str(&arguments.join(" "));
+        self.argv.extend(arguments);
+        self
+    }
+
+    /// Sets a variable, whatever it was.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Puts a command in front that becomes `lazaret` in the same process.
+    pub(crate) fn behind(mut self, prefix: Vec<String>) -> Self {
+        self.argv.splice(..0, prefix);
+        self
+    }
+
+    /// Throws stdout away.
+    pub(crate) fn stdout_null(mut self) -> Self {
+        self.stdout = Sink::Null;
+        self
+    }
+
+    /// Sends stdout into a pipe.
+    pub(crate) fn stdout_pipe(mut self, writer: std::io::PipeWriter) -> Self {
+        self.stdout = Sink::Pipe(writer);
+        self
+    }
+
+    /// Starts it and goes on.
+    ///
+    /// # Errors
+    /// It can't be started.
+    pub(crate) fn start(self) -> Result<Running, String> {
+        let stdout = self.streams.with_extension("stdout");
+        let stderr = self.streams.with_extension("stderr");
+        let command = duct::cmd(&self.argv[0], &self.argv[1..])
+            .full_env(self.environment)
+            .dir(self.dir)
+            .stdin_null()
+            .stderr_path(&stderr)
+            .unchecked();
+        let command = match self.stdout {
+            Sink::File => command.stdout_path(&stdout),
+            Sink::Null => command.stdout_null(),
+            Sink::Pipe(writer) => command.stdout_file(writer),
+        };
+        let handle = command
+            .start()
+            .map_err(|error| format!("start lazaret {}: {error}", self.line))?;
+        Ok(Running {
+            line: self.line,
+            handle,
+            stdout,
+            stderr,
+        })
+    }
+
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// It can't be started, or hangs.
+    pub(crate) fn run(self) -> Result<Output, String> {
+        self.start()?.wait()
+    }
+}
+
 /// A call that has not ended yet. Streams go to files, so that a process which outlives
 /// `lazaret` and keeps them open hangs nobody.
 #[derive(Debug)]
@@ -80,41 +187,27 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn start(
-        command: &duct::Expression,
-        line: String,
-        streams: PathBuf,
-    ) -> Result<Self, String> {
-        let stdout = streams.with_extension("stdout");
-        let stderr = streams.with_extension("stderr");
-        let handle = command
-            .stdin_null()
-            .stdout_path(&stdout)
-            .stderr_path(&stderr)
-            .unchecked()
-            .start()
-            .map_err(|error| format!("start lazaret {line}: {error}"))?;
-        Ok(Self {
-            line,
-            handle,
-            stdout,
-            stderr,
-        })
-    }
-
     /// # Errors
     /// It has ended already.
     pub(crate) fn signal(&self, signal: Signal) -> Result<(), String> {
-        let pid = self
-            .handle
-            .pids()
-            .first()
-            .copied()
-            .and_then(|pid| i32::try_from(pid).ok());
-        let pid = pid
-            .and_then(Pid::from_raw)
-            .ok_or("lazaret has no process")?;
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or("lazaret has no process")?;
         kill_process(pid, signal).map_err(|error| format!("signal lazaret: {error}"))
+    }
+
+    fn pid(&self) -> u32 {
+        self.handle.pids().first().copied().unwrap_or(0)
+    }
+
+    /// A number out of `/proc/PID/FILE`, such as `VmHWM` of `status` or `rchar` of `io`;
+    /// 0 once the process is gone.
+    pub(crate) fn number(&self, file: &str, key: &str) -> u64 {
+        let text = fs::read_to_string(format!("/proc/{}/{file}", self.pid())).unwrap_or_default();
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+        let number = line.and_then(|line| line.split_whitespace().next());
+        number.and_then(|text| text.parse().ok()).unwrap_or(0)
     }
 
     /// What it wrote so far, stdout first.

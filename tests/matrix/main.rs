@@ -11,9 +11,11 @@
 
 mod api;
 mod ctx;
+mod enclosure;
 mod engine;
 mod lazaret;
 mod options;
+mod private_engine;
 mod report;
 mod runner;
 mod scenarios;
@@ -31,12 +33,19 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let path = std::env::var("PATH").unwrap_or_default();
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    let below = |variable, default| {
+        let set = std::env::var_os(variable).filter(|value| !value.is_empty());
+        set.map_or_else(|| home.join(default), PathBuf::from)
+    };
     let outcome = options::Options::parse(std::env::args().skip(1)).and_then(|options| {
         runner::run(
             &options,
             &runner::Setup {
                 bin: PathBuf::from(bin),
                 path,
+                cargo_home: below("CARGO_HOME", ".cargo"),
+                state_home: below("XDG_STATE_HOME", ".local/state"),
             },
         )
     });

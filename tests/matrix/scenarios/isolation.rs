@@ -100,20 +100,19 @@ fn mounts(ctx: &Ctx) -> Result<(), String> {
 fn environment(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     let output = ctx
-        .spawn_with(
-            &[
-                "run",
-                "base",
-                "-w",
-                "project",
-                "-e",
-                "GIVEN=a=b,c",
-                "--",
-                "env",
-            ],
-            &[("SSH_AUTH_SOCK", "/canary"), ("API_TOKEN", "canary")],
-        )?
-        .wait()?
+        .call(&[
+            "run",
+            "base",
+            "-w",
+            "project",
+            "-e",
+            "GIVEN=a=b,c",
+            "--",
+            "env",
+        ])
+        .env("SSH_AUTH_SOCK", "/canary")
+        .env("API_TOKEN", "canary")
+        .run()?
         .expect_code(0)?
         .expect_text("GIVEN=a=b,c")?
         .expect_text("LAZARET=1")?;
