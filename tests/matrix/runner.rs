@@ -145,7 +145,9 @@ fn run_all(work: &[(EngineName, &Scenario)], jobs: usize, setup: &Setup, cache: 
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
-                while let Some((engine, scenario)) = lock(&queues).take() {
+                // The lock is not to be held while the scenario runs.
+                let next = || lock(&queues).take();
+                while let Some((engine, scenario)) = next() {
                     let row = timed(engine, scenario.name, || {
                         let _alone = alone(engine)?;
                         run_one(engine, scenario, setup, cache)

@@ -1,33 +1,195 @@
-//! Ctrl-C.
+//! Ctrl-C once and twice at each phase, and the signals of a terminal that went away.
+//!
+//! The phases of the gate are not here: without a terminal there is no review, and an apply
+//! is too short to be hit from outside; its steps are enumerated where it is tested.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use lazaret_tests::tree_text;
 use rustix::process::Signal;
 
 use super::Scenario;
-use crate::ctx::{Ctx, expect_eq};
+use crate::ctx::{Ctx, expect, expect_eq};
+use crate::lazaret::Running;
+use crate::watch::{sparse, stamp};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
-    name: "interrupt/once-while-the-command-runs",
-    run: once_while_the_command_runs,
-}];
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "interrupt/once-while-creating",
+        run: |ctx| before_the_command(ctx, SMALL, Running::until_creating, Signals::Once),
+    },
+    Scenario {
+        name: "interrupt/twice-while-creating",
+        run: |ctx| before_the_command(ctx, SMALL, Running::until_creating, Signals::Twice),
+    },
+    Scenario {
+        name: "interrupt/once-while-copying-in",
+        run: |ctx| before_the_command(ctx, BIG, Running::until_copying_in, Signals::Once),
+    },
+    Scenario {
+        name: "interrupt/twice-while-copying-in",
+        run: |ctx| before_the_command(ctx, BIG, Running::until_copying_in, Signals::Twice),
+    },
+    Scenario {
+        name: "interrupt/once-while-the-command-runs",
+        run: |ctx| while_running(ctx, Signal::INT),
+    },
+    Scenario {
+        name: "interrupt/sigterm-while-the-command-runs",
+        run: |ctx| while_running(ctx, Signal::TERM),
+    },
+    Scenario {
+        name: "interrupt/sighup-while-the-command-runs",
+        run: |ctx| while_running(ctx, Signal::HUP),
+    },
+    Scenario {
+        name: "interrupt/twice-against-a-deaf-command",
+        run: twice_against_a_deaf_command,
+    },
+    Scenario {
+        name: "interrupt/once-while-collecting",
+        run: |ctx| while_collecting(ctx, Signals::Once),
+    },
+    Scenario {
+        name: "interrupt/twice-while-collecting",
+        run: |ctx| while_collecting(ctx, Signals::Twice),
+    },
+];
 
-fn once_while_the_command_runs(ctx: &Ctx) -> Result<(), String> {
-    let workspace = ctx.workspace("project", "f a \"a\"");
-    let script = "echo up and running; echo b > a; sleep 600";
+const SMALL: u64 = 1000;
+const BIG: u64 = 1 << 30;
+
+/// From SIGTERM to SIGKILL, as long as the user does not insist.
+const GRACE: Duration = Duration::from_secs(15);
+
+#[derive(Clone, Copy)]
+enum Signals {
+    Once,
+    Twice,
+}
+
+impl Signals {
+    fn send(self, to: &Running) -> Result<(), String> {
+        to.signal(Signal::INT)?;
+        if let Self::Twice = self {
+            // Two at the same moment are one.
+            std::thread::sleep(Duration::from_millis(50));
+            // It may have ended by the first already, which is all that was asked of it.
+            drop(to.signal(Signal::INT));
+        }
+        Ok(())
+    }
+}
+
+/// Nothing of value exists yet: everything is removed, whatever the hurry.
+fn before_the_command(
+    ctx: &Ctx,
+    size: u64,
+    until: fn(&Running, &Ctx) -> Result<(), String>,
+    signals: Signals,
+) -> Result<(), String> {
+    let workspace = ctx.workspace("project", "");
+    sparse(&workspace.join("file"), size)?;
+    let before = stamp(&workspace);
     let lazaret = ctx.spawn(&[
-        "run", "base", "-w", "project", "--name", "s", "--", "sh", "-c", script,
+        "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sleep", "600",
     ])?;
-    lazaret.wait_until("the command runs", Duration::from_secs(120), || {
-        lazaret.output_so_far().contains("up and running")
-    })?;
+    until(&lazaret, ctx)?;
+    signals.send(&lazaret)?;
+    let _output = lazaret.wait()?.expect_code(130)?;
+    nothing_is_left(ctx)?;
+    expect_eq("the workspace", &stamp(&workspace), &before)
+}
+
+/// The command is ended in good order, and what it did is kept and never applied.
+fn while_running(ctx: &Ctx, signal: Signal) -> Result<(), String> {
+    let workspace = ctx.workspace("project", "f a \"a\"");
+    let before = stamp(&workspace);
+    let script = "trap 'echo last words > b; exit 3' TERM; echo up and running; echo b > a; while :; do sleep 0.1; done";
+    let lazaret = ctx.spawn(&[
+        "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c", script,
+    ])?;
+    lazaret.until_said("up and running")?;
+    // From here on the shell listens; what it writes next it writes at once.
+    std::thread::sleep(Duration::from_millis(300));
+    lazaret.signal(signal)?;
+    let _output = lazaret.wait()?.expect_code(130)?;
+    expect_eq("the workspace", &stamp(&workspace), &before)?;
+    let _work = ctx
+        .lazaret(&["diff", "s"])?
+        .expect_code(0)?
+        .expect_text("+last words")?;
+    settled_by_rm(ctx)?;
+    expect_eq("the workspace, still", &stamp(&workspace), &before)
+}
+
+/// The second Ctrl-C does not wait for the grace.
+fn twice_against_a_deaf_command(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", "f a \"a\"");
+    let before = stamp(&workspace);
+    let script =
+        "trap '' TERM INT HUP; echo work >> a; echo up and running; while :; do sleep 0.1; done";
+    let lazaret = ctx.spawn(&[
+        "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c", script,
+    ])?;
+    lazaret.until_said("up and running")?;
+    let first = Instant::now();
+    lazaret.signal(Signal::INT)?;
+    // It has got its SIGTERM, and is deaf to it.
+    std::thread::sleep(Duration::from_secs(1));
     lazaret.signal(Signal::INT)?;
     let _output = lazaret.wait()?.expect_code(130)?;
+    expect("it did not get its grace", || first.elapsed() < GRACE)?;
+    expect_eq("the workspace", &stamp(&workspace), &before)?;
+    recovered_work(ctx, "+work")?;
+    expect_eq("the workspace, still", &stamp(&workspace), &before)
+}
+
+/// The changes are in the volume only: they stay there, and can be had later.
+fn while_collecting(ctx: &Ctx, signals: Signals) -> Result<(), String> {
+    let workspace = ctx.workspace("project", "f a \"a\"");
+    let before = stamp(&workspace);
+    ctx.profile(
+        "roomy",
+        "image = \"base\"\n[gate]\nmax_file_bytes = \"2g\"\n",
+    );
+    let script = "head -c 700000000 /dev/zero > big; echo work >> a";
+    let lazaret = ctx.spawn(&[
+        "run", "roomy", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c", script,
+    ])?;
+    lazaret.until_collecting(ctx)?;
+    signals.send(&lazaret)?;
+    let _output = lazaret.wait()?.expect_code(130)?;
+    expect_eq("the workspace", &stamp(&workspace), &before)?;
+    recovered_work(ctx, "+awork")?;
+    expect_eq("the workspace, still", &stamp(&workspace), &before)
+}
+
+/// `recover` brings the session before the gate, whatever it was interrupted in.
+fn recovered_work(ctx: &Ctx, needle: &str) -> Result<(), String> {
+    let _recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
+    let _work = ctx
+        .lazaret(&["diff", "s", "a"])?
+        .expect_code(0)?
+        .expect_text(needle)?;
+    settled_by_rm(ctx)
+}
+
+fn settled_by_rm(ctx: &Ctx) -> Result<(), String> {
+    let _refused = ctx.lazaret(&["rm", "s"])?.expect_code(1)?;
     let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
-    expect_eq(
-        &format!("the workspace on {}", ctx.engine()),
-        &tree_text::dump(&workspace),
-        &"f a \"a\"\n".to_owned(),
-    )
+    nothing_is_left(ctx)
+}
+
+fn nothing_is_left(ctx: &Ctx) -> Result<(), String> {
+    let _nothing = ctx
+        .lazaret(&["recover"])?
+        .expect_code(0)?
+        .expect_text("nothing to recover")?;
+    let listed = ctx.lazaret(&["ls", "--json"])?.expect_code(0)?.json()?;
+    expect_eq("sessions", &listed.as_array().map(Vec::len), &Some(0))?;
+    let objects = ctx.objects()?;
+    let names: Vec<String> = objects.iter().map(ToString::to_string).collect();
+    expect(&format!("nothing on the engine, of {names:?}"), || {
+        names.is_empty()
+    })
 }

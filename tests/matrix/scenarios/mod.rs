@@ -8,6 +8,7 @@ mod isolation;
 mod limits;
 mod recover;
 mod round_trip;
+mod round_trip_large;
 
 use crate::ctx::Ctx;
 
@@ -23,6 +24,7 @@ pub(crate) struct Scenario {
 /// All themes, in the order of the table.
 pub(crate) const ALL: &[&[Scenario]] = &[
     round_trip::SCENARIOS,
+    round_trip_large::SCENARIOS,
     gate::SCENARIOS,
     hostile::SCENARIOS,
     isolation::SCENARIOS,

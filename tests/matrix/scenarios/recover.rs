@@ -7,6 +7,7 @@ use rustix::process::Signal;
 
 use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
+use crate::watch::phase;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -36,13 +37,6 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 ];
 
 const TREE: &str = "f a \"a\\n\"";
-
-/// Reads the phase that a session's record names.
-fn phase(ctx: &Ctx) -> Option<String> {
-    let text = std::fs::read_to_string(ctx.state().join("sessions/s/session.json")).ok()?;
-    let record: serde_json::Value = serde_json::from_str(&text).ok()?;
-    Some(record["phase"].as_str()?.to_owned())
-}
 
 fn while_creating(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
