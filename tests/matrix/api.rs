@@ -75,6 +75,43 @@ pub(crate) fn create_foreign_volume(socket: &Path, name: &str) -> Result<(), Str
     }
 }
 
+/// Makes a container of somebody else's, from our own porter image; it is never started.
+pub(crate) fn create_foreign_container(socket: &Path, name: &str) -> Result<Object, String> {
+    let images = get(socket, "/images/json")?;
+    let tags = images
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|image| image["RepoTags"].as_array().into_iter().flatten());
+    let image = tags
+        .filter_map(Value::as_str)
+        .find(|tag| tag.contains("lazaret/porter:"))
+        .ok_or("the engine has no porter image")?;
+    let body = format!("{{\"Image\":\"{image}\"}}");
+    let answer = send(
+        socket,
+        "POST",
+        &format!("/containers/create?name={name}"),
+        &body,
+    )?;
+    match answer.status {
+        200..=299 => {
+            let created: Value =
+                serde_json::from_str(&answer.body).map_err(|error| error.to_string())?;
+            Ok(Object::Container {
+                id: text(&created["Id"]),
+                name: name.to_owned(),
+            })
+        }
+        status => Err(format!("create container {name}: {status} {}", answer.body)),
+    }
+}
+
+/// Whether a container is there.
+pub(crate) fn has_container(socket: &Path, name: &str) -> Result<bool, String> {
+    Ok(request(socket, "GET", &format!("/containers/{name}/json"))?.status == 200)
+}
+
 /// Whether a volume is there.
 pub(crate) fn has_volume(socket: &Path, name: &str) -> Result<bool, String> {
     Ok(request(socket, "GET", &format!("/volumes/{name}"))?.status == 200)

@@ -160,6 +160,14 @@ impl Ctx {
             "lazaret-{}-workspace",
             unique.to_string_lossy().replace('.', "")
         );
+        self.foreign_volume_named(name)
+    }
+
+    /// As [`Ctx::foreign_volume`], under a name of the scenario's choice.
+    ///
+    /// # Errors
+    /// The engine does not answer.
+    pub(crate) fn foreign_volume_named(&self, name: String) -> Result<ForeignVolume, String> {
         api::create_foreign_volume(&self.engine.socket(), &name)?;
         Ok(ForeignVolume {
             socket: self.engine.socket(),
@@ -192,6 +200,10 @@ pub(crate) struct ForeignVolume {
 }
 
 impl ForeignVolume {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Checks that it is still there, and removes it.
     ///
     /// # Errors

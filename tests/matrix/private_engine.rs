@@ -96,8 +96,25 @@ impl PrivateEngine {
     }
 
     /// Where its data is, as the outside sees it.
-    pub(crate) fn data(&self) -> PathBuf {
+    fn data(&self) -> PathBuf {
         self.enclosure.path(&self.dir.path().join("data"))
+    }
+
+    /// Fills its disk up to where `bytes` are left, or gives room back.
+    ///
+    /// # Errors
+    /// It has not that much room at all.
+    pub(crate) fn leave_room(&self, bytes: u64) -> Result<(), String> {
+        let filler = self.data().join("filler");
+        drop(fs::remove_file(&filler));
+        let at = |error: std::io::Error| format!("{}: {error}", filler.display());
+        let disk = rustix::fs::statvfs(self.data()).map_err(|error| error.to_string())?;
+        let size = (disk.f_bavail * disk.f_frsize)
+            .checked_sub(bytes)
+            .ok_or("the private disk is too small")?;
+        let file = fs::File::create(&filler).map_err(at)?;
+        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size)
+            .map_err(|error| at(error.into()))
     }
 
     /// Containers and volumes of the scenario's store.

@@ -1,10 +1,9 @@
 //! Runs scenarios, a few at a time, and gathers what became of them.
 
-use std::collections::VecDeque;
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::api;
@@ -137,79 +136,25 @@ fn prepare(engine: EngineName, setup: &Setup, cache: &Path) -> Result<(), String
     ctx.check_clean()
 }
 
-/// Scenarios of one engine run one after the other: sessions of the same name would meet
-/// there. `jobs` says how many engines are at work at the same time.
 fn run_all(work: &[(EngineName, &Scenario)], jobs: usize, setup: &Setup, cache: &Path) -> Vec<Row> {
-    let queues = Mutex::new(Queues::new(work));
+    let next = AtomicUsize::new(0);
     let rows = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
-                // The lock is not to be held while the scenario runs.
-                let next = || lock(&queues).take();
-                while let Some((engine, scenario)) = next() {
-                    let row = timed(engine, scenario.name, || {
-                        let _alone = alone(engine)?;
-                        run_one(engine, scenario, setup, cache)
+                while let Some((engine, scenario)) = work.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    let row = timed(*engine, scenario.name, || {
+                        run_one(*engine, scenario, setup, cache)
                     });
-                    lock(&queues).busy.retain(|other| *other != engine);
-                    lock(&rows).push(row);
+                    rows.lock()
+                        .expect("no thread panics with the lock held")
+                        .push(row);
                 }
             });
         }
     });
     rows.into_inner().expect("all threads are done")
-}
-
-/// What is left to do, by engine.
-#[derive(Debug)]
-struct Queues<'a> {
-    left: Vec<(EngineName, VecDeque<&'a Scenario>)>,
-    busy: Vec<EngineName>,
-}
-
-impl<'a> Queues<'a> {
-    fn new(work: &[(EngineName, &'a Scenario)]) -> Self {
-        let left = EngineName::ALL.map(|engine| {
-            let of_engine = work.iter().filter(|(other, _)| *other == engine);
-            (engine, of_engine.map(|(_, scenario)| *scenario).collect())
-        });
-        Self {
-            left: left.into(),
-            busy: Vec::new(),
-        }
-    }
-
-    /// The next of the engine that has most left and is not at work. A thread that finds
-    /// none ends: those at work go on with what is left.
-    fn take(&mut self) -> Option<(EngineName, &'a Scenario)> {
-        let busy = &self.busy;
-        let (engine, queue) = self
-            .left
-            .iter_mut()
-            .filter(|(engine, queue)| !busy.contains(engine) && !queue.is_empty())
-            .max_by_key(|(_, queue)| queue.len())?;
-        let scenario = queue.pop_front()?;
-        self.busy.push(*engine);
-        Some((*engine, scenario))
-    }
-}
-
-/// Waits until no other matrix of this machine is at work on the engine.
-fn alone(engine: EngineName) -> Result<File, String> {
-    let path = std::env::temp_dir().join(format!("lazaret-matrix-{engine}.lock"));
-    let at = |error: std::io::Error| format!("{}: {error}", path.display());
-    let file = File::options()
-        .create(true)
-        .append(true)
-        .open(&path)
-        .map_err(at)?;
-    file.lock().map_err(at)?;
-    Ok(file)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("no thread panics with the lock held")
 }
 
 /// The scenario, then a look for what it left behind; a panic is a failure like any other.

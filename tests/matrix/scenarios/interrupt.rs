@@ -102,7 +102,7 @@ fn before_the_command(
 
 /// The command is ended in good order, and what it did is kept and never applied.
 fn while_running(ctx: &Ctx, signal: Signal) -> Result<(), String> {
-    let workspace = ctx.workspace("project", "f a \"a\"");
+    let workspace = ctx.workspace("project", "f a \"a\\n\"");
     let before = stamp(&workspace);
     let script = "trap 'echo last words > b; exit 3' TERM; echo up and running; echo b > a; while :; do sleep 0.1; done";
     let lazaret = ctx.spawn(&[
@@ -124,7 +124,7 @@ fn while_running(ctx: &Ctx, signal: Signal) -> Result<(), String> {
 
 /// The second Ctrl-C does not wait for the grace.
 fn twice_against_a_deaf_command(ctx: &Ctx) -> Result<(), String> {
-    let workspace = ctx.workspace("project", "f a \"a\"");
+    let workspace = ctx.workspace("project", "f a \"a\\n\"");
     let before = stamp(&workspace);
     let script =
         "trap '' TERM INT HUP; echo work >> a; echo up and running; while :; do sleep 0.1; done";
@@ -146,7 +146,7 @@ fn twice_against_a_deaf_command(ctx: &Ctx) -> Result<(), String> {
 
 /// The changes are in the volume only: they stay there, and can be had later.
 fn while_collecting(ctx: &Ctx, signals: Signals) -> Result<(), String> {
-    let workspace = ctx.workspace("project", "f a \"a\"");
+    let workspace = ctx.workspace("project", "f a \"a\\n\"");
     let before = stamp(&workspace);
     ctx.profile(
         "roomy",
@@ -160,7 +160,7 @@ fn while_collecting(ctx: &Ctx, signals: Signals) -> Result<(), String> {
     signals.send(&lazaret)?;
     let _output = lazaret.wait()?.expect_code(130)?;
     expect_eq("the workspace", &stamp(&workspace), &before)?;
-    recovered_work(ctx, "+awork")?;
+    recovered_work(ctx, "+work")?;
     expect_eq("the workspace, still", &stamp(&workspace), &before)
 }
 

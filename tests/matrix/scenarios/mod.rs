@@ -1,6 +1,8 @@
 //! What the matrix runs, by theme. A new scenario is one line in its theme's table.
 
 mod bad_input;
+mod fault;
+mod fault_daemon;
 mod gate;
 mod hostile;
 mod interrupt;
@@ -31,5 +33,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     limits::SCENARIOS,
     interrupt::SCENARIOS,
     recover::SCENARIOS,
+    fault::SCENARIOS,
+    fault_daemon::SCENARIOS,
     bad_input::SCENARIOS,
 ];

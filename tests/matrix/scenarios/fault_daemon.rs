@@ -1,0 +1,180 @@
+//! An engine that dies under a session, or runs out of room: a private one.
+
+use rustix::process::Signal;
+
+use super::Scenario;
+use crate::ctx::{Ctx, expect, expect_eq};
+use crate::lazaret::Running;
+use crate::private_engine::PrivateEngine;
+use crate::watch::{phase, sparse, stamp};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "fault/daemon-killed-while-copying-in",
+        run: while_copying_in,
+    },
+    Scenario {
+        name: "fault/daemon-killed-while-running",
+        run: while_running,
+    },
+    Scenario {
+        name: "fault/daemon-killed-while-collecting",
+        run: while_collecting,
+    },
+    Scenario {
+        name: "fault/full-disk-in-the-engine",
+        run: full_disk,
+    },
+];
+
+/// Room for the images twice, as loading them takes, and a workspace.
+const ROOMY: &str = "2g";
+
+/// A session on the private engine, with all that its scenario needs of it.
+struct Session<'a> {
+    ctx: &'a Ctx,
+    engine: PrivateEngine,
+    workspace: std::path::PathBuf,
+    before: Vec<String>,
+}
+
+impl<'a> Session<'a> {
+    fn new(ctx: &'a Ctx, size: u64) -> Result<Self, String> {
+        let workspace = ctx.workspace("project", "f a \"a\\n\"");
+        sparse(&workspace.join("big"), size)?;
+        let before = stamp(&workspace);
+        ctx.profile(
+            "roomy",
+            "image = \"base\"\n[gate]\nmax_file_bytes = \"2g\"\n",
+        );
+        let engine = PrivateEngine::start(ctx, ROOMY)?;
+        Ok(Self {
+            ctx,
+            engine,
+            workspace,
+            before,
+        })
+    }
+
+    fn start(&self, script: &str) -> Result<Running, String> {
+        self.ctx
+            .call(&[
+                "run", "roomy", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh",
+                "-c", script,
+            ])
+            .env("LAZARET_ENGINE", &self.engine.endpoint())
+            .start()
+    }
+
+    /// A verb that takes the engine from the session's record.
+    fn lazaret(&self, arguments: &[&str]) -> Result<crate::lazaret::Output, String> {
+        self.ctx.call(arguments).env("LAZARET_ENGINE", "").run()
+    }
+
+    /// Lazaret says that it failed, changes nothing, and still knows the session.
+    fn failed(&self, lazaret: Running) -> Result<(), String> {
+        let output = lazaret.wait()?.expect_code(125)?.expect_text("error: ")?;
+        expect("nobody panicked", || !output.stderr.contains("panicked"))?;
+        self.untouched()?;
+        let listed = self.lazaret(&["ls", "--json"])?.expect_code(0)?.json()?;
+        expect_eq("the session", &listed[0]["session"].as_str(), &Some("s"))?;
+        expect_eq("its state", &listed[0]["state"].as_str(), &Some("broken"))?;
+        // Nothing can be done without its engine, and nothing gets lost by trying.
+        let _refused = self
+            .lazaret(&["recover", "s"])?
+            .expect_code(125)?
+            .expect_text("engine")?;
+        let _refused = self.lazaret(&["rm", "--force", "s"])?.expect_code(125)?;
+        expect_eq(
+            "its phase is still known",
+            &phase(self.ctx).is_some(),
+            &true,
+        )
+    }
+
+    fn untouched(&self) -> Result<(), String> {
+        expect_eq("the workspace", &stamp(&self.workspace), &self.before)
+    }
+
+    /// What the command did is there after all, and goes when the user says so.
+    fn recovered(mut self) -> Result<(), String> {
+        self.engine.restart()?;
+        let _recovered = self
+            .lazaret(&["recover", "s"])?
+            .expect_code(0)?
+            .expect_text("collected")?;
+        let _work = self
+            .lazaret(&["diff", "s", "a"])?
+            .expect_code(0)?
+            .expect_text("+work")?;
+        self.untouched()?;
+        let _gone = self.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+        self.nothing_is_left()
+    }
+
+    fn nothing_is_left(&self) -> Result<(), String> {
+        let listed = self.lazaret(&["ls", "--json"])?.expect_code(0)?.json()?;
+        expect_eq("sessions", &listed.as_array().map(Vec::len), &Some(0))?;
+        let left = self.engine.objects(self.ctx)?;
+        expect(&format!("nothing on the engine, of {left:?}"), || {
+            left.is_empty()
+        })
+    }
+}
+
+/// The command never starts, and what was made is removed as soon as the engine is back.
+fn while_copying_in(ctx: &Ctx) -> Result<(), String> {
+    let mut session = Session::new(ctx, 1 << 30)?;
+    let lazaret = session.start("echo started > started")?;
+    lazaret.until_copying_in(ctx)?;
+    session.engine.kill()?;
+    session.failed(lazaret)?;
+    session.engine.restart()?;
+    let _recovered = session
+        .lazaret(&["recover"])?
+        .expect_code(0)?
+        .expect_text("had not started")?;
+    session.untouched()?;
+    session.nothing_is_left()
+}
+
+fn while_running(ctx: &Ctx) -> Result<(), String> {
+    let mut session = Session::new(ctx, 1000)?;
+    let lazaret = session.start("echo work >> a; echo up and running; sleep 600")?;
+    lazaret.until_said("up and running")?;
+    session.engine.kill()?;
+    session.failed(lazaret)?;
+    session.recovered()
+}
+
+fn while_collecting(ctx: &Ctx) -> Result<(), String> {
+    let mut session = Session::new(ctx, 1000)?;
+    let lazaret = session.start("echo work >> a; head -c 500000000 /dev/zero > big")?;
+    lazaret.until_collecting(ctx)?;
+    session.engine.kill()?;
+    session.failed(lazaret)?;
+    session.recovered()
+}
+
+/// There is less room than the workspace needs: lazaret says so and leaves nothing.
+fn full_disk(ctx: &Ctx) -> Result<(), String> {
+    const ROOM: u64 = 100 << 20;
+    let session = Session::new(ctx, 2 * ROOM)?;
+    session.engine.leave_room(ROOM)?;
+    let lazaret = session.start("echo started > started")?;
+    let output = lazaret
+        .wait()?
+        .expect_code(125)?
+        .expect_text("No space left on device")?;
+    expect("it says what it did", || output.stderr.contains("porter"))?;
+    session.untouched()?;
+    session.nothing_is_left()?;
+    // With room again, it works: nothing was spoilt.
+    session.engine.leave_room(6 * ROOM)?;
+    let lazaret = session.start("echo work >> a; rm big; echo up and running; sleep 600")?;
+    lazaret.until_said("up and running")?;
+    lazaret.signal(Signal::INT)?;
+    let _output = lazaret.wait()?.expect_code(130)?;
+    let _gone = session.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    session.nothing_is_left()
+}
