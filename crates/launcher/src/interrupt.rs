@@ -101,6 +101,17 @@ impl Interrupt {
         }
     }
 
+    /// Says that what was asked for once has been done, such as ending the command: a
+    /// signal after that asks for something else. A user who has insisted stays heard.
+    pub fn answered(&self) {
+        // Under the lock, as every raise: a signal is never lost between the two.
+        let _guards = locked(&self.0.guards);
+        let _ = self
+            .0
+            .raised
+            .compare_exchange(1, 0, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
     /// Fails when an end was asked for. Call it between steps and in loops.
     ///
     /// # Errors
@@ -290,6 +301,19 @@ mod tests {
         assert_eq!(mailbox.wait(None), Event::Interrupt(Urgency::Insisted));
         assert_eq!(mailbox.wait(None), Event::Value(7));
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn flt_08_an_answered_signal_does_not_end_what_follows() {
+        let interrupt = Interrupt::new();
+        interrupt.raise();
+        interrupt.answered();
+        assert_eq!(interrupt.check(), Ok(()));
+        interrupt.raise();
+        assert_eq!(interrupt.urgency(), Some(Urgency::Asked));
+        interrupt.raise();
+        interrupt.answered();
+        assert_eq!(interrupt.urgency(), Some(Urgency::Insisted));
     }
 
     #[test]

@@ -97,6 +97,8 @@ pub fn decide(
     if ui.format() == OutputFormat::Text {
         ui.result(summary::render(case, ui).trim_end());
     }
+    // Consent that was given beforehand is withdrawn by Ctrl-C (FLT-08).
+    interrupt.check()?;
     let Some(validated) = case.verdict.validated.take() else {
         return Ok(Decision::Reject);
     };

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 
 use lazaret_image_builder::Pinned;
@@ -12,6 +13,7 @@ use lazaret_transfer::{
     Survey, SurveyError, SurveyRequest, Tree, Wanted, check_arrived, unpack, write_wanted,
 };
 
+use super::command::SIGKILL;
 use super::populate::{STDERR_CAP, porter_failed, read_capped};
 use super::record::{GateLimits, Phase, Record};
 use super::site::{Site, WORKSPACE, porter};
@@ -82,8 +84,31 @@ fn bring_out(
     let spec = site.exporter_spec(record, exporter)?;
     let _lease = ContainerLease::create(&site.engine, &spec)?;
     site.engine.start_container(&record.exporter())?;
-
+    // A signal makes the calls below return, wherever they wait (FLT-08).
+    let (engine, name) = (Arc::clone(&site.engine), record.exporter());
+    let guard = site.interrupt.guard(move |_| {
+        // It may have ended by itself, and is removed in any case.
+        drop(engine.signal_container(&name, SIGKILL));
+    });
+    let outcome = fetch_all(site, session, &baseline, receipt, counter);
+    drop(guard);
+    if !matches!(outcome, Ok(Ok(()))) {
+        // A half-filled spool is no use to anybody, and may be what filled the disk (FLT-07).
+        drop(fs::remove_dir_all(dir.file("quarantine")));
+    }
+    // What broke off because of a signal is nobody's failure.
     site.interrupt.check()?;
+    outcome
+}
+
+fn fetch_all(
+    site: &Site<'_>,
+    session: &LockedSession,
+    baseline: &Tree,
+    receipt: Receipt,
+    counter: &Counter,
+) -> Attempt<()> {
+    let (dir, record) = (session.dir(), session.record());
     let limits = limits(record.gate);
     let survey = match survey(site, record, SurveyRequest { limits, receipt })? {
         Ok(survey) => survey,
@@ -91,11 +116,11 @@ fn bring_out(
     };
     let mut stored = Vec::new();
     survey.write_to(&mut stored).at(dir.file("survey"))?;
-    let collection = match survey.collect(&baseline) {
+    let collection = match survey.collect(baseline) {
         Ok(collection) => collection,
         Err(error) => return survey_broken(error),
     };
-    let wanted = collection.wanted(&baseline);
+    let wanted = collection.wanted(baseline);
 
     site.interrupt.check()?;
     let path = dir.file("quarantine");

@@ -12,7 +12,7 @@ use crate::interrupt::{Event, Interrupt, Mailbox, Urgency};
 
 /// SIGTERM and SIGKILL have these numbers on every Linux (signal(7)), also behind macOS.
 const SIGTERM: i32 = 15;
-const SIGKILL: i32 = 9;
+pub(super) const SIGKILL: i32 = 9;
 
 /// After SIGKILL the streams end at once; an engine that is still silent is lost.
 const LAST_WORDS: Duration = Duration::from_secs(10);

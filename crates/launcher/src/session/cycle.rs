@@ -166,6 +166,10 @@ impl Launched {
         );
         site.timings.note("run", started.elapsed());
         let mut end = ended.map_err(|error| lost(error, &record.id))?;
+        if end.interrupted {
+            // The command has ended, as the user wanted; what it did is still collected.
+            site.interrupt.answered();
+        }
         match relay.log().end() {
             LogEnd::Complete => {}
             LogEnd::Truncated { dropped } => {
