@@ -66,8 +66,17 @@ fn flt_10_sigterm_ends_in_good_order() {
     let listener = UnixListener::bind(&socket).unwrap();
     let env = env.engine(&format!("unix://{}", socket.display()));
     let lazaret = env.command(&["image", "ls"]).start().unwrap();
-    // It has connected: the signal's handler is there by now.
-    let (_silent, _) = listener.accept().unwrap();
+    // Once it has connected, the signal's handler is there.
+    listener.set_nonblocking(true).unwrap();
+    let _silent = loop {
+        match listener.accept() {
+            Ok((stream, _)) => break stream,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(error) => panic!("{error}"),
+        }
+        assert!(lazaret.try_wait().unwrap().is_none(), "it ended before");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    };
     let pid = i32::try_from(lazaret.pids()[0]).unwrap();
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
