@@ -102,6 +102,7 @@ pub(super) fn attach(
     let (to_stderr, stderr) = sync_channel(PIECES);
     let source = socket.try_clone()?;
     let writer = socket.try_clone()?;
+    let ended = socket.try_clone()?;
     let end = Arc::new(Ending::default());
     let connection = Arc::new(Connection {
         socket,
@@ -124,6 +125,9 @@ pub(super) fn attach(
             };
             // Before the queues close: a reader at its end looks here.
             end.set(found);
+            // Docker reads the input of a process that has ended no further and leaves its
+            // half of the connection open: whoever writes would wait for minutes.
+            drop(ended.shutdown(Shutdown::Both));
             drop((to_stdout, to_stderr));
         })?;
     let reader = |pieces| OutputReader {
@@ -350,6 +354,22 @@ mod tests {
         assert_eq!(read_all(streams.stdout), (b"abc".to_vec(), None));
         assert_eq!(read_all(streams.stderr), (b"err".to_vec(), None));
         assert_eq!(streams.connection.wait("wait").unwrap(), 7);
+    }
+
+    #[test]
+    fn flt_06_a_writer_does_not_wait_for_a_process_that_has_ended() {
+        let (socket, far) = pair();
+        let streams = attach(socket, Bytes::new(), Packing::Frames, Box::new(|| Ok(1))).unwrap();
+        // As Docker does it: its output ends, its input is neither read nor closed.
+        far.shutdown(Shutdown::Write).unwrap();
+        let mut stdin = streams.stdin;
+        let error = loop {
+            if let Err(error) = stdin.write_all(&[0; CHUNK]) {
+                break error;
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        assert_eq!(streams.connection.wait("wait").unwrap(), 1);
     }
 
     #[test]
