@@ -46,6 +46,8 @@ pub(super) fn tmpfs(scene: &Scene) -> Outcome {
             && !mount.is_read_only()
             && !is_engines_own(&mount.point)
             && mount.point != "/dev/shm"
+            // The engine's own storage may be one: a volume is a part of that.
+            && !scene.expected.volumes.contains(&mount.point)
             && !scene
                 .expected
                 .tmpfs
