@@ -49,6 +49,19 @@ impl Ctx {
         self.scratch.path().join("state/lazaret")
     }
 
+    /// The id of this scenario's store, made beforehand where lazaret has not run yet.
+    pub(crate) fn store_id(&self) -> String {
+        let file = self.state().join("store-id");
+        if let Ok(id) = fs::read_to_string(&file) {
+            return id;
+        }
+        let name = self.scratch.path().as_os_str().as_encoded_bytes();
+        let id = format!("{:016x}", lazaret_tests::fnv(name));
+        fs::create_dir_all(self.state()).expect("the scratch directory is writable");
+        fs::write(&file, &id).expect("the scratch directory is writable");
+        id
+    }
+
     /// Lazaret's configuration directory of this scenario (`$XDG_CONFIG_HOME/lazaret`).
     pub(crate) fn config(&self) -> PathBuf {
         self.scratch.path().join("config/lazaret")

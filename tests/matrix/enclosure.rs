@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 /// From the first process to the last mount.
 const SETTLE: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(20);
+/// What the first process calls itself when everything is mounted.
+const READY: &str = "enclosure";
 
-/// A set of namespaces, held open by one sleeping process.
+/// A set of namespaces, held open by one process.
 #[derive(Debug)]
 pub(crate) struct Enclosure {
     holder: duct::Handle,
-    /// The sleeping process: PID 1 inside.
+    /// PID 1 inside.
     pid: u32,
 }
 
@@ -26,7 +28,10 @@ impl Enclosure {
         if !rustix::process::geteuid().is_root() {
             return Err("only root can make namespaces without a user namespace".to_owned());
         }
-        let script = format!("set -e\n{script}\nexec sleep infinity");
+        // PID 1 has to take note of the dead: a shell does, between two commands.
+        let script = format!(
+            "set -e\n{script}\nprintf {READY} > /proc/self/comm\nwhile :; do sleep 0.2; done"
+        );
         // The kernel ends unshare with this thread, and its child with unshare.
         let line = "--pdeathsig KILL unshare --net --mount --propagation private --pid --fork --mount-proc --kill-child sh -c";
         let arguments: Vec<&str> = line.split(' ').chain([script.as_str()]).collect();
@@ -42,7 +47,7 @@ impl Enclosure {
         loop {
             let unshare = enclosure.holder.pids().first().copied().unwrap_or(0);
             let child = children(unshare).first().copied();
-            if let Some(pid) = child.filter(|pid| name(*pid).as_deref() == Some("sleep")) {
+            if let Some(pid) = child.filter(|pid| name(*pid).as_deref() == Some(READY)) {
                 enclosure.pid = pid;
                 return Ok(enclosure);
             }

@@ -232,7 +232,8 @@ impl PrivateEngine {
             EngineName::Podman | EngineName::PodmanRootless => "service",
         };
         let mut killed = 0;
-        for pid in family(entered) {
+        // The first only entered the namespaces, and is to bury the daemon.
+        for pid in family(entered).into_iter().skip(1) {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let is_daemon = line
                 .split(|byte| *byte == 0)

@@ -62,7 +62,7 @@ impl<'a> Confined<'a> {
     /// The store gets its id outside, so that its objects are found from there too.
     fn new(ctx: &'a Ctx, mount: &str) -> Result<Self, String> {
         let workspace = ctx.workspace("project", TREE);
-        let _listed = ctx.lazaret(&["ls"])?.expect_code(0)?;
+        let _id = ctx.store_id();
         let state = ctx.state();
         let script = format!("state={}\n{mount}", state.display());
         Ok(Self {
@@ -234,11 +234,9 @@ fn two_applies(ctx: &Ctx) -> Result<(), String> {
     expect("all of it", || workspace.join("f99").exists())
 }
 
-/// What a session's object is called: known as soon as the store has an id.
-fn name(ctx: &Ctx, role: &str) -> Result<String, String> {
-    let _listed = ctx.lazaret(&["ls"])?.expect_code(0)?;
-    let id = fs::read_to_string(ctx.state().join("store-id")).map_err(|error| error.to_string())?;
-    Ok(format!("lazaret-s-{}-{role}", &id[..6]))
+/// What an object of session `s` is called.
+fn name(ctx: &Ctx, role: &str) -> String {
+    format!("lazaret-s-{}-{role}", &ctx.store_id()[..6])
 }
 
 fn refused(ctx: &Ctx, name: &str) -> Result<(), String> {
@@ -272,7 +270,7 @@ fn refused(ctx: &Ctx, name: &str) -> Result<(), String> {
 
 /// A volume of that very name is somebody else's (FLT-13): never filled, never removed.
 fn volume_name_is_taken(ctx: &Ctx) -> Result<(), String> {
-    let foreign = ctx.foreign_volume_named(name(ctx, "workspace")?)?;
+    let foreign = ctx.foreign_volume_named(name(ctx, "workspace"))?;
     let outcome = refused(ctx, foreign.name());
     let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
     let _pruned = ctx.lazaret(&["prune"])?.expect_code(0)?;
@@ -282,7 +280,7 @@ fn volume_name_is_taken(ctx: &Ctx) -> Result<(), String> {
 
 fn container_name_is_taken(ctx: &Ctx) -> Result<(), String> {
     let socket = ctx.engine().socket();
-    let name = name(ctx, "agent")?;
+    let name = name(ctx, "agent");
     let foreign = api::create_foreign_container(&socket, &name)?;
     let outcome = refused(ctx, &name);
     let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
