@@ -87,7 +87,7 @@ pub(crate) fn run(profile: Profile, args: &Args, context: &Context) -> Result<Ex
     ui.status(&ui.paint(
         Tone::Good,
         "The demo went as it should: the first change was applied, and nothing of the second \
-         reached the host.",
+         reached the host. The sample project and both sessions are removed again.",
     ));
     Ok(ExitCode::SUCCESS)
 }
