@@ -221,12 +221,13 @@ impl Bench {
         )
     }
 
-    /// A container that is never started, with a fresh volume at `/workspace`.
+    /// A container that is never started, with a fresh volume at `/workspace`. Its user is
+    /// root, because `docker cp -a` looks the user up on the host.
     fn container(&self, sh: &Shell, name: &str) -> Result<String> {
         let (mount, image) = (format!("{name}:/workspace"), &self.image);
         cmd!(
             sh,
-            "docker create --name {name} --volume {mount} --label io.lazaret.bench=1 {image}"
+            "docker create --name {name} --user root --volume {mount} --label io.lazaret.bench=1 {image}"
         )
         .quiet()
         .ignore_stdout()
@@ -281,6 +282,7 @@ impl Bench {
                 self.lazaret(sh, &["rm", "--force", name])
                     .quiet()
                     .ignore_stdout()
+                    .ignore_stderr()
                     .run()?;
             }
         }
