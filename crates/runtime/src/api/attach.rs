@@ -291,6 +291,9 @@ fn read_header(source: &mut impl Read, header: &mut [u8; HEADER]) -> io::Result<
             Ok(0) => return Ok(false),
             Ok(_) => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // Podman closes the connection of a process that ended before it had read all of
+            // its input, and the kernel makes a reset of that. Whether it did end is asked.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(false),
             Err(error) => return Err(error),
         }
     }
@@ -370,6 +373,19 @@ mod tests {
         };
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
         assert_eq!(streams.connection.wait("wait").unwrap(), 1);
+    }
+
+    #[test]
+    fn flt_06_input_that_was_not_read_does_not_hide_how_a_process_ended() {
+        let (socket, mut far) = pair();
+        let mut input = socket.try_clone().unwrap();
+        input.write_all(b"more than it wanted").unwrap();
+        far.write_all(&frame(2, b"no space")).unwrap();
+        // With input that is still unread this is a reset, as Podman makes it.
+        drop(far);
+        let streams = attach(socket, Bytes::new(), Packing::Frames, Box::new(|| Ok(5))).unwrap();
+        assert_eq!(read_all(streams.stderr), (b"no space".to_vec(), None));
+        assert_eq!(streams.connection.wait("wait").unwrap(), 5);
     }
 
     #[test]
