@@ -202,7 +202,12 @@ impl Arriving<'_> {
                 Err(error) => return Err(StreamError::from(error).into()),
             };
             hasher.update(&self.buffer[..length]);
-            file.write_all(&self.buffer[..length]).map_err(failed)?;
+            if let Err(error) = file.write_all(&self.buffer[..length]) {
+                // On a full disk the engine may need a little room itself, to tell how this
+                // ended. Nothing of the copy will be used.
+                drop(file.set_len(0));
+                return Err(failed(error));
+            }
         }
         let stat = rustix::fs::futimens(&file, &modified(mtime))
             .and_then(|()| rustix::fs::fstat(&file))

@@ -32,7 +32,7 @@ pub(crate) fn engine_hint(error: &EngineError) -> Option<&'static str> {
         ),
         EngineError::TooOld { .. } => Some("Update the engine, or name another one with --engine."),
         EngineError::Lost { .. } => {
-            Some("The session's volume is kept; `lazaret recover` takes up from there.")
+            Some("`lazaret ls` shows what is left of the session; `lazaret recover` takes it up.")
         }
         _ => None,
     }

@@ -239,7 +239,12 @@ pub(super) fn read_capped(mut from: impl io::Read, cap: u64) -> io::Result<Vec<u
 /// Says that the porter failed, in its own words.
 pub(super) fn porter_failed(verb: &str, code: i32, complaints: &[u8]) -> Failure {
     let words = String::from_utf8_lossy(complaints);
-    let words = words.trim().lines().next_back().unwrap_or_default();
+    // An engine may add words of its own, about streams that broke because the porter ended.
+    let mut lines = words.trim().lines().rev();
+    let last = lines.clone().next().unwrap_or_default();
+    let words = lines
+        .find(|line| line.starts_with("porter: "))
+        .unwrap_or(last);
     let words = if words.is_empty() {
         "it said nothing"
     } else {
