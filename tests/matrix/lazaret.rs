@@ -210,8 +210,13 @@ impl Running {
         number.and_then(|text| text.parse().ok()).unwrap_or(0)
     }
 
+    /// What it wrote to stdout so far.
+    pub(crate) fn stdout_so_far(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.stdout).unwrap_or_default()).into_owned()
+    }
+
     /// What it wrote so far, stdout first.
-    pub(crate) fn output_so_far(&self) -> String {
+    fn output_so_far(&self) -> String {
         let read = |path| fs::read(path).unwrap_or_default();
         let bytes = [read(&self.stdout), read(&self.stderr)].concat();
         String::from_utf8_lossy(&bytes).into_owned()

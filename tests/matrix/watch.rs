@@ -40,10 +40,11 @@ impl Running {
         }
     }
 
-    /// Waits until the command has said `word`.
+    /// Waits until the command has said `word`. Lazaret shows the command on stderr before
+    /// it runs, so only stdout counts.
     pub(crate) fn until_said(&self, word: &str) -> Result<(), String> {
         self.wait_until(&format!("the command says {word}"), SOON, || {
-            self.output_so_far().contains(word)
+            self.stdout_so_far().contains(word)
         })
     }
 

@@ -92,9 +92,9 @@ impl<'a> Confined<'a> {
 
 /// The quarantine does not fit: the volume is kept, and later on everything comes out.
 fn full_disk(ctx: &Ctx) -> Result<(), String> {
-    let mount = "cp -r $state /run/keep\n\
+    let mount = "cp -r $state $state.outside\n\
         mount -t tmpfs -o mode=0700,size=64m tmpfs $state\n\
-        cp -r /run/keep/. $state";
+        cp -r $state.outside/. $state";
     let confined = Confined::new(ctx, mount)?;
     let before = stamp(&confined.workspace);
     let script = "head -c 200000000 /dev/zero > big; echo work >> a";
@@ -156,13 +156,7 @@ fn read_only_state(ctx: &Ctx) -> Result<(), String> {
         .expect_code(125)?
         .expect_text("Read-only file system")?;
     let objects = ctx.objects()?;
-    expect("nothing was made on the engine", || objects.is_empty())?;
-    // What only reads still works.
-    let listed = confined
-        .lazaret(&["ls", "--json"])?
-        .expect_code(0)?
-        .json()?;
-    expect_eq("sessions", &listed.as_array().map(Vec::len), &Some(0))
+    expect("nothing was made on the engine", || objects.is_empty())
 }
 
 /// While one is at work, every other is sent away, by every verb that would change something.

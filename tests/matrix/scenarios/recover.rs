@@ -1,13 +1,11 @@
 //! A launcher that is killed, at each phase, and what `recover` makes of it.
 
-use std::time::Duration;
-
 use lazaret_tests::tree_text;
 use rustix::process::Signal;
 
 use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
-use crate::watch::phase;
+use crate::watch::{sparse, stamp};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -41,9 +39,7 @@ const TREE: &str = "f a \"a\\n\"";
 fn while_creating(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     let lazaret = ctx.spawn(&["run", "base", "-w", "project", "--name", "s", "--", "true"])?;
-    lazaret.wait_until("the session exists", Duration::from_secs(120), || {
-        phase(ctx).is_some()
-    })?;
+    lazaret.until_creating(ctx)?;
     lazaret.signal(Signal::KILL)?;
     let _killed = lazaret.wait()?;
     let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
@@ -54,33 +50,26 @@ fn while_creating(ctx: &Ctx) -> Result<(), String> {
 }
 
 fn while_copying_in(ctx: &Ctx) -> Result<(), String> {
-    let workspace = ctx.workspace("project", "f big *300000000");
+    let workspace = ctx.workspace("project", "");
+    sparse(&workspace.join("big"), 1 << 30)?;
+    let before = stamp(&workspace);
     let lazaret = ctx.spawn(&["run", "base", "-w", "project", "--name", "s", "--", "true"])?;
-    lazaret.wait_until("the container exists", Duration::from_secs(120), || {
-        ctx.objects().is_ok_and(|objects| objects.len() == 2)
-    })?;
+    lazaret.until_copying_in(ctx)?;
     lazaret.signal(Signal::KILL)?;
     let _killed = lazaret.wait()?;
     let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
     let left = ctx.objects()?;
     expect("nothing is left on the engine", || left.is_empty())?;
-    expect_eq(
-        "the workspace",
-        &tree_text::dump(&workspace),
-        &"f big *300000000\n".to_owned(),
-    )
+    expect_eq("the workspace", &stamp(&workspace), &before)
 }
 
 fn while_running(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
-    let script = "echo hello; echo work >> a; sleep 600";
+    let script = "echo work >> a; echo hello; sleep 600";
     let lazaret = ctx.spawn(&[
         "run", "base", "-w", "project", "--name", "s", "--", "sh", "-c", script,
     ])?;
-    lazaret.wait_until("the command runs", Duration::from_secs(120), || {
-        lazaret.output_so_far().contains("hello")
-    })?;
-    std::thread::sleep(Duration::from_millis(300));
+    lazaret.until_said("hello")?;
     lazaret.signal(Signal::KILL)?;
     let _killed = lazaret.wait()?;
     let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
@@ -98,13 +87,11 @@ fn while_running(ctx: &Ctx) -> Result<(), String> {
 
 fn while_collecting(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
-    let script = "head -c 200000000 /dev/zero > big; echo work >> a";
+    let script = "head -c 500000000 /dev/zero > big; echo work >> a";
     let lazaret = ctx.spawn(&[
         "run", "base", "-w", "project", "--name", "s", "--", "sh", "-c", script,
     ])?;
-    lazaret.wait_until("it collects", Duration::from_secs(120), || {
-        phase(ctx).as_deref() == Some("stopped")
-    })?;
+    lazaret.until_collecting(ctx)?;
     lazaret.signal(Signal::KILL)?;
     let _killed = lazaret.wait()?;
     let _recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
@@ -144,9 +131,7 @@ fn sweep(ctx: &Ctx) -> Result<(), String> {
         "-c",
         "echo hello; sleep 8",
     ])?;
-    lazaret.wait_until("the command runs", Duration::from_secs(120), || {
-        lazaret.output_so_far().contains("hello")
-    })?;
+    lazaret.until_said("hello")?;
     let _lost = ctx
         .lazaret(&[
             "run",
