@@ -201,6 +201,10 @@ fn prove(engine: &dyn Engine, spec: &HardenedSpec, ui: &Ui) -> Result<(), Failur
         let detail = escape(proven.detail.as_bytes());
         ui.detail(&format!("{} {:?} {detail}", proven.control, proven.proof));
     }
+    // A whole report ends with 0, whatever it says.
+    if code != 0 {
+        return Err(porter_failed("probe", code, &complaints));
+    }
     Ok(())
 }
 
