@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, EnvName, HardenedSpec, Limits, VolumeLease};
+use std::sync::Arc;
 
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{
+    ContainerLease, Engine, EngineError, EnvName, HardenedSpec, LeaseError, Limits, VolumeLease,
+};
+
+use super::belongings::Belongings;
 use super::site::Site;
 use super::store::LockedSession;
 use crate::failure::{Failure, FailureKind};
@@ -39,6 +44,9 @@ pub(super) struct Nest {
     agent: Option<ContainerLease>,
     volume: Option<VolumeLease>,
     session: Option<LockedSession>,
+    /// The engine, once it may hold something that no lease stands for: it was asked to
+    /// create it, and the answer is lost.
+    in_doubt: Option<Arc<dyn Engine>>,
 }
 
 impl Nest {
@@ -46,6 +54,34 @@ impl Nest {
         self.session
             .as_mut()
             .ok_or_else(|| Failure::message(FailureKind::Internal, "the session is gone"))
+    }
+
+    /// Takes note when nobody knows whether a creation took place.
+    fn created<L>(
+        &mut self,
+        engine: &Arc<dyn Engine>,
+        lease: Result<L, LeaseError>,
+    ) -> Result<L, LeaseError> {
+        if let Err(LeaseError::Engine(
+            EngineError::Lost { .. } | EngineError::Timeout { .. } | EngineError::Stream { .. },
+        )) = &lease
+        {
+            self.in_doubt = Some(Arc::clone(engine));
+        }
+        lease
+    }
+
+    /// Removes by label what no lease stands for.
+    fn sweep(&self) -> Result<(), EngineError> {
+        match (&self.in_doubt, &self.session) {
+            (Some(engine), Some(session)) => {
+                let record = session.record();
+                Belongings::of_store(&**engine, &record.store)?
+                    .of_session(&record.id)
+                    .remove(&**engine)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The command is about to start: from now on nothing is removed without a decision.
@@ -65,9 +101,12 @@ impl Nest {
 impl Drop for Nest {
     fn drop(&mut self) {
         let agent = self.agent.take().map_or(Ok(()), ContainerLease::release);
+        // Before the volume, which a container that nobody leases keeps in use.
+        let swept = self.sweep();
         let volume = self.volume.take().map_or(Ok(()), VolumeLease::release);
         if let Some(session) = self.session.take()
             && agent.is_ok()
+            && swept.is_ok()
             && volume.is_ok()
         {
             // A record that can't be removed is found by `recover`, like a left-over volume.
@@ -92,18 +131,17 @@ impl Prepared {
             agent: None,
             volume: None,
             session: Some(session),
+            in_doubt: None,
         };
         let spec = site.agent_spec(&record, &setting.image, setting.limits, setting.env)?;
         site.step("create", |_| {
             site.interrupt.check()?;
             let labels = site.labels(&record, "workspace");
-            nest.volume = Some(VolumeLease::create(
-                &site.engine,
-                &record.volume(),
-                &labels,
-            )?);
+            let volume = VolumeLease::create(&site.engine, &record.volume(), &labels);
+            nest.volume = Some(nest.created(&site.engine, volume)?);
             site.interrupt.check()?;
-            nest.agent = Some(ContainerLease::create(&site.engine, &spec)?);
+            let agent = ContainerLease::create(&site.engine, &spec);
+            nest.agent = Some(nest.created(&site.engine, agent)?);
             site.interrupt.check()?;
             site.engine.start_container(&record.agent())?;
             Ok::<_, Failure>(())
