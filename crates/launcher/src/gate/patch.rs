@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use lazaret_transfer::{Change, Digest, Entry, Mode, escape};
+use lazaret_transfer::{Change, Digest, Entry, LinkTarget, Mode, escape};
 use similar::TextDiff;
 
 use super::case::Case;
@@ -19,6 +19,16 @@ enum Side {
     Text(String),
     /// A description instead: binary, too large, changed on the host, not a file.
     Words(String),
+}
+
+impl Side {
+    fn directory() -> Self {
+        Self::Words("a directory".to_owned())
+    }
+
+    fn link(target: &LinkTarget) -> Self {
+        Self::Words(format!("a link to {}", escape(target.as_str().as_bytes())))
+    }
 }
 
 /// Renders one change. Every line that came out of the container is escaped.
@@ -44,7 +54,9 @@ pub fn render(case: &Case, change: &Change) -> Result<String, Failure> {
             text.push_str(&format!("  {words}\n"));
         }
         (Side::Words(old), Side::Words(new)) if old == new => {}
-        (Side::Words(old), Side::Words(new)) => text.push_str(&format!("  {old} -> {new}\n")),
+        (Side::Words(old), Side::Words(new)) => {
+            text.push_str(&format!("  was {old}\n  now {new}\n"));
+        }
         (Side::Words(words), Side::Text(new)) => {
             text.push_str(&format!("  was {words}\n"));
             text.push_str(&hunks("", &new));
@@ -93,11 +105,13 @@ fn before(case: &Case, change: &Change) -> Result<Side, Failure> {
     let Some(entry) = &change.before else {
         return Ok(Side::Absent);
     };
-    let Entry::File { size, digest, .. } = entry else {
-        return Ok(words(entry));
+    let (size, digest) = match entry {
+        Entry::File { size, digest, .. } => (size, digest),
+        Entry::Dir => return Ok(Side::directory()),
+        Entry::Symlink { target } => return Ok(Side::link(target)),
     };
     if *size > MOST_BYTES {
-        return Ok(words(entry));
+        return Ok(described("too large to show", *size, digest));
     }
     let mut bytes = Vec::new();
     let read = case
@@ -109,40 +123,37 @@ fn before(case: &Case, change: &Change) -> Result<Side, Failure> {
             "another version: the file was changed in the workspace".to_owned(),
         ));
     }
-    Ok(text(bytes, entry))
+    Ok(text(bytes, *size, digest))
 }
 
 fn after(case: &Case, change: &Change) -> Result<Side, Failure> {
     let Some(entry) = &change.after else {
         return Ok(Side::Absent);
     };
-    let Entry::File { size, digest, .. } = entry else {
-        return Ok(words(entry));
+    let (size, digest) = match entry {
+        Entry::File { size, digest, .. } => (size, digest),
+        Entry::Dir => return Ok(Side::directory()),
+        Entry::Symlink { target } => return Ok(Side::link(target)),
     };
     if *size > MOST_BYTES {
-        return Ok(words(entry));
+        return Ok(described("too large to show", *size, digest));
     }
-    Ok(text(case.contents(digest, *size)?, entry))
+    Ok(text(case.contents(digest, *size)?, *size, digest))
 }
 
 /// A NUL byte or invalid UTF-8 makes a file binary; it is named by size and digest, and
 /// never passed over in silence (AUD-05).
-fn text(bytes: Vec<u8>, entry: &Entry) -> Side {
+fn text(bytes: Vec<u8>, size: u64, digest: &Digest) -> Side {
     match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Side::Text(text),
-        _ => words(entry),
+        _ => described("binary", size, digest),
     }
 }
 
-fn words(entry: &Entry) -> Side {
-    Side::Words(match entry {
-        Entry::Dir => "a directory".to_owned(),
-        Entry::Symlink { target } => format!("-> {}", escape(target.as_str().as_bytes())),
-        Entry::File { size, digest, .. } => {
-            let hex = digest.to_hex();
-            format!("{size} bytes, blake3 {}", hex.get(..16).unwrap_or(&hex))
-        }
-    })
+/// The whole digest: two files that agree in a part of it can be made, and would look as if
+/// nothing had changed.
+fn described(what: &str, size: u64, digest: &Digest) -> Side {
+    Side::Words(format!("{what}, {size} bytes, blake3 {}", digest.to_hex()))
 }
 
 fn hunks(old: &str, new: &str) -> String {
@@ -152,10 +163,12 @@ fn hunks(old: &str, new: &str) -> String {
         text.push_str(&format!("{}\n", hunk.header()));
         for change in hunk.iter_changes() {
             let line = change.value();
-            let (line, ending) = match line.strip_suffix('\n') {
-                Some(line) => (line, ""),
-                None => (line, "\n\\ no newline at the end"),
+            // A lone carriage return ends a line for the comparison; it is shown as what it is.
+            let ending = match change.missing_newline() {
+                true => "\n\\ no newline at the end",
+                false => "",
             };
+            let line = line.strip_suffix('\n').unwrap_or(line);
             text.push_str(&format!("{}{}{ending}\n", change.tag(), inert(line)));
         }
     }
