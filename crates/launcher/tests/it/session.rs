@@ -1,0 +1,9 @@
+//! Sessions from the workspace to the gate on the engine in memory: no container, every
+//! process a closure over a directory that plays the volume.
+
+mod faults;
+mod flaky;
+mod outcomes;
+mod porter;
+mod streams;
+mod world;

@@ -1,0 +1,279 @@
+//! How a run can end when the engine does its part.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use lazaret_launcher::exit_code::ExitCode;
+use lazaret_launcher::failure::FailureKind;
+use lazaret_launcher::interrupt::Interrupt;
+use lazaret_launcher::session::collect::Collected;
+use lazaret_launcher::session::record::{Outcome, Phase};
+use lazaret_launcher::session::resume::Resumed;
+use lazaret_runtime::{ContainerState, Engine as _};
+use lazaret_tests::tree_text;
+
+use super::porter;
+use super::world::{BEFORE, EDITS, World, tree};
+
+#[test]
+fn what_changed_is_applied_and_nothing_is_left() {
+    let world = World::new();
+    let end = world.run().unwrap();
+    assert_eq!(end.exit_code, ExitCode::SUCCESS);
+    assert_eq!(end.report.outcome, Some(Outcome::Applied));
+    assert_eq!(end.report.undo.as_deref(), Some("shop"));
+    assert_eq!(end.report.changes.added, ["src/new.rs"]);
+    assert_eq!(end.report.changes.modified, ["notes.txt"]);
+    assert_eq!(end.report.changes.deleted, ["src/old.rs"]);
+    assert_eq!(world.workspace(), tree(&[BEFORE, EDITS]));
+    assert_eq!(world.phase(), Some(Phase::Settled));
+    assert_eq!(world.left(), [""; 0]);
+    let dir = world.store.find(&world.id()).unwrap();
+    for gone in ["quarantine", "survey", "receipt"] {
+        assert!(!dir.file(gone).exists(), "{gone}");
+    }
+}
+
+#[test]
+fn the_commands_own_code_goes_first() {
+    let world = World::new();
+    world.command(|volume, call| {
+        tree_text::build(EDITS, volume);
+        call.stderr.write_all(b"no\n").unwrap();
+        3
+    });
+    let end = world.run().unwrap();
+    assert_eq!(end.exit_code, ExitCode::of_command(3));
+    assert_eq!(end.report.exit_code, Some(3));
+    assert_eq!(end.report.outcome, Some(Outcome::Applied));
+    let dir = world.store.find(&world.id()).unwrap();
+    assert_eq!(std::fs::read_to_string(dir.file("log")).unwrap(), "no\n");
+}
+
+#[test]
+fn nothing_changed() {
+    let world = World::new();
+    world.command(|volume, _| {
+        // The same bytes again are no change.
+        tree_text::build("f notes.txt \"one\\ntwo\\n\"", volume);
+        0
+    });
+    let end = world.run().unwrap();
+    assert_eq!(end.exit_code, ExitCode::SUCCESS);
+    assert_eq!(end.report.outcome, Some(Outcome::Nothing));
+    assert_eq!(world.workspace(), tree(&[BEFORE]));
+    assert_eq!(world.left(), [""; 0]);
+}
+
+#[test]
+fn aud_02_aud_08_a_finding_keeps_the_batch_for_a_person() {
+    let world = World::new();
+    world.command(|volume, _| {
+        tree_text::build("m 755 notes.txt", volume);
+        0
+    });
+    let end = world.run().unwrap();
+    assert_eq!(end.exit_code, ExitCode::KEPT);
+    assert_eq!(end.report.outcome, Some(Outcome::Kept));
+    assert_eq!(end.report.changes.modified, ["notes.txt"]);
+    assert_eq!(world.workspace(), tree(&[BEFORE]));
+    assert_eq!(world.phase(), Some(Phase::Collected));
+    // The changes are on the host; the volume waits for `rm`.
+    assert_eq!(world.left(), [world.record().unwrap().volume().to_string()]);
+}
+
+#[test]
+fn tar_49_a_volume_over_the_limits_is_rejected_and_kept() {
+    let world = World::new();
+    world.command(|volume, _| {
+        tree_text::build("f bomb *2097152", volume);
+        0
+    });
+    let end = world.run().unwrap();
+    assert_eq!(end.exit_code, ExitCode::REJECTED);
+    assert_eq!(end.report.outcome, Some(Outcome::Rejected));
+    assert_eq!(end.report.findings[0].code, "limit.file_bytes");
+    assert_eq!(world.workspace(), tree(&[BEFORE]));
+    assert_eq!(world.phase(), Some(Phase::Rejected));
+    assert_eq!(world.left(), [world.record().unwrap().volume().to_string()]);
+    assert!(matches!(world.resume().unwrap(), Resumed::Sound(_)));
+    assert_eq!(world.phase(), Some(Phase::Rejected));
+}
+
+#[test]
+fn app_06_a_file_that_both_changed_is_a_conflict() {
+    let world = World::new();
+    let workspace = world.path("workspace");
+    world.command(move |volume, _| {
+        tree_text::build(EDITS, volume);
+        tree_text::build("f notes.txt \"mine\\n\"", &workspace);
+        0
+    });
+    let end = world.run().unwrap();
+    assert_eq!(end.exit_code, ExitCode::KEPT);
+    assert_eq!(end.report.outcome, Some(Outcome::Kept));
+    assert_eq!(end.report.conflicts.len(), 1);
+    assert_eq!(end.report.conflicts[0].path, "notes.txt");
+    let mine = "f notes.txt \"mine\\n\"";
+    assert_eq!(world.workspace(), tree(&[BEFORE, mine]));
+    // Once the user has put it back, the kept changes can be had.
+    tree_text::build("f notes.txt \"one\\ntwo\\n\"", &world.path("workspace"));
+    let session = world.store.lock(&world.id()).unwrap();
+    let end = world.gate(Collected::Ready(session)).unwrap();
+    assert_eq!(end.report.outcome, Some(Outcome::Applied));
+    assert_eq!(world.workspace(), tree(&[BEFORE, EDITS]));
+}
+
+#[test]
+fn flt_23_a_command_whose_time_is_up_is_ended_and_collected() {
+    let mut world = World::new();
+    world.patience.timeout = Some(Duration::from_millis(100));
+    world.command(|volume, call| {
+        tree_text::build(EDITS, volume);
+        call.sleep();
+        0
+    });
+    let end = world.run().unwrap();
+    assert_eq!(end.exit_code, ExitCode::TIMEOUT);
+    assert!(end.report.timed_out);
+    assert_eq!(end.report.changes.added, ["src/new.rs"]);
+    assert_eq!(world.left(), [""; 0]);
+}
+
+#[test]
+fn flt_05_the_oom_killer_is_reported() {
+    let world = World::new();
+    let fake = world.engine.fake.clone();
+    world.command(move |volume, call| {
+        tree_text::build(EDITS, volume);
+        // What the porter as PID 1 ends with when the kernel killed anything inside.
+        let state = ContainerState::Exited {
+            code: 37,
+            oom_killed: false,
+        };
+        fake.end_container(&call.container, state);
+        call.sleep();
+        0
+    });
+    let end = world.run().unwrap();
+    assert_eq!(end.exit_code, ExitCode::of_command(137));
+    assert!(end.report.oom_killed);
+    assert_eq!(end.report.changes.added, ["src/new.rs"]);
+}
+
+#[test]
+fn a_container_that_somebody_paused_is_collected_too() {
+    let world = World::new();
+    let fake = world.engine.fake.clone();
+    world.command(move |volume, call| {
+        tree_text::build(EDITS, volume);
+        fake.pause_container(&call.container).unwrap();
+        0
+    });
+    let end = world.run().unwrap();
+    assert_eq!(end.report.outcome, Some(Outcome::Applied));
+    assert_eq!(world.left(), [""; 0]);
+}
+
+/// Makes a command that edits, lets the user press Ctrl-C so many times, and never ends.
+fn press(world: &World, times: usize) {
+    let interrupt = world.interrupt.clone();
+    world.command(move |volume, call| {
+        tree_text::build(EDITS, volume);
+        for _ in 0..times {
+            interrupt.raise();
+        }
+        call.sleep();
+        0
+    });
+}
+
+#[test]
+fn flt_08_ctrl_c_once_during_the_command_keeps_its_changes_collected() {
+    let world = World::new();
+    press(&world, 1);
+    let end = world.run().unwrap();
+    assert_eq!(end.exit_code, ExitCode::INTERRUPTED);
+    assert_eq!(end.report.outcome, Some(Outcome::Kept));
+    assert_eq!(end.report.changes.added, ["src/new.rs"]);
+    assert_eq!(world.workspace(), tree(&[BEFORE]));
+    assert_eq!(world.phase(), Some(Phase::Collected));
+    assert_eq!(world.left(), [world.record().unwrap().volume().to_string()]);
+}
+
+#[test]
+fn flt_08_ctrl_c_twice_during_the_command_leaves_the_rest_to_recover() {
+    let mut world = World::new();
+    press(&world, 2);
+    let failure = world.run().unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Interrupted);
+    assert!(failure.hints.join(" ").contains("recover shop"));
+    assert_eq!(world.workspace(), tree(&[BEFORE]));
+    assert_eq!(world.phase(), Some(Phase::Stopped));
+    world.interrupt = Interrupt::new();
+    assert!(matches!(world.resume().unwrap(), Resumed::Collected(_)));
+    assert!(world.record().unwrap().end.unwrap().interrupted);
+}
+
+#[test]
+fn flt_08_ctrl_c_before_the_command_leaves_nothing() {
+    let world = World::new();
+    world.interrupt.raise();
+    let failure = world.run().unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Interrupted);
+    for verb in ["receive", "probe"] {
+        let world = World::new();
+        let interrupt = world.interrupt.clone();
+        world.on(verb, move |_, call| {
+            interrupt.raise();
+            // As a porter that waits for more.
+            drop(std::io::copy(&mut call.stdin, &mut std::io::sink()));
+            Ok(0)
+        });
+        drop(world.run().unwrap_err());
+        assert_eq!(world.commands(), 0, "{verb}");
+        assert_eq!(world.left(), [""; 0], "{verb}");
+        assert_eq!(world.phase(), None, "{verb}");
+        assert_eq!(world.workspace(), tree(&[BEFORE]), "{verb}");
+    }
+}
+
+#[test]
+fn flt_08_ctrl_c_during_the_collection_loses_nothing() {
+    for (verb, times) in [("survey", 1), ("survey", 2), ("send", 1), ("send", 2)] {
+        let mut world = World::new();
+        let interrupt = world.interrupt.clone();
+        let pressed = AtomicBool::new(false);
+        // The first time only: later tries find a porter that answers.
+        world.on(verb, move |volume, call| {
+            if !pressed.swap(true, Ordering::SeqCst) {
+                for _ in 0..times {
+                    interrupt.raise();
+                }
+                // It says no more: only its end makes the launcher go on.
+                call.sleep();
+                return Ok(0);
+            }
+            match call.argv.get(1).map(String::as_str) {
+                Some("survey") => porter::survey(volume, &mut call.stdin)
+                    .unwrap()
+                    .write_to(&mut call.stdout)?,
+                _ => porter::send(volume, &mut call.stdin, &mut call.stdout, |_| {}).unwrap(),
+            }
+            Ok(0)
+        });
+        let failure = world.run().unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Interrupted, "{verb}");
+        assert!(failure.hints.join(" ").contains("recover shop"), "{verb}");
+        assert_eq!(world.workspace(), tree(&[BEFORE]), "{verb}");
+        assert_eq!(world.phase(), Some(Phase::Stopped), "{verb}");
+        assert_eq!(world.left(), [world.record().unwrap().volume().to_string()]);
+        let dir = world.store.find(&world.id()).unwrap();
+        assert!(!dir.file("quarantine").exists(), "{verb}");
+
+        world.interrupt = Interrupt::new();
+        assert!(matches!(world.resume().unwrap(), Resumed::Collected(_)));
+        assert_eq!(world.apply().outcome, Outcome::Applied, "{verb}");
+        assert_eq!(world.workspace(), tree(&[BEFORE, EDITS]), "{verb}");
+    }
+}

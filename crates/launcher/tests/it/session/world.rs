@@ -1,0 +1,351 @@
+//! `World`: a workspace, a volume, a state directory and an engine, for one session.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH, Pinned, inspect};
+use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
+use lazaret_launcher::failure::Failure;
+use lazaret_launcher::gate::case::Case;
+use lazaret_launcher::gate::decide::{Consent, decide};
+use lazaret_launcher::gate::settle::{Settled, Volume, settle};
+use lazaret_launcher::interrupt::Interrupt;
+use lazaret_launcher::job::{JobEnd, KeepVolume, gate};
+use lazaret_launcher::profile::ApplyMode;
+use lazaret_launcher::session::belongings::Belongings;
+use lazaret_launcher::session::collect::Collected;
+use lazaret_launcher::session::command::Patience;
+use lazaret_launcher::session::cycle::{self, Order};
+use lazaret_launcher::session::prepare::Setting;
+use lazaret_launcher::session::record::{GateLimits, Phase, Record};
+use lazaret_launcher::session::relay::Destination;
+use lazaret_launcher::session::resume::{Resumed, resume};
+use lazaret_launcher::session::site::{Site, Timings};
+use lazaret_launcher::session::store::Store;
+use lazaret_launcher::ui::{
+    ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
+};
+use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
+use lazaret_runtime::{Engine as _, ImageInfo, Limits, SessionId};
+use lazaret_tests::tree_text;
+use lazaret_transfer::{GitMode, Selection, WorkspaceDir};
+
+use super::flaky::Flaky;
+use super::porter;
+
+/// What lies in the workspace at first.
+pub(super) const BEFORE: &str = "
+    f src/main.rs \"fn main() {}\\n\"
+    f src/old.rs \"gone soon\\n\"
+    x tool \"#!/bin/sh\\n\"
+    f notes.txt \"one\\ntwo\\n\"
+    l latest -> notes.txt
+";
+
+/// What the usual command does.
+pub(super) const EDITS: &str = "
+    f notes.txt \"one\\nthree\\n\"
+    f src/new.rs \"pub fn new() {}\\n\"
+    - src/old.rs
+";
+
+const MIB: u64 = 1 << 20;
+
+/// Everything that a session lives in.
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) root: tempfile::TempDir,
+    pub(super) engine: Flaky,
+    pub(super) store: Store,
+    pub(super) interrupt: Interrupt,
+    pub(super) patience: Patience,
+    ui: Ui,
+    said: Memory,
+    image: Pinned,
+    /// How many commands were started.
+    commands: Arc<AtomicUsize>,
+}
+
+/// A stream that remembers.
+#[derive(Debug, Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl World {
+    /// Makes a healthy world whose command edits the volume and ends with 0.
+    pub(super) fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        for dir in ["workspace", "volume", "state"] {
+            std::fs::create_dir(root.path().join(dir)).unwrap();
+        }
+        tree_text::build(BEFORE, &root.path().join("workspace"));
+        let fake = FakeEngine::new();
+        let image = image();
+        fake.add_image(image.clone());
+        let (ui, said) = ui();
+        let world = Self {
+            store: Store::open(&root.path().join("state")).unwrap(),
+            engine: Flaky::new(fake),
+            interrupt: Interrupt::new(),
+            patience: Patience {
+                timeout: Some(Duration::from_secs(60)),
+                grace: Duration::from_millis(20),
+            },
+            ui,
+            said,
+            image: inspect(&image).unwrap(),
+            commands: Arc::default(),
+            root,
+        };
+        world.on("receive", |volume, call| {
+            let receipt = porter::receive(volume, &mut call.stdin)
+                .map_err(|error| io::Error::other(error.to_string()))?;
+            receipt.write_to(&mut call.stdout)?;
+            Ok(0)
+        });
+        world.on("probe", |_, call| {
+            call.stdout.write_all(porter::healthy_report().as_bytes())?;
+            Ok(0)
+        });
+        world.on("survey", |volume, call| {
+            let survey = porter::survey(volume, &mut call.stdin)
+                .map_err(|error| io::Error::other(error.to_string()))?;
+            survey.write_to(&mut call.stdout)?;
+            Ok(0)
+        });
+        world.on("send", |volume, call| {
+            porter::send(volume, &mut call.stdin, &mut call.stdout, |_| {})
+                .map_err(|error| io::Error::other(error.to_string()))?;
+            Ok(0)
+        });
+        world.command(|volume, _| {
+            tree_text::build(EDITS, volume);
+            0
+        });
+        world
+    }
+
+    /// Makes the porter's verb a closure over the volume's directory. An error is what a
+    /// porter that fails would say.
+    pub(super) fn on<O: Into<ExecOutcome>>(
+        &self,
+        verb: &str,
+        handler: impl Fn(&Path, &mut ExecCall) -> io::Result<O> + Send + Sync + 'static,
+    ) {
+        let volume = self.path("volume");
+        let fake = &self.engine.fake;
+        fake.on_exec(&[PORTER_PATH, verb], move |mut call| {
+            match handler(&volume, &mut call) {
+                Ok(outcome) => outcome.into(),
+                Err(error) => {
+                    drop(writeln!(call.stderr, "porter: {error}"));
+                    ExecOutcome::Exit(125)
+                }
+            }
+        });
+    }
+
+    /// Makes the command a closure over the volume's directory.
+    pub(super) fn command<O: Into<ExecOutcome>>(
+        &self,
+        command: impl Fn(&Path, &mut ExecCall) -> O + Send + Sync + 'static,
+    ) {
+        let commands = Arc::clone(&self.commands);
+        self.on("run", move |volume, call| {
+            commands.fetch_add(1, Ordering::SeqCst);
+            Ok(command(volume, call))
+        });
+    }
+
+    /// How many commands were started so far.
+    pub(super) fn commands(&self) -> usize {
+        self.commands.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// The workspace in the tree language.
+    pub(super) fn workspace(&self) -> String {
+        tree_text::dump(&self.path("workspace"))
+    }
+
+    /// Everything said on stderr and stdout.
+    pub(super) fn said(&self) -> String {
+        let said = self.said.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
+    pub(super) fn id(&self) -> SessionId {
+        "shop".parse().unwrap()
+    }
+
+    /// The record on disk; `None` when there is no session.
+    pub(super) fn record(&self) -> Option<Record> {
+        let dir = self.store.find(&self.id()).ok()?;
+        Some(dir.record().unwrap())
+    }
+
+    /// The phase on disk.
+    pub(super) fn phase(&self) -> Option<Phase> {
+        Some(self.record()?.phase)
+    }
+
+    /// The names of all that the store has in the engine, faults or not.
+    pub(super) fn left(&self) -> Vec<String> {
+        let all = Belongings::of_store(&self.engine.fake, self.store.id()).unwrap();
+        let containers = all.containers.iter().map(|(name, _)| name.to_string());
+        let volumes = all.volumes.iter().map(|(name, _)| name.to_string());
+        containers.chain(volumes).collect()
+    }
+
+    pub(super) fn site(&self) -> Site<'_> {
+        Site {
+            engine: Arc::new(self.engine.clone()),
+            info: self.engine.fake.probe().unwrap(),
+            store_id: self.store.id().to_owned(),
+            ui: &self.ui,
+            interrupt: &self.interrupt,
+            timings: Timings::default(),
+        }
+    }
+
+    /// Runs up to the gate.
+    pub(super) fn cycle(&self) -> Result<Collected, Failure> {
+        let workspace = WorkspaceDir::open_ambient(&self.path("workspace")).unwrap();
+        let selection = Selection {
+            git: GitMode::None,
+            exclude: Vec::new(),
+        };
+        let order = Order {
+            id: self.id(),
+            workspace: &workspace,
+            selector: &selection.compile().unwrap(),
+            profile: "base".to_owned(),
+            command: vec!["work".to_owned()],
+            setting: Setting {
+                image: self.image.clone(),
+                exporter: self.image.clone(),
+                limits: Limits {
+                    memory: 512 * MIB,
+                    cpus: 1.0,
+                    pids: 64,
+                    tmp: MIB,
+                    shm: MIB,
+                    home: MIB,
+                    nofile: 1024,
+                    fsize: MIB,
+                },
+                env: BTreeMap::new(),
+            },
+            patience: self.patience,
+            gate: GateLimits {
+                max_entries: 1000,
+                max_bytes: MIB,
+                max_file_bytes: MIB,
+            },
+            destinations: (Destination::Other, Destination::Other),
+        };
+        cycle::run(&self.site(), &self.store, order)
+    }
+
+    /// Runs the whole of it, applying what is clean.
+    pub(super) fn run(&self) -> Result<JobEnd, Failure> {
+        let collected = self.cycle()?;
+        self.gate(collected)
+    }
+
+    /// Does what `lazaret apply` does: the user agrees.
+    pub(super) fn apply(&self) -> Settled {
+        let mut session = self.store.lock(&self.id()).unwrap();
+        let mut case = Case::open(&session).unwrap();
+        let decision = decide(&mut case, Consent::Given, &self.ui, &self.interrupt).unwrap();
+        let site = self.site();
+        settle(
+            &self.store,
+            &mut session,
+            &case,
+            decision,
+            Volume::Remove(&site),
+            (&self.ui, &self.interrupt),
+        )
+        .unwrap()
+    }
+
+    /// The gate, applying what is clean.
+    pub(super) fn gate(&self, collected: Collected) -> Result<JobEnd, Failure> {
+        gate(
+            &self.site(),
+            &self.store,
+            collected,
+            ApplyMode::Auto,
+            KeepVolume::UntilSettled,
+        )
+    }
+
+    /// Does what `lazaret recover` does.
+    pub(super) fn resume(&self) -> Result<Resumed, Failure> {
+        let session = self.store.lock(&self.id())?;
+        resume(&self.site(), self.image.clone(), session)
+    }
+}
+
+fn image() -> ImageInfo {
+    let label = |key: &str| (key.to_owned(), "test".to_owned());
+    ImageInfo {
+        id: format!("sha256:{}", "5a".repeat(32)),
+        tags: vec!["lazaret-test:1".to_owned()],
+        size: 1,
+        labels: [label(IMAGE_LABEL), label(INPUTS_LABEL)].into(),
+        volumes: Vec::new(),
+        entrypoint: vec![PORTER_PATH.to_owned()],
+        architecture: "amd64".to_owned(),
+    }
+}
+
+fn ui() -> (Ui, Memory) {
+    let said = Memory::default();
+    let streams = Streams {
+        stdin: Box::new(io::empty()),
+        stdout: Box::new(said.clone()),
+        stderr: Box::new(said.clone()),
+        discard_typeahead: || {},
+    };
+    let options = UiOptions {
+        format: OutputFormat::Text,
+        color: ColorChoice::Never,
+        progress: ProgressChoice::None,
+        verbosity: Verbosity::Normal,
+    };
+    let kinds = StreamKinds {
+        stdin: StreamKind::Other,
+        stdout: StreamKind::Other,
+        stderr: StreamKind::Other,
+    };
+    let env = Environment::new([], kinds, None, 1000, "/".into());
+    (Ui::new(streams, options, &env), said)
+}
+
+/// What a tree in the language looks like once it is built and edited.
+pub(super) fn tree(steps: &[&str]) -> String {
+    let dir = tree_text::temp("");
+    for step in steps {
+        tree_text::build(step, dir.path());
+    }
+    tree_text::dump(dir.path())
+}
