@@ -299,10 +299,10 @@ fn plain_progress_ends_with_what_a_phase_came_to() {
     .unwrap();
     phase.finish();
     drop(said.ui.phase("broken off", Total::Unknown));
-    assert_eq!(
-        said.stderr.text(),
-        "copy in: 12,345 files, 3.0 MiB, 0.0 s\n"
-    );
+    let text = said.stderr.text();
+    let (counts, took) = text.rsplit_once(", ").unwrap();
+    assert_eq!(counts, "copy in: 12,345 files, 3.0 MiB");
+    assert!(took.ends_with(" s\n"), "{text:?}");
 }
 
 #[test]
@@ -324,7 +324,8 @@ fn progress_in_place_is_wiped_before_anything_else_is_said() {
     let text = said.stderr.text();
     let before = text.split("warning: look\n").next().unwrap();
     assert!(before.ends_with("\r\u{1b}[2K"), "{text:?}");
-    assert!(text.ends_with("copy in: 3 files, 0 B, 0.0 s\n"), "{text:?}");
+    let (_, last) = text.rsplit_once("copy in: ").unwrap();
+    assert!(last.starts_with("3 files, 0 B, "), "{text:?}");
 }
 
 #[test]
