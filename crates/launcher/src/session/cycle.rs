@@ -65,10 +65,18 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Collected
     );
     let session = store.create(record)?;
     let prepared = Prepared::create(site, session, order.setting)?;
-    let populated = prepared.populate(site, order.workspace, order.selector)?;
+    let mut populated = prepared.populate(site, order.workspace, order.selector)?;
     report_skipped(site, populated.skipped());
+    // Before the command may start: a log that can't be written costs nothing yet.
+    let log = LogFile::create(&populated.dir()?.file("log"))?;
     let launched = populated.launch()?;
-    let launched = launched.run(site, &order.command, order.patience, order.destinations)?;
+    let launched = launched.run(
+        site,
+        &order.command,
+        order.patience,
+        order.destinations,
+        log,
+    )?;
     let Launched {
         session,
         exporter,
@@ -140,9 +148,9 @@ impl Launched {
         argv: &[String],
         patience: Patience,
         destinations: (Destination, Destination),
+        log: LogFile,
     ) -> Result<Self, Failure> {
         let record = self.session.record().clone();
-        let log = LogFile::create(&self.session.dir().file("log"))?;
         let relay = Arc::new(Relay::new(
             log,
             (Box::new(site.ui.writer(Output::Stdout)), destinations.0),

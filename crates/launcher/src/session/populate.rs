@@ -12,7 +12,7 @@ use lazaret_transfer::{
 use super::prepare::{Nest, Prepared};
 use super::record::Phase;
 use super::site::{Site, WORKSPACE, porter};
-use super::store::{LockedSession, write_atomically};
+use super::store::{LockedSession, SessionDir, write_atomically};
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
 use crate::ui::{Counter, Ui};
@@ -107,6 +107,14 @@ impl Populated {
     /// Returns the manifest of what was sent in.
     pub fn baseline(&self) -> &Tree {
         &self.baseline
+    }
+
+    /// Returns the session's directory.
+    ///
+    /// # Errors
+    /// Never, as long as the session was not given away.
+    pub fn dir(&mut self) -> Result<SessionDir, Failure> {
+        Ok(self.nest.session()?.dir().clone())
     }
 
     /// Marks the session as running, before the command gets its first instruction.

@@ -96,6 +96,7 @@ pub fn resume(
                 return Ok(Resumed::UndoCutShort(session, left_alone));
             }
             belongings(site, &session)?.remove(&*site.engine)?;
+            session.remove_collection()?;
             Ok(Resumed::Sound(session))
         }
         Phase::Collected | Phase::Rejected => {
