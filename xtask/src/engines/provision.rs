@@ -119,6 +119,12 @@ fn open_tun(sh: &Shell, authority: Authority) -> Result<()> {
 fn start_docker(sh: &Shell, machine: &Machine) -> Result<()> {
     let socket = machine.docker_socket();
     let environment = environment(sh, &[]);
+    for (file, program) in [
+        ("/var/run/docker.pid", "dockerd"),
+        ("/var/run/docker/containerd/containerd.pid", "containerd"),
+    ] {
+        remove_stale_pid(Path::new(file), program)?;
+    }
     let mut argv = vec![machine.program("dockerd")?];
     let Err(error) = DOCKER.start(sh, &machine.state, &argv, &environment, &socket) else {
         return Ok(());
@@ -132,6 +138,19 @@ fn start_docker(sh: &Shell, machine: &Machine) -> Result<()> {
     );
     argv.extend(["--bridge=none", "--iptables=false"].map(str::to_owned));
     DOCKER.start(sh, &machine.state, &argv, &environment, &socket)
+}
+
+/// Removes the pid file of a process that is gone. dockerd takes any process that has got
+/// the number since for itself, and then refuses to start.
+fn remove_stale_pid(file: &Path, program: &str) -> Result<()> {
+    let Ok(pid) = fs::read_to_string(file) else {
+        return Ok(());
+    };
+    let command_line = fs::read(format!("/proc/{}/cmdline", pid.trim())).unwrap_or_default();
+    if String::from_utf8_lossy(&command_line).contains(program) {
+        return Ok(());
+    }
+    fs::remove_file(file).with_context(|| format!("remove {}", file.display()))
 }
 
 /// True when dockerd gave up over its bridge or its packet filter.
