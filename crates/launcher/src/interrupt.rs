@@ -67,7 +67,9 @@ impl Interrupt {
     /// When a handler is installed already or the system refuses.
     pub fn install(&self) -> Result<(), ctrlc::Error> {
         let interrupt = self.clone();
-        ctrlc::try_set_handler(move || interrupt.raise())
+        // Not `try_set_handler`: it fails where one of the signals is ignored, as `nohup` and
+        // a shell's `&` leave them.
+        ctrlc::set_handler(move || interrupt.raise())
     }
 
     /// Does what a signal does.

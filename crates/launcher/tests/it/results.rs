@@ -86,3 +86,22 @@ fn colours_follow_the_choice() {
         .variable("NO_COLOR", "1");
     assert!(!no.run("profile show nope").stderr.contains('\u{1b}'));
 }
+
+/// `nohup` ignores SIGHUP, a shell's `&` SIGINT; neither keeps lazaret from working.
+#[test]
+fn flt_10_ignored_signals_are_no_obstacle() {
+    let env = TestEnvironment::new();
+    let output = duct::cmd!("nohup", env!("CARGO_BIN_EXE_lazaret"), "profile", "schema")
+        .full_env([
+            ("HOME", env.path("home").display().to_string()),
+            ("PATH", "/usr/bin:/bin".to_owned()),
+        ])
+        .stdin_null()
+        .stdout_capture()
+        .stderr_capture()
+        .unchecked()
+        .run()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+}
