@@ -39,6 +39,10 @@ pub(super) fn refusal(
         }
         ("create volume", 409) => EngineError::AlreadyExists { what, name: name() },
         (_, 404) => EngineError::NotFound { what, name: name() },
+        // One that was removed between two steps of Podman's own answer.
+        ("inspect container", 500) if says(&["no such container"]) => {
+            EngineError::NotFound { what, name: name() }
+        }
         ("remove volume", 409) => EngineError::InUse { what, name: name() },
         ("remove volume" | "remove image", 409 | 500)
             if says(&["being used", "in use", "is using", "used by"]) =>
@@ -141,6 +145,12 @@ mod tests {
             "start container",
             404,
             "No such container",
+            "no such thing: n",
+        );
+        check(
+            "inspect container",
+            500,
+            "container 77 does not exist in database: no such container",
             "no such thing: n",
         );
         check(
