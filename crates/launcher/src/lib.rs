@@ -50,15 +50,19 @@ pub fn main(
         ui.failure(&failure);
         failure.exit_code()
     });
+    if code != ExitCode::SUCCESS {
+        // The verb failed already; that says more. Nor is stdout touched again: whoever
+        // waits for a reader that reads no more must not hold the end up (FLT-18).
+        return code;
+    }
     match ui.take_output_error() {
-        // The verb failed already; that says more.
-        Some(error) if code == ExitCode::SUCCESS => {
+        Some(error) => {
             let failure =
                 Failure::new(FailureKind::State, error).context("the result could not be written");
             ui.failure(&failure);
             failure.exit_code()
         }
-        _ => code,
+        None => code,
     }
 }
 

@@ -47,6 +47,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "fault/closed-stdout",
         run: closed_stdout,
     },
+    Scenario {
+        name: "fault/full-stdout",
+        run: full_stdout,
+    },
 ];
 
 const TREE: &str = "f a \"a\\n\"";
@@ -343,4 +347,48 @@ fn closed_stdout(ctx: &Ctx) -> Result<(), String> {
     expect("nobody panicked", || !output.stderr.contains("panicked"))?;
     let logs = ctx.lazaret(&["logs", "s"])?.expect_code(0)?.stdout;
     expect("the log has it all", || logs.matches("line").count() == 40)
+}
+
+/// Whoever reads the output has stopped reading: lazaret can be ended all the same.
+fn full_stdout(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let before = stamp(&workspace);
+    let (mut reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
+    let lazaret = ctx
+        .call(&[
+            "run",
+            "base",
+            "-w",
+            "project",
+            "--name",
+            "s",
+            "--apply",
+            "auto",
+            "--",
+            "sh",
+            "-c",
+            "echo work >> a; yes",
+        ])
+        .stdout_pipe(writer)
+        .start()?;
+    let mut first = [0; 2];
+    reader
+        .read_exact(&mut first)
+        .map_err(|error| error.to_string())?;
+    // Until every buffer on the way is full.
+    std::thread::sleep(Duration::from_secs(1));
+    lazaret.signal(rustix::process::Signal::INT)?;
+    std::thread::sleep(Duration::from_secs(1));
+    lazaret.signal(rustix::process::Signal::INT)?;
+    // The end of its output was never seen, so the end of the command is not known.
+    let _output = lazaret.wait()?.expect_code(125)?.expect_text("recover s")?;
+    drop(reader);
+    expect_eq("the workspace", &stamp(&workspace), &before)?;
+    let _recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
+    let _work = ctx
+        .lazaret(&["diff", "s"])?
+        .expect_code(0)?
+        .expect_text("+work")?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    Ok(())
 }
