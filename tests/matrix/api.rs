@@ -119,7 +119,15 @@ pub(crate) fn has_volume(socket: &Path, name: &str) -> Result<bool, String> {
 
 /// The answer to `GET path` as JSON.
 pub(crate) fn get(socket: &Path, path: &str) -> Result<Value, String> {
-    let answer = request(socket, "GET", path)?;
+    let mut answer = request(socket, "GET", path)?;
+    // Podman fails a list when something on it is removed meanwhile.
+    for _ in 0..3 {
+        if answer.status < 500 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        answer = request(socket, "GET", path)?;
+    }
     if answer.status != 200 {
         return Err(format!("GET {path}: {} {}", answer.status, answer.body));
     }
