@@ -38,6 +38,8 @@ pub struct Finding {
     pub severity: Severity,
     /// What it is about.
     pub subject: Subject,
+    /// The line in the new contents, counted from 1, when it is about one.
+    pub line: Option<u32>,
     /// The reason, a sentence fragment in lower case.
     pub message: String,
     /// What to do about it.
@@ -82,16 +84,21 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Writes `severity code path: message`, one line, escaped.
+/// Writes `severity code path[:line]: message`, one line, escaped.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             code,
             severity,
             subject,
+            line,
             message,
             hint: _,
         } = self;
-        write!(f, "{severity} {code} {subject}: {message}")
+        write!(f, "{severity} {code} {subject}")?;
+        if let Some(line) = line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {message}")
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use lazaret_transfer::{Change, ChangeSet, Note, Refusal, RelPath, Tree, escape, is_invisible};
 
 use crate::report::Report;
-use crate::rules::{Context, RULES, Rule};
+use crate::rules::{Context, Opened, RULES, Rule};
 use crate::verdict::outcome_of;
 use crate::{
     Contents, Finding, Outcome, Policy, Severity, Subject, Validated, Verdict, WithheldReason,
@@ -26,7 +26,8 @@ pub struct JudgeInput<'a> {
     /// What was dropped or made safe on the way.
     pub notes: &'a [Note],
     /// The quarantined contents: of every file that is new or whose contents
-    /// changed, except below `.git`.
+    /// changed, except below `.git`. It may know the contents from before as well; rules
+    /// that compare are stricter where it does not.
     pub contents: &'a dyn Contents,
 }
 
@@ -70,6 +71,21 @@ pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
                     check(&context, change, &mut report);
                 }
             }
+            Rule::Contents(_) => {}
+        }
+    }
+    // One file after the other, all rules on each, so that only one is in memory.
+    for change in &changes {
+        if context.is_git(&change.path) {
+            continue;
+        }
+        let Some(opened) = Opened::new(change, contents) else {
+            continue;
+        };
+        for (_, rule) in RULES {
+            if let Rule::Contents(check) = rule {
+                check(&context, &opened, &mut report);
+            }
         }
     }
     let Report {
@@ -81,6 +97,7 @@ pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
         let grave = b.severity.cmp(&a.severity);
         grave
             .then_with(|| a.subject.cmp(&b.subject))
+            .then_with(|| a.line.cmp(&b.line))
             .then_with(|| a.code.cmp(b.code))
     });
     findings.dedup();
@@ -122,6 +139,7 @@ fn carried_facts(report: &mut Report, changes: &ChangeSet, refusals: &[Refusal],
             code: refusal.code,
             severity: Severity::Block,
             subject: subject(&refusal.name),
+            line: None,
             message: safe(&refusal.reason),
             hint: None,
         });
@@ -136,6 +154,7 @@ fn carried_facts(report: &mut Report, changes: &ChangeSet, refusals: &[Refusal],
                 code: note.code,
                 severity: Severity::Note,
                 subject,
+                line: None,
                 message: safe(&note.reason),
                 hint: None,
             });

@@ -29,6 +29,25 @@ impl Report {
             code,
             severity,
             subject: Subject::Path(path.to_owned()),
+            line: None,
+            message: message.into(),
+            hint: None,
+        });
+    }
+
+    /// Says something about one line of one file; lines count from 1.
+    pub(crate) fn line(
+        &mut self,
+        (path, line): (&RelPath, u32),
+        severity: Severity,
+        code: &'static str,
+        message: impl Into<String>,
+    ) {
+        self.findings.push(Finding {
+            code,
+            severity,
+            subject: Subject::Path(path.to_owned()),
+            line: Some(line),
             message: message.into(),
             hint: None,
         });
@@ -52,6 +71,7 @@ impl Report {
             code,
             severity: Severity::Block,
             subject,
+            line: None,
             message,
             hint: Some(hint.to_owned()),
         });

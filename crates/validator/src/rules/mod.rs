@@ -7,6 +7,7 @@ mod fold;
 mod git;
 mod links;
 mod modes;
+mod opened;
 mod paths;
 mod sizes;
 pub(crate) mod suspect_table;
@@ -16,6 +17,7 @@ use lazaret_transfer::{Change, ChangeSet, RelPath, Tree};
 
 use crate::report::Report;
 use crate::{Contents, Policy};
+pub(crate) use opened::Opened;
 
 /// What rules may look at.
 pub(crate) struct Context<'a> {
@@ -31,6 +33,8 @@ pub(crate) struct Context<'a> {
 pub(crate) enum Rule {
     /// Called for every change.
     Change(fn(&Context<'_>, &Change, &mut Report)),
+    /// Called for every change that brings contents.
+    Contents(fn(&Context<'_>, &Opened<'_>, &mut Report)),
     /// Called once.
     Batch(fn(&Context<'_>, &mut Report)),
 }
@@ -45,6 +49,7 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("links", Rule::Change(links::check)),
     ("redirected links", Rule::Batch(links::redirected)),
     ("modes", Rule::Change(modes::check)),
+    ("machine code", Rule::Contents(modes::machine_code)),
     ("git", Rule::Change(git::check)),
     ("bare repositories", Rule::Batch(git::bare)),
     ("suspects", Rule::Change(suspects::check)),

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use lazaret_transfer::{Change, Entry, Mode};
 
-use super::Context;
+use super::{Context, Opened};
 use crate::Severity;
 use crate::report::Report;
 
@@ -22,15 +22,15 @@ const MAGIC: &[(&[u8], &str)] = &[
 
 pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
     let path = &*change.path;
-    let Some(Entry::File { mode, digest, size }) = &change.after else {
+    let Some(Entry::File { mode, .. }) = &change.after else {
         return;
     };
     if context.is_git(path) {
         return;
     }
-    let (was, old) = match &change.before {
-        Some(Entry::File { mode, digest, .. }) => (*mode, Some(digest)),
-        _ => (Mode::Plain, None),
+    let was = match &change.before {
+        Some(Entry::File { mode, .. }) => *mode,
+        _ => Mode::Plain,
     };
     if *mode == Mode::Executable && was == Mode::Plain {
         let message = match change.before {
@@ -39,7 +39,16 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
         };
         report.path(path, Severity::Warn, "mode.executable", message);
     }
-    if *size == 0 || old == Some(digest) {
+}
+
+/// What can't be looked at is not taken for clean (AUD-09). Only the kind of the error is
+/// shown: its text may hold anything.
+pub(super) fn machine_code(context: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+    let path = opened.path();
+    let Some(Entry::File { digest, size, .. }) = &opened.change().after else {
+        return;
+    };
+    if *size == 0 {
         return;
     }
     let mut head = Vec::with_capacity(4);
@@ -48,8 +57,6 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
         .open(digest)
         .and_then(|reader| reader.take(4).read_to_end(&mut head));
     match read {
-        // What can't be looked at is not taken for clean (AUD-09). Only the kind of
-        // the error is shown: its text may hold anything.
         Err(error) => {
             let message = format!("the contents can't be read: {}", error.kind());
             report.block(path, "content.unreadable", message);
