@@ -33,11 +33,13 @@ use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::interrupt::Interrupt;
 use crate::ui::{Streams, Ui};
 
-/// Runs the command line and says what the process shall end with.
+/// Runs the command line and says what the process shall end with. Signals are caught
+/// from here on, and raise `interrupt`.
 pub fn main(
     arguments: impl IntoIterator<Item = OsString>,
     env: Environment,
     streams: Streams,
+    interrupt: Interrupt,
 ) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let cli = match Cli::try_parse_from(&arguments) {
@@ -46,7 +48,7 @@ pub fn main(
     };
     let options = Options::new(&cli.global, &env);
     let ui = Ui::new(streams, options.ui, &env);
-    let code = run(cli, env, &ui, options).unwrap_or_else(|failure| {
+    let code = run(cli, env, &ui, options, interrupt).unwrap_or_else(|failure| {
         ui.failure(&failure);
         failure.exit_code()
     });
@@ -66,8 +68,13 @@ pub fn main(
     }
 }
 
-fn run(cli: Cli, env: Environment, ui: &Ui, options: Options) -> Result<ExitCode, Failure> {
-    let interrupt = Interrupt::new();
+fn run(
+    cli: Cli,
+    env: Environment,
+    ui: &Ui,
+    options: Options,
+    interrupt: Interrupt,
+) -> Result<ExitCode, Failure> {
     interrupt
         .install()
         .or_fail(FailureKind::Internal, "Ctrl-C can't be caught")?;

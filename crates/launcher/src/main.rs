@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
+use lazaret_launcher::interrupt::Interrupt;
 use lazaret_launcher::ui::Streams;
 
 fn main() -> ExitCode {
@@ -30,5 +31,7 @@ fn main() -> ExitCode {
         rustix::process::geteuid().as_raw(),
         cwd,
     );
-    lazaret_launcher::main(std::env::args_os(), environment, Streams::of_process()).into()
+    let interrupt = Interrupt::new();
+    let streams = Streams::of_process(&interrupt);
+    lazaret_launcher::main(std::env::args_os(), environment, streams, interrupt).into()
 }

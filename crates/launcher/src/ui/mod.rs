@@ -5,6 +5,7 @@
 //! dropped, and the verb goes on to its own end (FLT-18).
 
 mod format;
+mod patient;
 mod progress;
 mod prompt;
 mod style;
@@ -21,6 +22,8 @@ use serde::Serialize;
 
 use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use patient::Patient;
 
 pub use format::{bytes, count, elapsed, elide, harmless};
 pub use progress::{Counter, Phase, Total};
@@ -106,12 +109,13 @@ impl fmt::Debug for Streams {
 }
 
 impl Streams {
-    /// The streams of the process.
-    pub fn of_process() -> Self {
+    /// The streams of the process. What is written waits for its reader until
+    /// `interrupt` is raised.
+    pub fn of_process(interrupt: &Interrupt) -> Self {
         Self {
             stdin: Box::new(io::BufReader::new(io::stdin())),
-            stdout: Box::new(io::stdout()),
-            stderr: Box::new(io::stderr()),
+            stdout: Box::new(Patient::new(io::stdout(), interrupt)),
+            stderr: Box::new(Patient::new(io::stderr(), interrupt)),
             discard_typeahead: || {
                 // Not a terminal: nothing was typed.
                 let _ =
