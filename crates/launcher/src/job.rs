@@ -206,9 +206,10 @@ fn rejected(
         site.ui
             .error(&format!("the batch is rejected: {code}: {reason}"));
         site.ui.hint(&format!(
-            "Nothing reached the workspace. The volume {} is kept until `lazaret rm {} --force`.",
+            "Nothing reached the workspace. The volume {} is kept: `lazaret recover {id}` collects it \
+             again, `lazaret discard {id}` removes it.",
             record.volume(),
-            record.id
+            id = record.id
         ));
     }
     Ok(Report::of(record))

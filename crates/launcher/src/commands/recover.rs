@@ -15,6 +15,8 @@ use crate::session::store::{Store, StoreError};
 use crate::ui::OutputFormat;
 
 /// Take up what a killed lazaret left behind
+///
+/// A session that is named is collected again even if its changes were rejected: the volume is kept.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session [default: all that were broken off]

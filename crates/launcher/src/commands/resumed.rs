@@ -36,7 +36,7 @@ pub(crate) fn not_waiting(record: &Record) -> Failure {
                 "the changes of session {id} were rejected: {code}: {reason}"
             ))
             .hinted(format!(
-                "The volume {} is kept; `lazaret discard {id}` removes it.",
+                "The volume {} is kept: `lazaret recover {id}` collects it again, `lazaret discard {id}` removes it.",
                 record.volume()
             ))
         }

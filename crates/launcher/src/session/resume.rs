@@ -50,7 +50,16 @@ pub fn resume(
             session.remove()?;
             Ok(Resumed::Removed)
         }
-        Phase::Running | Phase::Stopped => {
+        Phase::Running | Phase::Stopped | Phase::Rejected => {
+            if session.record().phase == Phase::Rejected {
+                // The volume is as it was: what made this batch unbelievable, such as a
+                // connection that a relay cut in good order, may not happen again (FLT-03).
+                session.update(|record| {
+                    record.phase = Phase::Stopped;
+                    record.outcome = None;
+                    record.rejection = None;
+                })?;
+            }
             site.engine.remove_container(&session.record().exporter())?;
             match Stopped::stop(site, session, exporter)?.collect(site)? {
                 Collected::Ready(session) => Ok(Resumed::Collected(session)),
@@ -99,7 +108,7 @@ pub fn resume(
             session.remove_collection()?;
             Ok(Resumed::Sound(session))
         }
-        Phase::Collected | Phase::Rejected => {
+        Phase::Collected => {
             belongings(site, &session)?.remove_containers(&*site.engine)?;
             Ok(Resumed::Sound(session))
         }

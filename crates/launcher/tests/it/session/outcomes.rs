@@ -96,7 +96,7 @@ fn tar_49_a_volume_over_the_limits_is_rejected_and_kept() {
     assert_eq!(world.workspace(), tree(&[BEFORE]));
     assert_eq!(world.phase(), Some(Phase::Rejected));
     assert_eq!(world.left(), [world.record().unwrap().volume().to_string()]);
-    assert!(matches!(world.resume().unwrap(), Resumed::Sound(_)));
+    assert!(matches!(world.resume().unwrap(), Resumed::Rejected(_)));
     assert_eq!(world.phase(), Some(Phase::Rejected));
 }
 

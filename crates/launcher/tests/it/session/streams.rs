@@ -47,6 +47,12 @@ fn collected_later(world: &World) {
     // The same fault again changes nothing.
     drop(world.resume().unwrap_err());
     assert_eq!(world.phase(), Some(Phase::Stopped));
+    collected_after_all(world);
+}
+
+/// With a porter that is well again, `recover` collects everything.
+#[track_caller]
+fn collected_after_all(world: &World) {
     world.on("survey", |volume, call| {
         let survey = porter::survey(volume, &mut call.stdin).unwrap();
         survey.write_to(&mut call.stdout)?;
@@ -314,6 +320,10 @@ fn flt_03_a_stream_that_is_cut_at_a_member_boundary_is_no_deletion() {
         assert_eq!(end.exit_code, ExitCode::REJECTED);
         assert_eq!(world.workspace(), tree(&[BEFORE]));
         assert_eq!(world.left(), [world.record().unwrap().volume().to_string()]);
+        // The same again is rejected again; a stream that arrives is collected.
+        assert!(matches!(world.resume().unwrap(), Resumed::Rejected(_)));
+        assert_eq!(world.phase(), Some(Phase::Rejected));
+        collected_after_all(&world);
 
         // It failed, or the engine did: another try.
         for outcome in [ExecOutcome::Exit(125), ExecOutcome::Lost("gone".to_owned())] {
