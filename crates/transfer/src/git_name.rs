@@ -7,7 +7,15 @@
 ///
 /// The answer is the same on every platform: a tree travels.
 pub fn is_git_name(component: &str) -> bool {
+    // Nearly every name is ASCII, and this is asked of each component of each path.
+    if component.is_ascii() {
+        return is_stem(component);
+    }
     let visible: String = component.chars().filter(|&c| !is_hfs_ignored(c)).collect();
+    is_stem(&visible)
+}
+
+fn is_stem(visible: &str) -> bool {
     let stem = visible.split(':').next().unwrap_or("");
     let stem = stem.trim_end_matches([' ', '.']);
     stem.eq_ignore_ascii_case(".git") || stem.eq_ignore_ascii_case("git~1")

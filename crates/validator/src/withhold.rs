@@ -1,7 +1,5 @@
 //! Withholding some changes without breaking the others.
 
-use std::collections::BTreeMap;
-
 use lazaret_transfer::{Change, Entry, RelPath};
 
 use crate::{Withheld, WithheldReason};
@@ -16,23 +14,24 @@ pub(crate) fn split(
     mut reasons: Vec<Option<WithheldReason>>,
 ) -> (Vec<Change>, Vec<Withheld>) {
     debug_assert_eq!(changes.len(), reasons.len());
-    let index: BTreeMap<&RelPath, usize> = changes
-        .iter()
-        .enumerate()
-        .map(|(i, change)| (&*change.path, i))
-        .collect();
-    // Downwards, parents first: below a withheld directory, whatever it was to become.
-    for (i, change) in changes.iter().enumerate() {
-        if reasons[i].is_some() {
-            continue;
+    if reasons.iter().all(Option::is_none) {
+        return (changes, Vec::new());
+    }
+    // Downwards, parents first: below a withheld entry, whatever it was to become. What
+    // lies below a path follows it at once, so a stack of paths knows where we are.
+    let mut above: Vec<&RelPath> = Vec::new();
+    for (change, reason) in changes.iter().zip(&mut reasons) {
+        while above
+            .pop_if(|path| !change.path.starts_with(path))
+            .is_some()
+        {}
+        if reason.is_none() {
+            let Some(nearest) = above.last() else {
+                continue;
+            };
+            *reason = Some(WithheldReason::Below((*nearest).to_owned()));
         }
-        let above = change
-            .path
-            .ancestors()
-            .find(|path| index.get(path).is_some_and(|&j| reasons[j].is_some()));
-        if let Some(above) = above {
-            reasons[i] = Some(WithheldReason::Below(above.to_owned()));
-        }
+        above.push(&change.path);
     }
     // Upwards, children first: a directory in which a withheld change keeps an entry.
     for (i, change) in changes.iter().enumerate().rev() {
@@ -40,7 +39,8 @@ pub(crate) fn split(
             continue;
         }
         for above in change.path.ancestors() {
-            let Some(&j) = index.get(above) else { continue };
+            let found = changes[..i].binary_search_by(|other| (*other.path).cmp(above));
+            let Ok(j) = found else { continue };
             if changes[j].before == Some(Entry::Dir) && reasons[j].is_none() {
                 reasons[j] = Some(WithheldReason::Keeps(change.path.clone()));
             }

@@ -93,7 +93,7 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
     }
     nested(context, change, report);
     if let Some(Entry::Symlink { .. }) = change.after
-        && NO_LINKS.contains(&skeleton(path.file_name()).as_str())
+        && NO_LINKS.contains(&&*skeleton(path.file_name()))
     {
         let message = "git reads this file and would follow the link";
         report.block(path, "git.symlink", message);
@@ -136,7 +136,7 @@ fn content(context: &Context<'_>, change: &Change, inside: &str, report: &mut Re
     // What `git init` and `git gc` write by themselves.
     let sample = inside.starts_with("hooks/") && inside.ends_with(".sample");
     let is_new = !is_there(context.baseline);
-    let initial = is_new && matches!(inside.as_str(), "config" | "info/exclude");
+    let initial = is_new && matches!(&*inside, "config" | "info/exclude");
     if sample || initial || inside == "info/refs" {
         return;
     }
@@ -172,10 +172,7 @@ fn nested(context: &Context<'_>, change: &Change, report: &mut Report) {
 pub(super) fn bare(context: &Context<'_>, report: &mut Report) {
     let is_part = |change: &&Change| {
         let name = skeleton(change.path.file_name());
-        let part = matches!(
-            name.as_str(),
-            "head" | "objects" | "refs" | "config" | "hooks"
-        );
+        let part = matches!(&*name, "head" | "objects" | "refs" | "config" | "hooks");
         part && change.after.is_some() && !context.is_git(&change.path)
     };
     let parts: Vec<&Change> = context.changes.iter().filter(is_part).collect();

@@ -9,6 +9,7 @@ mod links;
 mod modes;
 mod opened;
 mod paths;
+mod patterns;
 mod sizes;
 pub(crate) mod suspect_table;
 mod suspects;

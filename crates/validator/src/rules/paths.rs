@@ -1,7 +1,8 @@
 //! Names: invisible characters, what other systems make of them, collisions,
 //! protected paths (TAR-43 to TAR-45, TAR-47, GIT-07, GIT-08).
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 use lazaret_transfer::{Change, RelPath, escape, is_git_name, is_invisible};
 
@@ -21,8 +22,31 @@ pub(super) fn names(context: &Context<'_>, change: &Change, report: &mut Report)
     if context.is_git(path) || change.after.is_none() {
         return;
     }
-    // A component is judged where it appears: what lies below goes with it. A
-    // directory that was there before is none of the agent's doing (TAR-52).
+    let name = path.file_name();
+    if name != ".git" && is_git_name(name) {
+        let message = "some file system takes this name for `.git`";
+        report.block(path, "git.alias", message);
+        return;
+    }
+    // A component is judged where it appears: what lies below goes with it. A name that
+    // was there before is none of the agent's doing (TAR-52).
+    if change.before.is_some() {
+        return;
+    }
+    if !name.is_ascii() {
+        unseen(path, report);
+    }
+    if name.contains(['\\', ':']) {
+        let message = "`\\` and `:` separate paths, drives or streams on other systems";
+        report.block(path, "name.portability", message);
+    } else if is_unportable(name) {
+        let message = "the name can't be used on Windows";
+        report.path(path, Severity::Warn, "name.reserved", message);
+    }
+}
+
+/// Characters of a name that are not seen, or reorder others (CVE-2021-42574).
+fn unseen(path: &RelPath, report: &mut Report) {
     let name = path.file_name();
     if name.chars().any(|c| is_invisible(c) && !is_selector(c)) {
         let message = "the name has characters that are not seen or reorder others";
@@ -30,16 +54,6 @@ pub(super) fn names(context: &Context<'_>, change: &Change, report: &mut Report)
     } else if name.chars().any(is_selector) {
         let message = "the name has a variation selector, which is not seen by itself";
         report.path(path, Severity::Warn, "name.invisible", message);
-    }
-    if name != ".git" && is_git_name(name) {
-        let message = "some file system takes this name for `.git`";
-        report.block(path, "git.alias", message);
-    } else if name.contains(['\\', ':']) {
-        let message = "`\\` and `:` separate paths, drives or streams on other systems";
-        report.block(path, "name.portability", message);
-    } else if is_unportable(name) {
-        let message = "the name can't be used on Windows";
-        report.path(path, Severity::Warn, "name.reserved", message);
     }
 }
 
@@ -51,7 +65,7 @@ fn is_selector(c: char) -> bool {
 /// Names that Windows cuts or takes for a device.
 fn is_unportable(name: &str) -> bool {
     let stem = fold(name.split('.').next().unwrap_or(name).trim_end());
-    RESERVED.contains(&stem.as_str()) || name.ends_with(['.', ' '])
+    RESERVED.contains(&&*stem) || name.ends_with(['.', ' '])
 }
 
 pub(super) fn protected(context: &Context<'_>, change: &Change, report: &mut Report) {
@@ -64,32 +78,52 @@ pub(super) fn protected(context: &Context<'_>, change: &Change, report: &mut Rep
 
 /// Finds paths that a destination which folds case or normalisation takes for one.
 pub(super) fn collisions(context: &Context<'_>, report: &mut Report) {
-    let appears = |path: &RelPath| {
-        let change = context.changes.get(path);
-        change.is_some_and(|change| change.before.is_none())
-    };
-    let mut changes = context.changes.iter();
-    if !changes.any(|change| change.before.is_none() && !context.is_git(&change.path)) {
+    // Only what appears can collide anew, so only that is kept by its folded name.
+    let mut groups: HashMap<Cow<'_, str>, Group<'_>> = HashMap::new();
+    for change in context.changes {
+        let appears = change.before.is_none() && change.after.is_some();
+        if appears && !context.is_git(&change.path) {
+            groups.entry(fold(change.path.as_str())).or_default();
+        }
+    }
+    if groups.is_empty() {
         return;
     }
-    let mut groups: BTreeMap<String, Vec<&RelPath>> = BTreeMap::new();
     for (path, _) in context.collected.iter() {
-        if !context.is_git(path) {
-            groups.entry(fold(path.as_str())).or_default().push(path);
+        if let Some(group) = groups.get_mut(&*fold(path.as_str())) {
+            match group.first {
+                None => group.first = Some(path),
+                Some(_) => group.others.push(path),
+            }
         }
     }
     let severity = match context.policy.destination {
         Destination::Folds => Severity::Block,
         Destination::Distinguishes => Severity::Warn,
     };
-    for group in groups.values().filter(|group| group.len() > 1) {
-        for path in group.iter().filter(|path| appears(path)) {
-            let Some(other) = group.iter().find(|other| other != &path) else {
-                continue;
+    let appears = |path: &RelPath| {
+        let change = context.changes.get(path);
+        change.is_some_and(|change| change.before.is_none())
+    };
+    for Group { first, others } in groups.values() {
+        let Some(first) = first else { continue };
+        for path in others.iter().chain([first]).filter(|path| appears(path)) {
+            let other = if path == first {
+                others.first()
+            } else {
+                Some(first)
             };
+            let Some(other) = other else { continue };
             let other = escape(other.as_str().as_bytes());
             let message = format!("where names fold, this is the same file as `{other}`");
             report.path(path, severity, "name.collision", message);
         }
     }
+}
+
+/// Paths of the collected tree that fold to the same name; hardly ever more than one.
+#[derive(Default)]
+struct Group<'a> {
+    first: Option<&'a RelPath>,
+    others: Vec<&'a RelPath>,
 }

@@ -2,50 +2,20 @@
 //! section 4): matched case-folded, normalised, without invisible characters, at
 //! any depth. Creating one counts as much as changing it (CVE-2026-25725).
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use lazaret_transfer::{Change, Entry};
 
 use super::Context;
-use super::fold::skeleton;
+use super::patterns::{Patterns, folded};
 use super::suspect_table::{SUSPECTS, Suspect};
 use crate::judge::softened;
 use crate::report::Report;
 
-/// A pattern, taken apart.
-struct Pattern {
-    suspect: &'static Suspect,
-    components: Vec<&'static str>,
-}
-
-/// The patterns by their first component, where that is literal, and the others.
-struct Index {
-    literal: HashMap<&'static str, Vec<Pattern>>,
-    other: Vec<Pattern>,
-}
-
-static INDEX: LazyLock<Index> = LazyLock::new(|| {
-    let mut index = Index {
-        literal: HashMap::new(),
-        other: Vec::new(),
-    };
-    for suspect in SUSPECTS {
-        for text in suspect.patterns {
-            let components: Vec<_> = text.split('/').collect();
-            let pattern = Pattern {
-                suspect,
-                components,
-            };
-            match pattern.components.first() {
-                Some(first) if !first.contains('*') => {
-                    index.literal.entry(first).or_default().push(pattern);
-                }
-                _ => index.other.push(pattern),
-            }
-        }
-    }
-    index
+static INDEX: LazyLock<Patterns<Suspect>> = LazyLock::new(|| {
+    let rows = SUSPECTS.iter();
+    Patterns::new(rows.flat_map(|row| row.patterns.iter().map(move |text| (*text, row))))
 });
 
 pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
@@ -58,21 +28,7 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
     if *entry == Entry::Dir {
         return;
     }
-    let names: Vec<String> = path.components().map(skeleton).collect();
-    let mut found: Vec<&'static Suspect> = Vec::new();
-    for start in 0..names.len() {
-        let rest = names.get(start..).unwrap_or_default();
-        let literal = rest
-            .first()
-            .and_then(|first| INDEX.literal.get(first.as_str()));
-        for pattern in literal.into_iter().flatten().chain(&INDEX.other) {
-            let known = found.iter().any(|known| known.code == pattern.suspect.code);
-            if !known && matches(&pattern.components, rest, entry) {
-                found.push(pattern.suspect);
-            }
-        }
-    }
-    for suspect in found {
+    for suspect in find(&folded(path), entry) {
         let severity = softened(change, suspect.severity);
         let message = match change.after {
             Some(_) => suspect.reason.to_owned(),
@@ -82,34 +38,15 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
     }
 }
 
-/// Whether the rest of a path is what a pattern means.
-///
-/// A link where the pattern has a directory counts as well: what lies behind it
-/// has other names (`.vscode -> tools`).
-fn matches(pattern: &[&str], names: &[String], entry: &Entry) -> bool {
-    for (index, part) in pattern.iter().enumerate() {
-        match names.get(index) {
-            Some(_) if *part == "**" => return true,
-            Some(name) if glob(part, name) => {}
-            Some(_) => return false,
-            None => return index > 0 && matches!(entry, Entry::Symlink { .. }),
+/// Which rows of the table folded names are, each code once.
+pub(super) fn find(names: &[Cow<'_, str>], entry: &Entry) -> Vec<&'static Suspect> {
+    let mut found: Vec<&'static Suspect> = Vec::new();
+    INDEX.find(names, entry, |suspect| {
+        if !found.iter().any(|known| known.code == suspect.code) {
+            found.push(suspect);
         }
-    }
-    names.len() == pattern.len()
-}
-
-/// `*` stands for any number of characters.
-fn glob(pattern: &str, name: &str) -> bool {
-    let Some((head, tail)) = pattern.split_once('*') else {
-        return pattern == name;
-    };
-    let Some(rest) = name.strip_prefix(head) else {
-        return false;
-    };
-    rest.char_indices()
-        .map(|(at, _)| at)
-        .chain([rest.len()])
-        .any(|at| rest.get(at..).is_some_and(|rest| glob(tail, rest)))
+    });
+    found
 }
 
 #[cfg(test)]
@@ -118,7 +55,7 @@ mod tests {
 
     use lazaret_transfer::{Digest, Entry, Mode};
 
-    use super::{SUSPECTS, glob, matches, skeleton};
+    use super::SUSPECTS;
     use crate::Severity;
 
     const FILE: fn() -> Entry = || Entry::File {
@@ -160,23 +97,13 @@ mod tests {
             assert!(suspect.code.starts_with("suspect."));
             for pattern in suspect.patterns {
                 assert!(seen.insert(pattern), "{pattern} twice");
-                let folded: Vec<_> = pattern.split('/').map(skeleton).collect();
+                let folded: Vec<_> = pattern
+                    .split('/')
+                    .map(crate::rules::fold::skeleton)
+                    .collect();
                 assert_eq!(folded.join("/"), *pattern);
             }
         }
-    }
-
-    #[test]
-    fn sus_a_parent_that_is_a_file_or_link() {
-        let link = Entry::Symlink {
-            target: "x".parse().unwrap(),
-        };
-        let names = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
-        let pattern = [".husky", "**"];
-        assert!(matches(&pattern, &names(".husky"), &link));
-        assert!(!matches(&pattern, &names(".husky"), &FILE()));
-        assert!(!matches(&[".a", "b"], &names(".a"), &FILE()));
-        assert!(matches(&[".a", "b", "c"], &names(".a/b"), &link));
     }
 
     #[test]
@@ -189,21 +116,5 @@ mod tests {
         let soften = |severity| crate::judge::softened(&change, severity);
         assert_eq!(soften(Severity::Block), Severity::Warn);
         assert_eq!(soften(Severity::Warn), Severity::Note);
-    }
-
-    #[test]
-    fn globs() {
-        for (pattern, name) in [
-            ("*.mk", "x.mk"),
-            ("*.mk", ".mk"),
-            ("a*b*c", "a1b2bc"),
-            ("rust-toolchain*", "rust-toolchain"),
-            ("*", ""),
-        ] {
-            assert!(glob(pattern, name), "{pattern} {name}");
-        }
-        for (pattern, name) in [("*.mk", "x.mkd"), ("a*b", "ab1"), ("a", "ab"), ("a*", "b")] {
-            assert!(!glob(pattern, name), "{pattern} {name}");
-        }
     }
 }

@@ -122,6 +122,19 @@ fn tar_52_new_file_in_an_odd_directory_that_was_there() {
 }
 
 #[test]
+fn tar_52_a_name_that_was_there_may_be_edited() {
+    let before = "f \"a:b\" \"1\"\nf aux \"1\"\nf \"z\u{200b}w\" \"1\"\nf git~1 \"1\"";
+    assert_snapshot!(check(before, &before.replace("\"1\"", "\"2\"")), @r"
+    block git.alias git~1: some file system takes this name for `.git`
+    = needs review
+    ~ a:b
+    ~ aux
+    ~ z\u{200b}w
+    withheld git~1: git.alias
+    ");
+}
+
+#[test]
 fn protected_paths() {
     let policy = Policy {
         protect: vec!["AGENTS.md".parse().unwrap(), ".factory".parse().unwrap()],
