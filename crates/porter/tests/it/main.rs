@@ -1,3 +1,6 @@
 //! Integration tests of the crate, one binary.
 
-mod files;
+mod broken_transfers;
+mod changes;
+mod odd_entries;
+mod session;

@@ -1,0 +1,124 @@
+//! Transfers that break off, and volumes that change under them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use lazaret_tests::tree_text;
+use lazaret_transfer::{
+    Ending, Quarantine,
+    StreamLimits, unpack, write_wanted,
+};
+
+use crate::session::{PROJECT, Session, packed, porter, print};
+
+#[test]
+fn flt_16_surveys_of_a_still_volume_are_equal() {
+    let workspace = tree_text::temp(PROJECT);
+    let session = Session::start(workspace.path());
+    for number in 0..300 {
+        session.edit(&format!("f new/{number} *{}", number * 100));
+    }
+    let first = session.survey_bytes(StreamLimits::DEFAULT);
+    for _ in 0..3 {
+        assert_eq!(session.survey_bytes(StreamLimits::DEFAULT), first);
+    }
+}
+
+#[test]
+fn a_file_that_changed_since_the_survey_ends_the_stream() {
+    let workspace = tree_text::temp(PROJECT);
+    let session = Session::start(workspace.path());
+    session.edit("f a \"new\"\nf b \"also\"");
+    let wanted = session.collect().wanted(&session.baseline);
+    let mut list = Vec::new();
+    write_wanted(&wanted, &mut list).expect("to memory");
+    let volume = session.volume.path();
+    for (edit, reason) in [
+        ("f b \"ALSO\"", "porter: send: b: changed since the survey"),
+        (
+            "f b \"longer\"",
+            "porter: send: b: changed since the survey",
+        ),
+        ("- b", "porter: send: b: changed since the survey"),
+        ("l b -> a", "porter: send: b: changed since the survey"),
+        ("- b\np b", "porter: send: b: changed since the survey"),
+        ("- b\nd b/", "porter: send: b: changed since the survey"),
+    ] {
+        tree_text::build(edit, volume);
+        let said = porter("send", volume, &list);
+        assert_eq!((said.code, said.stderr.trim_end()), (125, reason), "{edit}");
+        let store = tempfile::tempdir().expect("a temporary directory");
+        let quarantine = Quarantine::create(&store.path().join("q")).expect("private");
+        let mut stream = &said.stdout[..];
+        let limits = StreamLimits::DEFAULT;
+        unpack(&mut stream, limits, &quarantine, Ending::Trailer).expect_err("no trailer");
+    }
+}
+
+#[test]
+fn flt_04_no_receipt_without_the_whole_stream() {
+    let workspace = tree_text::temp("f a \"x\"\nd b/\nf b/c *2000\nl d -> a");
+    let (_, stream) = packed(workspace.path());
+    let receive = |stream: &[u8]| {
+        let volume = tempfile::tempdir().expect("a temporary directory");
+        porter("receive", volume.path(), stream).failed()
+    };
+    for blocks in 0..stream.len() / 512 {
+        receive(&stream[..blocks * 512]);
+        receive(&stream[..blocks * 512 + 100]);
+    }
+    assert_eq!(
+        receive(&stream[..1024]),
+        "porter: receive: the stream has no end mark [stream.no_eof]"
+    );
+    // A bit in a body is found by the tree's digest only.
+    let mut changed = stream.clone();
+    changed[512] ^= 1;
+    assert_eq!(
+        receive(&changed),
+        "porter: receive: what arrived is not what was sent [trailer.tree]"
+    );
+}
+
+#[test]
+fn receive_wants_an_empty_directory_and_sorted_plain_members() {
+    let workspace = tree_text::temp("f a \"x\"");
+    let (_, stream) = packed(workspace.path());
+    let full = tree_text::temp("f other \"x\"");
+    assert_eq!(
+        porter("receive", full.path(), &stream).failed(),
+        "porter: receive: the directory is not empty"
+    );
+    assert_eq!(tree_text::dump(full.path()), "f other \"x\"\n");
+    let missing = full.path().join("missing");
+    let said = porter("receive", &missing, &stream).failed();
+    assert!(
+        said.ends_with("No such file or directory (os error 2)"),
+        "{said}"
+    );
+    let link = full.path().join("link");
+    std::os::unix::fs::symlink("/tmp", &link).expect("ours");
+    porter("receive", &link, &stream).failed();
+}
+
+#[test]
+fn broken_requests_are_refused() {
+    let root = tree_text::temp("");
+    for verb in ["survey", "send", "receive"] {
+        for bytes in [&b""[..], b"nonsense", &[0; 4096], &[0xff; 100_000]] {
+            porter(verb, root.path(), bytes).failed();
+        }
+    }
+}
+
+#[test]
+fn unreadable_modes_do_not_stop_a_survey_that_may_read() {
+    let workspace = tree_text::temp("f dir/a \"x\"");
+    let session = Session::start(workspace.path());
+    session.edit("f dir/b \"x\"\nm 0 dir/b\nm 0 dir");
+    if fs::read_dir(session.volume.path().join("dir")).is_ok() {
+        assert_eq!(print(&session), "+ dir/b");
+    }
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(session.volume.path().join("dir"), mode).expect("ours");
+}

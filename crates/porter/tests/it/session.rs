@@ -1,0 +1,210 @@
+//! A session without an engine: the porter as a process, over directories.
+
+use std::fs;
+use std::path::Path;
+
+use lazaret_tests::tree_text;
+use lazaret_transfer::{
+    Change, ChangeKind, Collection, Ending, Entry, GitMode, Packed, Quarantine, Receipt, Selection,
+    StreamLimits, Survey, SurveyError, SurveyRequest, Tree, WorkspaceDir, check_arrived, diff,
+    escape, pack, read_wanted, unpack, write_wanted,
+};
+
+pub(super) struct Said {
+    pub(super) code: i32,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: String,
+}
+
+pub(super) fn porter(verb: &str, root: &Path, stdin: &[u8]) -> Said {
+    let arguments = [verb.as_ref(), root.as_os_str()];
+    let output = duct::cmd(env!("CARGO_BIN_EXE_lazaret-porter"), arguments)
+        .stdin_bytes(stdin)
+        .stdout_capture()
+        .stderr_capture()
+        .unchecked()
+        .run()
+        .expect("the porter was built");
+    Said {
+        code: output.status.code().expect("not killed"),
+        stdout: output.stdout,
+        stderr: String::from_utf8(output.stderr).expect("escaped"),
+    }
+}
+
+impl Said {
+    #[track_caller]
+    pub(super) fn ok(self) -> Vec<u8> {
+        assert_eq!((self.code, self.stderr.as_str()), (0, ""));
+        self.stdout
+    }
+
+    #[track_caller]
+    pub(super) fn failed(self) -> String {
+        assert_eq!(self.code, 125);
+        assert!(self.stdout.is_empty(), "nothing but a reason");
+        let line = self.stderr.strip_suffix('\n').expect("one line");
+        assert!(!line.contains('\n'), "one line");
+        line.to_owned()
+    }
+}
+
+pub(super) fn packed(dir: &Path) -> (Packed, Vec<u8>) {
+    let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
+    let (git, exclude) = (GitMode::Full, Vec::new());
+    let selector = Selection { git, exclude }.compile().expect("no pattern");
+    let mut stream = Vec::new();
+    let packed = pack(&workspace, &selector, &mut stream, &mut |_| {}).expect("readable");
+    (packed, stream)
+}
+
+/// A directory in memory where there is one: a survey flushes the whole file system, and
+/// that of a busy disk takes its time.
+pub(super) fn fast_tempdir() -> tempfile::TempDir {
+    let memory = tempfile::tempdir_in("/dev/shm");
+    memory
+        .or_else(|_| tempfile::tempdir())
+        .expect("a temporary directory")
+}
+
+/// A volume with a workspace in it, as it is when the command starts.
+pub(super) struct Session {
+    pub(super) volume: tempfile::TempDir,
+    pub(super) baseline: Tree,
+    pub(super) receipt: Receipt,
+}
+
+impl Session {
+    #[track_caller]
+    pub(super) fn start(workspace: &Path) -> Self {
+        let volume = fast_tempdir();
+        let (packed, stream) = packed(workspace);
+        let stdout = porter("receive", volume.path(), &stream).ok();
+        let entries = packed.trailer.entries;
+        let receipt = Receipt::read_from(&mut &stdout[..], entries).expect("a receipt");
+        assert_eq!(receipt.arrived, packed.trailer);
+        let baseline = packed.tree;
+        assert!(
+            receipt
+                .identities
+                .keys()
+                .map(|path| &**path)
+                .eq(baseline.iter().map(|(path, _)| path))
+        );
+        Self {
+            volume,
+            baseline,
+            receipt,
+        }
+    }
+
+    pub(super) fn edit(&self, text: &str) {
+        tree_text::build(text, self.volume.path());
+    }
+
+    pub(super) fn survey_bytes(&self, limits: StreamLimits) -> Vec<u8> {
+        let receipt = self.receipt.clone();
+        let mut request = Vec::new();
+        let written = SurveyRequest { limits, receipt }.write_to(&mut request);
+        written.expect("to memory");
+        porter("survey", self.volume.path(), &request).ok()
+    }
+
+    pub(super) fn survey(&self, limits: StreamLimits) -> Result<Survey, SurveyError> {
+        Survey::read_from(&mut &self.survey_bytes(limits)[..], &limits)
+    }
+
+    #[track_caller]
+    pub(super) fn collect(&self) -> Collection {
+        let survey = self.survey(StreamLimits::DEFAULT).expect("a survey");
+        survey.collect(&self.baseline).expect("no contradiction")
+    }
+
+    /// Fetches what is wanted and compares all of it with the volume.
+    #[track_caller]
+    pub(super) fn fetch(&self, collection: &Collection) -> Tree {
+        let wanted = collection.wanted(&self.baseline);
+        let mut list = Vec::new();
+        write_wanted(&wanted, &mut list).expect("to memory");
+        assert_eq!(read_wanted(&mut &list[..]).expect("our own"), wanted);
+        let stream = porter("send", self.volume.path(), &list).ok();
+        let store = tempfile::tempdir().expect("a temporary directory");
+        let quarantine = Quarantine::create(&store.path().join("q")).expect("private");
+        let mut input = &stream[..];
+        let limits = StreamLimits::DEFAULT;
+        let arrived = unpack(&mut input, limits, &quarantine, Ending::Trailer).expect("our stream");
+        assert!(arrived.refusals.is_empty() && arrived.notes.is_empty());
+        check_arrived(&wanted, &arrived.tree).expect("what was surveyed");
+        for file in &wanted {
+            let mut blob = quarantine.blob(&file.digest, file.size).expect("stored");
+            let mut contents = Vec::new();
+            std::io::Read::read_to_end(&mut blob, &mut contents).expect("readable");
+            let there = fs::read(self.volume.path().join(file.path.as_str())).expect("there");
+            assert_eq!(contents, there);
+        }
+        arrived.tree
+    }
+}
+
+/// Sends `before` in, edits the volume, and prints what came out.
+#[track_caller]
+pub(super) fn check(before: &str, edits: &str) -> String {
+    let workspace = tree_text::temp(before);
+    let session = Session::start(workspace.path());
+    session.edit(edits);
+    print(&session)
+}
+
+#[track_caller]
+pub(super) fn print(session: &Session) -> String {
+    let collection = session.collect();
+    session.fetch(&collection);
+    let mut lines = Vec::new();
+    for change in &diff(&session.baseline, &collection.tree) {
+        let Change { path, after, .. } = change;
+        let sign = match change.kind() {
+            ChangeKind::Added => '+',
+            ChangeKind::Modified => '~',
+            ChangeKind::ModeOnly => 'x',
+            ChangeKind::Deleted => '-',
+            ChangeKind::TypeChanged => '!',
+        };
+        let kind = match after {
+            None => "",
+            Some(Entry::Dir) => "/",
+            Some(Entry::Symlink { .. }) => "@",
+            Some(Entry::File { .. }) => "",
+        };
+        lines.push(format!("{sign} {}{kind}", escape(path.as_str().as_bytes())));
+    }
+    for refusal in &collection.refusals {
+        lines.push(refusal.to_string());
+    }
+    for skipped in &collection.left_out {
+        lines.push(format!("left out: {}", escape(&skipped.name)));
+    }
+    for note in &collection.notes {
+        lines.push(format!(
+            "{}: {} [{}]",
+            escape(&note.name),
+            note.reason,
+            note.code
+        ));
+    }
+    lines.join("\n")
+}
+
+pub(super) const PROJECT: &str = r#"
+    f README.md "hello\n"
+    x run.sh "exit 0\n"
+    d empty/
+    f src/main.rs *40000
+    f src/lib.rs ""
+    l src/link -> ../README.md
+    l out -> /etc/passwd
+    f .git/HEAD "ref: refs/heads/main\n"
+    f .git/objects/ab/cd "x"
+    f "blank name" "x"
+    f "\xc3\xa4\xe2\x80\xae" "x"
+    f big *3000000
+"#;
