@@ -4,10 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use lazaret_tests::tree_text;
-use lazaret_transfer::{
-    Ending, Quarantine,
-    StreamLimits, unpack, write_wanted,
-};
+use lazaret_transfer::{Ending, Quarantine, StreamLimits, unpack, write_wanted};
 
 use crate::session::{PROJECT, Session, packed, porter, print};
 

@@ -9,7 +9,7 @@ use lazaret_runtime::{
     DetectError, EngineChoice, EngineError, EngineKind, Environment, Stdin, candidates, detect,
 };
 
-use crate::contract::Bench;
+use crate::bench::Bench;
 use crate::engines;
 
 fn environment(root: &Path) -> Environment {

@@ -1,6 +1,7 @@
 //! Integration tests of the crate, one binary.
 
 mod api;
+mod bench;
 mod contract;
 mod detect;
 mod engines;
