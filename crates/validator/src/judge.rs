@@ -135,7 +135,7 @@ pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
 /// A note about an entry that did not change is left out (TAR-52).
 fn carried_facts(report: &mut Report, changes: &ChangeSet, refusals: &[Refusal], notes: &[Note]) {
     for refusal in refusals {
-        report.findings.push(Finding {
+        report.push(Finding {
             code: refusal.code,
             severity: Severity::Block,
             subject: subject(&refusal.name),
@@ -150,7 +150,7 @@ fn carried_facts(report: &mut Report, changes: &ChangeSet, refusals: &[Refusal],
             .path()
             .is_none_or(|path| changes.get(path).is_some())
         {
-            report.findings.push(Finding {
+            report.push(Finding {
                 code: note.code,
                 severity: Severity::Note,
                 subject,
@@ -189,10 +189,17 @@ impl Verdict {
 /// How grave something suspect is: less so when it was deleted, but still said
 /// (AUD-03).
 pub(crate) fn softened(change: &Change, severity: Severity) -> Severity {
-    match (&change.after, severity) {
-        (None, Severity::Block) => Severity::Warn,
-        (None, _) => Severity::Note,
-        (Some(_), severity) => severity,
+    match &change.after {
+        None => softer(severity),
+        Some(_) => severity,
+    }
+}
+
+/// The severity of a deletion, given that of any other change.
+pub(crate) fn softer(severity: Severity) -> Severity {
+    match severity {
+        Severity::Block => Severity::Warn,
+        Severity::Warn | Severity::Note => Severity::Note,
     }
 }
 

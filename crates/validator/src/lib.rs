@@ -7,6 +7,7 @@
 //! A rule speaks about *changes* only: an entry that is as it was in the
 //! baseline never produces a finding (TAR-52).
 
+mod catalog;
 mod finding;
 mod judge;
 mod policy;
@@ -15,6 +16,7 @@ mod rules;
 mod verdict;
 mod withhold;
 
+pub use catalog::{CatalogEntry, catalog};
 pub use finding::{Finding, Severity, Subject};
 pub use judge::{JudgeInput, judge};
 /// Readers of quarantined contents by digest.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use lazaret_transfer::{RelPath, RelPathBuf};
 
-use crate::{Finding, Severity, Subject};
+use crate::{Finding, Severity, Subject, catalog};
 
 /// Findings under way to a verdict.
 #[derive(Debug, Default)]
@@ -17,6 +17,13 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// Adds a finding, whose code and severity the catalogue knows.
+    pub(crate) fn push(&mut self, finding: Finding) {
+        let Finding { code, severity, .. } = finding;
+        debug_assert!(catalog::knows(code, severity), "{severity} {code}");
+        self.findings.push(finding);
+    }
+
     /// Says something about one path.
     pub(crate) fn path(
         &mut self,
@@ -25,7 +32,7 @@ impl Report {
         code: &'static str,
         message: impl Into<String>,
     ) {
-        self.findings.push(Finding {
+        self.push(Finding {
             code,
             severity,
             subject: Subject::Path(path.to_owned()),
@@ -43,7 +50,7 @@ impl Report {
         code: &'static str,
         message: impl Into<String>,
     ) {
-        self.findings.push(Finding {
+        self.push(Finding {
             code,
             severity,
             subject: Subject::Path(path.to_owned()),
@@ -67,7 +74,7 @@ impl Report {
         hint: &str,
     ) {
         self.rejected = true;
-        self.findings.push(Finding {
+        self.push(Finding {
             code,
             severity: Severity::Block,
             subject,

@@ -9,61 +9,65 @@ use super::fold::skeleton;
 use crate::report::Report;
 use crate::{Severity, Subject};
 
-/// What makes git run, fetch or believe something, below `.git/`: a path or a
+/// What makes git run, fetch or believe something: a file or a
 /// directory, the code, and why. Anything else there is ordinary use.
-const SENSITIVE: &[(&str, &str, &str)] = &[
-    ("hooks", "git.hook", "hooks run by themselves"),
+pub(crate) const SENSITIVE: &[(&str, &str, &str)] = &[
+    (".git/hooks", "git.hook", "hooks run by themselves"),
     (
-        "config",
+        ".git/config",
         "git.config",
         "the configuration names programs that git runs",
     ),
     (
-        "config.worktree",
+        ".git/config.worktree",
         "git.config",
         "the configuration names programs that git runs",
     ),
     (
-        "config.lock",
+        ".git/config.lock",
         "git.config",
         "the configuration names programs that git runs",
     ),
-    ("branches", "git.config", "an old form of remotes"),
-    ("remotes", "git.config", "an old form of remotes"),
+    (".git/branches", "git.config", "an old form of remotes"),
+    (".git/remotes", "git.config", "an old form of remotes"),
     (
-        "info",
+        ".git/info",
         "git.info",
         "attributes and grafts choose filters and history",
     ),
-    ("grafts", "git.info", "grafts rewrite history"),
-    ("shallow", "git.shallow", "the history would end elsewhere"),
+    (".git/grafts", "git.info", "grafts rewrite history"),
     (
-        "objects/info/alternates",
+        ".git/shallow",
+        "git.shallow",
+        "the history would end elsewhere",
+    ),
+    (
+        ".git/objects/info/alternates",
         "git.alternates",
         "objects would come from elsewhere",
     ),
     (
-        "objects/info/http-alternates",
+        ".git/objects/info/http-alternates",
         "git.alternates",
         "objects would come from elsewhere",
     ),
     (
-        "worktrees",
+        ".git/worktrees",
         "git.worktree",
         "worktrees lead git to other directories",
     ),
     (
-        "commondir",
+        ".git/commondir",
         "git.worktree",
         "git would read another repository",
     ),
     (
-        "gitdir",
+        ".git/gitdir",
         "git.worktree",
         "git would read another repository",
     ),
     (
-        "modules",
+        ".git/modules",
         "git.modules",
         "a submodule's repository has hooks and configuration",
     ),
@@ -141,6 +145,7 @@ fn content(context: &Context<'_>, change: &Change, inside: &str, report: &mut Re
         return;
     }
     let found = SENSITIVE.iter().find(|(prefix, ..)| {
+        let prefix = prefix.strip_prefix(".git/").unwrap_or(prefix);
         inside
             .strip_prefix(prefix)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -3,8 +3,9 @@
 //! A rule looks at one change, or at the batch, and says what it finds. It never
 //! decides what follows from that: severities do.
 
+pub(crate) mod codes;
 mod fold;
-mod git;
+pub(crate) mod git;
 mod links;
 mod modes;
 mod opened;

@@ -10,10 +10,6 @@ use crate::Severity::{self, Block, Note, Warn};
 #[derive(Debug)]
 pub(crate) struct Suspect {
     /// The case that names it.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the table is read by case in tests")
-    )]
     pub(crate) case: &'static str,
     /// The code of its findings.
     pub(crate) code: &'static str,

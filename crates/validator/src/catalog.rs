@@ -1,0 +1,137 @@
+//! `catalog`: every code that a finding can have, out of the tables that the rules work by.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::Severity;
+use crate::judge::softer;
+use crate::rules::codes::{CODES, STREAM_CODES};
+use crate::rules::git::SENSITIVE;
+use crate::rules::suspect_table::SUSPECTS;
+
+/// One code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogEntry {
+    /// The code, such as `suspect.vscode`. Stable.
+    pub code: &'static str,
+    /// How grave a finding with it can be, the gravest first.
+    pub severities: Vec<Severity>,
+    /// What is said, or why it matters: a sentence fragment.
+    pub reason: &'static str,
+    /// What is looked for, where a table says it: path patterns, or regular expressions.
+    pub patterns: Vec<&'static str>,
+    /// The cases of the threat model.
+    pub cases: Vec<&'static str>,
+}
+
+/// Returns every code that a finding can have, in their order.
+///
+/// This is what the rules themselves read, so it can't say anything else than they do.
+pub fn catalog() -> &'static [CatalogEntry] {
+    &CATALOG
+}
+
+static CATALOG: LazyLock<Vec<CatalogEntry>> = LazyLock::new(|| {
+    let mut entries: BTreeMap<&'static str, CatalogEntry> = BTreeMap::new();
+    let mut add = |code,
+                   severities: &[Severity],
+                   reason,
+                   patterns: &[&'static str],
+                   cases: &[&'static str]| {
+        let entry = entries.entry(code).or_insert_with(|| CatalogEntry {
+            code,
+            severities: Vec::new(),
+            reason,
+            patterns: Vec::new(),
+            cases: Vec::new(),
+        });
+        entry.severities.extend(severities);
+        entry.severities.sort_by(|one, other| other.cmp(one));
+        entry.severities.dedup();
+        entry.patterns.extend(patterns);
+        for case in cases {
+            if !entry.cases.contains(case) {
+                entry.cases.push(case);
+            }
+        }
+    };
+    for row in CODES {
+        add(
+            row.code,
+            row.severities,
+            row.reason,
+            row.patterns,
+            row.cases,
+        );
+    }
+    for row in SUSPECTS {
+        let severities = [row.severity, softer(row.severity)];
+        let case = std::slice::from_ref(&row.case);
+        add(row.code, &severities, row.reason, row.patterns, case);
+    }
+    for (path, code, why) in SENSITIVE {
+        add(code, &[Severity::Block], why, &[path], &[]);
+    }
+    for row in STREAM_CODES {
+        add(row.code, row.severities, row.reason, &[], row.cases);
+    }
+    entries.into_values().collect()
+});
+
+/// Whether the catalogue has this code with this severity. Rules assert it.
+pub(crate) fn knows(code: &str, severity: Severity) -> bool {
+    let found = CATALOG.binary_search_by(|entry| entry.code.cmp(code));
+    found.is_ok_and(|at| CATALOG[at].severities.contains(&severity))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::catalog;
+
+    #[test]
+    fn every_code_is_well_formed_and_has_a_reason() {
+        for entry in catalog() {
+            let fine = |c: char| c.is_ascii_lowercase() || matches!(c, '.' | '_');
+            assert!(entry.code.chars().all(fine), "{}", entry.code);
+            assert!(!entry.severities.is_empty(), "{}", entry.code);
+            let reason = entry.reason;
+            assert!(
+                !reason.is_empty() && !reason.ends_with('.'),
+                "{}",
+                entry.code
+            );
+        }
+    }
+
+    /// What the transfer can say: the literals in the functions that return codes.
+    #[test]
+    fn codes_of_the_transfer_are_known() {
+        let sources = [
+            include_str!("../../transfer/src/stream_error.rs"),
+            include_str!("../../transfer/src/grammar/names.rs"),
+            include_str!("../../transfer/src/grammar/assemble.rs"),
+            include_str!("../../transfer/src/collection.rs"),
+            include_str!("../../transfer/src/unpack.rs"),
+            include_str!("../../transfer/src/wire/survey.rs"),
+            include_str!("../../transfer/src/wire/frame.rs"),
+        ];
+        let codes: BTreeSet<&str> = catalog().iter().map(|entry| entry.code).collect();
+        let mut found = 0;
+        for source in sources {
+            let product = source.split("#[cfg(test)]").next().unwrap();
+            for literal in product.split('"').skip(1).step_by(2) {
+                let word = |part: &str| {
+                    !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+                };
+                let code = literal.split_once('.');
+                if code.is_some_and(|(one, two)| word(one) && word(two)) {
+                    assert!(codes.contains(literal), "{literal}");
+                    found += 1;
+                }
+            }
+        }
+        assert!(found > 60, "{found}");
+    }
+}
