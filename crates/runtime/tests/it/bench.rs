@@ -1,7 +1,7 @@
 //! `Bench`: an engine to be tested, with names that no other run has.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::Read as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};

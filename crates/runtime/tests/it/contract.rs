@@ -5,8 +5,8 @@ use std::io::{self, Read, Write as _};
 use std::time::{Duration, Instant};
 
 use lazaret_runtime::{
-    Access, ContainerState, Detected, Engine, EngineError, ExecSpec, Privilege, Process, Role,
-    Stdin, Terminal, TerminalSize, VolumeLease,
+    Access, ContainerState, Detected, EngineError, ExecSpec, Privilege, Process, Role, Stdin,
+    Terminal, TerminalSize, VolumeLease,
 };
 
 use crate::image::Recipe;
