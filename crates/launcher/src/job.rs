@@ -12,6 +12,7 @@ use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::gate::case::Case;
+use crate::gate::choices::Choices;
 use crate::gate::decide::decide;
 use crate::gate::report::Report;
 use crate::gate::settle::{Settled, Volume, finish, settle};
@@ -165,7 +166,7 @@ pub fn gate(
             });
         }
     };
-    let mut case = site.step("judge", |_| Case::open(&session))?;
+    let case = site.step("judge", |_| Case::open(&session))?;
     // A command that the user broke off has not finished its work: it is kept, not offered.
     let was_interrupted = session.record().end.is_some_and(|end| end.interrupted);
     let mode = if was_interrupted {
@@ -173,8 +174,9 @@ pub fn gate(
     } else {
         apply
     };
-    let mut report = Report::of_case(session.record(), &case);
-    let decision = decide(&mut case, mode.into(), site.ui, site.interrupt)?;
+    let choices = Choices::all();
+    let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
+    let decision = decide(&case, &choices, mode.into(), site.ui, site.interrupt)?;
     let Settled { outcome, undo } = site.step("apply", |_| {
         settle(
             store,

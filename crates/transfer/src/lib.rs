@@ -12,6 +12,7 @@
 //! | copy in | [`pack`] streams what a [`Selector`] takes in | `porter receive` answers with a [`Receipt`] |
 //! | look | [`SurveyRequest`] asks what differs from the receipt | `porter survey` answers with a [`Survey`] |
 //! | collect | [`Survey::collect`] applies it to the baseline; [`write_wanted`] asks for contents | `porter send` streams them |
+//! | keep | [`pack_and_keep`] keeps small texts in a [`BaseStore`], for merges | |
 //! | keep | [`unpack`] stores them in a [`Quarantine`]; [`check_arrived`] compares | |
 //! | compare | [`diff`] gives the [`ChangeSet`] that is judged and shown | |
 //! | apply | a [`Transaction`] writes what was approved | |
@@ -53,6 +54,7 @@
 //!
 //! Raw names leave this crate through [`escape`] only.
 
+mod base_store;
 mod collection;
 mod diff;
 mod digest;
@@ -77,6 +79,7 @@ mod walk;
 pub mod wire;
 mod workspace;
 
+pub use base_store::{BaseStore, BaseStoreError, BaseWriter};
 pub use collection::{Collection, NotAsSurveyed, check_arrived};
 pub use diff::{Change, ChangeKind, ChangeSet, diff};
 pub use digest::{Digest, DigestParseError};
@@ -84,7 +87,7 @@ pub use escape::{escape, is_invisible, unescape};
 pub use git_name::{is_git_name, is_hfs_ignored};
 pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};
 pub use journal::JournalError;
-pub use pack::{PackError, Packed, Progress, SendFileError, StreamWriter, pack};
+pub use pack::{PackError, Packed, Progress, SendFileError, StreamWriter, pack, pack_and_keep};
 pub use path_error::{AtPath, PathError};
 pub use quarantine::{InsertError, Quarantine, QuarantineError};
 pub use refusal::Refusal;
@@ -99,8 +102,9 @@ pub use stream_error::StreamError;
 pub use stream_limits::StreamLimits;
 pub use trailer::{TRAILER_BYTES, Trailer, TrailerError};
 pub use transaction::{
-    ApplyError, ApplyReceipt, Blobs, Conflict, ConflictKind, LeftAlone, Obstacle, ObstacleKind,
-    RecoverError, Recovered, Transaction, UndoError, conflicts, recover, redo, undo,
+    ApplyError, ApplyReceipt, Blobs, Conflict, ConflictKind, Found, History, HistoryState,
+    LeftAlone, Obstacle, ObstacleKind, RecoverError, Recovered, Standing, Transaction, UndoError,
+    history, look, recover, redo, standings, undo,
 };
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};

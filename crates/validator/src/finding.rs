@@ -44,6 +44,8 @@ pub struct Finding {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// Whether the user allowed what it is about: a block finding then holds nothing back.
+    pub allowed: bool,
 }
 
 impl Severity {
@@ -94,11 +96,16 @@ impl fmt::Display for Finding {
             line,
             message,
             hint: _,
+            allowed,
         } = self;
         write!(f, "{severity} {code} {subject}")?;
         if let Some(line) = line {
             write!(f, ":{line}")?;
         }
-        write!(f, ": {message}")
+        write!(f, ": {message}")?;
+        match allowed {
+            true => f.write_str(" (allowed)"),
+            false => Ok(()),
+        }
     }
 }

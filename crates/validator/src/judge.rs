@@ -43,8 +43,9 @@ impl fmt::Debug for JudgeInput<'_> {
 
 /// Judges a batch.
 ///
-/// Changes with a block finding are withheld with whatever depends on them; the
-/// others may be applied. A limit or a redirected `.git` rejects everything.
+/// Changes with a block finding that the user did not allow are withheld with whatever
+/// depends on them; the others may be applied. A limit or a redirected `.git` rejects
+/// everything.
 pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
     let JudgeInput {
         baseline,
@@ -101,6 +102,13 @@ pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
             .then_with(|| a.code.cmp(b.code))
     });
     findings.dedup();
+    for finding in &mut findings {
+        if let (Severity::Block, Some(path)) = (finding.severity, finding.subject.path())
+            && let Some(change) = changes.get(path)
+        {
+            finding.allowed = policy.allows(change, finding.code);
+        }
+    }
     if rejected {
         return Verdict {
             findings,
@@ -110,7 +118,9 @@ pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
     }
     let mut codes: HashMap<&RelPath, Vec<&'static str>> = HashMap::new();
     for finding in &findings {
-        if let (Severity::Block, Some(path)) = (finding.severity, finding.subject.path()) {
+        if let (Severity::Block, false, Some(path)) =
+            (finding.severity, finding.allowed, finding.subject.path())
+        {
             codes.entry(path).or_default().push(finding.code);
         }
     }
@@ -142,6 +152,7 @@ fn carried_facts(report: &mut Report, changes: &ChangeSet, refusals: &[Refusal],
             line: None,
             message: safe(&refusal.reason),
             hint: None,
+            allowed: false,
         });
     }
     for note in notes {
@@ -157,6 +168,7 @@ fn carried_facts(report: &mut Report, changes: &ChangeSet, refusals: &[Refusal],
                 line: None,
                 message: safe(&note.reason),
                 hint: None,
+                allowed: false,
             });
         }
     }

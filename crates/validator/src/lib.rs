@@ -7,6 +7,7 @@
 //! A rule speaks about *changes* only: an entry that is as it was in the
 //! baseline never produces a finding (TAR-52).
 
+mod allowance;
 mod catalog;
 mod finding;
 mod judge;
@@ -16,6 +17,7 @@ mod rules;
 mod verdict;
 mod withhold;
 
+pub use allowance::{Allowance, fingerprint, is_allowable};
 pub use catalog::{CatalogEntry, catalog};
 pub use finding::{Finding, Severity, Subject};
 pub use judge::{JudgeInput, judge};
@@ -23,5 +25,6 @@ pub use judge::{JudgeInput, judge};
 pub use lazaret_transfer::Blobs as Contents;
 pub use policy::{Destination, Limits, Policy};
 pub use verdict::{
-    ApprovalMismatch, Approved, Outcome, Selected, Validated, Verdict, Withheld, WithheldReason,
+    ApprovalMismatch, Approved, Outcome, Validated, Verdict, Withheld, WithheldReason,
 };
+pub use withhold::split;

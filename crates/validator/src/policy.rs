@@ -1,6 +1,8 @@
 //! `Policy`: the limits and rules a batch is judged by.
 
-use lazaret_transfer::{MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf};
+use lazaret_transfer::{Change, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf};
+
+use crate::Allowance;
 
 /// The most that one batch of changes may hold. Reaching over one of the first
 /// two rejects the batch; the others withhold the entry (threats.md, section 0).
@@ -37,6 +39,8 @@ pub struct Policy {
     pub protect: Vec<RelPathBuf>,
     /// What the destination does with names that differ in case only.
     pub destination: Destination,
+    /// What the user allows by name.
+    pub allowed: Vec<Allowance>,
 }
 
 impl Limits {
@@ -61,7 +65,15 @@ impl Policy {
             limits: Limits::shipped(),
             protect: Vec::new(),
             destination: Destination::Distinguishes,
+            allowed: Vec::new(),
         }
+    }
+
+    /// Whether the user allows what `code` says about `change`.
+    pub(crate) fn allows(&self, change: &Change, code: &str) -> bool {
+        self.allowed
+            .iter()
+            .any(|allowance| allowance.covers(change, code))
     }
 
     /// Returns the protected path that covers `path`.

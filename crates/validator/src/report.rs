@@ -39,6 +39,7 @@ impl Report {
             line: None,
             message: message.into(),
             hint: None,
+            allowed: false,
         });
     }
 
@@ -57,6 +58,7 @@ impl Report {
             line: Some(line),
             message: message.into(),
             hint: None,
+            allowed: false,
         });
     }
 
@@ -81,6 +83,7 @@ impl Report {
             line: None,
             message,
             hint: Some(hint.to_owned()),
+            allowed: false,
         });
     }
 

@@ -1,6 +1,6 @@
 //! `Verdict` and the chain to an approval: `ChangeSet` → `Validated` → `Approved`.
 
-use lazaret_transfer::{Change, Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf};
+use lazaret_transfer::{Change, Digest, Entry, LinkTarget, Mode, RelPathBuf};
 
 use crate::{Finding, Severity};
 
@@ -19,7 +19,7 @@ pub struct Verdict {
 /// The sum of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing graver than a note: may be applied without asking.
+    /// Nothing graver than a note, or the user allowed it: may be applied without asking.
     Clean,
     /// There are warnings, or something is withheld: a person decides.
     NeedsReview,
@@ -60,6 +60,8 @@ pub enum WithheldReason {
     Git,
     /// The person who reviewed it left it out.
     LeftOut,
+    /// The workspace is not as the change expects it.
+    Conflict,
 }
 
 /// What may be applied of a batch, and what is withheld.
@@ -123,23 +125,12 @@ impl Validated {
         self.changes.is_empty()
     }
 
-    /// Leaves out the changes that `keep` does not want, and what cannot happen
-    /// without them. The digest changes accordingly, so pick first, then show.
-    pub fn select(self, mut keep: impl FnMut(&RelPath) -> Selected) -> Self {
-        let Self {
-            changes, withheld, ..
-        } = self;
-        let reasons = changes
-            .iter()
-            .map(|change| match keep(&change.path) {
-                Selected::Keep => None,
-                Selected::LeaveOut => Some(WithheldReason::LeftOut),
-            })
-            .collect();
-        let (changes, mut more) = crate::withhold::split(changes, reasons);
-        more.extend(withheld);
-        more.sort_by(|a, b| a.change.path.cmp(&b.change.path));
-        Self::new(changes, more)
+    /// Adds what was withheld before the rules ran. It is no part of what is approved.
+    pub fn with_withheld(mut self, more: impl IntoIterator<Item = Withheld>) -> Self {
+        self.withheld.extend(more);
+        self.withheld
+            .sort_by(|a, b| a.change.path.cmp(&b.change.path));
+        self
     }
 
     /// Turns the batch into an approval. `shown` is the digest under which the
@@ -162,15 +153,6 @@ impl Validated {
     }
 }
 
-/// A person's choice about one change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Selected {
-    /// To be applied.
-    Keep,
-    /// Not to be applied this time.
-    LeaveOut,
-}
-
 impl Approved {
     /// Returns the changes to apply, in path order.
     pub fn changes(&self) -> &[Change] {
@@ -184,14 +166,15 @@ impl Approved {
 }
 
 pub(crate) fn outcome_of(findings: &[Finding]) -> Outcome {
-    match findings.iter().map(|finding| finding.severity).max() {
+    let graves = findings.iter().filter(|finding| !finding.allowed);
+    match graves.map(|finding| finding.severity).max() {
         None | Some(Severity::Note) => Outcome::Clean,
         Some(Severity::Warn | Severity::Block) => Outcome::NeedsReview,
     }
 }
 
 /// Hashes the changes: every field length-prefixed, so no two lists collide.
-fn changes_digest(changes: &[Change]) -> Digest {
+pub(crate) fn changes_digest(changes: &[Change]) -> Digest {
     let mut text = Vec::new();
     let mut field = |bytes: &[u8]| {
         text.extend_from_slice(&(bytes.len() as u64).to_le_bytes());

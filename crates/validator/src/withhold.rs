@@ -9,7 +9,7 @@ use crate::{Withheld, WithheldReason};
 ///
 /// What is withheld takes others along: nothing can be created below a directory
 /// that is not, and a directory can't go while something in it stays.
-pub(crate) fn split(
+pub fn split(
     changes: Vec<Change>,
     mut reasons: Vec<Option<WithheldReason>>,
 ) -> (Vec<Change>, Vec<Withheld>) {

@@ -1,12 +1,11 @@
 //! `lazaret apply`.
 
-use lazaret_validator::Selected;
-
 use super::{diff, resumed};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::decide::{Consent, Decision, decide};
+use crate::gate::choices::{Choices, Pick};
+use crate::gate::decide::{Consent, Decision, OnConflict, decide};
 use crate::gate::report::Report;
 use crate::gate::settle::{Volume, settle};
 use crate::job;
@@ -31,7 +30,11 @@ pub struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open(&context.env.state_dir()?)?;
     let paths = diff::parse_paths(&args.paths)?;
-    let (mut session, mut case) = resumed::open(&store, &args.session)?;
+    let (mut session, case) = resumed::open(&store, &args.session)?;
+    let mut choices = match paths.is_empty() {
+        true => Choices::all(),
+        false => Choices::none(),
+    };
     if !paths.is_empty() {
         let unknown = paths
             .iter()
@@ -41,20 +44,19 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             let text = format!("session {} changed nothing at {shown}", args.session);
             return Err(Failure::message(FailureKind::Refused, text));
         }
-        case.pick(
-            |path| match paths.iter().any(|wanted| path.starts_with(wanted)) {
-                true => Selected::Keep,
-                false => Selected::LeaveOut,
-            },
-        )?;
+        for change in &case.changes {
+            if paths.iter().any(|wanted| change.path.starts_with(wanted)) {
+                choices.pick(&change.path, Pick::Take);
+            }
+        }
     }
-    let mut report = Report::of_case(session.record(), &case);
+    let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let consent = if args.yes {
-        Consent::Given
+        Consent::Given(OnConflict::Refuse)
     } else {
         Consent::Ask
     };
-    let decision = decide(&mut case, consent, &context.ui, &context.interrupt)?;
+    let decision = decide(&case, &choices, consent, &context.ui, &context.interrupt)?;
     if let Decision::Keep(reason) = &decision {
         let failure = Failure::message(FailureKind::Refused, reason.to_string())
             .context(format!("nothing of session {} was applied", args.session));

@@ -6,6 +6,7 @@ use super::resumed;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::gate::choices::Choices;
 use crate::gate::report::Report;
 use crate::gate::{patch, summary};
 use crate::session::store::Store;
@@ -30,8 +31,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let paths = parse_paths(&args.paths)?;
     let (session, case) = resumed::open(&store, &args.session)?;
     let ui = &context.ui;
+    let proposal = case.propose(&Choices::all())?;
     if ui.format() == OutputFormat::Json {
-        ui.json(&Report::of_case(session.record(), &case));
+        ui.json(&Report::of_case(session.record(), &case, &proposal));
         return Ok(ExitCode::SUCCESS);
     }
     if !args.stat {
@@ -39,7 +41,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             ui.result(patch::render(&case, change)?.trim_end());
         }
     }
-    ui.result(summary::render(&case, ui).trim_end());
+    ui.result(summary::render(&case, &proposal, ui).trim_end());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use lazaret_transfer::{ApplyError, Transaction, WorkspaceDir};
-use lazaret_validator::Approved;
 
 use super::case::Case;
+use super::decide::Plan;
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
 use crate::session::record::{Phase, identity};
@@ -22,20 +22,20 @@ pub fn apply(
     store: &Store,
     session: &mut LockedSession,
     case: &Case,
-    approved: Approved,
+    plan: &Plan,
     ui: &Ui,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let _lock = wait_for_turn(store, &case.workspace, ui, interrupt)?;
+    let _lock = wait_for_turn(store, case.contents.workspace(), ui, interrupt)?;
     let journal = session.dir().next_journal()?;
     session.update(|record| {
         record.phase = Phase::Applying;
-        record.left_out = case.postponed as u64;
+        record.left_out = (plan.left + plan.held) as u64;
     })?;
     let applied = Transaction::prepare(
-        &case.workspace,
-        approved.changes(),
-        &case.quarantine,
+        case.contents.workspace(),
+        plan.approved.changes(),
+        case.contents.quarantine(),
         &journal,
     )
     .and_then(Transaction::commit);

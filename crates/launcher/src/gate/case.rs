@@ -1,12 +1,15 @@
-//! `Case`: a collected session before the gate, judged.
-
-use std::io::Read as _;
+//! `Case`: a collected session before the gate.
 
 use lazaret_transfer::{
-    Change, Conflict, Quarantine, RelPath, Skipped, WorkspaceDir, conflicts, diff,
+    BaseStore, Change, Note, Quarantine, Refusal, RelPath, Skipped, Tree, WorkspaceDir, diff,
 };
-use lazaret_validator::{Destination, JudgeInput, Limits, Policy, Selected, Verdict, judge};
+use lazaret_validator::{Allowance, Destination, Limits, Policy};
 
+use super::choices::Choices;
+use super::contents::Contents;
+use super::drift::{Drift, drifts};
+use super::hunks::{self, Hunk};
+use super::proposal::Proposal;
 use crate::failure::{Failure, FailureKind};
 use crate::session::collect::read_collection;
 use crate::session::record::{GateLimits, identity};
@@ -15,24 +18,54 @@ use crate::session::store::LockedSession;
 /// Everything the gate knows of one batch.
 #[derive(Debug)]
 pub struct Case {
-    /// What changed, judged or not, `.git` left out.
+    /// What the session changed, in path order, `.git` left out.
     pub changes: Vec<Change>,
-    /// What the rules say.
-    pub verdict: Verdict,
-    /// Where the workspace is not as it was when it was copied in.
-    pub conflicts: Vec<Conflict>,
     /// Caches that appeared in the copy and stay there.
     pub caches: Vec<Skipped>,
-    /// How many changes that could be applied the user left out for now.
-    pub postponed: usize,
-    /// The contents.
+    /// All contents, by digest.
+    pub contents: Contents,
+    /// What was sent in.
+    pub(super) baseline: Tree,
+    /// What came out and is not carried.
+    pub(super) refusals: Vec<Refusal>,
+    /// What was made safe on the way.
+    pub(super) notes: Vec<Note>,
+    /// What changed in `.git`, which is judged and never applied.
+    pub(super) git: Vec<Change>,
+    /// What it is judged by.
+    pub(super) policy: Policy,
+    /// How the workspace is at the path of each change, in the same order.
+    pub(super) drifts: Vec<Drift>,
+    /// The proposal to take everything, once it is made.
+    pub(super) whole: Option<Proposal>,
+}
+
+/// What a case is made of.
+#[derive(Debug)]
+pub struct CaseParts {
+    /// What was sent in.
+    pub baseline: Tree,
+    /// What came out.
+    pub collected: Tree,
+    /// What came out and is not carried.
+    pub refusals: Vec<Refusal>,
+    /// What was made safe on the way.
+    pub notes: Vec<Note>,
+    /// Caches that appeared in the copy.
+    pub caches: Vec<Skipped>,
+    /// The new contents.
     pub quarantine: Quarantine,
-    /// The workspace that the batch is for.
+    /// The texts that were sent in, where they were kept.
+    pub base: Option<BaseStore>,
+    /// The workspace.
     pub workspace: WorkspaceDir,
+    /// What it is judged by.
+    pub policy: Policy,
 }
 
 impl Case {
-    /// Reads a collected session and judges it. Nothing is written.
+    /// Reads a collected session, compares it with the workspace, and judges it. Nothing is
+    /// written outside of the session.
     ///
     /// # Errors
     /// When the session's files are damaged, or its workspace is not where it was (APP-03).
@@ -46,75 +79,107 @@ impl Case {
             ));
         }
         let (baseline, collection) = read_collection(dir, record.gate)?;
-        let quarantine = Quarantine::open(&dir.file("quarantine"))?;
-        let changes = diff(&baseline, &collection.tree);
-        let shown = changes
-            .iter()
-            .filter(|change| change.path.components().next() != Some(".git"))
-            .cloned()
-            .collect();
-        let input = JudgeInput {
-            baseline: &baseline,
-            collected: &collection.tree,
-            changes,
-            refusals: &collection.refusals,
-            notes: &collection.notes,
-            contents: &quarantine,
-        };
-        let verdict = judge(input, &policy(record.gate));
-        let conflicts = match &verdict.validated {
-            Some(validated) => conflicts(&workspace, validated.changes())?,
-            None => Vec::new(),
-        };
-        Ok(Self {
-            changes: shown,
-            verdict,
-            conflicts,
+        Self::assemble(CaseParts {
+            baseline,
+            collected: collection.tree,
+            refusals: collection.refusals,
+            notes: collection.notes,
             caches: collection.left_out,
-            postponed: 0,
-            quarantine,
+            quarantine: Quarantine::open(&dir.file("quarantine"))?,
+            // Without it there are fewer merges, and that is all.
+            base: BaseStore::open(&dir.file("base")).ok(),
             workspace,
+            policy: policy(record.gate),
         })
     }
 
-    /// Returns the changes that would be applied.
-    pub fn applicable(&self) -> &[Change] {
-        self.verdict
-            .validated
-            .as_ref()
-            .map_or(&[], |validated| validated.changes())
-    }
-
-    /// Leaves out of the batch what `keep` does not want, and looks for conflicts again.
+    /// Puts a case together.
     ///
     /// # Errors
-    /// When the workspace can't be read.
-    pub fn pick(&mut self, keep: impl FnMut(&RelPath) -> Selected) -> Result<(), Failure> {
-        if let Some(validated) = self.verdict.validated.take() {
-            let all = validated.changes().len();
-            let validated = validated.select(keep);
-            self.postponed = all - validated.changes().len();
-            self.conflicts = conflicts(&self.workspace, validated.changes())?;
-            self.verdict.validated = Some(validated);
+    /// When the workspace can't be read, or the quarantine not be written.
+    pub fn assemble(parts: CaseParts) -> Result<Self, Failure> {
+        let all = diff(&parts.baseline, &parts.collected).into_vec();
+        let is_git = |change: &Change| change.path.components().next() == Some(".git");
+        let (git, changes): (Vec<_>, Vec<_>) = all.into_iter().partition(is_git);
+        let mut contents = Contents::new(
+            parts.quarantine,
+            parts.base,
+            parts.workspace,
+            &changes,
+            &parts.baseline,
+        );
+        let mut case = Self {
+            drifts: drifts(&changes, &mut contents)?,
+            changes,
+            caches: parts.caches,
+            contents,
+            baseline: parts.baseline,
+            refusals: parts.refusals,
+            notes: parts.notes,
+            git,
+            policy: parts.policy,
+            whole: None,
+        };
+        case.whole = Some(case.propose(&Choices::all())?);
+        Ok(case)
+    }
+
+    /// Looks at the workspace again: the user may have gone on editing.
+    ///
+    /// # Errors
+    /// When the workspace can't be read, or the quarantine not be written.
+    pub fn look_again(&mut self) -> Result<(), Failure> {
+        self.drifts = drifts(&self.changes, &mut self.contents)?;
+        self.whole = None;
+        self.whole = Some(self.propose(&Choices::all())?);
+        Ok(())
+    }
+
+    /// Says that a finding about a change is allowed, whatever is chosen: what the user
+    /// told lazaret to remember.
+    ///
+    /// # Errors
+    /// As [`Proposal::new`].
+    pub fn allow(&mut self, allowances: Vec<Allowance>) -> Result<(), Failure> {
+        if !allowances.is_empty() {
+            self.policy.allowed.extend(allowances);
+            self.whole = None;
+            self.whole = Some(self.propose(&Choices::all())?);
         }
         Ok(())
     }
 
-    /// Reads the new contents of a file.
+    /// Derives what would be applied, and has it judged.
     ///
     /// # Errors
-    /// When the quarantine does not hold them.
-    pub fn contents(
-        &self,
-        digest: &lazaret_transfer::Digest,
-        size: u64,
-    ) -> Result<Vec<u8>, Failure> {
-        let mut bytes = Vec::new();
-        let mut blob = self.quarantine.blob(digest, size)?;
-        blob.read_to_end(&mut bytes).map_err(|error| {
-            Failure::new(FailureKind::State, error).context("the quarantine can't be read")
-        })?;
-        Ok(bytes)
+    /// As [`Proposal::new`].
+    pub fn propose(&self, choices: &Choices) -> Result<Proposal, Failure> {
+        Proposal::new(self, choices)
+    }
+
+    /// Splits what the proposal would do at one path into hunks, which
+    /// [`Pick::Hunks`](super::choices::Pick::Hunks) names by their index. `None` for what is
+    /// no text on both sides. Propose with the whole path taken to get the change.
+    pub fn hunks(&self, proposed: &Change) -> Option<Vec<Hunk>> {
+        let (old, new) = self.texts(proposed)?;
+        Some(hunks::split(&old, &new))
+    }
+
+    /// Reads both sides of a change as text; nothing counts as the empty text.
+    pub fn texts(&self, change: &Change) -> Option<(String, String)> {
+        let side = |entry: &Option<_>| match entry {
+            None => Some(String::new()),
+            Some(entry) => self.contents.text(entry),
+        };
+        Some((side(&change.before)?, side(&change.after)?))
+    }
+
+    /// Looks up what the session did at one path.
+    pub fn change(&self, path: &RelPath) -> Option<&Change> {
+        let found = self
+            .changes
+            .binary_search_by(|change| (*change.path).cmp(path));
+        self.changes.get(found.ok()?)
     }
 }
 
@@ -133,5 +198,6 @@ fn policy(limits: GateLimits) -> Policy {
         } else {
             Destination::Distinguishes
         },
+        allowed: Vec::new(),
     }
 }

@@ -1,8 +1,10 @@
 //! Decides what becomes of a case: by the user's answer, or by the mode that was chosen.
 
-use lazaret_validator::{Approved, Outcome as Judged, Validated};
+use lazaret_validator::{Approved, Outcome as Judged};
 
 use super::case::Case;
+use super::choices::Choices;
+use super::proposal::{Item, ItemState, Proposal};
 use super::{patch, summary};
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
@@ -14,7 +16,7 @@ use crate::ui::{Answer, Choice, NoAnswer, OutputFormat, Question, Ui};
 #[must_use = "an approval that is dropped applies nothing"]
 pub enum Decision {
     /// These changes, and no others, may be applied.
-    Apply(Approved),
+    Apply(Plan),
     /// There is nothing that could be applied.
     Nothing,
     /// Not now.
@@ -25,6 +27,20 @@ pub enum Decision {
     Reject,
 }
 
+/// What is applied now, and what is left for later.
+#[derive(Debug)]
+#[must_use = "an approval that is dropped applies nothing"]
+pub struct Plan {
+    /// What was agreed to.
+    pub approved: Approved,
+    /// How many changes were left out or are in conflict.
+    pub left: usize,
+    /// How many changes wait to be allowed by name.
+    pub held: usize,
+    /// How many changes there are in all, those not counted that the workspace has already.
+    pub all: usize,
+}
+
 /// Who agrees to an apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
@@ -33,9 +49,18 @@ pub enum Consent {
     /// The user, beforehand, to a batch in which nothing graver than a note was found.
     IfClean,
     /// The user, beforehand, to whatever may be applied; what is blocked stays blocked.
-    Given,
+    Given(OnConflict),
     /// The user decides later.
     Withheld,
+}
+
+/// What a conflict does to the rest of a batch that nobody is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum OnConflict {
+    /// Apply nothing.
+    Refuse,
+    /// Apply the rest: your version stays in the workspace, the session's in the session.
+    KeepBoth,
 }
 
 impl From<ApplyMode> for Consent {
@@ -84,44 +109,53 @@ const CHOICES: [Choice; 4] = [
     },
 ];
 
-/// Shows a case and decides.
+/// Shows what some choices of a case come to, and decides.
 ///
 /// # Errors
-/// When the contents can't be read for the diff, or the user interrupts.
+/// When the contents can't be read, or the user interrupts.
 pub fn decide(
-    case: &mut Case,
+    case: &Case,
+    choices: &Choices,
     consent: Consent,
     ui: &Ui,
     interrupt: &Interrupt,
 ) -> Result<Decision, Failure> {
+    let proposal = case.propose(choices)?;
     if ui.format() == OutputFormat::Text {
-        ui.result(summary::render(case, ui).trim_end());
+        ui.result(summary::render(case, &proposal, ui).trim_end());
     }
     // Consent that was given beforehand is withdrawn by Ctrl-C (FLT-08).
     interrupt.check()?;
-    let Some(validated) = case.verdict.validated.take() else {
+    if proposal.digest().is_none() {
         return Ok(Decision::Reject);
-    };
-    if !case.conflicts.is_empty() {
-        return Ok(Decision::Keep(KeepReason::Conflicts));
     }
-    if validated.is_empty() {
-        return Ok(nothing(case));
+    let conflicts = proposal.conflicts().count();
+    match consent {
+        Consent::Ask | Consent::Withheld | Consent::Given(OnConflict::KeepBoth) => {}
+        Consent::IfClean | Consent::Given(OnConflict::Refuse) if conflicts > 0 => {
+            return Ok(Decision::Keep(KeepReason::Conflicts));
+        }
+        Consent::IfClean | Consent::Given(OnConflict::Refuse) => {}
+    }
+    if proposal.changes().is_empty() {
+        return Ok(nothing(&proposal));
     }
     match consent {
         Consent::Withheld => Ok(Decision::Keep(KeepReason::Chosen)),
-        Consent::IfClean if case.verdict.outcome != Judged::Clean => {
+        Consent::IfClean if proposal.outcome() != Judged::Clean => {
             Ok(Decision::Keep(KeepReason::NotClean))
         }
-        Consent::IfClean | Consent::Given => approve(validated),
-        Consent::Ask => ask(case, validated, ui, interrupt),
+        Consent::IfClean | Consent::Given(_) => approve(proposal),
+        Consent::Ask => ask(case, proposal, ui, interrupt),
     }
 }
 
 /// Nothing can be applied. When something was withheld that is not the same as nothing
 /// having changed, and it is kept for the user to look at.
-fn nothing(case: &Case) -> Decision {
-    if case.verdict.outcome == Judged::Clean {
+fn nothing(proposal: &Proposal) -> Decision {
+    if proposal.conflicts().next().is_some() {
+        Decision::Keep(KeepReason::Conflicts)
+    } else if proposal.outcome() == Judged::Clean {
         Decision::Nothing
     } else {
         Decision::Keep(KeepReason::NotClean)
@@ -130,11 +164,11 @@ fn nothing(case: &Case) -> Decision {
 
 fn ask(
     case: &Case,
-    validated: Validated,
+    proposal: Proposal,
     ui: &Ui,
     interrupt: &Interrupt,
 ) -> Result<Decision, Failure> {
-    let (some, all) = (validated.changes().len(), case.changes.len());
+    let (some, all) = (proposal.changes().len(), open(&proposal));
     let text = if some == all {
         format!("Apply {} to the workspace?", changes(some))
     } else {
@@ -146,11 +180,11 @@ fn ask(
     };
     loop {
         match ui.prompt(&question, interrupt) {
-            Answer::Chosen("y") => return approve(validated),
+            Answer::Chosen("y") => return approve(proposal),
             Answer::Chosen("n") => return Ok(Decision::Discard),
             Answer::Chosen("d") => {
-                for change in &case.changes {
-                    ui.result(patch::render(case, change)?.trim_end());
+                for item in proposal.items() {
+                    ui.result(patch::render(case, &item.proposed)?.trim_end());
                 }
             }
             Answer::Chosen(_) => return Ok(Decision::Keep(KeepReason::Chosen)),
@@ -167,11 +201,26 @@ fn changes(number: usize) -> String {
     }
 }
 
-/// The digest is that of what was just shown; a batch that differs can't be approved.
-fn approve(validated: Validated) -> Result<Decision, Failure> {
-    let shown = validated.digest();
-    validated
-        .approve(shown)
-        .map(Decision::Apply)
-        .map_err(|error| Failure::new(FailureKind::Internal, error))
+/// How many changes the workspace does not have yet.
+fn open(proposal: &Proposal) -> usize {
+    proposal.count(|item| item.state != ItemState::Already)
+}
+
+/// Approves exactly what was just shown. The digest is taken from the proposal that was
+/// rendered, and the approval is refused for any other one.
+///
+/// # Errors
+/// When the batch is rejected.
+pub fn approve(proposal: Proposal) -> Result<Decision, Failure> {
+    let rejected = || Failure::message(FailureKind::Internal, "a rejected batch was approved");
+    let shown = proposal.digest().ok_or_else(rejected)?;
+    let all = open(&proposal);
+    let held = proposal.count(Item::is_allowable);
+    let left = proposal.count(Item::waits) - held;
+    Ok(Decision::Apply(Plan {
+        approved: proposal.approve(shown)?,
+        left,
+        held,
+        all,
+    }))
 }

@@ -3,8 +3,15 @@
 
 pub mod apply;
 pub mod case;
+pub mod choices;
+pub mod contents;
 pub mod decide;
+mod derive;
+mod drift;
+pub mod hunks;
+pub mod merge;
 pub mod patch;
+pub mod proposal;
 pub mod report;
 pub mod settle;
 pub mod summary;

@@ -1,12 +1,10 @@
 //! The contents of a change as text: a unified diff, inert on a terminal.
 
-use std::io::Read as _;
-
 use lazaret_transfer::{Change, Digest, Entry, LinkTarget, Mode, escape};
 use similar::TextDiff;
 
 use super::case::Case;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 
 /// Files above this many bytes are described, not compared, on the terminal (AUD-04).
 const MOST_BYTES: u64 = 1 << 20;
@@ -99,8 +97,8 @@ fn kind(entry: &Entry) -> &'static str {
     }
 }
 
-/// The old contents are not kept anywhere but in the workspace; they are shown only while
-/// they are still those that the change starts from.
+/// Small texts were kept when they were sent in; other old contents are nowhere but in the
+/// workspace, and are shown only while they are still those that the change starts from.
 fn before(case: &Case, change: &Change) -> Result<Side, Failure> {
     let Some(entry) = &change.before else {
         return Ok(Side::Absent);
@@ -113,16 +111,11 @@ fn before(case: &Case, change: &Change) -> Result<Side, Failure> {
     if *size > MOST_BYTES {
         return Ok(described("too large to show", *size, digest));
     }
-    let mut bytes = Vec::new();
-    let read = case
-        .workspace
-        .open_file(&change.path)
-        .is_ok_and(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes).is_ok());
-    if !read || Digest::of(&bytes) != *digest {
+    let Ok(bytes) = case.contents.read_at(&change.path, digest, MOST_BYTES) else {
         return Ok(Side::Words(
             "another version: the file was changed in the workspace".to_owned(),
         ));
-    }
+    };
     Ok(text(bytes, *size, digest))
 }
 
@@ -138,7 +131,10 @@ fn after(case: &Case, change: &Change) -> Result<Side, Failure> {
     if *size > MOST_BYTES {
         return Ok(described("too large to show", *size, digest));
     }
-    Ok(text(case.contents(digest, *size)?, *size, digest))
+    let bytes = case.contents.read(digest, MOST_BYTES).map_err(|error| {
+        Failure::new(FailureKind::State, error).context("the quarantine can't be read")
+    })?;
+    Ok(text(bytes, *size, digest))
 }
 
 /// A NUL byte or invalid UTF-8 makes a file binary; it is named by size and digest, and

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_transfer::{Change, Conflict, escape};
+use lazaret_transfer::{Change, ConflictKind, RelPath, escape};
 use lazaret_validator::Finding;
 use serde::Serialize;
 
 use super::case::Case;
+use super::proposal::Proposal;
 use crate::session::record::{CommandEnd, Outcome, Record};
 
 /// What `run --json` ends with, and `diff`, `apply` and `show` print too.
@@ -60,6 +61,8 @@ pub struct FindingReport {
     pub path: String,
     /// The reason.
     pub message: String,
+    /// Whether the user allowed it by name.
+    pub allowed: bool,
 }
 
 /// A conflict, with its name escaped.
@@ -94,31 +97,31 @@ impl From<&Finding> for FindingReport {
             severity: finding.severity.as_str(),
             path: finding.subject.to_string(),
             message: finding.message.clone(),
+            allowed: finding.allowed,
         }
     }
 }
 
-impl From<&Conflict> for ConflictReport {
-    fn from(conflict: &Conflict) -> Self {
+impl From<(&RelPath, &ConflictKind)> for ConflictReport {
+    fn from((path, kind): (&RelPath, &ConflictKind)) -> Self {
         Self {
-            path: escape(conflict.path.as_str().as_bytes()),
-            message: conflict.kind.to_string(),
+            path: escape(path.as_str().as_bytes()),
+            message: kind.to_string(),
         }
     }
 }
 
 impl Report {
     /// Reports a case before it is decided.
-    pub fn of_case(record: &Record, case: &Case) -> Self {
+    pub fn of_case(record: &Record, case: &Case, proposal: &Proposal) -> Self {
         Self {
             changes: Changes::of(&case.changes),
-            findings: case
-                .verdict
-                .findings
+            findings: proposal
+                .findings()
                 .iter()
                 .map(FindingReport::from)
                 .collect(),
-            conflicts: case.conflicts.iter().map(ConflictReport::from).collect(),
+            conflicts: proposal.conflicts().map(ConflictReport::from).collect(),
             left_out: case
                 .caches
                 .iter()
@@ -146,6 +149,7 @@ impl Report {
                     severity: "block",
                     path: ".".to_owned(),
                     message: reason.clone(),
+                    allowed: false,
                 })
                 .collect(),
             conflicts: Vec::new(),

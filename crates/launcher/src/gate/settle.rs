@@ -1,8 +1,10 @@
 //! Carries a decision out, and writes it into the session's record.
 
+use lazaret_runtime::SessionId;
+
 use super::apply;
 use super::case::Case;
-use super::decide::Decision;
+use super::decide::{Decision, Plan};
 use super::summary;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -44,23 +46,19 @@ pub fn settle(
 ) -> Result<Settled, Failure> {
     let id = session.record().id.clone();
     let outcome = match decision {
-        Decision::Apply(approved) => {
-            let number = approved.changes().len();
-            let skipped = case.changes.len().saturating_sub(number);
-            apply::apply(store, session, case, approved, ui, interrupt)?;
-            let left = match skipped {
-                0 => String::new(),
-                more => format!(", {more} left out"),
-            };
-            ui.status(&format!(
-                "applied {number} of {} ({}){left}",
-                case.changes.len(),
-                summary::counts(&case.changes)
-            ));
-            if case.postponed > 0 {
+        Decision::Apply(plan) => {
+            apply::apply(store, session, case, &plan, ui, interrupt)?;
+            tell(&plan, &id, ui);
+            if plan.left + plan.held > 0 {
                 // The rest is not lost: what is applied already counts as unchanged then.
-                session.update(|record| record.phase = Phase::Collected)?;
-                ui.hint(&format!("{} more wait in session {id}.", case.postponed));
+                session.update(|record| {
+                    record.phase = Phase::Collected;
+                    record.outcome = Some(Outcome::Applied);
+                })?;
+                // Nothing but the quarantine is needed for what waits to be allowed.
+                if let (0, Volume::Remove(site)) = (plan.left, volume) {
+                    remove_belongings(session, site);
+                }
                 return Ok(Settled {
                     outcome: Outcome::Applied,
                     undo: Some(id.to_string()),
@@ -83,6 +81,34 @@ pub fn settle(
     finish(session, outcome, volume)?;
     let undo = (outcome == Outcome::Applied).then(|| id.to_string());
     Ok(Settled { outcome, undo })
+}
+
+/// Says what was applied and what was not.
+fn tell(plan: &Plan, id: &SessionId, ui: &Ui) {
+    let changes = plan.approved.changes();
+    let rest = plan.all.saturating_sub(changes.len());
+    let left = match rest {
+        0 => String::new(),
+        more => format!(", {more} left out"),
+    };
+    ui.status(&format!(
+        "applied {} of {} ({}){left}",
+        changes.len(),
+        plan.all,
+        summary::counts(changes)
+    ));
+    if plan.left > 0 {
+        ui.hint(&format!(
+            "{} more wait in session {id}: `lazaret apply {id}`, or `lazaret discard {id}`.",
+            plan.left
+        ));
+    }
+    if plan.held > 0 {
+        ui.hint(&format!(
+            "{} more are held back: `lazaret apply {id} --allow PATH`, or `lazaret discard {id}`.",
+            plan.held
+        ));
+    }
 }
 
 /// Writes the outcome down and removes what is not needed any more.

@@ -4,6 +4,7 @@ use lazaret_transfer::{Change, Entry, escape};
 use lazaret_validator::{Outcome, Severity};
 
 use super::case::Case;
+use super::proposal::Proposal;
 use crate::ui::{Tone, Ui, count, elide};
 
 /// How many changed paths are listed before the rest is only counted (UI-05).
@@ -11,7 +12,7 @@ const MOST_PATHS: usize = 40;
 
 /// Writes the summary of a case, one line per path and per finding. Nothing that needs a
 /// decision is ever left out: only unremarkable paths are counted instead of listed.
-pub fn render(case: &Case, ui: &Ui) -> String {
+pub fn render(case: &Case, proposal: &Proposal, ui: &Ui) -> String {
     let mut text = String::new();
     let changes = &case.changes;
     for change in changes.iter().take(MOST_PATHS) {
@@ -34,7 +35,7 @@ pub fn render(case: &Case, ui: &Ui) -> String {
         text.push_str(&format!("  … and {rest} more (see `lazaret diff`)\n"));
     }
     text.push_str(&format!("{}\n", counts(changes)));
-    let findings = &case.verdict.findings;
+    let findings = proposal.findings();
     let codes = findings
         .iter()
         .map(|finding| finding.code.len())
@@ -61,15 +62,14 @@ pub fn render(case: &Case, ui: &Ui) -> String {
         let name = elide(&escape(&cache.name), ui.width().saturating_sub(30).max(20));
         text.push_str(&format!("stays in the copy: {name} ({})\n", cache.reason));
     }
-    for conflict in &case.conflicts {
+    for (path, kind) in proposal.conflicts() {
         let word = ui.paint_result(Tone::Error, "conflict");
         text.push_str(&format!(
-            "{word}  {}  {}\n",
-            escape(conflict.path.as_str().as_bytes()),
-            conflict.kind
+            "{word}  {}  {kind}\n",
+            escape(path.as_str().as_bytes()),
         ));
     }
-    if case.verdict.outcome == Outcome::Rejected {
+    if proposal.outcome() == Outcome::Rejected {
         text.push_str("The batch is rejected: nothing of it can be applied.\n");
     }
     text

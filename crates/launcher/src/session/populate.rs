@@ -6,7 +6,8 @@ use std::thread;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{Engine, EngineError, ExecSpec, HardenedSpec, ProbeReport, Process, Stdin};
 use lazaret_transfer::{
-    Packed, Progress, Receipt, Selector, Skipped, Tree, WorkspaceDir, escape, pack,
+    BaseWriter, Packed, Progress, Receipt, Selector, Skipped, Tree, WorkspaceDir, escape,
+    pack_and_keep,
 };
 
 use super::prepare::{Nest, Prepared};
@@ -21,6 +22,9 @@ use crate::ui::{Counter, Ui};
 pub(super) const STDERR_CAP: u64 = 64 * 1024;
 /// The most that a receipt may hold: 200,000 entries with the longest paths fit.
 const RECEIPT_CAP: u64 = 512 * 1024 * 1024;
+
+/// The most bytes of text that are kept for merges: more source code than most projects have.
+const BASE_ROOM: u64 = 256 * 1024 * 1024;
 
 /// A session whose volume holds the workspace, and whose controls are proven.
 #[derive(Debug)]
@@ -57,6 +61,8 @@ impl Prepared {
     ) -> Result<Populated, Failure> {
         let agent = self.nest.session()?.record().agent();
         let engine = &*site.engine;
+        let base = self.nest.session()?.dir().file("base");
+        let mut base = BaseWriter::create(&base, BASE_ROOM)?;
         let (packed, receipt) = site.step("copy in", |phase| {
             thread::scope(|scope| {
                 let probing = scope.spawn(|| prove(engine, &self.spec, site.ui));
@@ -67,8 +73,7 @@ impl Prepared {
                     .and_then(|process| {
                         send(
                             process,
-                            workspace,
-                            selector,
+                            (workspace, selector, &mut base),
                             site.interrupt,
                             phase.counter(),
                         )
@@ -80,6 +85,12 @@ impl Prepared {
                 copied
             })
         })?;
+        if let Err(error) = base.finish() {
+            // The session goes on: what both sides change is a conflict then (FLT-07).
+            let cause = escape(error.to_string().as_bytes());
+            site.ui
+                .detail(&format!("the texts for merging could not be kept: {cause}"));
+        }
         let dir = self.nest.session()?.dir().clone();
         let mut baseline = Vec::new();
         packed
@@ -137,8 +148,7 @@ impl Populated {
 /// Packs the workspace into the porter's stdin and checks the receipt.
 fn send(
     process: Process,
-    workspace: &WorkspaceDir,
-    selector: &Selector,
+    (workspace, selector, base): (&WorkspaceDir, &Selector, &mut BaseWriter),
     interrupt: &Interrupt,
     counter: &Counter,
 ) -> Result<(Packed, Vec<u8>), Failure> {
@@ -156,11 +166,12 @@ fn send(
                 interrupt,
             };
             let mut shown = Progress::default();
-            let packed = pack(workspace, selector, &mut out, &mut |progress| {
+            let mut tell = |progress: Progress| {
                 counter.add_files(progress.entries - shown.entries);
                 counter.add_bytes(progress.bytes - shown.bytes);
                 shown = progress;
-            })?;
+            };
+            let packed = pack_and_keep(workspace, selector, &mut out, &mut tell, base)?;
             out.flush().map_err(broken_stream)?;
             Ok::<_, Failure>(packed)
         });

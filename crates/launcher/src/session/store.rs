@@ -326,7 +326,7 @@ impl LockedSession {
     pub fn remove_collection(&self) -> Result<(), StoreError> {
         let quarantine = self.dir.file("quarantine");
         absent_is_fine(fs::remove_dir_all(&quarantine)).at(&quarantine)?;
-        for name in ["survey", "receipt"] {
+        for name in ["survey", "receipt", "base"] {
             let path = self.dir.file(name);
             absent_is_fine(fs::remove_file(&path)).at(&path)?;
         }

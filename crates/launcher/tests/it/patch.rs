@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use insta::assert_snapshot;
-use lazaret_launcher::gate::case::Case;
+use lazaret_launcher::gate::case::{Case, CaseParts};
 use lazaret_launcher::gate::patch::render;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    Change, Digest, Entry, LinkTarget, Mode, Quarantine, RelPath, WorkspaceDir,
+    Change, Digest, Entry, LinkTarget, Mode, Quarantine, RelPath, Tree, WorkspaceDir,
 };
-use lazaret_validator::{Outcome, Verdict};
+use lazaret_validator::Policy;
 
 /// A workspace and a quarantine.
 struct Desk {
@@ -23,24 +23,23 @@ impl Desk {
         let root = tempfile::tempdir().unwrap();
         let workspace = root.path().join("workspace");
         std::fs::create_dir(&workspace).unwrap();
-        let case = Case {
-            changes: Vec::new(),
-            verdict: Verdict {
-                findings: Vec::new(),
-                outcome: Outcome::Clean,
-                validated: None,
-            },
-            conflicts: Vec::new(),
+        let case = Case::assemble(CaseParts {
+            baseline: Tree::new(),
+            collected: Tree::new(),
+            refusals: Vec::new(),
+            notes: Vec::new(),
             caches: Vec::new(),
-            postponed: 0,
             quarantine: Quarantine::create(&root.path().join("quarantine")).unwrap(),
+            base: None,
             workspace: WorkspaceDir::open_ambient(&workspace).unwrap(),
-        };
+            policy: Policy::shipped(),
+        })
+        .unwrap();
         Self { case, root }
     }
 
     fn workspace(&self) -> &Path {
-        self.case.workspace.path()
+        self.case.contents.workspace().path()
     }
 
     /// Renders a change of `path`: the old side goes into the workspace, the new one into the
@@ -53,7 +52,11 @@ impl Desk {
         }
         if let Some(Side::File(bytes, _)) = after {
             let mut bytes = &bytes[..];
-            self.case.quarantine.insert(&mut bytes, u64::MAX).unwrap();
+            self.case
+                .contents
+                .quarantine()
+                .insert(&mut bytes, u64::MAX)
+                .unwrap();
         }
         let change = Change {
             path: RelPath::from_bytes(path.as_bytes()).unwrap().to_owned(),

@@ -11,7 +11,10 @@ use rustix::fs::Stat;
 pub use stream::{SendFileError, StreamWriter};
 
 use crate::walk::{Sink, check_unchanged, descend, mode, seconds, size};
-use crate::{LinkTarget, Mode, RelPath, Selector, Skipped, Trailer, Tree, WalkError, WorkspaceDir};
+use crate::{
+    BaseWriter, LinkTarget, Mode, RelPath, Selector, Skipped, Trailer, Tree, WalkError,
+    WorkspaceDir,
+};
 
 /// How far a pack has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,10 +64,36 @@ pub fn pack(
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Packed, PackError> {
+    send(workspace, selector, out, progress, None)
+}
+
+/// As [`pack`], and hands what is read to `base` as well, which keeps what it wants of it.
+/// A `base` that fails does not show here: it says so at its own end.
+///
+/// # Errors
+/// As [`pack`].
+pub fn pack_and_keep(
+    workspace: &WorkspaceDir,
+    selector: &Selector,
+    out: &mut dyn Write,
+    progress: &mut dyn FnMut(Progress),
+    base: &mut BaseWriter,
+) -> Result<Packed, PackError> {
+    send(workspace, selector, out, progress, Some(base))
+}
+
+fn send(
+    workspace: &WorkspaceDir,
+    selector: &Selector,
+    out: &mut dyn Write,
+    progress: &mut dyn FnMut(Progress),
+    base: Option<&mut BaseWriter>,
+) -> Result<Packed, PackError> {
     let mut sink = Sending {
         stream: StreamWriter::new(out),
         so_far: Progress::default(),
         progress,
+        base,
     };
     let skipped = descend(workspace, selector, &mut sink)?;
     let bytes = sink.so_far.bytes;
@@ -81,6 +110,7 @@ struct Sending<'a> {
     stream: StreamWriter<&'a mut dyn Write>,
     so_far: Progress,
     progress: &'a mut dyn FnMut(Progress),
+    base: Option<&'a mut BaseWriter>,
 }
 
 impl Sending<'_> {
@@ -111,20 +141,20 @@ impl Sink for Sending<'_> {
             stream,
             so_far,
             progress,
+            base,
         } = self;
-        let mut chunk = |bytes| {
-            so_far.bytes += bytes;
+        if let Some(base) = base {
+            base.begin(path, size(stat));
+        }
+        let mut tee = |piece: &[u8]| {
+            so_far.bytes += piece.len() as u64;
             progress(*so_far);
+            if let Some(base) = base {
+                base.piece(piece);
+            }
         };
-        let sent = stream.file(
-            path,
-            mode(stat),
-            size(stat),
-            seconds(stat),
-            &file,
-            &mut chunk,
-        );
-        sent.map_err(|error| match error {
+        let sent = stream.file(path, mode(stat), size(stat), seconds(stat), &file, &mut tee);
+        let digest = sent.map_err(|error| match error {
             SendFileError::Write(error) => PackError::Write(error),
             SendFileError::Read(error) => WalkError::io(name, error).into(),
             SendFileError::Shrank => WalkError::Shrank {
@@ -132,7 +162,11 @@ impl Sink for Sending<'_> {
             }
             .into(),
         })?;
-        Ok(check_unchanged(&file, stat, name)?)
+        check_unchanged(&file, stat, name)?;
+        if let Some(base) = base {
+            base.end(digest);
+        }
+        Ok(())
     }
 
     fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), PackError> {

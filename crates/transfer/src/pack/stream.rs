@@ -100,7 +100,7 @@ impl<W: Write> StreamWriter<W> {
     }
 
     /// Adds a file of `size` bytes from an open descriptor, reading straight into
-    /// the output buffer, and returns its digest. `progress` hears of every chunk.
+    /// the output buffer, and returns its digest. `tee` is handed every piece.
     ///
     /// # Errors
     /// When either side fails, or the file is shorter; the stream is useless then.
@@ -112,7 +112,7 @@ impl<W: Write> StreamWriter<W> {
         size: u64,
         mtime: i64,
         file: impl AsFd,
-        progress: &mut dyn FnMut(u64),
+        tee: &mut dyn FnMut(&[u8]),
     ) -> Result<Digest, SendFileError> {
         let member = self.member(path, Kind::File { mode, size }, mtime);
         member.map_err(SendFileError::Write)?;
@@ -130,9 +130,10 @@ impl<W: Write> StreamWriter<W> {
                 Ok(0) => return Err(SendFileError::Shrank),
                 Ok(length) => {
                     self.filled += length;
-                    hasher.update(&self.buffer[start..self.filled]);
+                    let piece = &self.buffer[start..self.filled];
+                    hasher.update(piece);
+                    tee(piece);
                     left -= length as u64;
-                    progress(length as u64);
                 }
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(SendFileError::Read(errno.into())),

@@ -226,6 +226,28 @@ fn read_entry(
     stat: &Stat,
     expected: [&Option<Entry>; 2],
 ) -> Result<Option<Entry>, PathError> {
+    match stat.kind {
+        Kind::Dir | Kind::Other | Kind::Symlink => entry_of(ops, parent, path, stat),
+        Kind::File => {
+            let worth = expected
+                .iter()
+                .any(|entry| matches!(entry, Some(Entry::File { size, .. }) if *size == stat.size));
+            if !worth {
+                return Ok(None);
+            }
+            entry_of(ops, parent, path, stat)
+        }
+    }
+}
+
+/// Reads what is at a path as an [`Entry`]; `None` when no tree can hold it, or it changed
+/// just now.
+pub(crate) fn entry_of(
+    ops: &dyn Ops,
+    parent: BorrowedFd<'_>,
+    path: &RelPath,
+    stat: &Stat,
+) -> Result<Option<Entry>, PathError> {
     let name = path.file_name();
     match stat.kind {
         Kind::Dir => Ok(Some(Entry::Dir)),
@@ -236,12 +258,6 @@ fn read_entry(
             Ok(target.map(|target| Entry::Symlink { target }))
         }
         Kind::File => {
-            let worth = expected
-                .iter()
-                .any(|entry| matches!(entry, Some(Entry::File { size, .. }) if *size == stat.size));
-            if !worth {
-                return Ok(None);
-            }
             let file = ops.open_read(parent, name).at(path.as_str())?;
             let opened = ops.stat(file.as_fd()).at(path.as_str())?;
             if opened.kind != Kind::File || opened.ino != stat.ino {

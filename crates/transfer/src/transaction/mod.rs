@@ -33,6 +33,8 @@
 mod blobs;
 mod commit;
 mod conflict;
+mod ground;
+mod history;
 pub(crate) mod ops;
 mod preflight;
 mod prepare;
@@ -49,6 +51,8 @@ mod tests;
 
 pub use blobs::Blobs;
 pub use conflict::{Conflict, ConflictKind};
+pub use ground::{Found, Standing, look, standings};
+pub use history::{History, HistoryState, history};
 pub use preflight::{Obstacle, ObstacleKind};
 pub use recover::{RecoverError, Recovered, recover};
 pub use undo::{UndoError, redo, undo};
@@ -63,19 +67,6 @@ use crate::journal::{Journal, JournalError};
 use crate::{AtPath as _, Change, Digest, PathError, RelPathBuf, WorkspaceDir, escape};
 use ops::{HostOps, Ops, Time};
 use store::{LoadError, Store};
-
-/// Compares the host's state with what each change starts from.
-///
-/// A path that already is as it would be after the change is no conflict (APP-09).
-///
-/// # Errors
-/// When the workspace can't be read.
-pub fn conflicts(
-    workspace: &WorkspaceDir,
-    changes: &[Change],
-) -> Result<Vec<Conflict>, ApplyError> {
-    prepare::conflicts_with(&HostOps::new(), workspace.as_fd(), changes)
-}
 
 /// A list of changes that is staged and journaled, and not yet visible.
 #[derive(Debug)]

@@ -27,17 +27,6 @@ pub(crate) struct Request<'a> {
     pub(crate) journal_dir: &'a Path,
 }
 
-pub(crate) fn conflicts_with(
-    ops: &dyn Ops,
-    root: BorrowedFd<'_>,
-    changes: &[Change],
-) -> Result<Vec<Conflict>, ApplyError> {
-    let mut changes = changes.to_vec();
-    changes.sort_by(|a, b| a.path.cmp(&b.path));
-    let states = survey(ops, root, &changes)?;
-    Ok(conflicts_of(&changes, &states))
-}
-
 fn conflicts_of(changes: &[Change], states: &[State]) -> Vec<Conflict> {
     let pairs = changes.iter().zip(states);
     pairs

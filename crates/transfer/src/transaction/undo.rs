@@ -5,11 +5,12 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::history::Chain;
 use super::ops::{HostOps, Ops};
 use super::prepare::{Request, prepare_with};
 use super::store::Store;
-use super::{ApplyError, ApplyReceipt, Restore, load_error};
-use crate::journal::{Journal, Phase};
+use super::{ApplyError, ApplyReceipt, Restore};
+use crate::journal::Phase;
 use crate::{Change, RelPath, WorkspaceDir};
 
 /// Why a transaction was not undone, or not redone.
@@ -70,16 +71,10 @@ pub(crate) fn turn(
     workspace: &WorkspaceDir,
     turn: Turn,
 ) -> Result<ApplyReceipt, UndoError> {
-    let mut last = load(&*ops, journal_dir)?.ok_or_else(|| UndoError::Nothing {
+    let chain = Chain::load(&*ops, journal_dir)?.ok_or_else(|| UndoError::Nothing {
         path: journal_dir.to_path_buf(),
     })?;
-    let mut last_dir = journal_dir.to_path_buf();
-    let mut turns = 0;
-    while let Some(journal) = load(&*ops, &undo_dir(journal_dir, turns + 1))? {
-        turns += 1;
-        last = journal;
-        last_dir = undo_dir(journal_dir, turns);
-    }
+    let (last, last_dir, turns) = (chain.last(), &chain.last_dir, chain.turns);
     if last.phase != Phase::Done {
         return Err(UndoError::Unfinished);
     }
@@ -108,7 +103,7 @@ pub(crate) fn turn(
             after: step.change.before.clone(),
         })
         .collect();
-    let store = Store::open(&*ops, &last_dir).map_err(ApplyError::from)?;
+    let store = Store::open(&*ops, last_dir).map_err(ApplyError::from)?;
     let store = store.ok_or_else(|| UndoError::Nothing {
         path: last_dir.clone(),
     })?;
@@ -122,12 +117,4 @@ pub(crate) fn turn(
     };
     let transaction = prepare_with(ops, &request, &kept)?;
     Ok(transaction.commit()?)
-}
-
-fn load(ops: &dyn Ops, dir: &Path) -> Result<Option<Journal>, UndoError> {
-    let Some(store) = Store::open(ops, dir).map_err(ApplyError::from)? else {
-        return Ok(None);
-    };
-    let journal = store.load(ops).map_err(|error| load_error(dir, error))?;
-    Ok(journal)
 }

@@ -1,9 +1,11 @@
 //! From a verdict to an approval.
 
-use lazaret_transfer::Digest;
-use lazaret_validator::{Outcome, Selected, Severity, Subject};
+use lazaret_transfer::{Change, Digest};
+use lazaret_validator::{
+    Allowance, Outcome, Policy, Severity, Subject, WithheldReason, is_allowable, split,
+};
 
-use crate::verdict;
+use crate::{check_by, verdict, verdict_by};
 
 #[test]
 fn approval_is_bound_to_what_would_be_applied() {
@@ -41,28 +43,25 @@ fn every_part_of_a_change_changes_the_digest() {
 }
 
 #[test]
-fn selection_takes_along_what_depends_on_it() {
+fn what_is_left_out_takes_along_what_depends_on_it() {
     let validated = verdict("f gone/x \"1\"", "f a \"1\"\nf d/e/f \"1\"")
         .validated
         .unwrap();
     let before = validated.digest();
-    let validated = validated.select(|path| match path.as_str() {
-        "d/e" | "gone/x" => Selected::LeaveOut,
-        _ => Selected::Keep,
+    let changes = validated.changes().to_vec();
+    let reasons = changes.iter().map(|change| match change.path.as_str() {
+        "d/e" | "gone/x" => Some(WithheldReason::LeftOut),
+        _ => None,
     });
-    let applied: Vec<_> = validated
-        .changes()
-        .iter()
-        .map(|c| c.path.as_str())
-        .collect();
-    assert_eq!(applied, ["a", "d"]);
-    let withheld: Vec<_> = validated
-        .withheld()
-        .iter()
-        .map(|w| w.change.path.as_str())
-        .collect();
-    assert_eq!(withheld, ["d/e", "d/e/f", "gone", "gone/x"]);
-    assert_ne!(validated.digest(), before);
+    let (kept, withheld) = split(changes.clone(), reasons.collect());
+    let paths = |paths: &mut dyn Iterator<Item = &Change>| -> Vec<String> {
+        paths.map(|change| change.path.to_string()).collect()
+    };
+    assert_eq!(paths(&mut kept.iter()), ["a", "d"]);
+    let left = ["d/e", "d/e/f", "gone", "gone/x"];
+    assert_eq!(paths(&mut withheld.iter().map(|w| &w.change)), left);
+    // What was withheld before the rules ran is no part of what is approved.
+    assert_eq!(validated.with_withheld(withheld).digest(), before);
 }
 
 #[test]
@@ -80,4 +79,93 @@ fn nothing_changed() {
     let verdict = verdict("f a \"1\"", "f a \"1\"");
     assert_eq!(verdict.outcome, Outcome::Clean);
     assert!(verdict.validated.unwrap().is_empty());
+}
+
+/// Judges with the change at `path` allowed, as far as `code` goes.
+fn allowing(code: &str, path: &str, before: &str, after: &str) -> Policy {
+    let shown = verdict(before, after).validated.unwrap();
+    let withheld = shown.withheld().iter();
+    let changes = withheld.map(|withheld| &withheld.change);
+    let mut found = changes.filter(|change| change.path.as_str() == path);
+    let allowance = Allowance::of(found.next().unwrap(), code);
+    Policy {
+        allowed: vec![allowance],
+        ..Policy::shipped()
+    }
+}
+
+#[test]
+fn an_allowed_change_passes_and_is_still_named() {
+    let after = "f .envrc \"x\"\nl bad -> /etc";
+    let policy = allowing("suspect.directory_env", ".envrc", "", after);
+    insta::assert_snapshot!(check_by(&policy, "", after), @r"
+    block suspect.directory_env .envrc: runs when a shell enters the directory (allowed)
+    block link.absolute bad: leads to the absolute path `/etc`
+    warn suspect.secret .envrc: may hold a secret
+    = needs review
+    + .envrc
+    withheld bad: link.absolute
+    ");
+}
+
+#[test]
+fn an_allowance_is_for_exactly_one_change() {
+    let policy = allowing("suspect.directory_env", ".envrc", "", "f .envrc \"x\"");
+    for (before, after) in [
+        ("", "f .envrc \"y\""),
+        ("", "x .envrc \"x\""),
+        ("f .envrc \"w\"", "f .envrc \"x\""),
+        ("", "f sub/.envrc \"x\""),
+    ] {
+        let verdict = verdict_by(&policy, before, after);
+        assert!(
+            verdict.findings.iter().all(|finding| !finding.allowed),
+            "{after}"
+        );
+        let changes = verdict.validated.unwrap();
+        let names = changes
+            .changes()
+            .iter()
+            .map(|change| change.path.file_name());
+        assert!(names.clone().all(|name| name != ".envrc"), "{after}");
+    }
+}
+
+#[test]
+fn a_clean_rest_with_an_allowed_block_is_clean() {
+    let after = "f .vscode/tasks.json \"x\"\nf a \"1\"";
+    let policy = allowing("suspect.vscode", ".vscode/tasks.json", "", after);
+    assert_eq!(verdict_by(&policy, "", after).outcome, Outcome::Clean);
+}
+
+/// Nobody can allow what has no bytes, what lies in `.git`, and limits.
+#[test]
+fn some_codes_can_never_be_allowed() {
+    let after = "f d/.git/config \"x\"";
+    for path in ["d/.git", "d/.git/config"] {
+        let policy = allowing("git.nested", path, "", after);
+        let validated = verdict_by(&policy, "", after).validated.unwrap();
+        let git = |change: &&Change| change.path.components().any(|name| name == ".git");
+        assert_eq!(validated.changes().iter().filter(git).count(), 0, "{path}");
+    }
+    for code in [
+        "git.hook",
+        "git.redirect",
+        "limit.entries",
+        "limit.file_bytes",
+        "type.fifo",
+        "type.device",
+        "link.git",
+        "content.unreadable",
+    ] {
+        assert!(!is_allowable(code), "{code}");
+    }
+    for code in [
+        "suspect.vscode",
+        "link.absolute",
+        "name.invisible",
+        "git.bare",
+    ] {
+        assert!(is_allowable(code), "{code}");
+    }
 }

@@ -106,6 +106,7 @@ fn render(verdict: &Verdict) -> String {
             WithheldReason::Keeps(path) => format!("keeps {path}"),
             WithheldReason::Git => "git".to_owned(),
             WithheldReason::LeftOut => "left out".to_owned(),
+            WithheldReason::Conflict => "conflict".to_owned(),
         };
         let path = escape(withheld.change.path.as_str().as_bytes());
         writeln!(text, "withheld {path}: {reason}").unwrap();

@@ -11,7 +11,8 @@ use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH, Pinned, insp
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
 use lazaret_launcher::gate::case::Case;
-use lazaret_launcher::gate::decide::{Consent, decide};
+use lazaret_launcher::gate::choices::Choices;
+use lazaret_launcher::gate::decide::{Consent, OnConflict, decide};
 use lazaret_launcher::gate::settle::{Settled, Volume, settle};
 use lazaret_launcher::interrupt::Interrupt;
 use lazaret_launcher::job::{JobEnd, KeepVolume, gate};
@@ -273,8 +274,10 @@ impl World {
     /// Does what `lazaret apply` does: the user agrees.
     pub(super) fn apply(&self) -> Settled {
         let mut session = self.store.lock(&self.id()).unwrap();
-        let mut case = Case::open(&session).unwrap();
-        let decision = decide(&mut case, Consent::Given, &self.ui, &self.interrupt).unwrap();
+        let case = Case::open(&session).unwrap();
+        let consent = Consent::Given(OnConflict::Refuse);
+        let choices = Choices::all();
+        let decision = decide(&case, &choices, consent, &self.ui, &self.interrupt).unwrap();
         let site = self.site();
         settle(
             &self.store,

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
 use super::{Fault, Faulty, Scene, conflicts_in};
-use crate::transaction::{ApplyError, Recovered};
+use crate::transaction::{ApplyError, Conflict, Recovered, Standing, standings};
 
 const BEFORE: &str = r#"
     f edited "base"
@@ -28,11 +28,24 @@ fn check(edits: &str, conflicts: &str) {
     let scene = Scene::new(BEFORE, AFTER);
     scene.build(edits);
     let tree = scene.snapshot();
-    let listed = crate::conflicts(&scene.workspace(), &scene.changes).unwrap();
-    assert_eq!(super::lines(&listed), conflicts);
+    assert_eq!(conflicts_before(&scene), conflicts);
     assert_eq!(conflicts_in(scene.apply()), conflicts);
     assert_eq!(scene.snapshot(), tree);
     assert_eq!(scene.recover(), Recovered::Nothing);
+}
+
+/// What `standings` says of the batch, before anything is prepared.
+fn conflicts_before(scene: &Scene) -> String {
+    let standings = standings(&scene.workspace(), &scene.changes).unwrap();
+    let pairs = scene.changes.iter().zip(standings);
+    let conflicts = pairs.filter_map(|(change, standing)| match standing {
+        Standing::Conflict(kind) => Some(Conflict {
+            path: change.path.clone(),
+            kind,
+        }),
+        Standing::Expected | Standing::Already => None,
+    });
+    super::lines(&conflicts.collect::<Vec<_>>())
 }
 
 #[test]

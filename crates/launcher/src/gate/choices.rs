@@ -1,0 +1,75 @@
+//! `Choices`: what a person wants of a case.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lazaret_transfer::{RelPath, RelPathBuf};
+use lazaret_validator::Allowance;
+
+/// What is wanted of one change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pick {
+    /// All of it. Where the user changed the file too: merged with that, or not at all.
+    Take,
+    /// Nothing of it, for now.
+    Leave,
+    /// These hunks of it, by their index in [`Case::hunks`](super::case::Case::hunks).
+    Hunks(BTreeSet<usize>),
+    /// The session's version in place of the user's own, where the two are in conflict.
+    /// An undo brings the user's back.
+    Theirs,
+}
+
+/// What a person wants of a case: a pick for some paths, one for all others, and what is
+/// allowed although a rule blocks it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choices {
+    others: Pick,
+    picks: BTreeMap<RelPathBuf, Pick>,
+    allowed: Vec<Allowance>,
+}
+
+impl Choices {
+    /// Takes everything.
+    pub fn all() -> Self {
+        Self {
+            others: Pick::Take,
+            picks: BTreeMap::new(),
+            allowed: Vec::new(),
+        }
+    }
+
+    /// Takes nothing but what is picked.
+    pub fn none() -> Self {
+        Self {
+            others: Pick::Leave,
+            ..Self::all()
+        }
+    }
+
+    /// Says what is wanted of one path.
+    pub fn pick(&mut self, path: &RelPath, pick: Pick) {
+        self.picks.insert(path.to_owned(), pick);
+    }
+
+    /// Returns what is wanted of one path.
+    pub fn of(&self, path: &RelPath) -> &Pick {
+        self.picks.get(path).unwrap_or(&self.others)
+    }
+
+    /// Allows one finding about one change.
+    pub fn allow(&mut self, allowance: Allowance) {
+        if !self.allowed.contains(&allowance) {
+            self.allowed.push(allowance);
+        }
+    }
+
+    /// Takes back what was allowed for one path.
+    pub fn disallow(&mut self, path: &RelPath) {
+        self.allowed.retain(|allowance| *allowance.path != *path);
+    }
+
+    /// Returns what is allowed.
+    pub fn allowed(&self) -> &[Allowance] {
+        &self.allowed
+    }
+}

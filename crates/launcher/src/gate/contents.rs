@@ -1,0 +1,133 @@
+//! `Contents`: all the bytes that a case is about, by digest.
+
+use std::collections::HashMap;
+use std::io::{self, Read};
+
+use lazaret_transfer::{
+    BaseStore, Blobs, Change, Digest, Entry, Quarantine, RelPath, RelPathBuf, Tree, WorkspaceDir,
+};
+
+/// Larger files are described, not compared (AUD-04), and not merged.
+pub const MOST_TEXT_BYTES: u64 = 1 << 20;
+
+/// The quarantine, what was sent in, and the workspace, in this order: what the session
+/// brought never comes from a place that can change.
+#[derive(Debug)]
+pub struct Contents {
+    quarantine: Quarantine,
+    base: Option<BaseStore>,
+    workspace: WorkspaceDir,
+    /// Where in the workspace something with this digest was seen.
+    places: HashMap<Digest, RelPathBuf>,
+}
+
+impl Contents {
+    /// Puts the sources together. `changes` names the paths whose old contents may still
+    /// be found in the workspace.
+    pub fn new(
+        quarantine: Quarantine,
+        base: Option<BaseStore>,
+        workspace: WorkspaceDir,
+        changes: &[Change],
+        baseline: &Tree,
+    ) -> Self {
+        let mut places = HashMap::new();
+        for change in changes {
+            if let Some(Entry::File { digest, .. }) = baseline.get(&change.path) {
+                places.insert(*digest, change.path.clone());
+            }
+        }
+        Self {
+            quarantine,
+            base,
+            workspace,
+            places,
+        }
+    }
+
+    /// Notes that the workspace has something else at a path than what was sent in.
+    pub(super) fn note(&mut self, digest: Digest, path: RelPathBuf) {
+        self.places.insert(digest, path);
+    }
+
+    /// The new contents only: what a transaction writes comes from here.
+    pub fn quarantine(&self) -> &Quarantine {
+        &self.quarantine
+    }
+
+    /// The workspace that the case is for.
+    pub fn workspace(&self) -> &WorkspaceDir {
+        &self.workspace
+    }
+
+    /// Reads a whole file and checks its digest.
+    ///
+    /// # Errors
+    /// `NotFound` when nobody has it any more, `InvalidData` when it is not what its digest
+    /// says, `FileTooLarge` above `most` bytes.
+    pub fn read(&self, digest: &Digest, most: u64) -> io::Result<Vec<u8>> {
+        checked(self.open(digest)?, digest, most)
+    }
+
+    /// As [`Contents::read`], and looks at one more place in the workspace.
+    ///
+    /// # Errors
+    /// As [`Contents::read`].
+    pub fn read_at(&self, path: &RelPath, digest: &Digest, most: u64) -> io::Result<Vec<u8>> {
+        match self.read(digest, most) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return other,
+        }
+        let file = self.workspace.open_file(path);
+        checked(file.map_err(|error| error.source)?, digest, most)
+    }
+
+    /// Reads a small text: UTF-8 without a NUL byte. `None` for anything else, also for what
+    /// can't be had any more.
+    pub fn text(&self, entry: &Entry) -> Option<String> {
+        let Entry::File { size, digest, .. } = entry else {
+            return None;
+        };
+        if *size > MOST_TEXT_BYTES {
+            return None;
+        }
+        let bytes = self.read(digest, MOST_TEXT_BYTES).ok()?;
+        let text = String::from_utf8(bytes).ok()?;
+        (!text.contains('\0')).then_some(text)
+    }
+}
+
+impl Blobs for Contents {
+    fn open(&self, digest: &Digest) -> io::Result<Box<dyn Read + '_>> {
+        match self.quarantine.open(digest) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return other,
+        }
+        // What is damaged is as good as absent: the workspace may still have it.
+        if let Some(bytes) = self
+            .base
+            .as_ref()
+            .and_then(|base| base.read(digest).ok().flatten())
+        {
+            return Ok(Box::new(io::Cursor::new(bytes)));
+        }
+        if *digest == Digest::of(b"") {
+            return Ok(Box::new(io::empty()));
+        }
+        let place = self.places.get(digest).ok_or(io::ErrorKind::NotFound)?;
+        let file = self.workspace.open_file(place);
+        Ok(Box::new(file.map_err(|error| error.source)?))
+    }
+}
+
+fn checked(from: impl Read, digest: &Digest, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    match Digest::of(&bytes) == *digest {
+        true => Ok(bytes),
+        false => Err(io::ErrorKind::InvalidData.into()),
+    }
+}

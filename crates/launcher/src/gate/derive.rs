@@ -1,0 +1,253 @@
+//! From a case and choices to a proposal: the trees that the judge looks at.
+
+use std::collections::BTreeSet;
+
+use lazaret_transfer::{Change, Entry, Found, Mode, RelPath, Standing, Tree, diff, escape};
+use lazaret_validator::{
+    Finding, JudgeInput, Outcome, Policy, Verdict, Withheld, WithheldReason, judge, split,
+};
+
+use super::case::Case;
+use super::choices::{Choices, Pick};
+use super::drift::{Drift, insert};
+use super::hunks;
+use super::proposal::{Item, ItemState, Origin, Proposal};
+use crate::failure::{Failure, FailureKind};
+
+/// Derives a proposal. What everything taken comes to is judged once, when the case is
+/// opened; a batch that is rejected as a whole can't be passed in parts.
+pub(super) fn propose(case: &Case, choices: &Choices) -> Result<Proposal, Failure> {
+    if let Some(whole) = &case.whole
+        && (whole.validated.is_none() || *choices == Choices::all())
+    {
+        return Ok(whole.clone());
+    }
+    let mut items = Vec::with_capacity(case.changes.len());
+    for (made, drift) in case.changes.iter().zip(&case.drifts) {
+        items.push(item(case, made, drift, choices.of(&made.path))?);
+    }
+    let (kept, before_judge) = separate(&items);
+    let policy = Policy {
+        allowed: [case.policy.allowed.clone(), choices.allowed().to_vec()].concat(),
+        ..case.policy.clone()
+    };
+    let verdict = settled_verdict(case, &items, kept, &policy);
+    if verdict.outcome == Outcome::Rejected {
+        return Ok(Proposal {
+            items,
+            findings: verdict.findings,
+            outcome: verdict.outcome,
+            validated: None,
+        });
+    }
+    let validated = verdict.validated;
+    let judged = validated.iter().flat_map(|validated| validated.withheld());
+    for withheld in before_judge.iter().chain(judged) {
+        mark(&mut items, withheld);
+    }
+    Ok(Proposal {
+        items,
+        findings: verdict.findings,
+        outcome: verdict.outcome,
+        validated,
+    })
+}
+
+/// What is wanted of one change, before anything is judged.
+fn item(case: &Case, made: &Change, drift: &Drift, pick: &Pick) -> Result<Item, Failure> {
+    let (proposed, origin, state) = match (&drift.standing, &drift.host, &drift.merged) {
+        (Standing::Already, ..) => (made.clone(), Origin::Session, ItemState::Already),
+        (Standing::Expected, ..) => (made.clone(), Origin::Session, ItemState::Applies),
+        (Standing::Conflict(_), Some(Found::Entry(host)), Some(merged)) => {
+            let proposed = Change {
+                path: made.path.clone(),
+                before: Some(host.clone()),
+                after: Some(merged.clone()),
+            };
+            (proposed, Origin::Merged, ItemState::Applies)
+        }
+        (Standing::Conflict(kind), host, _) => {
+            match (pick, host.as_ref().and_then(|host| replacing(made, host))) {
+                (Pick::Theirs, Some(proposed)) => (proposed, Origin::Theirs, ItemState::Applies),
+                (Pick::Leave, _) => (made.clone(), Origin::Session, ItemState::LeftOut),
+                _ => {
+                    let state = ItemState::Conflict(kind.clone());
+                    (made.clone(), Origin::Session, state)
+                }
+            }
+        }
+    };
+    let mut item = Item {
+        made: made.clone(),
+        proposed,
+        state,
+        origin,
+    };
+    if item.state == ItemState::Applies {
+        match pick {
+            Pick::Take | Pick::Theirs => {}
+            Pick::Leave => item.state = ItemState::LeftOut,
+            Pick::Hunks(chosen) => match in_part(case, &item.proposed, chosen)? {
+                Part::All => {}
+                Part::Nothing => item.state = ItemState::LeftOut,
+                Part::Some(after) => {
+                    item.proposed.after = Some(after);
+                    item.origin = Origin::Hunks;
+                }
+            },
+        }
+    }
+    Ok(item)
+}
+
+/// The session's version over whatever the user has there now. Directories are not
+/// replaced: what is in them was not looked at.
+fn replacing(made: &Change, host: &Found) -> Option<Change> {
+    let before = match host {
+        Found::Nothing => None,
+        Found::Entry(entry) => Some(entry.clone()),
+        Found::Other => return None,
+    };
+    let sides = [&before, &made.before, &made.after];
+    let holds_dir = sides.iter().any(|side| **side == Some(Entry::Dir));
+    (!holds_dir && before != made.after).then(|| Change {
+        path: made.path.clone(),
+        before,
+        after: made.after.clone(),
+    })
+}
+
+/// What a choice of hunks comes to.
+enum Part {
+    Nothing,
+    Some(Entry),
+    All,
+}
+
+fn in_part(case: &Case, proposed: &Change, chosen: &BTreeSet<usize>) -> Result<Part, Failure> {
+    let Some((old, new)) = case.texts(proposed) else {
+        let path = escape(proposed.path.as_str().as_bytes());
+        let text = format!("{path} is no text that could be taken in parts");
+        return Err(Failure::message(FailureKind::Refused, text));
+    };
+    let count = hunks::split(&old, &new).len();
+    if chosen.is_empty() {
+        return Ok(Part::Nothing);
+    }
+    if chosen.iter().copied().eq(0..count) {
+        return Ok(Part::All);
+    }
+    let text = hunks::choose(&old, &new, chosen);
+    let (digest, size) = insert(&case.contents, text.as_bytes())?;
+    // The execute bit is no hunk: it comes with the whole change, or not.
+    let mode = match (&proposed.before, &proposed.after) {
+        (Some(Entry::File { mode, .. }), _) | (None, Some(Entry::File { mode, .. })) => *mode,
+        _ => Mode::Plain,
+    };
+    Ok(Part::Some(Entry::File { mode, size, digest }))
+}
+
+/// Takes away what is not wanted or can't be had, and all that depends on it.
+fn separate(items: &[Item]) -> (Vec<Change>, Vec<Withheld>) {
+    let open = items.iter().filter(|item| item.state != ItemState::Already);
+    let (changes, reasons) = open
+        .map(|item| {
+            let reason = match &item.state {
+                ItemState::LeftOut => Some(WithheldReason::LeftOut),
+                ItemState::Conflict(_) => Some(WithheldReason::Conflict),
+                _ => None,
+            };
+            (item.proposed.clone(), reason)
+        })
+        .unzip();
+    split(changes, reasons)
+}
+
+/// Judges what is kept, and again without what that withholds, until nothing more is
+/// withheld: a link that leads to something harmless in the whole batch may lead elsewhere
+/// where a part of the batch is missing.
+fn settled_verdict(case: &Case, items: &[Item], kept: Vec<Change>, policy: &Policy) -> Verdict {
+    let mut verdict = judge_once(case, items, &kept, policy);
+    loop {
+        let Some(validated) = verdict.validated.take() else {
+            return verdict;
+        };
+        let withheld = validated.withheld().iter();
+        let lost = withheld.filter(|withheld| withheld.reason != WithheldReason::Git);
+        let lost: Vec<Withheld> = lost.cloned().collect();
+        let is_link = |change: &Change| matches!(change.after, Some(Entry::Symlink { .. }));
+        if lost.is_empty() || !validated.changes().iter().any(is_link) {
+            verdict.validated = Some(validated);
+            return verdict;
+        }
+        let again = judge_once(case, items, validated.changes(), policy);
+        let Some(second) = again.validated else {
+            return again;
+        };
+        let stays = second.changes().len() == validated.changes().len();
+        let is_new = |finding: &&Finding| !verdict.findings.contains(finding);
+        let more: Vec<_> = again.findings.iter().filter(is_new).cloned().collect();
+        verdict.findings.extend(more);
+        verdict.findings.sort_by(|a, b| {
+            let grave = b.severity.cmp(&a.severity);
+            grave.then_with(|| a.subject.cmp(&b.subject))
+        });
+        if verdict.outcome == Outcome::Clean {
+            verdict.outcome = again.outcome;
+        }
+        verdict.validated = Some(second.with_withheld(lost));
+        if stays {
+            return verdict;
+        }
+    }
+}
+
+fn judge_once(case: &Case, items: &[Item], kept: &[Change], policy: &Policy) -> Verdict {
+    let (before, after) = trees(case, items, kept);
+    let input = JudgeInput {
+        changes: diff(&before, &after),
+        baseline: &before,
+        collected: &after,
+        refusals: &case.refusals,
+        notes: &case.notes,
+        contents: &case.contents,
+    };
+    judge(input, policy)
+}
+
+/// The workspace as it is now, as far as the batch is about it, and as it would be then.
+/// Changes in `.git` never are applied, but what they are is said each time.
+fn trees(case: &Case, items: &[Item], kept: &[Change]) -> (Tree, Tree) {
+    let mut before = case.baseline.clone();
+    for item in items {
+        if item.state == ItemState::Already {
+            put(&mut before, &item.made.path, item.made.after.as_ref());
+        }
+    }
+    for change in kept {
+        put(&mut before, &change.path, change.before.as_ref());
+    }
+    let mut after = before.clone();
+    for change in kept.iter().chain(&case.git) {
+        put(&mut after, &change.path, change.after.as_ref());
+    }
+    (before, after)
+}
+
+fn put(tree: &mut Tree, path: &RelPath, entry: Option<&Entry>) {
+    match entry {
+        Some(entry) => drop(tree.insert(path.to_owned(), entry.clone())),
+        None => drop(tree.remove(path)),
+    }
+}
+
+/// Writes down why an item does not apply.
+fn mark(items: &mut [Item], withheld: &Withheld) {
+    let path = &*withheld.change.path;
+    let found = items.binary_search_by(|item| item.path().cmp(path));
+    if let Some(item) = found.ok().and_then(|at| items.get_mut(at))
+        && item.state == ItemState::Applies
+    {
+        item.state = ItemState::of(&withheld.reason);
+    }
+}

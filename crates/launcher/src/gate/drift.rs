@@ -1,0 +1,127 @@
+//! `Drift`: what the user did to the paths of a batch since they were copied in.
+
+use lazaret_transfer::{Change, Digest, Entry, Found, Standing, look, standings};
+
+use super::contents::{Contents, MOST_TEXT_BYTES};
+use super::merge;
+use crate::failure::Failure;
+
+/// How the workspace is at the path of one change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Drift {
+    pub(super) standing: Standing,
+    /// What is there; known where it is neither as the change expects it nor as it would
+    /// be after it.
+    pub(super) host: Option<Found>,
+    /// What both sides together come to, where they can be merged.
+    pub(super) merged: Option<Entry>,
+}
+
+/// Compares the workspace with each change, which are in path order, and merges what can
+/// be merged. Merged contents go to the quarantine: they are judged, shown and applied like
+/// all others.
+///
+/// # Errors
+/// When the workspace can't be read, or the quarantine not be written.
+pub(super) fn drifts(changes: &[Change], contents: &mut Contents) -> Result<Vec<Drift>, Failure> {
+    let standings = standings(contents.workspace(), changes)?;
+    let mut drifts = Vec::with_capacity(changes.len());
+    for (change, standing) in changes.iter().zip(standings) {
+        let mut drift = Drift {
+            standing,
+            host: None,
+            merged: None,
+        };
+        if let Standing::Conflict(_) = drift.standing {
+            let host = look(contents.workspace(), &change.path)?;
+            if let Found::Entry(Entry::File { digest, .. }) = &host {
+                contents.note(*digest, change.path.clone());
+            }
+            drift.merged = merged(change, &host, contents)?;
+            if matches!((&host, &drift.merged), (Found::Entry(host), Some(merged)) if host == merged)
+            {
+                drift.standing = Standing::Already;
+            }
+            drift.host = Some(host);
+        }
+        drifts.push(drift);
+    }
+    Ok(drifts)
+}
+
+/// A file's contents and execute bit.
+#[derive(Debug, Clone, Copy)]
+struct Version<'a> {
+    entry: &'a Entry,
+    digest: Digest,
+    size: u64,
+    mode: lazaret_transfer::Mode,
+}
+
+fn version(entry: &Entry) -> Option<Version<'_>> {
+    match entry {
+        Entry::File { mode, size, digest } => Some(Version {
+            entry,
+            digest: *digest,
+            size: *size,
+            mode: *mode,
+        }),
+        Entry::Dir | Entry::Symlink { .. } => None,
+    }
+}
+
+/// Merges one path; `None` where that can't be done. Only a file that was sent in and is a
+/// file on both sides is merged: two files that were created under one name have no common
+/// beginning.
+fn merged(change: &Change, host: &Found, contents: &Contents) -> Result<Option<Entry>, Failure> {
+    let Found::Entry(host) = host else {
+        return Ok(None);
+    };
+    let sides = [change.before.as_ref(), Some(host), change.after.as_ref()];
+    let [Some(base), Some(host), Some(session)] = sides.map(|side| side.and_then(version)) else {
+        return Ok(None);
+    };
+    let kept = if host.digest == base.digest || host.digest == session.digest {
+        Some((session.digest, session.size))
+    } else if session.digest == base.digest {
+        stored(contents, host)?
+    } else {
+        text(contents, base, host, session)?
+    };
+    Ok(kept.map(|(digest, size)| Entry::File {
+        mode: merge::modes(base.mode, host.mode, session.mode),
+        size,
+        digest,
+    }))
+}
+
+/// Brings the workspace's own contents into the quarantine: only the execute bit changes,
+/// but a transaction writes whole files.
+fn stored(contents: &Contents, host: Version<'_>) -> Result<Option<(Digest, u64)>, Failure> {
+    match contents.read(&host.digest, MOST_TEXT_BYTES) {
+        Ok(bytes) => Ok(Some(insert(contents, &bytes)?)),
+        Err(_) => Ok(None),
+    }
+}
+
+fn text(
+    contents: &Contents,
+    base: Version<'_>,
+    host: Version<'_>,
+    session: Version<'_>,
+) -> Result<Option<(Digest, u64)>, Failure> {
+    let texts = [base, host, session].map(|version| contents.text(version.entry));
+    let [Some(base), Some(host), Some(session)] = texts else {
+        return Ok(None);
+    };
+    match merge::texts(&base, &host, &session) {
+        Some(text) => Ok(Some(insert(contents, text.as_bytes())?)),
+        None => Ok(None),
+    }
+}
+
+/// Puts contents that lazaret made into the quarantine.
+pub(super) fn insert(contents: &Contents, mut bytes: &[u8]) -> Result<(Digest, u64), Failure> {
+    let most = bytes.len() as u64;
+    Ok(contents.quarantine().insert(&mut bytes, most)?)
+}

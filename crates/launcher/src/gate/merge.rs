@@ -1,0 +1,33 @@
+//! Three-way merge of one file: what went in, what the workspace has now, what the session
+//! made of it.
+//!
+//! Contents and the execute bit are merged each for itself. Where only one side changed
+//! something, that side has it; where both did, texts are merged line by line with
+//! [`similar::TextMerge`]. Edits that overlap or touch are a conflict: there is no unchanged
+//! line between them that says which comes first.
+
+use lazaret_transfer::Mode;
+use similar::TextMerge;
+
+/// Merges texts; `None` where the two sides are in conflict.
+///
+/// Nothing is merged that has a lone carriage return: the library takes it for the end of a
+/// line, and lazaret and git do not.
+pub fn texts(base: &str, host: &str, session: &str) -> Option<String> {
+    if [base, host, session].into_iter().any(has_lone_return) {
+        return None;
+    }
+    let merge = TextMerge::from_lines(base, host, session);
+    (!merge.is_conflicted()).then(|| merge.to_string())
+}
+
+/// Merges the execute bit. Both sides can only have changed it to the same.
+pub fn modes(base: Mode, host: Mode, session: Mode) -> Mode {
+    if base == host { session } else { host }
+}
+
+fn has_lone_return(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut returns = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\r');
+    returns.any(|(at, _)| bytes.get(at + 1) != Some(&b'\n'))
+}

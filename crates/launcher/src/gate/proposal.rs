@@ -1,0 +1,196 @@
+//! `Proposal`: exactly what would be applied, and what would not, and why.
+//!
+//! It is derived from a [`Case`] and a person's [`Choices`]: what is left out or in conflict
+//! is taken away with all that depends on it, merges and chosen hunks are put in, and the
+//! judge looks at the trees that come of it. So the digest that an approval names covers
+//! exactly the bytes that the rules have seen and that the person was shown (P3).
+
+use lazaret_transfer::{Change, ConflictKind, Digest, RelPath, RelPathBuf};
+use lazaret_validator::{
+    Approved, Finding, Outcome, Severity, Validated, WithheldReason, is_allowable,
+};
+
+use super::case::Case;
+use super::choices::Choices;
+use super::derive;
+use crate::failure::{Failure, FailureKind};
+
+/// What would be applied of a case, given some choices.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    pub(super) items: Vec<Item>,
+    pub(super) findings: Vec<Finding>,
+    pub(super) outcome: Outcome,
+    /// `None` exactly when the batch is rejected.
+    pub(super) validated: Option<Validated>,
+}
+
+/// One changed path of a proposal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// What the session did: from what was sent in to what came out.
+    pub made: Change,
+    /// What would be written: from what lies in the workspace to what will. The same as
+    /// `made` unless the user changed the file too, or only some hunks are taken.
+    pub proposed: Change,
+    /// What becomes of it.
+    pub state: ItemState,
+    /// Where the contents come from.
+    pub origin: Origin,
+}
+
+/// What becomes of one change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ItemState {
+    /// It is written.
+    Applies,
+    /// The workspace has it already (APP-09).
+    Already,
+    /// The person left it out.
+    LeftOut,
+    /// The workspace was changed too, and the two can't be merged.
+    Conflict(ConflictKind),
+    /// Rules hold it back; the codes of the findings.
+    Blocked(Vec<&'static str>),
+    /// It can't happen without this other change, which does not happen.
+    Depends(RelPathBuf),
+}
+
+/// Where the proposed contents come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The session alone.
+    Session,
+    /// The session and the user's own edit, merged.
+    Merged,
+    /// Some hunks of the session's change.
+    Hunks,
+    /// The session, in place of an edit of the user's that it is in conflict with.
+    Theirs,
+}
+
+impl Item {
+    /// Where.
+    pub fn path(&self) -> &RelPath {
+        &self.made.path
+    }
+
+    /// Whether a person could have it applied by allowing it by name.
+    pub fn is_allowable(&self) -> bool {
+        match &self.state {
+            ItemState::Blocked(codes) => codes.iter().all(|code| is_allowable(code)),
+            _ => false,
+        }
+    }
+
+    /// Whether it is not applied now, and could be later: it was left out, is in conflict,
+    /// or waits to be allowed.
+    pub fn waits(&self) -> bool {
+        match &self.state {
+            ItemState::LeftOut | ItemState::Conflict(_) => true,
+            ItemState::Blocked(_) => self.is_allowable(),
+            ItemState::Applies | ItemState::Already | ItemState::Depends(_) => false,
+        }
+    }
+}
+
+impl Proposal {
+    /// Derives what would be applied, and has it judged.
+    ///
+    /// Reads and judges the whole batch again, unless everything is taken: not for every
+    /// key press.
+    ///
+    /// # Errors
+    /// When the session's files can't be read or written, or hunks are picked of something
+    /// that has none.
+    pub fn new(case: &Case, choices: &Choices) -> Result<Self, Failure> {
+        derive::propose(case, choices)
+    }
+
+    /// Every changed path outside `.git`, in order.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// Looks one path up.
+    pub fn item(&self, path: &RelPath) -> Option<&Item> {
+        let found = self.items.binary_search_by(|item| item.path().cmp(path));
+        self.items.get(found.ok()?)
+    }
+
+    /// Everything that the rules say: the gravest first, then in path order.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// What the rules say about one path.
+    pub fn about<'a>(&'a self, path: &'a RelPath) -> impl Iterator<Item = &'a Finding> {
+        let findings = self.findings.iter();
+        findings.filter(move |finding| finding.subject.path() == Some(path))
+    }
+
+    /// What keeps one path back: the block findings that are not allowed.
+    pub fn blocks<'a>(&'a self, path: &'a RelPath) -> impl Iterator<Item = &'a Finding> {
+        let about = self.about(path);
+        about.filter(|finding| finding.severity == Severity::Block && !finding.allowed)
+    }
+
+    /// The sum of the findings.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// The changes that would be written, in path order; none of a rejected batch.
+    pub fn changes(&self) -> &[Change] {
+        self.validated
+            .as_ref()
+            .map_or(&[], |validated| validated.changes())
+    }
+
+    /// The paths where the workspace was changed too and nothing can be merged.
+    pub fn conflicts(&self) -> impl Iterator<Item = (&RelPath, &ConflictKind)> {
+        self.items.iter().filter_map(|item| match &item.state {
+            ItemState::Conflict(kind) => Some((item.path(), kind)),
+            _ => None,
+        })
+    }
+
+    /// How many items are in a state that a question needs an answer to.
+    pub fn count(&self, wanted: impl Fn(&Item) -> bool) -> usize {
+        self.items.iter().filter(|item| wanted(item)).count()
+    }
+
+    /// The digest of exactly what would be written; `None` of a rejected batch.
+    pub fn digest(&self) -> Option<Digest> {
+        Some(self.validated.as_ref()?.digest())
+    }
+
+    /// Turns the proposal into an approval. `shown` is the digest of what the person was
+    /// shown.
+    ///
+    /// # Errors
+    /// When that was something else, or the batch is rejected.
+    pub fn approve(self, shown: Digest) -> Result<Approved, Failure> {
+        let rejected = || Failure::message(FailureKind::Internal, "a rejected batch was approved");
+        let validated = self.validated.ok_or_else(rejected)?;
+        validated
+            .approve(shown)
+            .map_err(|error| Failure::new(FailureKind::Internal, error))
+    }
+}
+
+impl ItemState {
+    /// Words a reason of the judge's.
+    pub(super) fn of(reason: &WithheldReason) -> Self {
+        match reason {
+            WithheldReason::Findings(codes) => Self::Blocked(codes.clone()),
+            WithheldReason::Below(path) | WithheldReason::Keeps(path) => {
+                Self::Depends(path.clone())
+            }
+            // Changes in `.git` are no items, and the other two are words of ours.
+            WithheldReason::Git | WithheldReason::LeftOut | WithheldReason::Conflict => {
+                Self::LeftOut
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `Allowance`: a user's word that one blocked change may pass.
+
+use lazaret_transfer::{Change, Digest, RelPathBuf};
+
+/// Codes that nobody can allow: there are no bytes to apply, no path that a transaction
+/// would write, or the limits of the batch are at stake. A `.` at the end stands for every
+/// code that begins so.
+///
+/// `.git` under any of its names never crosses, whatever is in it; `git.bare` and
+/// `git.symlink` are about files outside of it.
+const NEVER: &[&str] = &[
+    "content.unreadable",
+    "git.alias",
+    "git.alternates",
+    "git.config",
+    "git.hook",
+    "git.info",
+    "git.modules",
+    "git.nested",
+    "git.redirect",
+    "git.shallow",
+    "git.worktree",
+    "limit.",
+    "link.control",
+    "link.empty",
+    "link.encoding",
+    "link.git",
+    "link.nul",
+    "link.too_long",
+    "name.control",
+    "name.encoding",
+    "path.too_deep",
+    "path.too_long",
+    "type.",
+];
+
+/// A user's word that one finding about one change does not hold it back.
+///
+/// It is for exactly this change: another one of the same path, or the same one after
+/// either side of it became different, is not covered.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Allowance {
+    /// The code of the finding.
+    pub code: String,
+    /// The path.
+    pub path: RelPathBuf,
+    /// [`fingerprint`] of the change.
+    pub fingerprint: Digest,
+}
+
+impl Allowance {
+    /// Allows what `code` says about `change`.
+    pub fn of(change: &Change, code: &str) -> Self {
+        Self {
+            code: code.to_owned(),
+            path: change.path.clone(),
+            fingerprint: fingerprint(change),
+        }
+    }
+
+    /// Whether it is about this finding of this change.
+    pub(crate) fn covers(&self, change: &Change, code: &str) -> bool {
+        self.code == code
+            && self.path == change.path
+            && is_allowable(code)
+            && self.fingerprint == fingerprint(change)
+    }
+}
+
+/// Whether a block finding with this code can be allowed at all.
+pub fn is_allowable(code: &str) -> bool {
+    !NEVER.iter().any(|never| match never.strip_suffix('.') {
+        Some(_) => code.starts_with(never),
+        None => code == *never,
+    })
+}
+
+/// Hashes a change: its path and both sides of it.
+pub fn fingerprint(change: &Change) -> Digest {
+    crate::verdict::changes_digest(std::slice::from_ref(change))
+}
