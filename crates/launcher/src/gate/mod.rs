@@ -13,5 +13,6 @@ pub mod merge;
 pub mod patch;
 pub mod proposal;
 pub mod report;
+pub mod review;
 pub mod settle;
 pub mod summary;

@@ -1,0 +1,34 @@
+//! `Bench`: what a review needs of the gate.
+
+use super::body::Body;
+use super::item::{Item, Standing};
+use super::plan::Plan;
+use crate::failure::Failure;
+
+/// What a review needs of the gate. Items are named by their place in the list.
+pub trait Bench {
+    /// Reads what is to be shown of an item's contents.
+    ///
+    /// # Errors
+    /// When they can't be read; the review says so in their place and goes on.
+    fn body(&mut self, item: usize) -> Result<Body, Failure>;
+
+    /// Says what may become of each item, given what was allowed.
+    ///
+    /// # Errors
+    /// When the gate fails; the review ends.
+    fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, Failure>;
+
+    /// Derives what would be applied of what was chosen, and judges exactly that. It is what
+    /// an agreement is to.
+    ///
+    /// # Errors
+    /// When the gate fails; the review ends.
+    fn propose(&mut self, items: &[Item]) -> Result<Plan, Failure>;
+
+    /// Writes a patch of what was chosen, and says where.
+    ///
+    /// # Errors
+    /// When it can't be written; the review says so and goes on.
+    fn export(&mut self, items: &[Item]) -> Result<String, Failure>;
+}

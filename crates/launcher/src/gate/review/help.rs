@@ -1,0 +1,32 @@
+//! The keys, explained.
+
+/// Keys and what they do; an empty pair is a blank line, a key alone a heading.
+pub(super) const LINES: &[(&str, &str)] = &[
+    ("Move", ""),
+    ("j k ↓ ↑", "down, up; in the diff: scroll"),
+    ("PgUp PgDn g G", "a page; to the start, to the end"),
+    ("Tab", "from the list to the diff and back"),
+    ("l h → ←", "open, close a directory; into the diff, back"),
+    ("n N", "next, previous hunk"),
+    ("] [", "next, previous file with findings"),
+    ("f", "show all, those with warnings, those blocked"),
+    ("/", "show only paths with some text in them; Esc: all"),
+    ("", ""),
+    ("Choose", ""),
+    ("space", "take or leave: a file, all of a directory, a hunk"),
+    ("a", "take or leave everything on show"),
+    ("!", "allow what is blocked, or take that back"),
+    ("", ""),
+    ("Decide", ""),
+    ("A", "see what will be applied, then say yes or no"),
+    ("e", "write what is chosen into a patch file"),
+    ("q Ctrl-C", "leave and keep everything for later"),
+    ("D", "throw all of it away, after a question"),
+    ("", ""),
+    ("Signs", ""),
+    ("[x] [ ] [~]", "applied, stays, applied in part"),
+    ("[!]", "can't be applied; the diff's head says why"),
+    ("~ + -", "changed, new, deleted"),
+    ("B W n", "blocked, warned about, noted"),
+    ("merged", "you changed the file too; both changes fit"),
+];

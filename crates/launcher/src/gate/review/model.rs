@@ -1,0 +1,366 @@
+//! `Review`: everything that a review knows between two keys. Pure: no terminal, no files.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+
+use lazaret_validator::Severity;
+
+use super::body::Body;
+use super::geometry::{Geometry, Pane};
+use super::item::{Allowance, Choice, Item, Standing, Tally};
+use super::page::Page;
+use super::plan::Plan;
+use super::tree::{Outline, Row, RowKind};
+
+/// Bodies that are kept for going back to.
+const MOST_BODIES: usize = 16;
+
+/// Which items are on show, by severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Show {
+    /// All.
+    All,
+    /// Those with a warning or worse.
+    Warned,
+    /// Those with a block finding.
+    Blocked,
+}
+
+impl Show {
+    /// Returns the least severity, if one is wanted.
+    pub fn least(self) -> Option<Severity> {
+        match self {
+            Self::All => None,
+            Self::Warned => Some(Severity::Warn),
+            Self::Blocked => Some(Severity::Block),
+        }
+    }
+
+    pub(super) fn next(self) -> Self {
+        match self {
+            Self::All => Self::Warned,
+            Self::Warned => Self::Blocked,
+            Self::Blocked => Self::All,
+        }
+    }
+}
+
+/// What the keys mean at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mode {
+    /// Looking and choosing.
+    Browse,
+    /// The keys are explained; the first row on show.
+    Help(usize),
+    /// A part of a path is typed.
+    Filter,
+    /// A blocked item is to be allowed.
+    Allow {
+        /// The item.
+        item: usize,
+        /// What was typed of the word.
+        typed: String,
+        /// What the allowance would be.
+        allowance: Allowance,
+    },
+    /// What would be applied is shown, and asked about; the first row on show.
+    Apply(Plan, usize),
+    /// Asked whether to throw all of it away.
+    Discard,
+}
+
+/// What the loop has to do after a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Draw.
+    None,
+    /// Draw, and throw away what was typed before the question could be read (UI-06).
+    Ask,
+    /// Find out what would be applied, then ask.
+    Propose,
+    /// Judge again: an allowance was given or taken back.
+    Rejudge,
+    /// Write a patch of what is chosen.
+    Export,
+    /// Stop the process until it is continued.
+    Suspend,
+    /// Leave.
+    End(End),
+}
+
+/// How a review ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Apply what was shown and agreed to.
+    Apply,
+    /// Not now.
+    Keep,
+    /// Never.
+    Discard,
+}
+
+/// What the title says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Title {
+    /// The session's name.
+    pub session: String,
+    /// The workspace, escaped.
+    pub workspace: String,
+}
+
+/// Everything that a review knows.
+#[derive(Debug)]
+pub struct Review {
+    pub(super) title: Title,
+    pub(super) items: Vec<Item>,
+    outline: Outline,
+    closed: BTreeSet<usize>,
+    pub(super) show: Show,
+    pub(super) search: String,
+    wanted: Vec<bool>,
+    pub(super) rows: Vec<Row>,
+    pub(super) cursor: usize,
+    pub(super) list_top: usize,
+    pub(super) focus: Pane,
+    pub(super) page: Page,
+    pub(super) page_top: usize,
+    pub(super) hunk: usize,
+    bodies: VecDeque<(usize, Body)>,
+    pub(super) geometry: Option<Geometry>,
+    pub(super) mode: Mode,
+    pub(super) notice: Option<String>,
+}
+
+impl Review {
+    /// Starts a review of items, which are in path order.
+    pub fn new(title: Title, items: Vec<Item>) -> Self {
+        let mut review = Self {
+            title,
+            outline: Outline::new(&items),
+            items,
+            closed: BTreeSet::new(),
+            show: Show::All,
+            search: String::new(),
+            wanted: Vec::new(),
+            rows: Vec::new(),
+            cursor: 0,
+            list_top: 0,
+            focus: Pane::List,
+            page: Page::default(),
+            page_top: 0,
+            hunk: 0,
+            bodies: VecDeque::new(),
+            geometry: None,
+            mode: Mode::Browse,
+            notice: None,
+        };
+        review.list_again();
+        review
+    }
+
+    /// Takes the size of the screen, in columns and rows.
+    pub fn resize(&mut self, width: u16, height: u16) {
+        self.geometry = Geometry::new(width, height);
+        self.lay_out();
+        self.keep_in_sight();
+    }
+
+    /// Borrows the items, with what was chosen.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// Takes what the gate says of the items now; what was chosen stays as it is.
+    pub fn rejudged(&mut self, standings: Vec<Standing>) {
+        for (item, standing) in self.items.iter_mut().zip(standings) {
+            item.standing = standing;
+        }
+        self.lay_out();
+    }
+
+    /// Shows what would be applied, and asks.
+    pub fn ask(&mut self, plan: Plan) {
+        self.mode = Mode::Apply(plan, 0);
+    }
+
+    /// Says something on the bottom line until the next key.
+    pub fn say(&mut self, words: impl Into<String>) {
+        self.notice = Some(words.into());
+    }
+
+    /// Returns the item whose body is to be shown and is not there yet.
+    pub fn wanted_body(&self) -> Option<usize> {
+        let item = self.selected()?;
+        self.body_of(item).is_none().then_some(item)
+    }
+
+    /// Takes a body.
+    pub fn put_body(&mut self, item: usize, body: Body) {
+        self.items[item].tally = body.tally();
+        self.bodies.retain(|(other, _)| *other != item);
+        self.bodies.push_front((item, body));
+        self.bodies.truncate(MOST_BODIES);
+        if self.selected() == Some(item) {
+            self.lay_out();
+        }
+    }
+
+    /// Returns an item on show whose lines were not counted yet.
+    pub fn wanted_tally(&self) -> Option<usize> {
+        let height = self.list_height();
+        let rows = self.rows.iter().skip(self.list_top).take(height);
+        rows.filter_map(Row::item)
+            .find(|item| self.items[*item].tally == Tally::Unknown)
+    }
+
+    /// Takes the number of an item's lines.
+    pub fn put_tally(&mut self, item: usize, tally: Tally) {
+        self.items[item].tally = tally;
+    }
+
+    /// Returns the item under the cursor.
+    pub fn selected(&self) -> Option<usize> {
+        self.rows.get(self.cursor)?.item()
+    }
+
+    pub(super) fn body(&self) -> Option<&Body> {
+        self.body_of(self.selected()?)
+    }
+
+    fn body_of(&self, item: usize) -> Option<&Body> {
+        let found = self.bodies.iter().find(|(other, _)| *other == item);
+        found.map(|(_, body)| body)
+    }
+
+    /// Lists the rows again after the filter or a directory changed; the cursor stays on
+    /// what it was on, or goes to what is nearest before it.
+    pub(super) fn list_again(&mut self) {
+        let (at, selected) = match self.rows.get(self.cursor) {
+            Some(row) => (Some(row.items().start), self.selected()),
+            None => (None, None),
+        };
+        let search = self.search.to_lowercase();
+        let is_wanted = |item: &Item| {
+            (self.show.least()).is_none_or(|least| item.severity() >= Some(least))
+                && item.path.to_lowercase().contains(&search)
+        };
+        self.wanted = self.items.iter().map(is_wanted).collect();
+        self.rows = self.outline.rows(&self.items, &self.wanted, &self.closed);
+        if let Some(at) = at {
+            let mut rows = self.rows.iter();
+            self.cursor = rows
+                .position(|row| selected.is_some() && row.item() == selected)
+                .or_else(|| self.rows.iter().rposition(|row| row.items().start <= at))
+                .unwrap_or(0);
+        }
+        self.cursor = self.cursor.min(self.rows.len().saturating_sub(1));
+        if self.selected() != selected {
+            self.page_top = 0;
+            self.hunk = 0;
+        }
+        self.lay_out();
+        self.keep_in_sight();
+    }
+
+    /// Opens or closes the directory under the cursor.
+    pub(super) fn fold(&mut self, id: usize) {
+        if !self.closed.remove(&id) {
+            self.closed.insert(id);
+        }
+        self.list_again();
+    }
+
+    /// Opens all directories in which an item lies hidden.
+    pub(super) fn reveal(&mut self, item: usize) -> Option<usize> {
+        loop {
+            if let Some(row) = self.rows.iter().position(|row| row.item() == Some(item)) {
+                return Some(row);
+            }
+            let hiding = self.rows.iter().find_map(|row| match &row.kind {
+                RowKind::Dir {
+                    id,
+                    items,
+                    is_closed: true,
+                    ..
+                } if items.contains(&item) => Some(*id),
+                _ => None,
+            })?;
+            self.fold(hiding);
+        }
+    }
+
+    /// Puts the cursor on a row.
+    pub(super) fn go_to(&mut self, row: usize) {
+        let before = self.selected();
+        self.cursor = row.min(self.rows.len().saturating_sub(1));
+        if self.selected() != before {
+            self.page_top = 0;
+            self.hunk = 0;
+        }
+        self.lay_out();
+        self.keep_in_sight();
+    }
+
+    /// Lays the diff pane out again.
+    pub(super) fn lay_out(&mut self) {
+        let page = match (self.geometry, self.rows.get(self.cursor)) {
+            (Some(geometry), Some(row)) => {
+                let width = usize::from(geometry.diff.width).saturating_sub(1);
+                match row.item() {
+                    Some(item) => Page::new(&self.items[item], self.body_of(item), width),
+                    None => Page::of_dir(&row.name, &self.items[row.items()], width),
+                }
+            }
+            _ => Page::default(),
+        };
+        self.page = page;
+        self.hunk = self.hunk.min(self.page.heads.len().saturating_sub(1));
+        self.page_top = self.page_top.min(self.last_top());
+    }
+
+    /// Returns the furthest that the diff can be scrolled.
+    pub(super) fn last_top(&self) -> usize {
+        self.page.rows.len().saturating_sub(self.page_height())
+    }
+
+    pub(super) fn page_height(&self) -> usize {
+        self.geometry
+            .map_or(1, |geometry| usize::from(geometry.diff.height))
+    }
+
+    pub(super) fn list_height(&self) -> usize {
+        self.geometry
+            .map_or(1, |geometry| usize::from(geometry.list.height))
+    }
+
+    fn keep_in_sight(&mut self) {
+        let height = self.list_height();
+        let last = self.rows.len().saturating_sub(height);
+        let lowest = (self.cursor + 1).saturating_sub(height);
+        self.list_top = self.list_top.clamp(lowest.min(last), self.cursor.min(last));
+    }
+
+    /// Returns the rows of text that a screen of its own can show.
+    pub(super) fn text_height(&self) -> usize {
+        self.page_height().saturating_sub(1)
+    }
+
+    /// Takes what was left among `items`, or leaves all of it when nothing was.
+    pub(super) fn toggle_items(&mut self, items: &[usize]) {
+        let mut free = items.iter().filter(|item| self.items[**item].is_free());
+        let choice = match free.all(|item| self.items[*item].choice == Choice::Take) {
+            true => Choice::Leave,
+            false => Choice::Take,
+        };
+        for item in items {
+            if self.items[*item].is_free() {
+                self.items[*item].choice = choice.clone();
+            }
+        }
+    }
+
+    /// Returns which of `items` the filter lets through, in closed directories too.
+    pub(super) fn items_on_show(&self, items: Range<usize>) -> Vec<usize> {
+        items.filter(|item| self.wanted[*item]).collect()
+    }
+}

@@ -1,0 +1,249 @@
+//! What each key does.
+
+use super::geometry::Pane;
+use super::help;
+use super::item::{Allowance, Mark, Sign, Standing};
+use super::keys::Key;
+use super::model::{Effect, End, Mode, Review};
+
+/// What has to be typed to allow a blocked item.
+pub(super) const WORD: &str = "allow";
+
+impl Review {
+    /// Takes a key, and says what is to be done.
+    pub fn press(&mut self, key: Key) -> Effect {
+        self.notice = None;
+        // Ctrl-C leaves from everywhere, and is never a yes.
+        match key {
+            Key::Ctrl('c') => return Effect::End(End::Keep),
+            Key::Ctrl('z') => return Effect::Suspend,
+            _ => {}
+        }
+        if self.geometry.is_none() {
+            // A question that can't be read can't be answered either.
+            return match key {
+                Key::Char('q') => Effect::End(End::Keep),
+                _ => Effect::None,
+            };
+        }
+        match std::mem::replace(&mut self.mode, Mode::Browse) {
+            Mode::Browse => self.browse(key),
+            Mode::Help(top) => self.help(key, top),
+            Mode::Filter => self.filter(key),
+            Mode::Allow {
+                item,
+                typed,
+                allowance,
+            } => self.allow(key, item, typed, allowance),
+            Mode::Apply(plan, top) => match key {
+                Key::Char('y') if plan.can_apply() => Effect::End(End::Apply),
+                key => {
+                    if let Some(top) = self.scrolled(key, top, plan.lines().len()) {
+                        self.mode = Mode::Apply(plan, top);
+                    } else {
+                        self.say("Nothing was applied.");
+                    }
+                    Effect::None
+                }
+            },
+            Mode::Discard => match key {
+                Key::Char('y') => Effect::End(End::Discard),
+                _ => {
+                    self.say("Nothing was discarded.");
+                    Effect::None
+                }
+            },
+        }
+    }
+
+    fn browse(&mut self, key: Key) -> Effect {
+        match key {
+            Key::Char('q') => return Effect::End(End::Keep),
+            Key::Char('?') => self.mode = Mode::Help(0),
+            Key::Char('/') => self.mode = Mode::Filter,
+            Key::Esc => {
+                self.search.clear();
+                self.list_again();
+            }
+            Key::Char('f') => {
+                self.show = self.show.next();
+                self.list_again();
+            }
+            Key::Tab | Key::BackTab => self.focus = other(self.focus),
+            Key::Char('a') => {
+                let items = self.items_on_show(0..self.items.len());
+                self.toggle_items(&items);
+                self.lay_out();
+            }
+            Key::Char('A') => return Effect::Propose,
+            Key::Char('D') => {
+                self.mode = Mode::Discard;
+                return Effect::Ask;
+            }
+            Key::Char('e') => return Effect::Export,
+            Key::Char('!') => return self.start_allowing(),
+            Key::Char('n') => self.next_hunk(),
+            Key::Char('N') => self.previous_hunk(),
+            Key::Char(']') => self.next_with_findings(),
+            Key::Char('[') => self.previous_with_findings(),
+            key => match self.focus {
+                Pane::List => return self.browse_list(key),
+                Pane::Diff => self.browse_diff(key),
+            },
+        }
+        Effect::None
+    }
+
+    fn start_allowing(&mut self) -> Effect {
+        let Some(item) = self.selected() else {
+            return Effect::None;
+        };
+        let shown = &mut self.items[item];
+        match (&shown.standing, shown.allowance) {
+            (Standing::Blocked, Allowance::None) => {
+                self.mode = Mode::Allow {
+                    item,
+                    typed: String::new(),
+                    allowance: Allowance::Once,
+                };
+                Effect::Ask
+            }
+            (Standing::Blocked, Allowance::Once | Allowance::Remembered) => {
+                shown.allowance = Allowance::None;
+                self.say("The allowance was taken back.");
+                Effect::Rejudge
+            }
+            (Standing::Stays(_), _) => {
+                self.say_why_not(Some(item));
+                Effect::None
+            }
+            (Standing::Free, _) => {
+                self.say("This is not blocked.");
+                Effect::None
+            }
+        }
+    }
+
+    fn allow(
+        &mut self,
+        key: Key,
+        item: usize,
+        mut typed: String,
+        mut allowance: Allowance,
+    ) -> Effect {
+        match key {
+            Key::Esc => return Effect::None,
+            Key::Tab | Key::BackTab => {
+                allowance = match allowance {
+                    Allowance::Remembered => Allowance::Once,
+                    Allowance::None | Allowance::Once => Allowance::Remembered,
+                };
+            }
+            Key::Enter if typed == WORD => {
+                self.items[item].allowance = allowance;
+                self.lay_out();
+                return Effect::Rejudge;
+            }
+            Key::Enter => {
+                self.say("Not allowed: another word was typed.");
+                return Effect::None;
+            }
+            Key::Backspace => {
+                typed.pop();
+            }
+            Key::Char(c) if typed.len() < WORD.len() => typed.push(c),
+            _ => {}
+        }
+        self.mode = Mode::Allow {
+            item,
+            typed,
+            allowance,
+        };
+        Effect::None
+    }
+
+    fn filter(&mut self, key: Key) -> Effect {
+        match key {
+            Key::Enter => return Effect::None,
+            Key::Esc => {
+                self.search.clear();
+                self.list_again();
+                return Effect::None;
+            }
+            Key::Backspace => {
+                self.search.pop();
+            }
+            Key::Char(c) => self.search.push(c),
+            _ => {}
+        }
+        self.list_again();
+        self.mode = Mode::Filter;
+        Effect::None
+    }
+
+    fn help(&mut self, key: Key, top: usize) -> Effect {
+        if let Some(top) = self.scrolled(key, top, help::LINES.len()) {
+            self.mode = Mode::Help(top);
+        }
+        Effect::None
+    }
+
+    /// Returns the first row on show of a text of `rows` rows; `None` for every key that
+    /// does not scroll.
+    fn scrolled(&self, key: Key, top: usize, rows: usize) -> Option<usize> {
+        let height = self.text_height();
+        let page = height.saturating_sub(1).max(1);
+        let wanted = match key {
+            Key::Up | Key::Char('k') => top.saturating_sub(1),
+            Key::Down | Key::Char('j') => top + 1,
+            Key::PageUp | Key::Ctrl('b') => top.saturating_sub(page),
+            Key::PageDown | Key::Ctrl('f') => top + page,
+            Key::Home | Key::Char('g') => 0,
+            Key::End | Key::Char('G') => usize::MAX,
+            _ => return None,
+        };
+        Some(wanted.min(rows.saturating_sub(height)))
+    }
+
+    /// Counts the files that are taken, of all that could be; and those that stay.
+    pub(super) fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for item in self
+            .items
+            .iter()
+            .filter(|item| item.sign != Sign::Mentioned)
+        {
+            counts.all += 1;
+            match item.mark() {
+                Mark::Taken => counts.taken += 1,
+                Mark::Partly => {
+                    counts.taken += 1;
+                    counts.partly += 1;
+                }
+                Mark::Left => {}
+                Mark::Stays => counts.stays += 1,
+            }
+        }
+        counts
+    }
+}
+
+/// What the bottom line says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Changes.
+    pub(super) all: usize,
+    /// Changes that are taken, at least in part.
+    pub(super) taken: usize,
+    /// Changes that are taken in part.
+    pub(super) partly: usize,
+    /// Changes that can't be taken.
+    pub(super) stays: usize,
+}
+
+fn other(pane: Pane) -> Pane {
+    match pane {
+        Pane::List => Pane::Diff,
+        Pane::Diff => Pane::List,
+    }
+}

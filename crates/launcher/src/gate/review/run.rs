@@ -1,0 +1,189 @@
+//! The loop: keys in, effects out, until the review has ended.
+
+use std::io;
+
+use super::bench::Bench;
+use super::body::Body;
+use super::keys::Decoder;
+use super::model::{Effect, End, Review};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::ui::{NoAnswer, harmless};
+
+/// What a read from the terminal brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// Bytes, which were appended.
+    Bytes,
+    /// Nothing for a moment.
+    Nothing,
+    /// The terminal is gone.
+    Gone,
+}
+
+/// The terminal, as far as the loop knows it.
+pub trait Console {
+    /// Returns columns and rows.
+    fn size(&self) -> (u16, u16);
+
+    /// Draws on a screen of `size` columns and rows, which is the one that the review knows.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    fn draw(&mut self, review: &Review, size: (u16, u16)) -> io::Result<()>;
+
+    /// Waits a moment for bytes.
+    fn read(&mut self, bytes: &mut Vec<u8>) -> Input;
+
+    /// Whether bytes wait to be read.
+    fn has_input(&self) -> bool;
+
+    /// Throws away what was typed up to now.
+    fn discard_typeahead(&mut self);
+
+    /// Gives the terminal back, stops the process, and takes the terminal again once it is
+    /// continued.
+    ///
+    /// # Errors
+    /// When the terminal can't be taken again.
+    fn suspend(&mut self) -> io::Result<()>;
+}
+
+/// How a review came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// A person said so.
+    By(End),
+    /// Nobody did; that is never a yes (UI-07).
+    Unanswered(NoAnswer),
+}
+
+/// Runs a review to its end.
+///
+/// # Errors
+/// When the gate fails.
+pub fn run(
+    review: &mut Review,
+    bench: &mut dyn Bench,
+    console: &mut dyn Console,
+    interrupt: &Interrupt,
+) -> Result<Ended, Failure> {
+    let mut decoder = Decoder::default();
+    let mut bytes = Vec::new();
+    let mut keys = Vec::new();
+    let mut size = None;
+    let mut drawing = Drawing::Due;
+    console.discard_typeahead();
+    loop {
+        if interrupt.check().is_err() {
+            return Ok(Ended::Unanswered(NoAnswer::Interrupted));
+        }
+        let now = console.size();
+        if size != Some(now) {
+            size = Some(now);
+            review.resize(now.0, now.1);
+            drawing = Drawing::Due;
+        }
+        if let Some(item) = review.wanted_body() {
+            review.put_body(item, body(bench, item));
+            drawing = Drawing::Due;
+        }
+        if drawing == Drawing::Due {
+            if console.draw(review, now).is_err() {
+                return Ok(Ended::Unanswered(NoAnswer::EndOfInput));
+            }
+            drawing = Drawing::Done;
+        }
+        // Counting can wait, a person can't.
+        if !console.has_input()
+            && let Some(item) = review.wanted_tally()
+        {
+            review.put_tally(item, body(bench, item).tally());
+            drawing = Drawing::Due;
+            continue;
+        }
+        bytes.clear();
+        keys.clear();
+        match console.read(&mut bytes) {
+            Input::Gone => return Ok(Ended::Unanswered(NoAnswer::EndOfInput)),
+            Input::Nothing => decoder.settle(&mut keys),
+            Input::Bytes => decoder.feed(&bytes, &mut keys),
+        }
+        for &key in &keys {
+            drawing = Drawing::Due;
+            let effect = review.press(key);
+            match carry_out(effect, review, bench)? {
+                Step::On => {}
+                Step::End(end) => return Ok(Ended::By(end)),
+                // The rest of what was typed was typed before the question could be read.
+                Step::Ask => {
+                    if console.draw(review, now).is_err() {
+                        return Ok(Ended::Unanswered(NoAnswer::EndOfInput));
+                    }
+                    console.discard_typeahead();
+                    decoder.clear();
+                    break;
+                }
+                Step::Suspend => {
+                    if console.suspend().is_err() {
+                        return Ok(Ended::Unanswered(NoAnswer::EndOfInput));
+                    }
+                    size = None;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Drawing {
+    Due,
+    Done,
+}
+
+enum Step {
+    On,
+    Ask,
+    Suspend,
+    End(End),
+}
+
+fn carry_out(effect: Effect, review: &mut Review, bench: &mut dyn Bench) -> Result<Step, Failure> {
+    Ok(match effect {
+        Effect::None => Step::On,
+        Effect::Ask => Step::Ask,
+        Effect::Propose => {
+            let plan = bench.propose(review.items())?;
+            review.ask(plan);
+            Step::Ask
+        }
+        Effect::Rejudge => {
+            let standings = bench.standings(review.items())?;
+            review.rejudged(standings);
+            Step::On
+        }
+        Effect::Export => {
+            let said = match bench.export(review.items()) {
+                Ok(said) => said,
+                Err(failure) => words(&failure),
+            };
+            review.say(said);
+            Step::On
+        }
+        Effect::Suspend => Step::Suspend,
+        Effect::End(end) => Step::End(end),
+    })
+}
+
+/// What can't be read is said where it would be shown: the other files can be reviewed.
+fn body(bench: &mut dyn Bench, item: usize) -> Body {
+    bench.body(item).unwrap_or_else(|failure| Body {
+        words: vec![words(&failure)],
+        hunks: Vec::new(),
+    })
+}
+
+fn words(failure: &Failure) -> String {
+    harmless(&failure.chain().join(": "))
+}

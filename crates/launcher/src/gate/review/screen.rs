@@ -1,0 +1,219 @@
+//! `Screen`: the terminal while a review has it.
+//!
+//! It is given back in every case: when the review ends, on a panic before its message is
+//! printed, on Ctrl-C, SIGTERM and SIGHUP (which unwind through [`Drop`]), and while the
+//! process is stopped. Drawing goes to stderr, so stdout stays clean.
+//!
+//! Keys are read here and not by crossterm, whose reader spins for ever on a terminal that
+//! is gone (crossterm issue 793), and which knows no way to drop what it has read ahead.
+
+use std::io::{self, BufWriter, Write};
+use std::panic;
+use std::sync::Arc;
+
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::style::{ResetColor, force_color_output};
+use ratatui::crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
+use ratatui::crossterm::{execute, queue};
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use rustix::termios::{
+    OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcgetwinsize,
+    tcsetattr,
+};
+
+use super::model::Review;
+use super::run::{Console, Input};
+use super::view::{Palette, draw};
+use crate::ui::{Output, Ui, UiWriter};
+
+type Backend = CrosstermBackend<BufWriter<UiWriter>>;
+
+/// The terminal while a review has it.
+pub struct Screen {
+    terminal: Terminal<Backend>,
+    writer: UiWriter,
+    cooked: Termios,
+    palette: Palette,
+    hook: Option<Hook>,
+}
+
+impl std::fmt::Debug for Screen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Screen").finish_non_exhaustive()
+    }
+}
+
+impl Screen {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// When stdin is no terminal, or refuses.
+    pub fn open(ui: &Ui, palette: Palette) -> io::Result<Self> {
+        let cooked = tcgetattr(io::stdin())?;
+        let writer = ui.writer(Output::Stderr);
+        let hook = Hook::install(cooked.clone());
+        let terminal = fresh(&writer, area())?;
+        // NO_COLOR was looked at where the palette was chosen; a flag may have overruled it.
+        force_color_output(true);
+        let mut screen = Self {
+            terminal,
+            writer,
+            cooked,
+            palette,
+            hook: Some(hook),
+        };
+        screen.enter()?;
+        Ok(screen)
+    }
+
+    fn enter(&mut self) -> io::Result<()> {
+        let mut raw = self.cooked.clone();
+        raw.make_raw();
+        // A read waits a tenth of a second, and then brings nothing.
+        raw.special_codes[SpecialCodeIndex::VMIN] = 0;
+        raw.special_codes[SpecialCodeIndex::VTIME] = 1;
+        tcsetattr(io::stdin(), OptionalActions::Flush, &raw)?;
+        execute!(
+            self.writer,
+            EnterAlternateScreen,
+            EnableBracketedPaste,
+            Hide
+        )?;
+        self.start_over(area())
+    }
+
+    /// Draws everything again at the next time, on an empty screen.
+    fn start_over(&mut self, area: Rect) -> io::Result<()> {
+        self.terminal = fresh(&self.writer, area)?;
+        execute!(self.writer, Clear(ClearType::All))
+    }
+
+    fn leave(&mut self) {
+        give_back(&mut self.writer, &self.cooked);
+    }
+}
+
+/// Makes a terminal that knows of nothing on the screen. `Terminal::clear` and `resize` are
+/// not used: they ask the terminal for the cursor and the size, and wait for an answer on
+/// stdin.
+fn fresh(writer: &UiWriter, area: Rect) -> io::Result<Terminal<Backend>> {
+    let backend = CrosstermBackend::new(BufWriter::new(writer.clone()));
+    let viewport = Viewport::Fixed(area);
+    Terminal::with_options(backend, TerminalOptions { viewport })
+}
+
+/// Gives the terminal back. One that is gone can't be given back, and needs not be.
+fn give_back(writer: &mut dyn Write, cooked: &Termios) {
+    let mut sequence = Vec::new();
+    let queued = queue!(
+        sequence,
+        DisableBracketedPaste,
+        ResetColor,
+        LeaveAlternateScreen,
+        Show
+    );
+    if queued.is_ok() {
+        drop(writer.write_all(&sequence).and_then(|()| writer.flush()));
+    }
+    // What was typed for the review is not for the shell.
+    let _ = tcsetattr(io::stdin(), OptionalActions::Flush, cooked);
+}
+
+/// Columns and rows; of a terminal that does not know them, those that most have.
+fn area() -> Rect {
+    match tcgetwinsize(io::stderr()) {
+        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Rect::new(0, 0, size.ws_col, size.ws_row),
+        _ => Rect::new(0, 0, 80, 24),
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.leave();
+        drop(self.hook.take());
+    }
+}
+
+impl Console for Screen {
+    fn size(&self) -> (u16, u16) {
+        let area = area();
+        (area.width, area.height)
+    }
+
+    fn draw(&mut self, review: &Review, (width, height): (u16, u16)) -> io::Result<()> {
+        let area = Rect::new(0, 0, width, height);
+        if self.terminal.get_frame().area() != area {
+            self.start_over(area)?;
+        }
+        let palette = self.palette;
+        self.terminal
+            .draw(|frame| draw(review, palette, frame.buffer_mut()))?;
+        Ok(())
+    }
+
+    fn read(&mut self, bytes: &mut Vec<u8>) -> Input {
+        let mut buffer = [0; 1024];
+        match rustix::io::read(io::stdin(), &mut buffer) {
+            Ok(0) => match tcgetattr(io::stdin()) {
+                // The wait was over. Of a terminal that is gone nothing can be asked.
+                Ok(_) => Input::Nothing,
+                Err(_) => Input::Gone,
+            },
+            Ok(length) => {
+                bytes.extend_from_slice(&buffer[..length]);
+                Input::Bytes
+            }
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Input::Nothing,
+            Err(_) => Input::Gone,
+        }
+    }
+
+    fn has_input(&self) -> bool {
+        rustix::io::ioctl_fionread(io::stdin()).is_ok_and(|bytes| bytes > 0)
+    }
+
+    fn discard_typeahead(&mut self) {
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+    }
+
+    fn suspend(&mut self) -> io::Result<()> {
+        self.leave();
+        // As the terminal does it: to everything that the shell started with us.
+        rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
+        self.enter()
+    }
+}
+
+type PanicHook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send>;
+
+/// Gives the terminal back before the message of a panic is printed, which would else be
+/// lost with the alternate screen.
+struct Hook {
+    former: Arc<PanicHook>,
+}
+
+impl Hook {
+    fn install(cooked: Termios) -> Self {
+        let former = Arc::new(panic::take_hook());
+        let next = former.clone();
+        panic::set_hook(Box::new(move |info| {
+            // Not through the `Ui`: the panic may have come while it was locked.
+            give_back(&mut io::stderr(), &cooked);
+            next(info);
+        }));
+        Self { former }
+    }
+}
+
+impl Drop for Hook {
+    fn drop(&mut self) {
+        // Setting a hook is not allowed while the thread panics.
+        if !std::thread::panicking() {
+            let former = self.former.clone();
+            panic::set_hook(Box::new(move |info| former(info)));
+        }
+    }
+}

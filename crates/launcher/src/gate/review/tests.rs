@@ -1,0 +1,551 @@
+//! What the tests of the review share: a bench without a gate, and reviews of made-up items.
+
+use lazaret_validator::Severity;
+
+use super::bench::Bench;
+use super::body::Body;
+use super::item::tests::item;
+use super::item::{Allowance, Choice, Item, Mark, Remark, Sign, Standing};
+use super::keys::Key;
+use super::model::{Effect, Review, Title};
+use super::plan::{Left, Plan, Taken};
+use crate::failure::Failure;
+
+/// A bench that knows two versions of each item.
+#[derive(Debug, Default)]
+pub(super) struct FakeBench {
+    pub(super) versions: Vec<(String, String)>,
+    pub(super) proposed: usize,
+}
+
+impl Bench for FakeBench {
+    fn body(&mut self, item: usize) -> Result<Body, Failure> {
+        let (old, new) = &self.versions[item];
+        Ok(Body::compare(old, new))
+    }
+
+    fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, Failure> {
+        Ok(items.iter().map(|item| item.standing.clone()).collect())
+    }
+
+    fn propose(&mut self, items: &[Item]) -> Result<Plan, Failure> {
+        self.proposed += 1;
+        let mut plan = Plan::default();
+        for (item, (old, new)) in items.iter().zip(&self.versions) {
+            let all = Body::compare(old, new).hunks.len();
+            let path = item.path.clone();
+            let note = match (&item.choice, item.allowance) {
+                (Choice::Hunks(hunks), _) => format!("{} of {all} hunks", hunks.len()),
+                (_, Allowance::Once | Allowance::Remembered) => "allowed: ci.workflow".to_owned(),
+                _ => String::new(),
+            };
+            match item.mark() {
+                Mark::Taken | Mark::Partly => {
+                    plan.hunks += (0..all).filter(|hunk| item.takes_hunk(*hunk)).count();
+                    plan.taken.push(Taken {
+                        sign: item.sign,
+                        path,
+                        note,
+                    });
+                }
+                Mark::Left => plan.left.push(Left {
+                    path,
+                    why: "you left it out".to_owned(),
+                }),
+                Mark::Stays => plan.left.push(Left {
+                    path,
+                    why: "blocked".to_owned(),
+                }),
+            }
+        }
+        Ok(plan)
+    }
+
+    fn export(&mut self, _items: &[Item]) -> Result<String, Failure> {
+        Ok("written to changes.patch".to_owned())
+    }
+}
+
+pub(super) fn remark(severity: Severity, code: &str, message: &str) -> Remark {
+    Remark {
+        severity,
+        code: code.to_owned(),
+        message: message.to_owned(),
+        hint: None,
+        line: None,
+    }
+}
+
+fn lines(range: std::ops::RangeInclusive<usize>) -> String {
+    range.map(|n| format!("line {n}\n")).collect()
+}
+
+/// One of each kind: blocked, warned about, new, deleted, merged, with several hunks.
+pub(super) fn sample() -> (Review, FakeBench) {
+    let mut workflow = item(Sign::Added, ".github/workflows/ci.yml");
+    workflow.standing = Standing::Blocked;
+    workflow.remarks = vec![remark(
+        Severity::Block,
+        "ci.workflow",
+        "runs on your CI with its secrets",
+    )];
+    let mut makefile = item(Sign::Modified, "Makefile");
+    makefile.remarks = vec![Remark {
+        line: Some(2),
+        hint: Some("Read what it runs.".to_owned()),
+        ..remark(Severity::Warn, "suspect.build", "a build file changed")
+    }];
+    let old = item(Sign::Deleted, "docs/old.md");
+    let mut merged = item(Sign::Modified, "src/lib.rs");
+    merged.tag = Some("merged");
+    merged.facts = vec!["you changed it too; both changes fit".to_owned()];
+    let mut script = item(Sign::Modified, "src/run.sh");
+    script.facts = vec!["became executable".to_owned()];
+    let long = lines(1..=40);
+    let changed = long
+        .replace("line 3\n", "line three\n")
+        .replace("line 20\n", "line 20\n\tline 20½\n")
+        .replace("line 40\n", "line 40");
+    let versions = [
+        ("", "on: push\njobs: {}\n"),
+        ("all:\n\tcc a.c\n", "all:\n\tcc a.c b.c\n"),
+        ("gone\nfor good\n", ""),
+        (&long, &changed),
+        ("#!/bin/sh\n", "#!/bin/sh\n"),
+    ];
+    let bench = FakeBench {
+        versions: versions
+            .into_iter()
+            .map(|(old, new)| (old.to_owned(), new.to_owned()))
+            .collect(),
+        proposed: 0,
+    };
+    let title = Title {
+        session: "harbour-1".to_owned(),
+        workspace: "/home/ada/harbour".to_owned(),
+    };
+    let review = Review::new(title, vec![workflow, makefile, old, merged, script]);
+    (review, bench)
+}
+
+/// Presses keys as the loop does, and returns what the last one asked for.
+pub(super) fn press(review: &mut Review, bench: &mut FakeBench, keys: &[Key]) -> Effect {
+    let mut effect = Effect::None;
+    settle(review, bench);
+    for key in keys {
+        effect = review.press(*key);
+        if effect == Effect::Propose {
+            let plan = bench.propose(review.items()).unwrap();
+            review.ask(plan);
+        }
+        settle(review, bench);
+    }
+    effect
+}
+
+/// Reads what is wanted, as the loop does before it draws.
+pub(super) fn settle(review: &mut Review, bench: &mut FakeBench) {
+    if let Some(item) = review.wanted_body() {
+        review.put_body(item, bench.body(item).unwrap());
+    }
+    while let Some(item) = review.wanted_tally() {
+        review.put_tally(item, bench.body(item).unwrap().tally());
+    }
+}
+
+pub(super) fn typed(text: &str) -> Vec<Key> {
+    text.chars().map(Key::Char).collect()
+}
+
+mod choosing {
+    //! What keys choose.
+
+    use super::super::geometry::Pane;
+    use super::super::model::{End, Mode};
+    use super::*;
+
+    fn marks(review: &Review) -> String {
+        review
+            .items()
+            .iter()
+            .map(|item| format!("{} {}\n", item.mark().as_str(), item.path))
+            .collect()
+    }
+
+    fn start(width: u16, height: u16) -> (Review, FakeBench) {
+        let (mut review, bench) = sample();
+        review.resize(width, height);
+        (review, bench)
+    }
+
+    #[test]
+    fn space_takes_and_leaves_files_and_directories() {
+        let (mut review, mut bench) = start(80, 24);
+        // The blocked workflow's directory, the workflow, the Makefile.
+        press(&mut review, &mut bench, &typed(" j j "));
+        insta::assert_snapshot!(marks(&review), @r"
+        [!] .github/workflows/ci.yml
+        [ ] Makefile
+        [x] docs/old.md
+        [x] src/lib.rs
+        [x] src/run.sh
+        ");
+        press(&mut review, &mut bench, &typed("jjj "));
+        insta::assert_snapshot!(marks(&review), @r"
+        [!] .github/workflows/ci.yml
+        [ ] Makefile
+        [x] docs/old.md
+        [ ] src/lib.rs
+        [ ] src/run.sh
+        ");
+        press(&mut review, &mut bench, &typed("a"));
+        assert_eq!(review.counts().taken, 4);
+        press(&mut review, &mut bench, &typed("a"));
+        assert_eq!(review.counts().taken, 0);
+    }
+
+    #[test]
+    fn what_the_filter_hides_is_not_chosen() {
+        let (mut review, mut bench) = start(80, 24);
+        press(&mut review, &mut bench, &typed("/DOCS"));
+        press(&mut review, &mut bench, &[Key::Enter]);
+        press(&mut review, &mut bench, &typed("a"));
+        insta::assert_snapshot!(marks(&review), @r"
+        [!] .github/workflows/ci.yml
+        [x] Makefile
+        [ ] docs/old.md
+        [x] src/lib.rs
+        [x] src/run.sh
+        ");
+        press(&mut review, &mut bench, &[Key::Esc]);
+        press(&mut review, &mut bench, &typed("fa"));
+        // Only what is warned about or blocked is on show now.
+        assert_eq!(review.items()[1].mark(), Mark::Left);
+        assert_eq!(review.items()[3].mark(), Mark::Taken);
+    }
+
+    #[test]
+    fn a_closed_directory_is_chosen_whole() {
+        let (mut review, mut bench) = start(80, 24);
+        press(&mut review, &mut bench, &typed("G"));
+        press(
+            &mut review,
+            &mut bench,
+            &[Key::Left, Key::Left, Key::Char(' ')],
+        );
+        assert_eq!(review.rows.len(), 6);
+        assert_eq!(review.items()[3].mark(), Mark::Left);
+        assert_eq!(review.items()[4].mark(), Mark::Left);
+    }
+
+    #[test]
+    fn hunks_are_chosen_in_the_diff() {
+        let (mut review, mut bench) = start(80, 24);
+        press(&mut review, &mut bench, &typed("jjjjjj"));
+        assert_eq!(review.selected(), Some(3));
+        press(&mut review, &mut bench, &[Key::Tab]);
+        assert_eq!(review.focus, Pane::Diff);
+        press(&mut review, &mut bench, &typed("n "));
+        assert_eq!(review.items()[3].choice, Choice::Hunks([0, 2].into()));
+        press(&mut review, &mut bench, &typed("N nn "));
+        assert_eq!(review.items()[3].choice, Choice::Leave);
+    }
+
+    #[test]
+    fn next_hunk_goes_on_in_the_next_file() {
+        let (mut review, mut bench) = start(80, 24);
+        let mut seen = Vec::new();
+        for _ in 0..8 {
+            press(&mut review, &mut bench, &typed("n"));
+            seen.push((review.selected().unwrap(), review.hunk));
+        }
+        assert_eq!(
+            seen,
+            [
+                (0, 0),
+                (1, 0),
+                (2, 0),
+                (3, 0),
+                (3, 1),
+                (3, 2),
+                (4, 0),
+                (4, 0)
+            ]
+        );
+        for _ in 0..8 {
+            press(&mut review, &mut bench, &typed("N"));
+        }
+        assert_eq!(review.selected(), Some(0));
+    }
+
+    #[test]
+    fn findings_are_found_in_closed_directories_too() {
+        let (mut review, mut bench) = start(80, 24);
+        press(&mut review, &mut bench, &[Key::Left, Key::Char('G')]);
+        press(&mut review, &mut bench, &typed("["));
+        assert_eq!(review.selected(), Some(1));
+        press(&mut review, &mut bench, &typed("["));
+        assert_eq!(review.selected(), Some(0));
+        press(&mut review, &mut bench, &typed("]"));
+        assert_eq!(review.selected(), Some(1));
+        press(&mut review, &mut bench, &typed("]"));
+        assert_eq!(review.selected(), Some(1));
+    }
+
+    #[test]
+    fn a_block_is_passed_only_by_the_whole_word() {
+        let (mut review, mut bench) = start(80, 24);
+        press(&mut review, &mut bench, &typed("j "));
+        assert_eq!(review.items()[0].mark(), Mark::Stays);
+        for word in ["", "y", "yes", "allo", "Allow", "allw"] {
+            let effect = press(&mut review, &mut bench, &typed("!"));
+            assert_eq!(effect, Effect::Ask);
+            press(&mut review, &mut bench, &typed(word));
+            let effect = press(&mut review, &mut bench, &[Key::Enter]);
+            assert_eq!(
+                (effect, review.items()[0].mark()),
+                (Effect::None, Mark::Stays)
+            );
+        }
+        press(&mut review, &mut bench, &typed("!allow"));
+        let effect = press(&mut review, &mut bench, &[Key::Enter]);
+        assert_eq!(effect, Effect::Rejudge);
+        assert_eq!(review.items()[0].allowance, Allowance::Once);
+        assert_eq!(review.items()[0].mark(), Mark::Taken);
+        let effect = press(&mut review, &mut bench, &typed("!"));
+        assert_eq!(
+            (effect, review.items()[0].mark()),
+            (Effect::Rejudge, Mark::Stays)
+        );
+        press(&mut review, &mut bench, &typed("!allow"));
+        press(&mut review, &mut bench, &[Key::Tab, Key::Enter]);
+        assert_eq!(review.items()[0].allowance, Allowance::Remembered);
+    }
+
+    #[test]
+    fn only_y_says_yes() {
+        for key in [
+            Key::Enter,
+            Key::Char('Y'),
+            Key::Char(' '),
+            Key::Esc,
+            Key::Char('n'),
+        ] {
+            let (mut review, mut bench) = start(80, 24);
+            let effect = press(&mut review, &mut bench, &[Key::Char('A'), key]);
+            assert_eq!(
+                (effect, &review.mode),
+                (Effect::None, &Mode::Browse),
+                "{key:?}"
+            );
+            let effect = press(&mut review, &mut bench, &[Key::Char('D'), key]);
+            assert_eq!(
+                (effect, &review.mode),
+                (Effect::None, &Mode::Browse),
+                "{key:?}"
+            );
+        }
+        let (mut review, mut bench) = start(80, 24);
+        let effect = press(&mut review, &mut bench, &typed("Ajky"));
+        assert_eq!(effect, Effect::End(End::Apply));
+        let (mut review, mut bench) = start(80, 24);
+        assert_eq!(
+            press(&mut review, &mut bench, &typed("Dy")),
+            Effect::End(End::Discard)
+        );
+        // Nothing chosen, nothing to say yes to.
+        let (mut review, mut bench) = start(80, 24);
+        assert_eq!(
+            press(&mut review, &mut bench, &typed("aaAy")),
+            Effect::End(End::Apply)
+        );
+        let (mut review, mut bench) = start(80, 24);
+        assert_eq!(press(&mut review, &mut bench, &typed("aAy")), Effect::None);
+    }
+
+    #[test]
+    fn a_screen_that_is_too_small_takes_no_answers() {
+        let (mut review, mut bench) = start(80, 24);
+        press(&mut review, &mut bench, &typed("A"));
+        review.resize(39, 24);
+        assert_eq!(press(&mut review, &mut bench, &typed("y")), Effect::None);
+        assert_eq!(
+            press(&mut review, &mut bench, &typed("q")),
+            Effect::End(End::Keep)
+        );
+    }
+
+    #[test]
+    fn ctrl_c_keeps_from_everywhere() {
+        for before in ["", "?", "/x", "j!al", "A", "D"] {
+            let (mut review, mut bench) = start(80, 24);
+            press(&mut review, &mut bench, &typed(before));
+            let effect = press(&mut review, &mut bench, &[Key::Ctrl('c')]);
+            assert_eq!(effect, Effect::End(End::Keep), "{before:?}");
+        }
+    }
+}
+
+mod looping {
+    //! The loop, on a terminal that is a script.
+
+    use std::collections::VecDeque;
+    use std::io;
+
+    use super::super::model::End;
+    use super::super::run::{Console, Ended, Input, run};
+    use super::*;
+    use crate::interrupt::Interrupt;
+    use crate::ui::NoAnswer;
+
+    enum Event {
+        /// These bytes come in one piece.
+        Types(&'static [u8]),
+        /// These were typed meanwhile: they come next unless they are thrown away.
+        TypedAhead(&'static [u8]),
+        Resizes(u16, u16),
+        Interrupts,
+        Hangs,
+    }
+
+    struct Script {
+        events: VecDeque<Event>,
+        size: (u16, u16),
+        interrupt: Interrupt,
+        suspended: usize,
+        drawn: usize,
+    }
+
+    impl Console for Script {
+        fn size(&self) -> (u16, u16) {
+            self.size
+        }
+
+        fn draw(&mut self, review: &Review, size: (u16, u16)) -> io::Result<()> {
+            assert_eq!(size, self.size);
+            let screen = review.geometry.map(|geometry| geometry.screen);
+            let known = screen.map(|screen| (screen.width, screen.height));
+            assert!(known.is_none_or(|known| known == size));
+            self.drawn += 1;
+            Ok(())
+        }
+
+        fn read(&mut self, bytes: &mut Vec<u8>) -> Input {
+            match self.events.pop_front() {
+                Some(Event::Types(typed) | Event::TypedAhead(typed)) => {
+                    bytes.extend_from_slice(typed);
+                    Input::Bytes
+                }
+                Some(Event::Resizes(width, height)) => {
+                    self.size = (width, height);
+                    Input::Nothing
+                }
+                Some(Event::Interrupts) => {
+                    self.interrupt.raise();
+                    Input::Nothing
+                }
+                Some(Event::Hangs) | None => Input::Gone,
+            }
+        }
+
+        fn has_input(&self) -> bool {
+            false
+        }
+
+        fn discard_typeahead(&mut self) {
+            while let Some(Event::TypedAhead(_)) = self.events.front() {
+                self.events.pop_front();
+            }
+        }
+
+        fn suspend(&mut self) -> io::Result<()> {
+            self.suspended += 1;
+            Ok(())
+        }
+    }
+
+    fn play(events: impl IntoIterator<Item = Event>) -> (Ended, Review, Script) {
+        let (mut review, mut bench) = sample();
+        let interrupt = Interrupt::new();
+        let mut script = Script {
+            events: events.into_iter().collect(),
+            size: (80, 24),
+            interrupt: interrupt.clone(),
+            suspended: 0,
+            drawn: 0,
+        };
+        let ended = run(&mut review, &mut bench, &mut script, &interrupt).unwrap();
+        (ended, review, script)
+    }
+
+    #[test]
+    fn a_yes_is_an_answer_to_the_question() {
+        let (ended, ..) = play([Event::Types(b"A"), Event::Types(b"y")]);
+        assert_eq!(ended, Ended::By(End::Apply));
+        let (ended, ..) = play([Event::Types(b"D"), Event::Types(b"y")]);
+        assert_eq!(ended, Ended::By(End::Discard));
+        let (ended, ..) = play([Event::Types(b"q")]);
+        assert_eq!(ended, Ended::By(End::Keep));
+    }
+
+    #[test]
+    fn ui_06_what_was_typed_before_a_question_does_not_answer_it() {
+        let nobody = Ended::Unanswered(NoAnswer::EndOfInput);
+        // Before the screen was there; in the same piece; while the question was drawn; as
+        // the start of something longer.
+        for events in [
+            vec![Event::TypedAhead(b"Ay")],
+            vec![Event::Types(b"Ay")],
+            vec![Event::Types(b"Dy")],
+            vec![Event::Types(b"A"), Event::TypedAhead(b"y")],
+            vec![Event::Types(b"A\x1b"), Event::Types(b"[200~y")],
+        ] {
+            let (ended, ..) = play(events);
+            assert_eq!(ended, nobody);
+        }
+        let (_, review, _) = play([Event::Types(b"j"), Event::Types(b"!allow\r")]);
+        assert_eq!(review.items()[0].allowance, Allowance::None);
+        let (_, review, _) = play([
+            Event::Types(b"j"),
+            Event::Types(b"!"),
+            Event::Types(b"allow\r"),
+        ]);
+        assert_eq!(review.items()[0].allowance, Allowance::Once);
+    }
+
+    #[test]
+    fn ui_07_a_terminal_that_is_gone_never_says_yes() {
+        for start in [b"".as_slice(), b"A", b"D", b"j!"] {
+            let (ended, ..) = play([Event::Types(start), Event::Hangs]);
+            assert_eq!(ended, Ended::Unanswered(NoAnswer::EndOfInput), "{start:?}");
+        }
+    }
+
+    #[test]
+    fn flt_08_a_signal_never_says_yes() {
+        for start in [b"".as_slice(), b"A", b"D", b"j!"] {
+            let (ended, ..) = play([Event::Types(start), Event::Interrupts, Event::Types(b"y")]);
+            assert_eq!(ended, Ended::Unanswered(NoAnswer::Interrupted), "{start:?}");
+        }
+    }
+
+    #[test]
+    fn the_screen_follows_its_size_and_comes_back_after_a_stop() {
+        let (ended, _, script) = play([
+            Event::Resizes(100, 30),
+            Event::Resizes(20, 4),
+            Event::Resizes(40, 10),
+            Event::Types(b"\x1a"),
+            Event::Types(b"q"),
+        ]);
+        assert_eq!(ended, Ended::By(End::Keep));
+        assert_eq!(script.suspended, 1);
+        assert!(script.drawn >= 5);
+    }
+
+    #[test]
+    fn a_patch_is_written_on_the_way() {
+        let (_, review, _) = play([Event::Types(b"e")]);
+        assert_eq!(review.notice.as_deref(), Some("written to changes.patch"));
+    }
+}

@@ -1,0 +1,206 @@
+//! What is drawn instead of the panes, or over them.
+
+use lazaret_validator::Severity;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::widgets::{Block, Clear, Widget as _};
+
+use super::{Palette, put, put_parts, scrollbar};
+use crate::gate::review::geometry::Geometry;
+use crate::gate::review::help;
+use crate::gate::review::item::Allowance;
+use crate::gate::review::model::Review;
+use crate::gate::review::plan::{Plan, PlanLine};
+use crate::gate::review::press::WORD;
+use crate::gate::review::text::{columns, elide, fill, name_rows};
+
+/// Draws what each key does.
+pub(super) fn help(geometry: &Geometry, top: usize, palette: Palette, buffer: &mut Buffer) {
+    let area = middle(geometry);
+    for ((key, words), y) in help::LINES.iter().skip(top).zip(area.top()..area.bottom()) {
+        if words.is_empty() {
+            put_parts(buffer, (area, y), [(*key, palette.title())]);
+            continue;
+        }
+        let key = format!("  {key:<14} ");
+        put_parts(
+            buffer,
+            (area, y),
+            [(key.as_str(), palette.key()), (words, Style::new())],
+        );
+    }
+    scrollbar(buffer, area, (top, help::LINES.len()), palette);
+}
+
+/// Draws exactly what would be applied.
+pub(super) fn apply(
+    review: &Review,
+    plan: &Plan,
+    top: usize,
+    palette: Palette,
+    buffer: &mut Buffer,
+) {
+    let Some(geometry) = review.geometry else {
+        return;
+    };
+    let area = middle(&geometry);
+    let hunks = match plan.hunks {
+        0 => String::new(),
+        1 => ", 1 hunk".to_owned(),
+        number => format!(", {number} hunks"),
+    };
+    let (taken, left) = (plan.taken.len(), plan.left.len());
+    let words = format!("{taken} will be applied{hunks}; {left} stay in the copy.");
+    let title = Rect {
+        y: area.y - 1,
+        ..area
+    };
+    put_parts(
+        buffer,
+        (title, title.y),
+        [(words.as_str(), palette.title())],
+    );
+    let lines = plan.lines();
+    for (line, y) in lines.iter().skip(top).zip(area.top()..area.bottom()) {
+        plan_line(line, palette, (area, y), buffer);
+    }
+    scrollbar(buffer, area, (top, lines.len()), palette);
+}
+
+fn plan_line(line: &PlanLine<'_>, palette: Palette, (area, y): (Rect, u16), buffer: &mut Buffer) {
+    let room = usize::from(area.width).saturating_sub(5);
+    let at = (area, y);
+    match line {
+        PlanLine::Blank => {}
+        PlanLine::Heading(words) => {
+            put_parts(buffer, at, [(*words, palette.title())]);
+        }
+        PlanLine::Finding(severity, words) => {
+            let words = elide(words, room);
+            let style = palette.severity(Some(*severity));
+            put_parts(buffer, at, [("  ", style), (&words, style)]);
+        }
+        PlanLine::Taken(taken) => {
+            let note = elide(&taken.note, room / 2);
+            let path = elide(&taken.path, room.saturating_sub(columns(&note) + 2));
+            put_parts(
+                buffer,
+                at,
+                [
+                    ("  ", Style::new()),
+                    (taken.sign.as_str(), palette.sign(taken.sign)),
+                    (" ", Style::new()),
+                    (&path, Style::new()),
+                    ("  ", Style::new()),
+                    (&note, palette.head()),
+                ],
+            );
+        }
+        PlanLine::Left(left) => {
+            let why = elide(&left.why, room / 2);
+            let path = elide(&left.path, room.saturating_sub(columns(&why) + 2));
+            put_parts(
+                buffer,
+                at,
+                [
+                    ("    ", Style::new()),
+                    (&path, palette.dim()),
+                    ("  ", Style::new()),
+                    (&why, palette.dim()),
+                ],
+            );
+        }
+    }
+}
+
+/// Draws what would be allowed, and why it is blocked, and what has to be typed.
+pub(super) fn allow(
+    review: &Review,
+    (item, typed, allowance): (usize, &str, Allowance),
+    palette: Palette,
+    buffer: &mut Buffer,
+) {
+    let Some(geometry) = review.geometry else {
+        return;
+    };
+    let item = &review.items[item];
+    let screen = geometry.screen;
+    let width = screen.width.min(76);
+    let room = usize::from(width) - 4;
+    let red = palette.severity(Some(Severity::Block));
+    let mut lines: Vec<(String, Style)> = Vec::new();
+    let is_low = screen.height < 16;
+    if is_low {
+        lines.push((elide(&item.path, room), palette.title()));
+    } else {
+        let names = name_rows(&item.path, room, 2).into_iter();
+        lines.extend(names.map(|line| (line, palette.title())));
+    }
+    let blocks = item
+        .remarks
+        .iter()
+        .filter(|remark| remark.severity == Severity::Block);
+    for remark in blocks {
+        let words = format!("{}: {}", remark.code, remark.message);
+        lines.extend(fill(&words, room).into_iter().map(|line| (line, red)));
+    }
+    // What is asked has to be seen; the reasons are in the pane with the diff as well.
+    let most = usize::from(screen.height) - 2 - if is_low { 4 } else { 5 };
+    if lines.len() > most {
+        lines.truncate(most.saturating_sub(1));
+        lines.push(("…".to_owned(), red));
+    }
+    let remember = match allowance {
+        Allowance::Remembered => "[x] remember it for these contents at this path",
+        Allowance::None | Allowance::Once => "[ ] remember it for these contents at this path",
+    };
+    if !is_low {
+        lines.push((String::new(), Style::new()));
+    }
+    lines.push((elide(remember, room), Style::new()));
+    let height = u16::try_from(lines.len() + 3).unwrap_or(screen.height);
+    let area = Rect {
+        x: screen.x + (screen.width - width) / 2,
+        y: screen.y + (screen.height - 2).saturating_sub(height) / 2,
+        width,
+        height: height.min(screen.height - 2),
+    };
+    Clear.render(area, buffer);
+    Block::bordered()
+        .title(" Allow what is blocked? ")
+        .border_style(red)
+        .render(area, buffer);
+    let inner = Rect {
+        x: area.x + 2,
+        y: area.y + 1,
+        width: area.width - 4,
+        height: area.height - 2,
+    };
+    for ((line, style), y) in lines.iter().zip(inner.top()..inner.bottom()) {
+        put(buffer, inner.x, y, room, line, *style);
+    }
+    let last = inner.bottom() - 1;
+    let typed = lazaret_transfer::escape(typed.as_bytes());
+    let ask = format!("Type {WORD} to apply it: ");
+    put_parts(
+        buffer,
+        (inner, last),
+        [
+            (ask.as_str(), palette.title()),
+            (&typed, Style::new()),
+            ("_", palette.cursor()),
+        ],
+    );
+}
+
+/// The rows between the title and the bottom lines, less one for a heading.
+fn middle(geometry: &Geometry) -> Rect {
+    let screen = geometry.screen;
+    Rect {
+        x: 1,
+        y: 2,
+        width: screen.width - 2,
+        height: screen.height - 4,
+    }
+}
