@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
 
 use lazaret_transfer::{Change, ChangeSet, Note, Refusal, RelPath, Tree, escape, is_invisible};
 
@@ -46,7 +47,14 @@ impl fmt::Debug for JudgeInput<'_> {
 /// Changes with a block finding that the user did not allow are withheld with whatever
 /// depends on them; the others may be applied. A limit or a redirected `.git` rejects
 /// everything.
+///
+/// A rule that fails over an entry, or over the batch, withholds or rejects it: what was
+/// not examined is not clean (AUD-09). The other entries are judged all the same.
 pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
+    judge_by(RULES, input, policy)
+}
+
+fn judge_by(rules: &[(&str, Rule)], input: JudgeInput<'_>, policy: &Policy) -> Verdict {
     let JudgeInput {
         baseline,
         collected,
@@ -61,15 +69,21 @@ pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
         baseline,
         collected,
         changes: &changes,
-        contents,
         policy,
     };
-    for (_, rule) in RULES {
+    for (name, rule) in rules {
         match rule {
-            Rule::Batch(check) => check(&context, &mut report),
+            Rule::Batch(check) => {
+                if !completes(|| check(&context, &mut report)) {
+                    let message = format!("the rule `{name}` failed");
+                    report.reject(Subject::Batch, "audit.failed", message, FAILED_HINT);
+                }
+            }
             Rule::Change(check) => {
                 for change in &changes {
-                    check(&context, change, &mut report);
+                    if !completes(|| check(&context, change, &mut report)) {
+                        failed(&mut report, change, name);
+                    }
                 }
             }
             Rule::Contents(_) => {}
@@ -83,9 +97,11 @@ pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
         let Some(opened) = Opened::new(change, contents) else {
             continue;
         };
-        for (_, rule) in RULES {
-            if let Rule::Contents(check) = rule {
-                check(&context, &opened, &mut report);
+        for (name, rule) in rules {
+            if let Rule::Contents(check) = rule
+                && !completes(|| check(&context, &opened, &mut report))
+            {
+                failed(&mut report, change, name);
             }
         }
     }
@@ -138,6 +154,20 @@ pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
         findings,
         validated: Some(Validated::new(changes, withheld)),
     }
+}
+
+const FAILED_HINT: &str = "this is a mistake in lazaret; nothing in the workspace was touched";
+
+/// Runs a rule, and says whether it came to its end. What it reported before stays.
+fn completes(rule: impl FnOnce()) -> bool {
+    // A report that a rule was adding to holds whole findings only, and nothing else
+    // outlives the rule.
+    panic::catch_unwind(AssertUnwindSafe(rule)).is_ok()
+}
+
+fn failed(report: &mut Report, change: &Change, rule: &str) {
+    let message = format!("the rule `{rule}` failed over it; that is a mistake in lazaret");
+    report.block(&change.path, "audit.failed", message);
 }
 
 /// Turns what the transfer has to say into findings.
@@ -221,10 +251,12 @@ pub(crate) mod tests {
 
     use std::io;
 
-    use lazaret_transfer::{Digest, Entry, Mode, RelPathBuf, Tree, diff};
+    use lazaret_transfer::{Change, Digest, Entry, Mode, RelPathBuf, Tree, diff};
 
-    use super::{JudgeInput, judge};
-    use crate::{Contents, Policy, Severity};
+    use super::{JudgeInput, judge_by};
+    use crate::report::Report;
+    use crate::rules::{Context, Opened, RULES, Rule};
+    use crate::{Contents, Outcome, Policy, Severity, Verdict};
 
     struct Nothing;
 
@@ -234,20 +266,22 @@ pub(crate) mod tests {
         }
     }
 
-    /// Judges one new, empty file.
-    pub(crate) fn codes_of_new(path: &str) -> Vec<(Severity, &'static str)> {
-        let path: RelPathBuf = path.parse().unwrap();
+    /// Judges new, empty files.
+    fn judge_new(rules: &[(&str, Rule)], paths: &[&str]) -> Verdict {
         let baseline = Tree::new();
-        let mut collected: Tree = path
-            .ancestors()
-            .map(|above| (above.to_owned(), Entry::Dir))
-            .collect();
-        let file = Entry::File {
-            mode: Mode::Plain,
-            size: 0,
-            digest: Digest::of(b""),
-        };
-        collected.insert(path, file);
+        let mut collected = Tree::new();
+        for path in paths {
+            let path: RelPathBuf = path.parse().unwrap();
+            for above in path.ancestors() {
+                collected.insert(above.to_owned(), Entry::Dir);
+            }
+            let file = Entry::File {
+                mode: Mode::Plain,
+                size: 0,
+                digest: Digest::of(b""),
+            };
+            collected.insert(path, file);
+        }
         let input = JudgeInput {
             baseline: &baseline,
             collected: &collected,
@@ -256,10 +290,71 @@ pub(crate) mod tests {
             notes: &[],
             contents: &Nothing,
         };
-        let findings = judge(input, &Policy::shipped()).findings;
-        let codes = findings.into_iter();
-        codes
+        judge_by(rules, input, &Policy::shipped())
+    }
+
+    /// Judges one new, empty file.
+    pub(crate) fn codes_of_new(path: &str) -> Vec<(Severity, &'static str)> {
+        let findings = judge_new(RULES, &[path]).findings.into_iter();
+        findings
             .map(|finding| (finding.severity, finding.code))
             .collect()
+    }
+
+    fn fails_at_b(path: &str) {
+        assert_ne!(path, "b", "on purpose");
+    }
+
+    fn change(_: &Context<'_>, change: &Change, _: &mut Report) {
+        fails_at_b(change.path.as_str());
+    }
+
+    fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+        fails_at_b(opened.path().as_str());
+        report.path(opened.path(), Severity::Warn, "content.unexamined", "seen");
+    }
+
+    fn batch(_: &Context<'_>, _: &mut Report) {
+        fails_at_b("b");
+    }
+
+    #[test]
+    fn aud_09_a_rule_that_fails_withholds_the_file_and_no_other() {
+        for rules in [
+            &[("x", Rule::Change(change)), ("y", Rule::Contents(contents))][..],
+            &[
+                ("x", Rule::Contents(contents)),
+                ("y", Rule::Contents(contents)),
+            ][..],
+        ] {
+            let verdict = judge_new(rules, &["a", "b", "c"]);
+            let said: Vec<_> = verdict.findings.iter().map(ToString::to_string).collect();
+            assert!(
+                said[0].starts_with("block audit.failed b: the rule `x` failed"),
+                "{said:?}"
+            );
+            assert!(
+                said.contains(&"warn content.unexamined a: seen".to_owned()),
+                "{said:?}"
+            );
+            assert!(
+                said.contains(&"warn content.unexamined c: seen".to_owned()),
+                "{said:?}"
+            );
+            let validated = verdict.validated.unwrap();
+            let applied: Vec<_> = validated
+                .changes()
+                .iter()
+                .map(|c| c.path.as_str())
+                .collect();
+            assert_eq!(applied, ["a", "c"]);
+        }
+    }
+
+    #[test]
+    fn aud_09_a_rule_that_fails_over_the_batch_rejects_it() {
+        let verdict = judge_new(&[("z", Rule::Batch(batch))], &["a"]);
+        assert_eq!(verdict.outcome, Outcome::Rejected);
+        assert_eq!(verdict.findings[0].code, "audit.failed");
     }
 }

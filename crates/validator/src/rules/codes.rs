@@ -37,7 +37,13 @@ const fn row(
 /// What the judge says.
 #[rustfmt::skip]
 pub(crate) const CODES: &[Code] = &[
+    row("audit.failed", &[Block], "a rule failed over it, so it is not taken for clean", &["AUD-09"]),
+    row("content.became_binary", &[Warn], "was text, and a review can't read it any more", &["AUD-05"]),
+    row("content.control", &[Warn], "a line that is added has bytes that a terminal obeys: escape sequences, carriage returns, backspaces", &["AUD-06"]),
+    row("content.invisible", &[Warn], "a line that is added has characters that are not seen or reorder others", &["AUD-06"]),
     row("content.machine_code", &[Warn], "starts like a program or library, which a review can't read", &["SUS-26"]),
+    row("content.shebang", &[Warn], "the first line names a program to run the file with", &["SUS-26"]),
+    row("content.unexamined", &[Warn], "more bytes than rules look into", &["AUD-04", "AUD-09"]),
     row("content.unreadable", &[Block], "the contents can't be read, so nothing is known of them", &["AUD-09"]),
     row("git.alias", &[Block], "some file system takes this name for `.git`", &["GIT-07", "GIT-08"]),
     row("git.alternates", &[Block], "objects would come from elsewhere", &["GIT-10"]),

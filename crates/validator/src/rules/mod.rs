@@ -4,6 +4,7 @@
 //! decides what follows from that: severities do.
 
 pub(crate) mod codes;
+mod content;
 mod fold;
 pub(crate) mod git;
 mod links;
@@ -14,11 +15,12 @@ mod patterns;
 mod sizes;
 pub(crate) mod suspect_table;
 mod suspects;
+mod unseen;
 
 use lazaret_transfer::{Change, ChangeSet, RelPath, Tree};
 
+use crate::Policy;
 use crate::report::Report;
-use crate::{Contents, Policy};
 pub(crate) use opened::Opened;
 
 /// What rules may look at.
@@ -26,7 +28,6 @@ pub(crate) struct Context<'a> {
     pub(crate) baseline: &'a Tree,
     pub(crate) collected: &'a Tree,
     pub(crate) changes: &'a ChangeSet,
-    pub(crate) contents: &'a dyn Contents,
     pub(crate) policy: &'a Policy,
 }
 
@@ -51,6 +52,9 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("links", Rule::Change(links::check)),
     ("redirected links", Rule::Batch(links::redirected)),
     ("modes", Rule::Change(modes::check)),
+    ("contents", Rule::Contents(content::examined)),
+    ("unseen characters", Rule::Contents(content::unseen)),
+    ("shebangs", Rule::Contents(content::shebang)),
     ("machine code", Rule::Contents(modes::machine_code)),
     ("git", Rule::Change(git::check)),
     ("bare repositories", Rule::Batch(git::bare)),

@@ -1,9 +1,8 @@
 //! What becomes executable, and what is machine code (AUD-02, SUS-26).
 
-use std::io::Read as _;
-
 use lazaret_transfer::{Change, Entry, Mode};
 
+use super::content::unreadable;
 use super::{Context, Opened};
 use crate::Severity;
 use crate::report::Report;
@@ -41,32 +40,15 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
     }
 }
 
-/// What can't be looked at is not taken for clean (AUD-09). Only the kind of the error is
-/// shown: its text may hold anything.
-pub(super) fn machine_code(context: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(super) fn machine_code(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
     let path = opened.path();
-    let Some(Entry::File { digest, size, .. }) = &opened.change().after else {
-        return;
+    let head = match opened.head() {
+        Ok(head) => head,
+        Err(error) => return unreadable(path, error.kind(), report),
     };
-    if *size == 0 {
-        return;
-    }
-    let mut head = Vec::with_capacity(4);
-    let read = context
-        .contents
-        .open(digest)
-        .and_then(|reader| reader.take(4).read_to_end(&mut head));
-    match read {
-        Err(error) => {
-            let message = format!("the contents can't be read: {}", error.kind());
-            report.block(path, "content.unreadable", message);
-        }
-        Ok(_) => {
-            let magic = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
-            if let Some((_, what)) = magic {
-                let message = format!("is {what}, which a review can't read");
-                report.path(path, Severity::Warn, "content.machine_code", message);
-            }
-        }
+    let magic = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
+    if let Some((_, what)) = magic {
+        let message = format!("is {what}, which a review can't read");
+        report.path(path, Severity::Warn, "content.machine_code", message);
     }
 }

@@ -2,6 +2,8 @@
 //! that look inside.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Read as _};
 
 use lazaret_transfer::{Change, Digest, Entry, RelPath};
@@ -10,6 +12,9 @@ use crate::Contents;
 
 /// Contents above this many bytes are not looked into; `content.unexamined` says so.
 pub(crate) const MOST_BYTES: u64 = 16 << 20;
+
+/// As many bytes as are needed to tell machine code.
+const HEAD_BYTES: usize = 4;
 
 /// What one side of a change holds.
 #[derive(Debug)]
@@ -32,6 +37,22 @@ impl Side {
             _ => None,
         }
     }
+
+    /// Returns the contents, when they are there.
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+}
+
+/// Iterates over lines, counted from 1, without the line feed and one carriage return
+/// before it: a file that was converted from one to the other is the same lines.
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
+    let lines = bytes.split(|&byte| byte == b'\n');
+    let lines = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    (1..=u32::MAX).zip(lines)
 }
 
 /// A change whose contents can be looked into: a file that is new, or has other contents
@@ -41,6 +62,9 @@ pub(crate) struct Opened<'a> {
     contents: &'a dyn Contents,
     before: OnceCell<Side>,
     after: OnceCell<Side>,
+    /// The lines from before, hashed with a key of our own: eight bytes for each, however
+    /// long it is (AUD-04).
+    known: OnceCell<(RandomState, HashSet<u64>)>,
 }
 
 impl<'a> Opened<'a> {
@@ -56,12 +80,9 @@ impl<'a> Opened<'a> {
                 contents,
                 before: OnceCell::new(),
                 after: OnceCell::new(),
+                known: OnceCell::new(),
             }),
         }
-    }
-
-    pub(crate) fn change(&self) -> &'a Change {
-        self.change
     }
 
     pub(crate) fn path(&self) -> &'a RelPath {
@@ -79,6 +100,32 @@ impl<'a> Opened<'a> {
         let read = || read(self.change.after.as_ref(), self.contents);
         self.after.get_or_init(read)
     }
+
+    /// Returns the first bytes of what the change brings, also of a file that is too large.
+    pub(crate) fn head(&self) -> io::Result<Vec<u8>> {
+        let mut head = Vec::with_capacity(HEAD_BYTES);
+        match (self.after(), &self.change.after) {
+            (Side::Bytes(bytes), _) => head.extend(bytes.iter().take(HEAD_BYTES)),
+            (Side::TooLarge, Some(Entry::File { digest, .. })) => {
+                let file = self.contents.open(digest)?;
+                file.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+            }
+            _ => {}
+        }
+        Ok(head)
+    }
+
+    /// Whether no line from before is equal to this one, as [`lines`] gives them. Every
+    /// line is new where the contents from before can't be had.
+    pub(crate) fn adds_line(&self, line: &[u8]) -> bool {
+        let (key, known) = self.known.get_or_init(|| {
+            let key = RandomState::new();
+            let before = self.before().bytes().unwrap_or_default();
+            let known = lines(before).map(|(_, line)| key.hash_one(line)).collect();
+            (key, known)
+        });
+        !known.contains(&key.hash_one(line))
+    }
 }
 
 fn read(entry: Option<&Entry>, contents: &dyn Contents) -> Side {
@@ -88,6 +135,9 @@ fn read(entry: Option<&Entry>, contents: &dyn Contents) -> Side {
     };
     if size > MOST_BYTES {
         return Side::TooLarge;
+    }
+    if size == 0 {
+        return Side::Bytes(Vec::new());
     }
     let mut bytes = Vec::new();
     let read = contents

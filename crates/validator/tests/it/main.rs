@@ -1,6 +1,7 @@
 //! Integration tests of the crate, one binary.
 
 mod approval;
+mod content;
 mod git;
 mod limits;
 mod links;

@@ -27,6 +27,7 @@ fn sus_26_machine_code() {
         f empty ""
     "#), @"
     warn content.machine_code elf: is an ELF program or library, which a review can't read
+    warn content.control elf:1: a control character
     warn content.machine_code macho: is a Mach-O program or library, which a review can't read
     warn content.machine_code pe: is a Windows program, which a review can't read
     = needs review
