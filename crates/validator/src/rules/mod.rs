@@ -5,9 +5,11 @@
 
 pub(crate) mod codes;
 mod content;
+mod documents;
 mod fold;
 pub(crate) mod git;
 mod links;
+mod lockfiles;
 mod modes;
 mod opened;
 mod paths;
@@ -21,7 +23,7 @@ use lazaret_transfer::{Change, ChangeSet, RelPath, Tree};
 
 use crate::Policy;
 use crate::report::Report;
-pub(crate) use opened::Opened;
+pub(crate) use opened::{Opened, Side};
 
 /// What rules may look at.
 pub(crate) struct Context<'a> {
@@ -59,6 +61,8 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("git", Rule::Change(git::check)),
     ("bare repositories", Rule::Batch(git::bare)),
     ("suspects", Rule::Change(suspects::check)),
+    ("lockfile entries", Rule::Change(lockfiles::entries)),
+    ("lockfiles", Rule::Contents(lockfiles::contents)),
 ];
 
 impl Context<'_> {

@@ -136,12 +136,6 @@ pub(crate) const SUSPECTS: &[Suspect] = &[
         "*.config.ts", "babel.config.*", ".prettierrc.js", ".rubocop.yml", ".clangd",
         ".golangci.yml",
     ]),
-    // Whether an existing version changed its source is not looked at yet, so what
-    // should be a block or a note is a warning.
-    row("SUS-23", "suspect.lockfile", Warn, "decides where dependencies come from", &[
-        "cargo.lock", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml",
-        "uv.lock", "poetry.lock", "go.sum", "gemfile.lock",
-    ]),
     row("SUS-24", "suspect.home", Block, "takes effect if the workspace is a home directory", &[
         ".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile",
         ".inputrc", ".netrc", ".ssh/**", ".aws/**", ".gitconfig", ".config/**",

@@ -5,6 +5,7 @@ mod content;
 mod git;
 mod limits;
 mod links;
+mod lockfiles;
 mod modes;
 mod paths;
 mod suspects;

@@ -1,0 +1,351 @@
+//! `compare`: two sides of a lockfile, and what there is to say about the second.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::RandomState;
+
+use super::index::{Index, Key, substance};
+use super::lock::{Lock, Pin, Repetition};
+use super::remarks::{Remark, Remarks};
+use super::source::Source;
+use super::{Before, shown};
+use crate::Severity::{Block, Note, Warn};
+
+/// The most statements about one known version that a new one is held against. One is
+/// usual; a forged file may have a million.
+const MOST_COMPARED: usize = 16;
+
+/// Compares, and returns what there is to say.
+pub(super) fn compare(before: &Before<'_>, after: &Lock<'_>) -> Vec<Remark> {
+    let nothing = Lock {
+        pins: Vec::new(),
+        repetition: after.repetition,
+        repeated: Vec::new(),
+    };
+    let known = match before {
+        Before::Known(lock) => lock,
+        Before::New | Before::Unknown(_) => &nothing,
+    };
+    let hasher = RandomState::new();
+    let (old, new) = (Index::of(known, &hasher), Index::of(after, &hasher));
+    let mut remarks = Remarks::default();
+    repeated(known, after, &mut remarks);
+    for (key, pins) in &new.by_key {
+        match old.by_key.get(key) {
+            Some(known) => known_key(known, pins, &mut remarks),
+            None => new_key(&old, key, pins, &mut remarks),
+        }
+    }
+    match before {
+        Before::Known(_) => {
+            new_hosts(&old, after, &mut remarks);
+            replaced_files(&old, &new, &mut remarks);
+        }
+        Before::New => mixed_hosts(after, &mut remarks),
+        Before::Unknown(why) => {
+            mixed_hosts(after, &mut remarks);
+            remarks.add(Warn, "lockfile.no_baseline", None, || {
+                format!("there is nothing to compare with, because what was there before {why}")
+            });
+        }
+    }
+    remarks.add(Note, "lockfile.changed", None, || old.counts(&new));
+    remarks.finish()
+}
+
+/// What two readers would read differently.
+fn repeated(old: &Lock<'_>, new: &Lock<'_>, remarks: &mut Remarks) {
+    for repeated in &new.repeated {
+        // One that was there before is no reason to hold back another change.
+        let known = old.repeated.iter().any(|old| old.key == repeated.key);
+        let severity = if known { Warn } else { Block };
+        remarks.add(severity, "lockfile.repeated_key", Some(repeated.at), || {
+            let key = shown(&repeated.key);
+            format!("`{key}` is there twice, and readers differ in which they take")
+        });
+    }
+    if new.repetition == Repetition::Ordinary {
+        return;
+    }
+    let mut seen = HashSet::new();
+    for pin in new.pins.iter().filter(|pin| pin.file.is_empty()) {
+        if !seen.insert((&pin.name, &pin.version, &pin.source)) {
+            remarks.add(Block, "lockfile.repeated_package", Some(pin.at), || {
+                let title = title(pin);
+                format!("{title} is there twice, and readers differ in which they take")
+            });
+        }
+    }
+}
+
+/// A version that was there before: it may not change what it is.
+fn known_key(known: &[&Pin<'_>], pins: &[&Pin<'_>], remarks: &mut Remarks) {
+    for pin in pins {
+        let same = known.binary_search_by(|old| substance(old).cmp(&substance(pin)));
+        if same.is_ok() || pin.source == Source::Bundled {
+            continue;
+        }
+        // What is nearest is the most telling to compare with.
+        let compared = || known.iter().take(MOST_COMPARED);
+        let same_source = compared().find(|old| old.source == pin.source && old.alias == pin.alias);
+        let same_hash = || compared().find(|old| old.integrity == pin.integrity);
+        if let Some(old) = same_source.or_else(same_hash).or(known.first()) {
+            changed_source(old, pin, remarks);
+            changed_contents(old, pin, remarks);
+        }
+    }
+}
+
+fn changed_source(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut Remarks) {
+    let at = Some(new.at);
+    if old.source == new.source {
+        return;
+    }
+    match (&old.source, &new.source) {
+        (Source::Web(was), Source::Web(is)) if was.same_host(is) => {
+            // Other bytes would not have the same hash.
+            if old.integrity.is_none() {
+                remarks.add(Block, "lockfile.source", at, || {
+                    format!(
+                        "{} comes from another place on {is}, and had no hash",
+                        title(new)
+                    )
+                });
+            }
+        }
+        (Source::Web(was), Source::Web(is)) if was.host == is.host && is.is_insecure() => {
+            remarks.add(Block, "lockfile.insecure", at, || {
+                format!("{} comes from {is}, and came from {was}", title(new))
+            });
+        }
+        // Safer than before.
+        (Source::Web(was), Source::Web(is)) if was.host == is.host && was.is_insecure() => {}
+        (Source::Git(was, _), Source::Git(is, revision)) if was == is => {
+            remarks.add(Block, "lockfile.git_revision", at, || {
+                let (title, revision) = (title(new), shown(revision));
+                format!("{title} is at another revision of its repository, {revision}")
+            });
+        }
+        (Source::Path(_), Source::Path(_)) => {}
+        // No longer part of another archive.
+        (Source::Bundled, Source::Web(_) | Source::Unstated) if new.integrity.is_some() => {}
+        _ => remarks.add(Block, "lockfile.source", at, || {
+            let title = title(new);
+            format!(
+                "{title} comes from {}, and came from {}",
+                new.source, old.source
+            )
+        }),
+    }
+}
+
+fn changed_contents(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut Remarks) {
+    let at = Some(new.at);
+    if old.alias != new.alias {
+        remarks.add(Block, "lockfile.alias", at, || {
+            let other = new.alias.as_ref().unwrap_or(&new.name);
+            format!(
+                "{} has the contents of another package, {}",
+                title(new),
+                shown(other)
+            )
+        });
+    }
+    match (&old.integrity, &new.integrity) {
+        (Some(_), None) => remarks.add(Block, "lockfile.integrity", at, || {
+            format!("{} has no hash any more", title(new))
+        }),
+        (Some(was), Some(is)) if was != is => remarks.add(Block, "lockfile.integrity", at, || {
+            format!("{} has another hash, so other contents", title(new))
+        }),
+        _ => {}
+    }
+}
+
+/// Something new: a file of a known version, a version of a known name, or a name.
+fn new_key(old: &Index<'_>, key: &Key<'_>, pins: &[&Pin<'_>], remarks: &mut Remarks) {
+    let (name, version, file) = *key;
+    for pair in pins.windows(2) {
+        if let [a, b] = pair
+            && a.source == b.source
+            && unlike(a, b)
+        {
+            remarks.add(Block, "lockfile.conflict", Some(b.at), || {
+                format!("{} has two hashes that differ", title(b))
+            });
+        }
+    }
+    for pin in pins {
+        origin(old, pin, remarks);
+    }
+    if let Some(first) = pins.first()
+        && !file.is_empty()
+        && old.has_version(name, version)
+    {
+        remarks.add(Warn, "lockfile.new_file", Some(first.at), || {
+            format!("{} has one more file, {}", title(first), shown(file))
+        });
+    }
+}
+
+/// Whether two hashes of the same algorithm differ.
+fn unlike(a: &Pin<'_>, b: &Pin<'_>) -> bool {
+    fn algorithm(hash: &str) -> Option<&str> {
+        hash.split(['-', ':', '=']).next()
+    }
+    match (&a.integrity, &b.integrity) {
+        (Some(a), Some(b)) => a != b && algorithm(a) == algorithm(b),
+        _ => false,
+    }
+}
+
+/// Where something new comes from.
+fn origin(old: &Index<'_>, pin: &Pin<'_>, remarks: &mut Remarks) {
+    let at = Some(pin.at);
+    if let Some(address) = pin.source.address().filter(|address| address.is_insecure()) {
+        remarks.add(Warn, "lockfile.insecure", at, || {
+            let title = title(pin);
+            format!("{title} comes from {address}, which others on the way can change")
+        });
+    }
+    if let Source::Git(..) = pin.source {
+        remarks.add(Warn, "lockfile.git", at, || {
+            format!("{} comes from {}", title(pin), pin.source)
+        });
+    }
+    if is_misnamed(pin) {
+        remarks.add(Block, "lockfile.misnamed", at, || {
+            format!("{} comes from the archive of another package", title(pin))
+        });
+    }
+    let named = old.names.get(&*pin.name);
+    if named.is_some_and(|named| named.from_registry)
+        && matches!(pin.source, Source::Git(..) | Source::Path(_))
+    {
+        // Without a version nothing says that it is another one.
+        let severity = if pin.version.is_empty() { Block } else { Warn };
+        remarks.add(severity, "lockfile.moved", at, || {
+            let title = title(pin);
+            format!(
+                "{title} comes from {}, and came from a registry",
+                pin.source
+            )
+        });
+    }
+    if let Some(alias) = &pin.alias
+        && !named.is_some_and(|named| named.aliases.contains(&**alias))
+    {
+        remarks.add(Warn, "lockfile.alias", at, || {
+            format!(
+                "{} has the contents of another package, {}",
+                title(pin),
+                shown(alias)
+            )
+        });
+    }
+}
+
+/// Whether an archive of an npm registry, `…/NAME/-/BASE-1.0.0.tgz`, is of another package
+/// than the one that it is installed as.
+fn is_misnamed(pin: &Pin<'_>) -> bool {
+    let Source::Web(address) = &pin.source else {
+        return false;
+    };
+    let path = address.rest.split(['?', '#']).next().unwrap_or_default();
+    let Some((place, file)) = path.rsplit_once("/-/") else {
+        return false;
+    };
+    if !file.ends_with(".tgz") {
+        return false;
+    }
+    let name = pin.alias.as_ref().unwrap_or(&pin.name).to_lowercase();
+    let place = place.to_lowercase().replace("%2f", "/").replace("%40", "@");
+    let rest = place.strip_suffix(&*name);
+    !rest.is_some_and(|rest| rest.ends_with('/'))
+}
+
+/// Hosts that nothing came from before, once each.
+fn new_hosts(old: &Index<'_>, new: &Lock<'_>, remarks: &mut Remarks) {
+    let mut hosts: BTreeMap<&str, (usize, &Pin<'_>)> = BTreeMap::new();
+    for pin in &new.pins {
+        let host = pin.source.address().map(|address| &*address.host);
+        if let Some(host) = host.filter(|host| !old.hosts.contains(host)) {
+            hosts.entry(host).or_insert((0, pin)).0 += 1;
+        }
+    }
+    for (count, pin) in hosts.into_values() {
+        let Some(address) = pin.source.address() else {
+            continue;
+        };
+        remarks.add(Warn, "lockfile.new_source", Some(pin.at), || {
+            let title = title(pin);
+            match count {
+                1 => format!("nothing came from {address} before, and now {title} does"),
+                _ => format!(
+                    "nothing came from {address} before, and now {title} and {} more do",
+                    count - 1
+                ),
+            }
+        });
+    }
+}
+
+/// Hosts beside the most common one of a lockfile that can't be compared.
+fn mixed_hosts(lock: &Lock<'_>, remarks: &mut Remarks) {
+    // An index and its files are on different hosts by design.
+    for is_file in [false, true] {
+        let mut hosts: BTreeMap<&str, (usize, &Pin<'_>)> = BTreeMap::new();
+        for pin in lock
+            .pins
+            .iter()
+            .filter(|pin| pin.file.is_empty() != is_file)
+        {
+            if let Source::Web(address) = &pin.source {
+                hosts.entry(&address.host).or_insert((0, pin)).0 += 1;
+            }
+        }
+        let common = hosts
+            .iter()
+            .max_by_key(|(_, (count, pin))| (*count, Reverse(pin.at)));
+        let common = common.map(|(host, _)| *host);
+        for (host, (count, pin)) in hosts {
+            if Some(host) != common {
+                remarks.add(Warn, "lockfile.mixed_sources", Some(pin.at), || {
+                    let (host, title) = (shown(host), title(pin));
+                    format!("not all is from one place: {count} from {host}, the first is {title}")
+                });
+            }
+        }
+    }
+}
+
+/// Versions all of whose hashed files were replaced.
+fn replaced_files(old: &Index<'_>, new: &Index<'_>, remarks: &mut Remarks) {
+    let mut done = None;
+    for (&(name, version, file), pins) in &new.by_key {
+        if file.is_empty() || done == Some((name, version)) {
+            continue;
+        }
+        done = Some((name, version));
+        let hashes = |pin: &Pin<'_>| pin.integrity.as_deref().map(str::to_owned);
+        let was: BTreeSet<String> = old.files(name, version).filter_map(hashes).collect();
+        if was.is_empty() {
+            continue;
+        }
+        let is: BTreeSet<String> = new.files(name, version).filter_map(hashes).collect();
+        if let Some(pin) = pins.first()
+            && was.is_disjoint(&is)
+        {
+            remarks.add(Block, "lockfile.integrity", Some(pin.at), || {
+                format!("{} has none of its known files any more", title(pin))
+            });
+        }
+    }
+}
+
+fn title(pin: &Pin<'_>) -> String {
+    match pin.version.is_empty() {
+        true => shown(&pin.name),
+        false => format!("{} {}", shown(&pin.name), shown(&pin.version)),
+    }
+}

@@ -1,0 +1,69 @@
+//! `Lock`: what every lockfile says, in one form.
+
+use std::borrow::Cow;
+
+use super::source::Source;
+use crate::rules::documents::Repeated;
+
+/// One statement of a lockfile: this file of this version of this package is there, and
+/// has these contents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pin<'a> {
+    pub(crate) name: Cow<'a, str>,
+    /// Empty where the format names an address instead.
+    pub(crate) version: Cow<'a, str>,
+    /// One of several files of the version; empty where there is only one, or where this
+    /// is the statement about the version itself.
+    pub(crate) file: Cow<'a, str>,
+    pub(crate) source: Source<'a>,
+    /// The other package whose contents are installed under this name.
+    pub(crate) alias: Option<Cow<'a, str>>,
+    /// The hash of the contents, in the format's own notation.
+    pub(crate) integrity: Option<Cow<'a, str>>,
+    /// Offset in bytes.
+    pub(crate) at: u32,
+}
+
+/// Whether a format may say the same twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repetition {
+    /// It does, one statement per place of a tree.
+    Ordinary,
+    /// It does not, and its readers differ in what they make of it.
+    Odd,
+}
+
+/// What a lockfile says.
+#[derive(Debug)]
+pub(crate) struct Lock<'a> {
+    pub(crate) pins: Vec<Pin<'a>>,
+    pub(crate) repetition: Repetition,
+    /// Keys that stand twice in one table.
+    pub(crate) repeated: Vec<Repeated>,
+}
+
+impl<'a> Pin<'a> {
+    /// Makes a statement without file, alias and hash.
+    pub(crate) fn new(
+        at: u32,
+        name: impl Into<Cow<'a, str>>,
+        version: impl Into<Cow<'a, str>>,
+        source: Source<'a>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            version: version.into(),
+            file: Cow::Borrowed(""),
+            source,
+            alias: None,
+            integrity: None,
+            at,
+        }
+    }
+
+    /// Adds the hash.
+    pub(crate) fn hashed(self, integrity: Option<Cow<'a, str>>) -> Self {
+        let integrity = integrity.filter(|integrity| !integrity.is_empty());
+        Self { integrity, ..self }
+    }
+}

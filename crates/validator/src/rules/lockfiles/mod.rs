@@ -1,0 +1,193 @@
+//! Lockfiles (SUS-23): what decides which bytes a package manager downloads and runs.
+//!
+//! Nobody reads their diffs, so each format is read into one form, and the two sides are
+//! compared: what is known may not come from elsewhere nor have other contents, and what
+//! is new may not come from where nothing came from before. No host is known by name:
+//! the hosts of the baseline are what new ones are compared with.
+
+mod cargo;
+mod compare;
+mod gemfile;
+mod go_sum;
+mod index;
+mod lock;
+mod npm;
+mod pnpm;
+mod poetry;
+pub(crate) mod remarks;
+mod source;
+mod uv;
+mod yarn;
+mod yarn_classic;
+
+use std::borrow::Cow;
+
+use lazaret_transfer::{Change, Entry, escape};
+
+use super::documents::{Data, Unreadable, Value, line_of, text_of};
+use super::fold::skeleton;
+use super::{Context, Opened, Side};
+use crate::Severity;
+use crate::report::Report;
+use lock::Lock;
+use remarks::Remark;
+
+type Read = for<'a> fn(&'a str) -> Result<Lock<'a>, Unreadable>;
+
+/// The formats by file name, folded.
+const FORMATS: &[(&str, Read)] = &[
+    ("cargo.lock", cargo::read),
+    ("gemfile.lock", gemfile::read),
+    ("go.sum", go_sum::read),
+    ("npm-shrinkwrap.json", npm::read),
+    ("package-lock.json", npm::read),
+    ("pnpm-lock.yaml", pnpm::read),
+    ("poetry.lock", poetry::read),
+    ("uv.lock", uv::read),
+    ("yarn.lock", yarn::read),
+];
+
+fn format_of(path: &lazaret_transfer::RelPath) -> Option<Read> {
+    let name = skeleton(path.components().last()?);
+    let found = FORMATS.iter().find(|(format, _)| *format == name);
+    found.map(|(_, read)| *read)
+}
+
+/// What is not about contents: a lockfile that goes, or that becomes a link.
+pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut Report) {
+    let path = &*change.path;
+    if context.is_git(path) || format_of(path).is_none() {
+        return;
+    }
+    let was_file = matches!(change.before, Some(Entry::File { .. }));
+    match &change.after {
+        Some(Entry::Symlink { .. }) => {
+            let message = "a link stands where a lockfile is looked for";
+            report.path(path, Severity::Warn, "lockfile.link", message);
+        }
+        None if was_file => {
+            let message = "was deleted: the next install takes what it finds";
+            report.path(path, Severity::Note, "lockfile.deleted", message);
+        }
+        Some(Entry::File { .. } | Entry::Dir) | None => {}
+    }
+}
+
+/// Compares both sides.
+pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+    let path = opened.path();
+    let Some(read) = format_of(path) else { return };
+    let before = match opened.before() {
+        Side::Absent => Before::New,
+        side => match text_of(side).and_then(read) {
+            Ok(lock) => Before::Known(lock),
+            Err(why) => Before::Unknown(why),
+        },
+    };
+    if let Side::Unreadable(_) = opened.after() {
+        // `content.unreadable` withholds it.
+        return;
+    }
+    let text = match text_of(opened.after()) {
+        Ok(text) => text,
+        Err(why) => return unreadable(opened, "", &before, &why, report),
+    };
+    let after = match read(text) {
+        Ok(after) => after,
+        Err(why) => return unreadable(opened, text, &before, &why, report),
+    };
+    for remark in compare::compare(&before, &after) {
+        let Remark {
+            severity,
+            code,
+            at,
+            message,
+        } = remark;
+        match at {
+            Some(at) => report.line((path, line_of(text, at)), severity, code, message),
+            None => report.path(path, severity, code, message),
+        }
+    }
+}
+
+/// What is known of the lockfile before the change.
+enum Before<'a> {
+    /// There was none.
+    New,
+    /// It is not known, or says nothing that can be read.
+    Unknown(Unreadable),
+    Known(Lock<'a>),
+}
+
+fn unreadable(
+    opened: &Opened<'_>,
+    text: &str,
+    before: &Before<'_>,
+    why: &Unreadable,
+    report: &mut Report,
+) {
+    let severity = match before {
+        Before::Known(_) => Severity::Block,
+        Before::New | Before::Unknown(_) => Severity::Warn,
+    };
+    let message = format!("can't be read as the lockfile that its name says: {why}");
+    let code = "lockfile.unreadable";
+    match why.at {
+        Some(at) => report.line((opened.path(), line_of(text, at)), severity, code, message),
+        None => report.path(opened.path(), severity, code, message),
+    }
+}
+
+/// Returns a text field; `null` is as good as none.
+fn text_in<'a>(table: &Value<'a>, key: &str) -> Result<Option<Cow<'a, str>>, Unreadable> {
+    let Some(value) = table.get(key) else {
+        return Ok(None);
+    };
+    match &value.data {
+        Data::Text(text) => Ok(Some(text.clone())),
+        Data::Bare(word) if word == "null" => Ok(None),
+        _ => Err(Unreadable::at(value.at, "holds no text where one must be")),
+    }
+}
+
+/// Returns a text field that must be there.
+fn required<'a>(table: &Value<'a>, key: &str) -> Result<Cow<'a, str>, Unreadable> {
+    let text = text_in(table, key)?.filter(|text| !text.is_empty());
+    text.ok_or(Unreadable::at(
+        table.at,
+        "has a package without a name, a version or alike",
+    ))
+}
+
+/// Splits `name@version`, where a name may start with `@`.
+fn split_version(text: &str) -> (&str, &str) {
+    let scope = usize::from(text.starts_with('@'));
+    let rest = text.get(scope..).unwrap_or_default();
+    match rest.find('@') {
+        Some(at) => {
+            let (name, version) = text.split_at(scope + at);
+            (name, version.get(1..).unwrap_or_default())
+        }
+        None => (text, ""),
+    }
+}
+
+/// The most characters of a name or an address in a message.
+const MOST_SHOWN: usize = 100;
+
+/// Escapes and shortens what a lockfile says.
+fn shown(text: &str) -> String {
+    let most = text.char_indices().nth(MOST_SHOWN);
+    match most {
+        Some((end, _)) => format!(
+            "{}…",
+            escape(text.get(..end).unwrap_or_default().as_bytes())
+        ),
+        None => escape(text.as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod mutated;
+#[cfg(test)]
+mod tests;

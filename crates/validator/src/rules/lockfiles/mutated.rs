@@ -1,0 +1,171 @@
+//! Genuine lockfiles with random damage: no panic, and no other contents unnoticed.
+
+use lazaret_tests::Random;
+
+use super::{Before, FORMATS, Read, compare};
+use crate::Severity;
+use crate::rules::documents::text_of_bytes;
+
+macro_rules! samples {
+    ($($path:literal),* $(,)?) => {
+        &[$(($path, include_str!(concat!("../../../tests/samples/", $path)))),*]
+    };
+}
+
+const SAMPLES: &[(&str, &str)] = samples![
+    "cargo-1/Cargo.lock",
+    "cargo-2/Cargo.lock",
+    "cargo-3/Cargo.lock",
+    "cargo-4/Cargo.lock",
+    "gemfile/Gemfile.lock",
+    "go/go.sum",
+    "npm-1/package-lock.json",
+    "npm-2/package-lock.json",
+    "npm-3/npm-shrinkwrap.json",
+    "pnpm-5/pnpm-lock.yaml",
+    "pnpm-6/pnpm-lock.yaml",
+    "pnpm-9/pnpm-lock.yaml",
+    "poetry-1/poetry.lock",
+    "poetry-2/poetry.lock",
+    "uv-1/uv.lock",
+    "yarn-1/yarn.lock",
+    "yarn-berry/yarn.lock",
+];
+
+/// What readers trip over.
+const PIECES: &[&[u8]] = &[
+    b"\0",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"\r\n",
+    b"\r",
+    b"\t",
+    b"\n",
+    b"  ",
+    b"\"",
+    b"'",
+    b"\\",
+    b"\\u",
+    b"\\\"",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"[[",
+    b"]]",
+    b":",
+    b": ",
+    b",",
+    b"=",
+    b"#",
+    b"- ",
+    b"? ",
+    b"---\n",
+    b"&a ",
+    b"*a",
+    b"<<: ",
+    b"@",
+    b"(",
+    b")",
+    b"://",
+    b"%",
+    b"%2",
+    b"/-/",
+    b"null",
+    b"\xe2\x80\xae",
+    b"\xf0\x9f\x92\xa9",
+    b"|-\n",
+];
+
+fn read_of(path: &str) -> Read {
+    let name = path.rsplit('/').next().unwrap().to_lowercase();
+    FORMATS
+        .iter()
+        .find(|(format, _)| *format == name)
+        .unwrap()
+        .1
+}
+
+fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
+    for _ in 0..=random.below(3) {
+        let at = random.below(bytes.len() + 1);
+        let end = (at + random.below(40)).min(bytes.len());
+        match random.below(6) {
+            0 => bytes.truncate(at),
+            1 => drop(bytes.drain(at..end)),
+            2 => drop(bytes.splice(at..at, random.pick(PIECES).iter().copied())),
+            3 => drop(bytes.splice(at..end, random.pick(PIECES).iter().copied())),
+            4 => {
+                let again = bytes[at..end].to_vec();
+                drop(bytes.splice(at..at, again));
+            }
+            _ => {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = random.next_u64() as u8;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sus_23_damage_never_panics() {
+    let mut random = Random::new(0x6c6f_636b);
+    for (path, text) in SAMPLES {
+        let read = read_of(path);
+        let (mut read_well, mut refused) = (0, 0);
+        for _ in 0..500 {
+            let mut bytes = text.as_bytes().to_vec();
+            mutate(&mut random, &mut bytes);
+            let Ok(damaged) = text_of_bytes(&bytes) else {
+                refused += 1;
+                continue;
+            };
+            match read(damaged) {
+                Ok(after) => {
+                    read_well += 1;
+                    let before = Before::Known(read(text).unwrap());
+                    assert!(!compare::compare(&before, &after).is_empty());
+                }
+                Err(_) => refused += 1,
+            }
+        }
+        // Damage that nothing survives, or that nothing notices, would prove nothing.
+        assert!(
+            read_well > 20 && refused > 20,
+            "{path}: {read_well} read, {refused} refused"
+        );
+    }
+}
+
+/// Every single hash of every sample: with one other letter it blocks.
+#[test]
+fn sus_23_no_hash_changes_unnoticed() {
+    let mut hashes = 0;
+    for (path, text) in SAMPLES {
+        let read = read_of(path);
+        for pin in read(text).unwrap().pins {
+            let Some(hash) = pin.integrity else { continue };
+            hashes += 1;
+            // Yarn 1 has two in one.
+            let hash = hash.split(" #").next().unwrap();
+            let mut other = hash.to_owned();
+            let last = if other.ends_with("==") {
+                other.len() - 4
+            } else {
+                other.len() - 3
+            };
+            let letter = if &other[last..=last] == "a" { "b" } else { "a" };
+            other.replace_range(last..=last, letter);
+            let changed = text.replace(hash, &other);
+            assert_ne!(changed, *text, "{path}: {hash}");
+            let before = Before::Known(read(text).unwrap());
+            let remarks = compare::compare(&before, &read(&changed).unwrap());
+            let blocks = remarks
+                .iter()
+                .any(|remark| remark.severity == Severity::Block);
+            assert!(blocks, "{path}: {hash}: {remarks:?}");
+        }
+    }
+    assert!(hashes > 40, "{hashes}");
+}

@@ -1,0 +1,62 @@
+//! `Remarks`: what there is to say about a file, without floods.
+
+use std::collections::BTreeMap;
+
+use crate::Severity;
+
+/// One thing to say.
+#[derive(Debug)]
+pub(crate) struct Remark {
+    pub(crate) severity: Severity,
+    pub(crate) code: &'static str,
+    /// Offset in bytes of the new side.
+    pub(crate) at: Option<u32>,
+    pub(crate) message: String,
+}
+
+/// The most remarks with one code; how many more there are is said as well.
+const MOST_ALIKE: usize = 10;
+
+/// Remarks under way.
+#[derive(Debug, Default)]
+pub(crate) struct Remarks {
+    all: Vec<Remark>,
+    counts: BTreeMap<(Severity, &'static str), usize>,
+}
+
+impl Remarks {
+    /// Adds one; the message is made only when it is kept.
+    pub(crate) fn add(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        at: Option<u32>,
+        message: impl FnOnce() -> String,
+    ) {
+        let count = self.counts.entry((severity, code)).or_default();
+        *count += 1;
+        if *count <= MOST_ALIKE {
+            self.all.push(Remark {
+                severity,
+                code,
+                at,
+                message: message(),
+            });
+        }
+    }
+
+    /// Ends with how many there are beyond those that are kept.
+    pub(crate) fn finish(mut self) -> Vec<Remark> {
+        for ((severity, code), count) in self.counts {
+            if count > MOST_ALIKE {
+                self.all.push(Remark {
+                    severity,
+                    code,
+                    at: None,
+                    message: format!("and {} more like these", count - MOST_ALIKE),
+                });
+            }
+        }
+        self.all
+    }
+}

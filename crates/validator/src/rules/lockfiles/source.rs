@@ -1,0 +1,162 @@
+//! `Source`: where a lockfile says that a package comes from.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::shown;
+
+/// Where a package comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Source<'a> {
+    /// From the registry that the package manager is configured for.
+    Unstated,
+    /// From a registry or an archive at an address.
+    Web(Address<'a>),
+    /// From a repository, at a revision.
+    Git(Address<'a>, Cow<'a, str>),
+    /// From a path, most often inside the workspace.
+    Path(Cow<'a, str>),
+    /// From inside the archive of another package.
+    Bundled,
+}
+
+/// An address, taken apart just as far as comparing needs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Address<'a> {
+    /// In lower case, with the prefixes that package managers add (`git+https`).
+    pub(crate) scheme: Cow<'a, str>,
+    /// Host, port and user, in lower case. A text that is no clear URL is kept whole here:
+    /// it is then a host that nobody knows.
+    pub(crate) host: Cow<'a, str>,
+    /// All the rest.
+    pub(crate) rest: Cow<'a, str>,
+}
+
+/// Schemes that nobody on the way can change, whatever prefix they have.
+const SAFE_SCHEMES: [&str; 6] = ["https", "ssh", "github", "gitlab", "bitbucket", "gist"];
+
+impl<'a> Address<'a> {
+    /// Reads a URL, or the `user@host:path` of ssh.
+    pub(crate) fn new(text: impl Into<Cow<'a, str>>) -> Self {
+        let text = text.into();
+        // Readers differ in what these do to the host.
+        let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
+        if !text.contains(odd) {
+            if let Some((scheme, rest)) = text.split_once("://") {
+                let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+                let (host, rest) = rest.split_at(end);
+                if is_scheme(scheme) && !host.is_empty() {
+                    return Self::owned(scheme, host, rest);
+                }
+            } else if let Some((host, rest)) = text.split_once(':') {
+                // `git@host:path`, and npm's `github:user/repository`.
+                return match host.contains('@') {
+                    true => Self::owned("ssh", host, rest),
+                    false => Self::owned(host, "", rest),
+                };
+            }
+        }
+        Self {
+            scheme: Cow::Borrowed(""),
+            host: text,
+            rest: Cow::Borrowed(""),
+        }
+    }
+
+    fn owned(scheme: &str, host: &str, rest: &str) -> Self {
+        Self {
+            scheme: Cow::Owned(scheme.to_ascii_lowercase()),
+            host: Cow::Owned(host.to_ascii_lowercase()),
+            rest: Cow::Owned(rest.to_owned()),
+        }
+    }
+
+    /// Returns the address without what stands behind `#`, and that.
+    fn split_fragment(self) -> (Self, Option<String>) {
+        match self.rest.split_once('#') {
+            None => (self, None),
+            Some((rest, fragment)) => {
+                let fragment = fragment.to_owned();
+                let rest = Cow::Owned(rest.to_owned());
+                (Self { rest, ..self }, Some(fragment))
+            }
+        }
+    }
+
+    /// Whether somebody on the way could change what comes from there.
+    pub(crate) fn is_insecure(&self) -> bool {
+        let bare = self.scheme.rsplit('+').next().unwrap_or_default();
+        !SAFE_SCHEMES.contains(&bare) && !self.is_file()
+    }
+
+    fn is_file(&self) -> bool {
+        self.scheme.rsplit('+').next() == Some("file")
+    }
+
+    /// Whether both have the same scheme and host.
+    pub(crate) fn same_host(&self, other: &Self) -> bool {
+        self.scheme == other.scheme && self.host == other.host
+    }
+}
+
+fn is_scheme(scheme: &str) -> bool {
+    let fine = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    !scheme.is_empty() && scheme.bytes().all(fine)
+}
+
+impl<'a> Source<'a> {
+    /// Reads the address of an archive or of a registry; `file:` is a path.
+    pub(crate) fn web(text: impl Into<Cow<'a, str>>) -> Self {
+        let text = text.into();
+        if let Some(path) = text.strip_prefix("file:") {
+            return Self::Path(Cow::Owned(path.to_owned()));
+        }
+        Self::Web(Address::new(text))
+    }
+
+    /// Reads the address of a repository, with the revision behind `#`.
+    pub(crate) fn git(text: impl Into<Cow<'a, str>>) -> Self {
+        let (address, revision) = Address::new(text).split_fragment();
+        Self::Git(address, Cow::Owned(revision.unwrap_or_default()))
+    }
+
+    /// Returns the address, if there is one.
+    pub(crate) fn address(&self) -> Option<&Address<'a>> {
+        match self {
+            Self::Web(address) | Self::Git(address, _) => Some(address),
+            Self::Unstated | Self::Path(_) | Self::Bundled => None,
+        }
+    }
+}
+
+/// Writes scheme and host, escaped.
+impl fmt::Display for Address<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scheme, host, rest } = self;
+        match (scheme.is_empty(), host.is_empty()) {
+            (true, _) => f.write_str(&shown(host)),
+            (false, true) => write!(f, "{}:{}", shown(scheme), shown(rest)),
+            (false, false) => write!(f, "{}://{}", shown(scheme), shown(host)),
+        }
+    }
+}
+
+/// Writes what a person needs to tell one source from another, escaped.
+impl fmt::Display for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unstated => f.write_str("the configured registry"),
+            Self::Web(address) => write!(f, "{address}"),
+            Self::Git(address, revision) => {
+                write!(f, "the repository {address}{}", shown(&address.rest))?;
+                match revision.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, " at {}", shown(revision)),
+                }
+            }
+            Self::Path(path) if path.is_empty() => f.write_str("the workspace"),
+            Self::Path(path) => write!(f, "the path {}", shown(path)),
+            Self::Bundled => f.write_str("another package's archive"),
+        }
+    }
+}

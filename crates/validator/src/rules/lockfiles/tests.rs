@@ -1,0 +1,207 @@
+//! Each format: what is read from a genuine file, and which lies are refused.
+
+use std::fmt::Write as _;
+
+use insta::assert_snapshot;
+
+use super::source::{Address, Source};
+use super::{FORMATS, shown};
+use crate::rules::documents::{line_of, text_of_bytes};
+
+/// Genuine files, by format and version.
+macro_rules! sample {
+    ($path:literal) => {
+        include_str!(concat!("../../../tests/samples/", $path))
+    };
+}
+
+/// Reads a file under its name, and renders what it says: the line, the package, the
+/// source, and the start of the hash.
+fn read(name: &str, text: &str) -> String {
+    let name = name.to_lowercase();
+    let (_, read) = FORMATS.iter().find(|(format, _)| *format == name).unwrap();
+    let text = match text_of_bytes(text.as_bytes()) {
+        Ok(text) => text,
+        Err(why) => return format!("! {why}"),
+    };
+    let lock = match read(text) {
+        Ok(lock) => lock,
+        Err(why) => {
+            let line = why.at.map_or(0, |at| line_of(text, at));
+            return format!("! {line}: {why}");
+        }
+    };
+    let mut out = String::new();
+    for pin in &lock.pins {
+        let line = line_of(text, pin.at);
+        write!(out, "{line}: {} {}", shown(&pin.name), shown(&pin.version)).unwrap();
+        if !pin.file.is_empty() {
+            write!(out, " [{}]", pin.file).unwrap();
+        }
+        match &pin.source {
+            Source::Web(address) => write!(out, " {}", whole(address)).unwrap(),
+            Source::Git(address, revision) => {
+                let revision = revision.get(..8).unwrap_or(revision);
+                write!(out, " git {} at {revision}", whole(address)).unwrap();
+            }
+            Source::Path(path) => write!(out, " path {path:?}").unwrap(),
+            Source::Unstated => {}
+            Source::Bundled => out.push_str(" bundled"),
+        }
+        if let Some(alias) = &pin.alias {
+            write!(out, " is {alias}").unwrap();
+        }
+        if let Some(hash) = &pin.integrity {
+            write!(out, " = {}", hash.get(..14).unwrap_or(hash)).unwrap();
+        }
+        out.push('\n');
+    }
+    for repeated in &lock.repeated {
+        let line = line_of(text, repeated.at);
+        writeln!(out, "{line}: {} repeated", repeated.key).unwrap();
+    }
+    out
+}
+
+fn whole(address: &Address<'_>) -> String {
+    let Address { scheme, host, rest } = address;
+    format!("{scheme}|{host}|{rest}")
+}
+
+#[test]
+fn sus_23_cargo_lock() {
+    assert_snapshot!(read("Cargo.lock", sample!("cargo-1/Cargo.lock")), @r#"
+    8: cfg-if 0.1.10 registry+https|registry.example|/index = 4785bdd1c96b2a
+    13: log 0.4.8 registry+https|registry.example|/index = 14b6052be84e6b
+    1: hello 0.1.0 path ""
+    "#);
+    assert_snapshot!(read("Cargo.lock", sample!("cargo-2/Cargo.lock")), @r#"
+    3: cfg-if 0.1.10 registry+https|registry.example|/index = 4785bdd1c96b2a
+    9: hello 0.1.0 path ""
+    16: log 0.4.8 registry+https|registry.example|/index = 14b6052be84e6b
+    "#);
+    assert_snapshot!(read("Cargo.lock", sample!("cargo-3/Cargo.lock")), @r#"
+    5: cfg-if 1.0.0 registry+https|registry.example|/index = baf1de43397615
+    11: hello 0.1.0 path ""
+    19: tool 0.3.0 git git+https|code.example|/team/tool?branch=main at 01234567
+    "#);
+    assert_snapshot!(read("Cargo.lock", sample!("cargo-4/Cargo.lock")), @r#"
+    5: cfg-if 1.0.4 sparse+https|registry.example|/index/ = 9330f8b2ff13f3
+    11: hello 0.1.0 path ""
+    19: tool 0.3.0 git git+ssh|git@code.example|/team/tool.git?tag=v0.3.0%2Bfix at 01234567
+    24: left-over 0.2.0 path ""
+    "#);
+}
+
+#[test]
+fn sus_23_package_lock_json() {
+    assert_snapshot!(read("package-lock.json", sample!("npm-1/package-lock.json")), @r#"
+    7: @scope/tool  git git+ssh|git@code.example|/team/tool.git at 01234567
+    11: chalk 2.4.2 https|registry.example|/chalk/-/chalk-2.4.2.tgz = sha512-Mti+f9l
+    19: ansi-styles 3.2.1 https|registry.example|/ansi-styles/-/ansi-styles-3.2.1.tgz = sha512-VT0ZI6k
+    26: fsevents 1.2.13 bundled
+    31: local  path "packages/local"
+    34: strings 4.2.3 https|registry.example|/string-width/-/string-width-4.2.3.tgz is string-width = sha512-wKyQRQp
+    "#);
+    assert_snapshot!(read("package-lock.json", sample!("npm-2/package-lock.json")), @"
+    14: once 1.4.0 https|registry.example|/once/-/once-1.4.0.tgz = sha512-lNaJgI+
+    22: wrappy 1.0.2 https|registry.example|/wrappy/-/wrappy-1.0.2.tgz = sha512-l4Sp/DR
+    29: once 1.4.0 https|registry.example|/once/-/once-1.4.0.tgz = sha512-lNaJgI+
+    37: wrappy 1.0.2 https|registry.example|/wrappy/-/wrappy-1.0.2.tgz = sha512-l4Sp/DR
+    ");
+    assert_snapshot!(read("npm-shrinkwrap.json", sample!("npm-3/npm-shrinkwrap.json")), @r#"
+    14: @scope/local  path "packages/local"
+    18: chalk 5.3.0 https|registry.example|/chalk/-/chalk-5.3.0.tgz = sha512-dLitG79
+    26: abbrev 2.0.0 bundled
+    31: strings 4.2.3 https|registry.example|/string-width/-/string-width-4.2.3.tgz is string-width = sha512-wKyQRQp
+    37: tool 0.3.0 git git+ssh|git@code.example|/team/tool.git at 01234567
+    41: packages/local 1.0.0 path ""
+    "#);
+}
+
+#[test]
+fn sus_23_yarn_lock() {
+    assert_snapshot!(read("yarn.lock", sample!("yarn-1/yarn.lock")), @"
+    5: @scope/code-frame 7.12.13 https|registry.example|/@scope/code-frame/-/code-frame-7.12.13.tgz = sha512-HV1Cm0Q
+    12: js-tokens 4.0.0 https|registry.example|/js-tokens/-/js-tokens-4.0.0.tgz = 19203fb59991df
+    16: strings 4.2.3 https|registry.example|/string-width/-/string-width-4.2.3.tgz is string-width = sha512-wKyQRQp
+    21: tool 0.3.0 git git+ssh|git@code.example|/team/tool.git at 01234567
+    ");
+    assert_snapshot!(read("yarn.lock", sample!("yarn-berry/yarn.lock")), @r#"
+    8: @scope/code-frame 7.12.13 = 10c0/9ac9ad5b6
+    17: fsevents 2.3.2 path "patch:fsevents@npm%3A2.3.2#optional!builtin<compat/fsevents>::version=2.3.2&hash=df0bf1"
+    24: hello 0.0.0-use.local path "."
+    30: js-tokens 4.0.0 https|mirror.example|/js-tokens-4.0.0.tgz = 10c0/e248708d3
+    38: strings 4.2.3 is string-width = 10c0/1e525e92e
+    45: tool 0.3.0 git https|code.example|/team/tool.git at 01234567 = 10c0/aaaa5e92e
+    "#);
+}
+
+#[test]
+fn sus_23_pnpm_lock_yaml() {
+    assert_snapshot!(read("pnpm-lock.yaml", sample!("pnpm-5/pnpm-lock.yaml")), @r#"
+    13: @scope/tool 1.2.3 = sha512-iAXqUn8
+    18: lodash 4.17.21 = sha512-v2kDEe5
+    22: react-dom 16.14.0 = sha512-1gCeQXD
+    28: tool 0.3.0 https|code.example|/team/tool/tar.gz/0123456789abcdef
+    34: local 1.0.0 path "packages/local"
+    40: left 1.0.0 https|mirror.example|/ = sha512-XI5MPzV
+    "#);
+    assert_snapshot!(read("pnpm-lock.yaml", sample!("pnpm-6/pnpm-lock.yaml")), @"
+    17: @scope/tool 1.2.3 = sha512-iAXqUn8
+    26: lodash 4.17.21 = sha512-v2kDEe5
+    30: react-dom 16.14.0 = sha512-1gCeQXD
+    ");
+    assert_snapshot!(read("pnpm-lock.yaml", sample!("pnpm-9/pnpm-lock.yaml")), @"
+    22: @scope/tool 1.2.3 = sha512-iAXqUn8
+    27: lodash 4.17.21 = sha512-v2kDEe5
+    30: tool 0.3.0 git https|code.example|/team/tool.git at 01234567
+    ");
+}
+
+#[test]
+fn sus_23_uv_lock() {
+    assert_snapshot!(read("uv.lock", sample!("uv-1/uv.lock")), @r#"
+    5: hello 0.1.0 path "."
+    20: idna 3.6 https|registry.example|/simple
+    24: idna 3.6 [idna-3.6.tar.gz] https|files.example|/packages/bf/3f/idna-3.6.tar.gz = sha256:9ecdbbd
+    26: idna 3.6 [idna-3.6-py3-none-any.whl] https|files.example|/packages/c2/e7/idna-3.6-py3-none-any.whl = sha256:c05567e
+    29: tool 0.3.0 git https|code.example|/team/tool?rev=main at 01234567
+    "#);
+}
+
+#[test]
+fn sus_23_poetry_lock() {
+    assert_snapshot!(read("poetry.lock", sample!("poetry-1/poetry.lock")), @"
+    16: idna 3.6 [idna-3.6-py3-none-any.whl] = sha256:c05567e
+    17: idna 3.6 [idna-3.6.tar.gz] = sha256:9ecdbbd
+    1: idna 3.6
+    ");
+    assert_snapshot!(read("poetry.lock", sample!("poetry-2/poetry.lock")), @"
+    11: idna 3.6 [idna-3.6-py3-none-any.whl] https|registry.example|/simple = sha256:c05567e
+    12: idna 3.6 [idna-3.6.tar.gz] https|registry.example|/simple = sha256:9ecdbbd
+    3: idna 3.6 https|registry.example|/simple
+    20: tool 0.3.0 git https|code.example|/team/tool.git at 01234567
+    ");
+}
+
+#[test]
+fn sus_23_go_sum() {
+    assert_snapshot!(read("go.sum", sample!("go/go.sum")), @"
+    1: code.example/team/tool v0.3.0 = h1:3iQR2kdPzXU
+    2: code.example/team/tool v0.3.0 [go.mod] = h1:nIfuEdRgNXZ
+    3: yaml.example/yaml.v3 v3.0.1 = h1:fxVm/GzAzEW
+    4: yaml.example/yaml.v3 v3.0.1 [go.mod] = h1:K4uyk7z7BCE
+    ");
+}
+
+#[test]
+fn sus_23_gemfile_lock() {
+    assert_snapshot!(read("Gemfile.lock", sample!("gemfile/Gemfile.lock")), @r#"
+    6: tool 0.3.0 git https|code.example|/team/tool.git at 01234567
+    11: local 1.0.0 path "gems/local"
+    17: nokogiri 1.16.0-x86_64-linux https|registry.example|/ = sha256=4bd8ba2
+    19: racc 1.7.3 https|registry.example|/ = sha256=b785ab8
+    20: rack 3.0.8 https|registry.example|/
+    "#);
+}

@@ -1,0 +1,144 @@
+//! `yarn.lock`, which is one of two formats: Yarn 1's own, or YAML since Yarn 2.
+
+use std::borrow::Cow;
+
+use super::lock::{Lock, Pin, Repetition};
+use super::source::{Address, Source};
+use super::{required, split_version, text_in, yarn_classic};
+use crate::rules::documents::{Unreadable, Value, yaml};
+
+/// Reads a lockfile.
+pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
+    // Yarn itself decides by this line.
+    let mut comments = text.lines().take_while(|line| line.starts_with('#'));
+    match comments.any(|line| line.trim_end() == "# yarn lockfile v1") {
+        true => yarn_classic::read(text),
+        false => berry(text),
+    }
+}
+
+/// One entry per resolution: its key lists what asked for it.
+fn berry(text: &str) -> Result<Lock<'_>, Unreadable> {
+    let document = yaml::read(text)?;
+    let [root] = document.root.items() else {
+        return Err(Unreadable::new("is not one document"));
+    };
+    if root.get("__metadata").is_none() {
+        return Err(Unreadable::at(0, "is of no known version of Yarn"));
+    }
+    let mut pins = Vec::new();
+    for (key, package) in root.entries().iter().filter(|(key, _)| key != "__metadata") {
+        let version = required(package, "version")?;
+        let resolution = required(package, "resolution")?;
+        let (resolved, reference) = split_version(&resolution);
+        let source = read_source(reference);
+        let checksum = text_in(package, "checksum")?;
+        // Each name that asks for it is installed under that name.
+        let mut names: Vec<&str> = key
+            .split(", ")
+            .map(|asked| split_version(asked).0)
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            let pin = Pin::new(package.at, name.to_owned(), version.clone(), source.clone());
+            let alias = (name != resolved).then(|| Cow::Owned(resolved.to_owned()));
+            pins.push(Pin {
+                alias,
+                ..pin.hashed(checksum.clone())
+            });
+        }
+    }
+    Ok(Lock {
+        pins,
+        repetition: Repetition::Ordinary,
+        repeated: document.repeated,
+    })
+}
+
+/// What follows `name@` in a resolution.
+fn read_source(reference: &str) -> Source<'static> {
+    if let Some((_, address)) = reference.split_once("::__archiveUrl=") {
+        return Source::Web(Address::new(percent_decoded(address)));
+    }
+    let (protocol, rest) = reference.split_once(':').unwrap_or(("", reference));
+    let rest = || Cow::Owned(rest.to_owned());
+    let whole = || reference.to_owned();
+    match protocol {
+        "npm" => Source::Unstated,
+        "workspace" | "link" | "portal" | "file" | "exec" => Source::Path(rest()),
+        // A patch names what it patches, and files of the workspace.
+        "patch" => Source::Path(Cow::Owned(whole())),
+        _ if reference.contains("#commit=") => Source::git(reference.replace("#commit=", "#")),
+        _ if protocol.starts_with("git") => Source::git(whole()),
+        _ => Source::web(whole()),
+    }
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, more @ ..] = rest {
+        let digits = more.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let decoded = digits.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match (first, decoded) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = more.get(2..).unwrap_or_default();
+            }
+            _ => {
+                bytes.push(*first);
+                rest = more;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Reads the fields of one entry, which both formats name alike.
+pub(super) fn classic_pins<'a>(
+    asked: &[Cow<'a, str>],
+    package: &Value<'a>,
+    pins: &mut Vec<Pin<'a>>,
+) -> Result<(), Unreadable> {
+    let version = required(package, "version")?;
+    let resolved = text_in(package, "resolved")?;
+    let integrity = text_in(package, "integrity")?;
+    let (source, fragment) = match resolved {
+        Some(resolved) => classic_source(resolved),
+        None => (Source::Unstated, None),
+    };
+    let integrity = match (fragment, integrity) {
+        (Some(fragment), Some(integrity)) => Some(Cow::Owned(format!("{integrity} #{fragment}"))),
+        (fragment, integrity) => fragment.map(Cow::Owned).or(integrity),
+    };
+    let mut known = None;
+    for asked in asked {
+        let (name, range) = split_version(asked);
+        let alias = range
+            .strip_prefix("npm:")
+            .map(|other| split_version(other).0);
+        if known == Some((name, alias)) {
+            continue;
+        }
+        known = Some((name, alias));
+        let pin = Pin::new(package.at, name.to_owned(), version.clone(), source.clone());
+        pins.push(Pin {
+            alias: alias.map(|alias| Cow::Owned(alias.to_owned())),
+            ..pin.hashed(integrity.clone())
+        });
+    }
+    Ok(())
+}
+
+/// `https://host/archive.tgz#sha1`, or a repository with its revision behind `#`.
+fn classic_source(resolved: Cow<'_, str>) -> (Source<'_>, Option<String>) {
+    let is_git = resolved.starts_with("git") || resolved.contains(".git#");
+    if is_git {
+        return (Source::git(resolved), None);
+    }
+    match resolved.split_once('#') {
+        None => (Source::web(resolved), None),
+        Some((url, fragment)) => (Source::web(url.to_owned()), Some(fragment.to_owned())),
+    }
+}
