@@ -10,10 +10,12 @@ mod fold;
 pub(crate) mod git;
 mod links;
 mod lockfiles;
+mod manifests;
 mod modes;
 mod opened;
 mod paths;
 mod patterns;
+mod remarks;
 mod sizes;
 pub(crate) mod suspect_table;
 mod suspects;
@@ -63,6 +65,8 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("suspects", Rule::Change(suspects::check)),
     ("lockfile entries", Rule::Change(lockfiles::entries)),
     ("lockfiles", Rule::Contents(lockfiles::contents)),
+    ("manifest entries", Rule::Change(manifests::entries)),
+    ("manifests", Rule::Contents(manifests::contents)),
 ];
 
 impl Context<'_> {

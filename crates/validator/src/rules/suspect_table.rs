@@ -98,8 +98,9 @@ pub(crate) const SUSPECTS: &[Suspect] = &[
         "makefile", "gnumakefile", "*.mk", "justfile", ".justfile", "taskfile.yml", "taskfile.yaml",
         "rakefile", "noxfile.py", "tox.ini", "tasks.py", "magefile.go",
     ]),
-    row("SUS-15", "suspect.package_json", Warn, "scripts run at install", &[
-        "package.json",
+    // What a `package.json` and a `pyproject.toml` say is looked at key by key, in `manifests`.
+    row("SUS-15", "suspect.native_addon", Warn, "npm runs node-gyp at install because it is there", &[
+        "binding.gyp",
     ]),
     row("SUS-16", "suspect.registry", Block, "chooses the registry, or loads a plugin", &[
         ".npmrc", ".yarnrc*", ".yarn/**", ".pnpmfile.cjs", "pnpm-workspace.yaml", "bunfig.toml",
@@ -115,7 +116,7 @@ pub(crate) const SUSPECTS: &[Suspect] = &[
         "sitecustomize.py", "usercustomize.py", "*.pth",
     ]),
     row("SUS-18", "suspect.python_build", Warn, "runs at build, install or test", &[
-        "setup.py", "setup.cfg", "pyproject.toml", "conftest.py", "pytest.ini",
+        "setup.py", "conftest.py", "pytest.ini",
     ]),
     row("SUS-19", "suspect.gradle_wrapper", Block, "the wrapper downloads and runs what it names", &[
         "gradlew*", "gradle-wrapper.jar", "gradle-wrapper.properties", "mvnw*", ".mvn/**",

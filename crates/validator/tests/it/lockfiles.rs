@@ -38,7 +38,8 @@ fn edited(name: &str, before: &str, edits: &[(&str, &str)]) -> String {
 /// The findings alone: whether something is withheld follows from them.
 fn findings(before: &str, after: &str) -> String {
     let text = render(&verdict(before, after));
-    text.split("= ").next().unwrap().to_owned()
+    let lines = text.lines().take_while(|line| !line.starts_with("= "));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 const CARGO: &str = sample!("cargo-3/Cargo.lock");
@@ -411,9 +412,18 @@ fn sus_23_unreadable() {
     warn lockfile.no_baseline go.sum: there is nothing to compare with, because what was there before is not a module, a version and a hash
     note lockfile.changed go.sum: packages: 2 added, 0 removed, 0 updated
     ");
-    assert_snapshot!(findings(&file("yarn.lock", YARN), "f yarn.lock \"# yarn lockfile v1\\n\\0\""), @"block lockfile.unreadable yarn.lock:1: can't be read as the lockfile that its name says: holds a NUL byte");
-    assert_snapshot!(findings(&file("yarn.lock", YARN), "f yarn.lock \"\\xff\""), @"block lockfile.unreadable yarn.lock:1: can't be read as the lockfile that its name says: is not UTF-8");
-    assert_snapshot!(findings(&file("uv.lock", UV), "f uv.lock *17000000"), @"block lockfile.unreadable uv.lock: can't be read as the lockfile that its name says: is too large to be looked into");
+    assert_snapshot!(findings(&file("yarn.lock", YARN), "f yarn.lock \"# yarn lockfile v1\\n\\0\""), @"
+    block lockfile.unreadable yarn.lock:1: can't be read as the lockfile that its name says: holds a NUL byte
+    warn content.became_binary yarn.lock: was text, and is binary now: a review shows only its digest
+    ");
+    assert_snapshot!(findings(&file("yarn.lock", YARN), "f yarn.lock \"\\xff\""), @"
+    block lockfile.unreadable yarn.lock:1: can't be read as the lockfile that its name says: is not UTF-8
+    warn content.became_binary yarn.lock: was text, and is binary now: a review shows only its digest
+    ");
+    assert_snapshot!(findings(&file("uv.lock", UV), "f uv.lock *17000000"), @"
+    block lockfile.unreadable uv.lock: can't be read as the lockfile that its name says: is too large to be looked into
+    warn content.unexamined uv.lock: more than 16 MiB, which no rule looks into
+    ");
 }
 
 #[test]

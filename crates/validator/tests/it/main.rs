@@ -6,6 +6,7 @@ mod git;
 mod limits;
 mod links;
 mod lockfiles;
+mod manifests;
 mod modes;
 mod paths;
 mod suspects;

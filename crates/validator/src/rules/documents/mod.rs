@@ -1,10 +1,12 @@
-//! `Document`: the JSON, TOML and YAML of package managers as one kind of tree.
+//! `Document`: the JSON, TOML, YAML and INI of package managers as one kind of tree.
 //!
 //! The inputs are hostile. Each reader is linear in time, bounds the depth and the number
 //! of values, and refuses what it does not know rather than guess: a file that two
 //! programs read differently shows one thing to a reviewer and another to a package
 //! manager.
 
+pub(crate) mod differences;
+pub(crate) mod ini;
 pub(crate) mod json;
 pub(crate) mod toml;
 pub(crate) mod yaml;

@@ -1,10 +1,10 @@
-//! The readers of JSON, TOML and YAML: what they take, and what they refuse.
+//! The readers of JSON, TOML, YAML and INI: what they take, and what they refuse.
 
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 
-use super::{Data, Document, MOST_VALUES, Unreadable, Value, json, line_of, toml, yaml};
+use super::{Data, Document, MOST_VALUES, Unreadable, Value, ini, json, line_of, toml, yaml};
 
 /// Renders a document, or why there is none.
 fn show(text: &str, read: for<'a> fn(&'a str) -> Result<Document<'a>, Unreadable>) -> String {
@@ -207,4 +207,13 @@ fn yaml_hostile() {
     assert_snapshot!(show(&format!("{}: 1", "k".repeat(1 << 20)), |text| {
         yaml::read(text).map(|document| Document { root: Value::new(0, Data::Bare("read".into())), ..document })
     }), @"read");
+}
+
+#[test]
+fn ini_values() {
+    assert_snapshot!(show("[a]\nB = 1\n  2\n\n  3\n# x\nc: d = e\n[a:b]\n", ini::read), @r#"{a: {b: "1\n2\n3", c: "d = e"}, a:b: {}}"#);
+    assert_snapshot!(show("a = 1\n", ini::read), @"! 1: stands before any section");
+    assert_snapshot!(show("[a\n", ini::read), @"! 1: is no section");
+    assert_snapshot!(show("[a]\nb\n", ini::read), @"! 2: is no key with a value");
+    assert_snapshot!(show("[a]\nb = 1\nB = 2\n[a]\n", ini::read), @r#"{a: {b: "1", b: "2"}, a: {}} ! 3: b repeated ! 4: a repeated"#);
 }

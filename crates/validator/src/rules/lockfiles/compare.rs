@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::RandomState;
 
+use super::Before;
 use super::index::{Index, Key, substance};
 use super::lock::{Lock, Pin, Repetition};
-use super::remarks::{Remark, Remarks};
 use super::source::Source;
-use super::{Before, shown};
 use crate::Severity::{Block, Note, Warn};
+use crate::rules::remarks::{Remark, Remarks, shown};
 
 /// The most statements about one known version that a new one is held against. One is
 /// usual; a forged file may have a million.

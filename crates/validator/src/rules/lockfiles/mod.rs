@@ -14,7 +14,6 @@ mod lock;
 mod npm;
 mod pnpm;
 mod poetry;
-pub(crate) mod remarks;
 mod source;
 mod uv;
 mod yarn;
@@ -22,15 +21,15 @@ mod yarn_classic;
 
 use std::borrow::Cow;
 
-use lazaret_transfer::{Change, Entry, escape};
+use lazaret_transfer::{Change, Entry};
 
 use super::documents::{Data, Unreadable, Value, line_of, text_of};
 use super::fold::skeleton;
+use super::remarks::put;
 use super::{Context, Opened, Side};
 use crate::Severity;
 use crate::report::Report;
 use lock::Lock;
-use remarks::Remark;
 
 type Read = for<'a> fn(&'a str) -> Result<Lock<'a>, Unreadable>;
 
@@ -96,18 +95,7 @@ pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report
         Ok(after) => after,
         Err(why) => return unreadable(opened, text, &before, &why, report),
     };
-    for remark in compare::compare(&before, &after) {
-        let Remark {
-            severity,
-            code,
-            at,
-            message,
-        } = remark;
-        match at {
-            Some(at) => report.line((path, line_of(text, at)), severity, code, message),
-            None => report.path(path, severity, code, message),
-        }
-    }
+    put(compare::compare(&before, &after), path, text, report);
 }
 
 /// What is known of the lockfile before the change.
@@ -169,21 +157,6 @@ fn split_version(text: &str) -> (&str, &str) {
             (name, version.get(1..).unwrap_or_default())
         }
         None => (text, ""),
-    }
-}
-
-/// The most characters of a name or an address in a message.
-const MOST_SHOWN: usize = 100;
-
-/// Escapes and shortens what a lockfile says.
-fn shown(text: &str) -> String {
-    let most = text.char_indices().nth(MOST_SHOWN);
-    match most {
-        Some((end, _)) => format!(
-            "{}…",
-            escape(text.get(..end).unwrap_or_default().as_bytes())
-        ),
-        None => escape(text.as_bytes()),
     }
 }
 

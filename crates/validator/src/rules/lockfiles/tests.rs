@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 
+use super::FORMATS;
 use super::source::{Address, Source};
-use super::{FORMATS, shown};
 use crate::rules::documents::{line_of, text_of_bytes};
+use crate::rules::remarks::shown;
 
 /// Genuine files, by format and version.
 macro_rules! sample {

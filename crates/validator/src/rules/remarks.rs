@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_transfer::{RelPath, escape};
+
+use super::documents::line_of;
 use crate::Severity;
+use crate::report::Report;
 
 /// One thing to say.
 #[derive(Debug)]
@@ -45,6 +49,11 @@ impl Remarks {
         }
     }
 
+    /// Returns how many there are, those that are not kept included.
+    pub(crate) fn count(&self) -> usize {
+        self.counts.values().sum()
+    }
+
     /// Ends with how many there are beyond those that are kept.
     pub(crate) fn finish(mut self) -> Vec<Remark> {
         for ((severity, code), count) in self.counts {
@@ -58,5 +67,36 @@ impl Remarks {
             }
         }
         self.all
+    }
+}
+
+/// Hands remarks over to the report, with lines of the new side.
+pub(crate) fn put(remarks: Vec<Remark>, path: &RelPath, text: &str, report: &mut Report) {
+    for remark in remarks {
+        let Remark {
+            severity,
+            code,
+            at,
+            message,
+        } = remark;
+        match at {
+            Some(at) => report.line((path, line_of(text, at)), severity, code, message),
+            None => report.path(path, severity, code, message),
+        }
+    }
+}
+
+/// The most characters of a name or an address in a message.
+const MOST_SHOWN: usize = 100;
+
+/// Escapes and shortens what a file says.
+pub(crate) fn shown(text: &str) -> String {
+    let most = text.char_indices().nth(MOST_SHOWN);
+    match most {
+        Some((end, _)) => format!(
+            "{}…",
+            escape(text.get(..end).unwrap_or_default().as_bytes())
+        ),
+        None => escape(text.as_bytes()),
     }
 }

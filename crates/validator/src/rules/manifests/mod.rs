@@ -1,0 +1,260 @@
+//! Manifests (SUS-15, SUS-18, and `Cargo.toml`): what a package manager or a build tool
+//! runs, and where it looks for packages.
+//!
+//! They change all the time, for good reasons; so each key is looked at by itself, and
+//! only what runs something, or fetches from elsewhere, is pointed at.
+
+mod cargo_toml;
+mod package_json;
+mod pyproject;
+mod setup_cfg;
+
+use lazaret_transfer::{Change, Entry, RelPath};
+
+use super::documents::differences::{Difference, differences};
+use super::documents::{Document, Unreadable, ini, json, line_of, text_of, toml};
+use super::fold::skeleton;
+use super::remarks::{Remarks, put, shown};
+use super::{Context, Opened, Side};
+use crate::Severity::{self, Block, Note, Warn};
+use crate::report::Report;
+
+/// One kind of manifest.
+struct Format {
+    /// The file name, folded.
+    name: &'static str,
+    read: for<'a> fn(&'a str) -> Result<Document<'a>, Unreadable>,
+    judge: fn(&Difference<'_, '_>, Place, &mut Remarks),
+    /// Whether a change that nothing is to be said of is still noted.
+    rest: Rest,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    Quiet,
+    Noted,
+}
+
+/// Whose manifest it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Of the workspace.
+    Own,
+    /// Of an installed dependency: its scripts ran when it was installed, and its code
+    /// runs in any case.
+    Installed,
+}
+
+const FORMATS: &[Format] = &[
+    Format {
+        name: "package.json",
+        read: json::read,
+        judge: package_json::judge,
+        rest: Rest::Quiet,
+    },
+    Format {
+        name: "pyproject.toml",
+        read: toml::read,
+        judge: pyproject::judge,
+        rest: Rest::Noted,
+    },
+    Format {
+        name: "setup.cfg",
+        read: ini::read,
+        judge: setup_cfg::judge,
+        rest: Rest::Noted,
+    },
+    Format {
+        name: "cargo.toml",
+        read: toml::read,
+        judge: cargo_toml::judge,
+        rest: Rest::Quiet,
+    },
+];
+
+fn format_of(path: &RelPath) -> Option<&'static Format> {
+    let name = skeleton(path.components().last()?);
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// What is not about contents: a manifest that goes, or that becomes a link.
+pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut Report) {
+    let path = &*change.path;
+    let Some(format) = format_of(path).filter(|_| !context.is_git(path)) else {
+        return;
+    };
+    let was_file = matches!(change.before, Some(Entry::File { .. }));
+    match &change.after {
+        Some(Entry::Symlink { .. }) => {
+            let message = "a link stands where a manifest is looked for";
+            report.path(path, Warn, "manifest.link", message);
+        }
+        None if was_file => {
+            let message = format!("the {} was deleted", format.name);
+            report.path(path, Note, "manifest.deleted", message);
+        }
+        Some(Entry::File { .. } | Entry::Dir) | None => {}
+    }
+}
+
+/// Compares both sides, key by key.
+pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+    let path = opened.path();
+    let Some(format) = format_of(path) else {
+        return;
+    };
+    if let Side::Unreadable(_) = opened.after() {
+        // `content.unreadable` withholds it.
+        return;
+    }
+    let before = match opened.before() {
+        Side::Absent => None,
+        side => Some(text_of(side).and_then(format.read)),
+    };
+    let known = before.as_ref().and_then(|read| read.as_ref().ok());
+    let text = match text_of(opened.after()) {
+        Ok(text) => text,
+        Err(why) => return unreadable(path, "", known, &why, report),
+    };
+    let after = match (format.read)(text) {
+        Ok(after) => after,
+        Err(why) => return unreadable(path, text, known, &why, report),
+    };
+    let mut remarks = Remarks::default();
+    if let Some(Err(why)) = &before {
+        remarks.add(Warn, "manifest.no_baseline", None, || {
+            format!("there is nothing to compare with, because what was there before {why}")
+        });
+    }
+    for repeated in &after.repeated {
+        let old = known.map_or(&[][..], |known| &known.repeated);
+        // One that was there before is no reason to hold back another change.
+        let severity = match old.iter().any(|old| old.key == repeated.key) {
+            true => Warn,
+            false => Block,
+        };
+        remarks.add(severity, "manifest.repeated_key", Some(repeated.at), || {
+            let key = shown(&repeated.key);
+            format!("`{key}` is there twice, and readers differ in which they take")
+        });
+    }
+    let place = match path.components().any(|name| name == "node_modules") {
+        true => Place::Installed,
+        false => Place::Own,
+    };
+    let said = remarks.count();
+    let root = known.map(|known| &known.root);
+    differences(root, Some(&after.root), &mut |difference| {
+        (format.judge)(difference, place, &mut remarks);
+    });
+    if format.rest == Rest::Noted && remarks.count() == said {
+        remarks.add(Note, "manifest.changed", None, || {
+            "nothing changed that runs or fetches something".to_owned()
+        });
+    }
+    put(remarks.finish(), path, text, report);
+}
+
+fn unreadable(
+    path: &RelPath,
+    text: &str,
+    known: Option<&Document<'_>>,
+    why: &Unreadable,
+    report: &mut Report,
+) {
+    let severity = if known.is_some() { Block } else { Warn };
+    let message = format!("can't be read as the manifest that its name says: {why}");
+    let code = "manifest.unreadable";
+    match why.at {
+        Some(at) => report.line((path, line_of(text, at)), severity, code, message),
+        None => report.path(path, severity, code, message),
+    }
+}
+
+/// Says something about one difference: its key, why it matters, and what it says now.
+fn say(
+    difference: &Difference<'_, '_>,
+    severity: Severity,
+    code: &'static str,
+    reason: &str,
+    remarks: &mut Remarks,
+) {
+    let at = difference.after.map(|value| value.at);
+    remarks.add(severity, code, at, || {
+        let key = match difference.path {
+            [] => "what it holds".to_owned(),
+            path => format!("`{}`", shown(&path.join("."))),
+        };
+        match difference.after {
+            None => format!("{key} was removed: it {reason}"),
+            Some(value) => match value.text() {
+                Some(text) => {
+                    // Lists of an INI file go over lines.
+                    let words: Vec<&str> = text.split_ascii_whitespace().take(64).collect();
+                    format!("{key} {reason}: {}", shown(&words.join(" ")))
+                }
+                None => format!("{key} {reason}"),
+            },
+        }
+    });
+}
+
+/// Whether a requirement of PEP 508 names an address: `name @ https://…`.
+fn names_address(requirement: &str) -> bool {
+    let bare = requirement.split(';').next().unwrap_or_default();
+    bare.contains('@') || bare.contains("://")
+}
+
+/// Keys of Python tools that choose where packages or interpreters come from.
+fn chooses_index(key: &str) -> bool {
+    let key = key.replace('_', "-");
+    [
+        "index-url",
+        "extra-index-url",
+        "default-index",
+        "find-links",
+        "allow-insecure-host",
+        "trusted-host",
+        "trusted-hosts",
+        "index-strategy",
+        "no-index",
+        "keyring-provider",
+        "publish-url",
+        "python-install-mirror",
+        "pypy-install-mirror",
+        "python-downloads-json-url",
+        "allow-hosts",
+    ]
+    .contains(&&*key)
+}
+
+/// Words of which one in a key says that something is run.
+fn runs_something(key: &str) -> bool {
+    const WORDS: [&str; 23] = [
+        "script",
+        "scripts",
+        "hook",
+        "hooks",
+        "plugin",
+        "plugins",
+        "cmdclass",
+        "build",
+        "task",
+        "tasks",
+        "command",
+        "commands",
+        "cmd",
+        "addopts",
+        "pythonpath",
+        "exec",
+        "before",
+        "after",
+        "pre",
+        "post",
+        "tox",
+        "entry",
+        "aliases",
+    ];
+    let mut words = key.split(['-', '_', '.', ':']);
+    words.any(|word| WORDS.contains(&&*word.to_ascii_lowercase()))
+}

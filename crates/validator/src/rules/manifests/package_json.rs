@@ -1,0 +1,156 @@
+//! `package.json`: scripts that run at install, and keys that choose other code.
+
+use super::{Difference, Place, say};
+use crate::Severity::{Block, Warn};
+use crate::rules::remarks::Remarks;
+
+/// Scripts that a package manager runs by itself, at install or around it.
+const HOOKS: [&str; 19] = [
+    "preinstall",
+    "install",
+    "postinstall",
+    "preuninstall",
+    "uninstall",
+    "postuninstall",
+    "preprepare",
+    "prepare",
+    "postprepare",
+    "prepublish",
+    "prepublishOnly",
+    "prepack",
+    "postpack",
+    "publish",
+    "postpublish",
+    "dependencies",
+    "predependencies",
+    "postdependencies",
+    "pnpm:devPreinstall",
+];
+
+/// Keys that describe the package, or what whoever imports it gets to see.
+const QUIET: [&str; 43] = [
+    "$schema",
+    "author",
+    "browser",
+    "browserslist",
+    "bugs",
+    "bundleDependencies",
+    "bundledDependencies",
+    "contributors",
+    "cpu",
+    "description",
+    "displayName",
+    "engines",
+    "exports",
+    "files",
+    "funding",
+    "homepage",
+    "icon",
+    "imports",
+    "jsdelivr",
+    "jsnext:main",
+    "keywords",
+    "libc",
+    "license",
+    "licenses",
+    "main",
+    "maintainers",
+    "man",
+    "module",
+    "name",
+    "os",
+    "peerDependenciesMeta",
+    "preferGlobal",
+    "private",
+    "repository",
+    "sideEffects",
+    "sponsor",
+    "style",
+    "type",
+    "types",
+    "typesVersions",
+    "typings",
+    "unpkg",
+    "version",
+];
+
+const DEPENDENCIES: [&str; 4] = [
+    "dependencies",
+    "devDependencies",
+    "optionalDependencies",
+    "peerDependencies",
+];
+
+/// Judges one difference.
+pub(super) fn judge(difference: &Difference<'_, '_>, place: Place, remarks: &mut Remarks) {
+    match difference.path {
+        ["scripts", _] if difference.after.is_none() => {}
+        ["scripts", name] if HOOKS.contains(name) => {
+            let severity = match place {
+                Place::Own => Block,
+                Place::Installed => Warn,
+            };
+            let reason = "runs by itself, at install or around it";
+            say(
+                difference,
+                severity,
+                "manifest.install_hook",
+                reason,
+                remarks,
+            );
+        }
+        // Of an installed package nobody runs the others.
+        ["scripts", _] if place == Place::Installed => {}
+        ["scripts", ..] => say(
+            difference,
+            Warn,
+            "manifest.script",
+            "is run by name",
+            remarks,
+        ),
+        ["bin", ..] | ["directories", "bin", ..] if place == Place::Own => {
+            let reason = "becomes a program on the path";
+            say(difference, Warn, "manifest.script", reason, remarks);
+        }
+        [list, _] if DEPENDENCIES.contains(list) => dependency(difference, remarks),
+        [key, ..] if QUIET.contains(key) || place == Place::Installed => {}
+        ["directories", ..] => {}
+        [] => say(difference, Warn, "manifest.setting", "is no table", remarks),
+        _ => {
+            let reason = "configures what is installed or run";
+            say(difference, Warn, "manifest.setting", reason, remarks);
+        }
+    }
+}
+
+fn dependency(difference: &Difference<'_, '_>, remarks: &mut Remarks) {
+    let Some(after) = difference.after else {
+        return;
+    };
+    let Some(spec) = after.text() else {
+        let reason = "is a dependency of an unknown kind";
+        return say(difference, Warn, "manifest.dependency", reason, remarks);
+    };
+    match spec.split_once(':') {
+        Some(("exec", _)) => {
+            let reason = "is made by a script that runs at install";
+            say(difference, Block, "manifest.install_hook", reason, remarks);
+        }
+        // `npm:^1.0.0` is an ordinary range.
+        Some(("npm", range)) if !range.contains('@') => {}
+        Some(("npm", _)) => {
+            let reason = "has the contents of another package";
+            say(difference, Warn, "manifest.dependency", reason, remarks);
+        }
+        Some(("workspace" | "catalog", _)) => {}
+        Some(_) => elsewhere(difference, remarks),
+        // `user/repository`, or a path.
+        None if spec.contains('/') => elsewhere(difference, remarks),
+        None => {}
+    }
+}
+
+fn elsewhere(difference: &Difference<'_, '_>, remarks: &mut Remarks) {
+    let reason = "comes from elsewhere than the registry";
+    say(difference, Warn, "manifest.dependency", reason, remarks);
+}
