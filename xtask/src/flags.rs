@@ -44,8 +44,11 @@ xflags::xflags! {
         /// Package a static lazaret with all it needs: one tar.gz in `target/dist`.
         cmd dist {}
 
-        /// Measure copying in and starting, beside Docker's own commands, as ratios.
+        /// Measure copying in and starting, beside Docker's own commands, as ratios;
+        /// with `gate` how fast changes are judged and applied.
         cmd bench {
+            /// What to measure: `copy` or `gate`. Both when it is not given.
+            optional suite: String
             /// Rounds that count. Five when it is not given.
             optional --rounds count: usize
             /// Files of the tree that is copied. 12000 when it is not given.
