@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::conflict::{is, open_parent};
 use super::ops::{Kind, Ops};
-use super::steps::{Ground, Reverted, slot_old};
+use super::steps::{Ground, Reverted, is_gone, slot_old};
 use super::store::Store;
 use super::{ApplyError, ApplyReceipt, End, LeftAlone, Transaction, check_root};
 use crate::journal::{Journal, Phase};
@@ -164,13 +164,15 @@ pub(super) fn remove_staging(
     saved: Saved,
 ) -> Result<(), PathError> {
     let name = journal.staging_name();
-    remove(ops, root, &name, saved).at(journal.root_path.join(&name))
+    remove(ops, root, journal, saved).at(journal.root_path.join(&name))
 }
 
-fn remove(ops: &dyn Ops, root: BorrowedFd<'_>, name: &str, saved: Saved) -> io::Result<()> {
+fn remove(ops: &dyn Ops, root: BorrowedFd<'_>, journal: &Journal, saved: Saved) -> io::Result<()> {
+    let name = &journal.staging_name();
     let path = RelPath::new(name).map_err(io::Error::other)?;
     let staging = match ops.open_beneath(root, path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // Gone, and perhaps not yet durably so.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return ops.sync(root),
         other => other?,
     };
     for slot in ops.list(staging.as_fd())? {
@@ -181,7 +183,9 @@ fn remove(ops: &dyn Ops, root: BorrowedFd<'_>, name: &str, saved: Saved) -> io::
             continue;
         }
         match ops.stat_at(staging.as_fd(), slot)? {
-            Some(stat) if stat.kind == Kind::Dir => ops.rmdir(staging.as_fd(), slot)?,
+            Some(stat) if stat.kind == Kind::Dir => {
+                remove_dir(ops, journal, staging.as_fd(), slot)?;
+            }
             Some(_) => ops.unlink(staging.as_fd(), slot)?,
             None => {}
         }
@@ -192,6 +196,41 @@ fn remove(ops: &dyn Ops, root: BorrowedFd<'_>, name: &str, saved: Saved) -> io::
     ops.sync(root)
 }
 
+/// Removes a directory in a slot. After a power cut it may hold what later steps put
+/// into it, when their renames reached the disk and its own did not; that goes too.
+/// Anything else in it is not ours, and ends this.
+fn remove_dir(
+    ops: &dyn Ops,
+    journal: &Journal,
+    parent: BorrowedFd<'_>,
+    name: &str,
+) -> io::Result<()> {
+    match ops.rmdir(parent, name) {
+        Err(error) if is(&error, Errno::NOTEMPTY) || is(&error, Errno::EXIST) => {}
+        other => return other,
+    }
+    let path = RelPath::new(name).map_err(io::Error::other)?;
+    let dir = ops.open_beneath(parent, path)?;
+    for child in ops.list(dir.as_fd())? {
+        let Some(child) = child.to_str() else {
+            continue;
+        };
+        let Some(stat) = ops.stat_at(dir.as_fd(), child)? else {
+            continue;
+        };
+        let staged = journal.steps.iter().filter_map(|step| step.new);
+        if !staged.into_iter().any(|stamp| stamp.matches(&stat)) {
+            continue;
+        }
+        if stat.kind == Kind::Dir {
+            remove_dir(ops, journal, dir.as_fd(), child)?;
+        } else {
+            ops.unlink(dir.as_fd(), child)?;
+        }
+    }
+    ops.rmdir(parent, name)
+}
+
 /// Makes the renames durable: every directory that a step touched, once.
 fn sync_parents(ground: &Ground<'_>, journal: &Journal) -> Result<(), PathError> {
     // One child of each is enough to find the directory by.
@@ -200,13 +239,18 @@ fn sync_parents(ground: &Ground<'_>, journal: &Journal) -> Result<(), PathError>
         .iter()
         .filter_map(|step| Some((step.change.path.parent()?, &*step.change.path)))
         .collect();
-    for (parent, child) in children {
+    for (parent, child) in &children {
         match open_parent(ground.ops, ground.root, child) {
             Ok(dir) => ground.ops.sync(dir.as_fd()).at(parent.as_str())?,
             // Removed by this very batch.
-            Err(error) if is(&error, Errno::NOENT) || is(&error, Errno::NOTDIR) => {}
-            Err(error) if is(&error, Errno::LOOP) || is(&error, Errno::XDEV) => {}
+            Err(error) if is_gone(&error) => {}
             Err(error) => return Err(error).at(parent.as_str()),
+        }
+    }
+    // What was moved out of a directory that then went into its slot.
+    for (index, step) in journal.steps.iter().enumerate() {
+        if step.old.is_some() && children.contains_key(&*step.change.path) {
+            sync_saved(ground, &slot_old(index)).at(step.change.path.as_str())?;
         }
     }
     ground
@@ -214,4 +258,14 @@ fn sync_parents(ground: &Ground<'_>, journal: &Journal) -> Result<(), PathError>
         .sync(ground.staging)
         .at("the staging directory")?;
     ground.ops.sync(ground.root).at(&journal.root_path)
+}
+
+fn sync_saved(ground: &Ground<'_>, slot: &str) -> io::Result<()> {
+    let slot = RelPath::new(slot).map_err(io::Error::other)?;
+    match ground.ops.open_beneath(ground.staging, slot) {
+        Ok(dir) => ground.ops.sync(dir.as_fd()),
+        // Taken back, or no directory.
+        Err(error) if is_gone(&error) => Ok(()),
+        Err(error) => Err(error),
+    }
 }

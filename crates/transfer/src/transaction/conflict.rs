@@ -136,7 +136,7 @@ pub(crate) fn open_parent(
 ) -> io::Result<OwnedFd> {
     match path.parent() {
         Some(parent) => ops.open_beneath(root, parent),
-        None => root.try_clone_to_owned(),
+        None => ops.dup(root),
     }
 }
 
@@ -280,7 +280,7 @@ pub(crate) fn hash(
     tee: &mut dyn FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<(u64, Digest)> {
     let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; 128 << 10];
+    let mut buffer = vec![0; 64 << 10];
     let mut size = 0;
     loop {
         let n = ops.read(file, &mut buffer)?;

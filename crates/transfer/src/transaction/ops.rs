@@ -43,7 +43,7 @@ pub(crate) struct Stat {
 }
 
 /// Seconds and nanoseconds since 1970.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Time {
     pub(crate) secs: i64,
     pub(crate) nanos: i64,
@@ -75,6 +75,8 @@ pub(crate) trait Ops: fmt::Debug + Send + Sync {
     fn open_ambient(&self, path: &Path) -> io::Result<OwnedFd>;
     /// Opens a directory below `root`: no symbolic link, no `..`, no mount point.
     fn open_beneath(&self, root: BorrowedFd<'_>, path: &RelPath) -> io::Result<OwnedFd>;
+    /// Opens the same file or directory once more.
+    fn dup(&self, fd: BorrowedFd<'_>) -> io::Result<OwnedFd>;
     /// Opens a file for reading; never follows, never blocks on a FIFO.
     fn open_read(&self, dir: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd>;
     /// Stats an entry, unfollowed; `EXDEV` when it is a mount point.
@@ -118,7 +120,8 @@ pub(crate) trait Ops: fmt::Debug + Send + Sync {
     fn chown(&self, dir: BorrowedFd<'_>, name: &str, uid: u32, gid: u32) -> io::Result<()>;
     /// Sets the time of modification of an entry, unfollowed.
     fn set_mtime(&self, dir: BorrowedFd<'_>, name: &str, time: Time) -> io::Result<()>;
-    /// Makes a file or directory durable.
+    /// Makes a file durable, with its mode, owner and time; or a directory, with the
+    /// names in it. The name of what is synced is for its directory to keep.
     fn sync(&self, fd: BorrowedFd<'_>) -> io::Result<()>;
     /// Makes everything on the file system of `fd` durable.
     fn sync_all(&self, fd: BorrowedFd<'_>) -> io::Result<()>;
@@ -150,6 +153,10 @@ impl Ops for HostOps {
 
     fn open_beneath(&self, root: BorrowedFd<'_>, path: &RelPath) -> io::Result<OwnedFd> {
         self.resolver.open_dir(root, path)
+    }
+
+    fn dup(&self, fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+        fd.try_clone_to_owned()
     }
 
     fn open_read(&self, dir: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {

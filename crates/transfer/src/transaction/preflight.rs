@@ -111,7 +111,11 @@ pub(crate) fn targets(
 ) -> Result<Vec<Obstacle>, PathError> {
     let mut obstacles = Vec::new();
     let mut parents: BTreeSet<Option<&RelPath>> = BTreeSet::new();
-    let git = ops.stat_at(root, ".git").ok().flatten();
+    let git = match ops.stat_at(root, ".git") {
+        // A mount point: whatever is reached elsewhere is not on this file system.
+        Err(error) if is(&error, Errno::XDEV) => None,
+        other => other.at(".git")?,
+    };
     for (change, state) in changes {
         let path = &*change.path;
         let State::Before(found) = state else {

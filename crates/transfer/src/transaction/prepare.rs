@@ -51,7 +51,7 @@ pub(crate) fn prepare_with(
     request: &Request<'_>,
     blobs: &dyn Blobs,
 ) -> Result<Transaction, ApplyError> {
-    let root = request.root.try_clone_to_owned().at(request.root_path)?;
+    let root = ops.dup(request.root).at(request.root_path)?;
     check_root(&*ops, root.as_fd(), request.root_path)?;
     let mut changes = request.changes.to_vec();
     changes.sort_by(|a, b| a.path.cmp(&b.path));
@@ -71,7 +71,7 @@ pub(crate) fn prepare_with(
         return Err(ApplyError::Obstacles(obstacles));
     }
     let todo = in_order(&pairs);
-    let store = open_store(&*ops, request.journal_dir)?;
+    let store = Store::make(&*ops, request.journal_dir)?;
     if store
         .load(&*ops)
         .map_err(|error| load_error(store.path(), error))?
@@ -156,13 +156,12 @@ impl Transaction {
                 }]));
             }
         }
-        let path = self.store.path();
-        if sync == Sync::Together {
-            ops.sync_all(kept.dir()).at(path)?;
-        } else {
-            ops.sync(kept.dir()).at(path)?;
-        }
-        Ok(ops.sync(self.store.dir()).at(path)?)
+        let synced = match sync {
+            Sync::Together => ops.sync_all(kept.dir()),
+            Sync::Each => ops.sync(kept.dir()),
+        };
+        // The name of the directory comes with the next journal, which lies beside it.
+        Ok(synced.at(self.store.path())?)
     }
 
     fn stage(
@@ -181,21 +180,33 @@ impl Transaction {
             staging: self.staging.as_fd(),
             identity,
             umask,
-            sync: Sync::for_count(todo.len()),
+            sync: staging_sync(todo, request),
         };
         for (index, (step, todo)) in self.journal.steps.iter_mut().zip(todo).enumerate() {
             let restore = (request.restore)(&step.change.path);
             let old = todo.found.as_ref();
             step.new = stager.stage(&slot_new(index), step, old, restore.as_ref(), blobs)?;
         }
-        let sync = stager.sync;
         let path = request.root_path.join(self.journal.staging_name());
-        if sync == Sync::Together {
+        if stager.sync == Sync::Together {
             ops.sync_all(self.staging.as_fd()).at(&path)?;
-        } else {
-            ops.sync(self.staging.as_fd()).at(&path)?;
         }
+        // The names in it may wait: without them no step has happened, and the commit
+        // syncs them before it counts.
         Ok(ops.sync(self.root.as_fd()).at(&path)?)
+    }
+}
+
+/// A link can't be synced by itself, and its time is part of its stamp: where an undo
+/// sets one, everything is synced.
+fn staging_sync(todo: &[Todo<'_>], request: &Request<'_>) -> Sync {
+    let sets_time = |todo: &Todo<'_>| {
+        matches!(todo.change.after, Some(Entry::Symlink { .. }))
+            && (request.restore)(&todo.change.path).is_some()
+    };
+    match todo.iter().any(sets_time) {
+        true => Sync::Together,
+        false => Sync::for_count(todo.len()),
     }
 }
 
@@ -224,12 +235,6 @@ fn to_step(todo: &Todo<'_>) -> Step {
         }),
         new: None,
     }
-}
-
-fn open_store(ops: &dyn Ops, path: &Path) -> Result<Store, ApplyError> {
-    std::fs::create_dir_all(path).at(path)?;
-    let missing = || io::Error::from(io::ErrorKind::NotFound);
-    Ok(Store::open(ops, path)?.ok_or_else(missing).at(path)?)
 }
 
 /// Reads the umask the way the kernel applies it, since asking for it means

@@ -95,6 +95,9 @@ fn recover_one(ops: &dyn Ops, journal_dir: &Path) -> Result<Recovered, RecoverEr
     if journal.phase == Phase::Done {
         return Ok(Recovered::Nothing);
     }
+    // What was read may be newer than what a power cut would leave. Nothing may be
+    // removed on the word of a journal that could go back to what it said before.
+    ops.sync(store.dir()).at(journal_dir)?;
     let (root, staging) = open_root(ops, &journal)?;
     match (journal.phase, staging) {
         (Phase::Committed, _) => {

@@ -16,7 +16,7 @@
 //! - An undo restores the exact bits and the time of modification.
 
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use super::blobs::Blobs;
 use super::conflict::{is, open_parent};
@@ -53,54 +53,69 @@ impl Stager<'_> {
         let Some(after) = &step.change.after else {
             return Ok(None);
         };
-        match after {
-            Entry::Dir => self.stage_dir(name, path, restore).at(path.as_str())?,
-            Entry::Symlink { target } => self
-                .ops
-                .symlink(target.as_str(), self.staging, name)
-                .at(path.as_str())?,
+        // The owner first: giving a file away takes its setuid bit. The sync last:
+        // it covers what was set before it.
+        let open = match after {
+            Entry::Dir => {
+                let dir = self.make_dir(name).at(path.as_str())?;
+                self.set_owner(name, path, old).at(path.as_str())?;
+                let mode = match restore {
+                    Some(restore) => restore.mode,
+                    None => self.dir_mode(path).at(path.as_str())?,
+                };
+                self.ops.chmod(dir.as_fd(), mode).at(path.as_str())?;
+                Some(dir)
+            }
+            Entry::Symlink { target } => {
+                let target = target.as_str();
+                let made = self.ops.symlink(target, self.staging, name);
+                made.and_then(|()| self.set_owner(name, path, old))
+                    .at(path.as_str())?;
+                None
+            }
             Entry::File { mode, size, digest } => {
                 let mode = match restore {
                     Some(restore) => restore.mode,
                     None => self.file_mode(*mode, step.change.before.as_ref(), old),
                 };
-                self.stage_file(name, path, (*size, *digest), mode, blobs)?;
+                let file = self.write_file(name, path, (*size, *digest), blobs)?;
+                self.set_owner(name, path, old).at(path.as_str())?;
+                self.ops.chmod(file.as_fd(), mode).at(path.as_str())?;
+                Some(file)
             }
-        }
-        self.set_owner(name, path, old).at(path.as_str())?;
+        };
         if let (Some(restore), false) = (restore, *after == Entry::Dir) {
             self.ops
                 .set_mtime(self.staging, name, restore.mtime)
                 .at(path.as_str())?;
+        }
+        if let (Some(open), Sync::Each) = (&open, self.sync) {
+            self.ops.sync(open.as_fd()).at(path.as_str())?;
         }
         let stat = self.ops.stat_at(self.staging, name).at(path.as_str())?;
         let stat = stat.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound));
         Ok(Some(Stamp::of(&stat.at(path.as_str())?)))
     }
 
-    fn stage_dir(&self, name: &str, path: &RelPath, restore: Option<&Restore>) -> io::Result<()> {
+    fn make_dir(&self, name: &str) -> io::Result<OwnedFd> {
         self.ops.mkdir(self.staging, name, 0o700)?;
         let name = RelPath::new(name).map_err(io::Error::other)?;
-        let dir = self.ops.open_beneath(self.staging, name)?;
-        let mode = match restore {
-            Some(restore) => restore.mode,
-            None => {
-                let above = self.nearest_dir(path)?;
-                let setgid = self.ops.stat(above.as_fd())?.mode & 0o2000;
-                (0o755 & !self.umask) | setgid
-            }
-        };
-        self.ops.chmod(dir.as_fd(), mode)
+        self.ops.open_beneath(self.staging, name)
     }
 
-    fn stage_file(
+    fn dir_mode(&self, path: &RelPath) -> io::Result<u32> {
+        let above = self.nearest_dir(path)?;
+        let setgid = self.ops.stat(above.as_fd())?.mode & 0o2000;
+        Ok((0o755 & !self.umask) | setgid)
+    }
+
+    fn write_file(
         &self,
         name: &str,
         path: &RelPath,
         expected: (u64, Digest),
-        mode: u32,
         blobs: &dyn Blobs,
-    ) -> Result<(), ApplyError> {
+    ) -> Result<OwnedFd, ApplyError> {
         let blob_error = |source| ApplyError::Blob {
             path: path.to_owned(),
             digest: expected.1,
@@ -109,7 +124,7 @@ impl Stager<'_> {
         let mut blob = blobs.open(&expected.1).map_err(blob_error)?;
         let file = self.ops.create(self.staging, name).at(path.as_str())?;
         let mut hasher = blake3::Hasher::new();
-        let mut buffer = vec![0; 128 << 10];
+        let mut buffer = vec![0; 64 << 10];
         let mut size = 0;
         loop {
             let n = match blob.read(&mut buffer) {
@@ -133,11 +148,7 @@ impl Stager<'_> {
                 "the contents are not those of the digest",
             )));
         }
-        self.ops.chmod(file.as_fd(), mode).at(path.as_str())?;
-        if self.sync == Sync::Each {
-            self.ops.sync(file.as_fd()).at(path.as_str())?;
-        }
-        Ok(())
+        Ok(file)
     }
 
     fn file_mode(&self, mode: Mode, before: Option<&Entry>, old: Option<&Stat>) -> u32 {
@@ -179,7 +190,7 @@ impl Stager<'_> {
     }
 
     /// Opens the nearest directory above `path` that exists already.
-    fn nearest_dir(&self, path: &RelPath) -> io::Result<std::os::fd::OwnedFd> {
+    fn nearest_dir(&self, path: &RelPath) -> io::Result<OwnedFd> {
         let mut path = path;
         loop {
             match open_parent(self.ops, self.root, path) {

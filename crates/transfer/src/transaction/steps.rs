@@ -114,7 +114,10 @@ impl Ground<'_> {
             self.ops.mkdir(self.staging, saved, 0o700)?;
             let slot = RelPath::new(saved).map_err(io::Error::other)?;
             let dir = self.ops.open_beneath(self.staging, slot)?;
-            self.ops.chmod(dir.as_fd(), found.mode)
+            self.ops.chmod(dir.as_fd(), found.mode)?;
+            // It has to outlast the other: this is no rename, which has both or none.
+            self.ops.sync(dir.as_fd())?;
+            self.ops.sync(self.staging)
         };
         made().at(path.as_str())?;
         match self.ops.rmdir(parent, name) {
@@ -358,7 +361,7 @@ fn stays_put(found: &Stat, renamed: &io::Result<()>) -> bool {
 }
 
 /// Whether the directory of a path is no longer one that can be reached.
-fn is_gone(error: &io::Error) -> bool {
+pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),
         Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::blobs::Blobs;
 use super::conflict::hash;
-use super::ops::{HostOps, Kind, Ops, Rename};
+use super::ops::{Kind, Ops, Rename};
 use crate::journal::{Journal, JournalError};
 use crate::{AtPath as _, Digest, PathError};
 
@@ -42,6 +42,32 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).at(path),
         }
+    }
+
+    /// Opens the directory, and makes what of its path is missing. Its name is durable
+    /// then: a power cut that takes the journal with its directory would leave
+    /// half-applied changes that nobody knows of (APP-11).
+    pub(crate) fn make(ops: &dyn Ops, path: &Path) -> Result<Self, PathError> {
+        let unnamed = || io::Error::from(io::ErrorKind::InvalidInput);
+        let name = path.file_name().and_then(|name| name.to_str());
+        let (Some(above), Some(name)) = (path.parent(), name) else {
+            return Err(unnamed()).at(path);
+        };
+        let above = match above.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => above,
+        };
+        let parent = match ops.open_ambient(above) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make(ops, above)?.dir,
+            other => other.at(above)?,
+        };
+        match ops.mkdir(parent.as_fd(), name, 0o700) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            other => other.at(path)?,
+        }
+        ops.sync(parent.as_fd()).at(above)?;
+        let missing = || io::Error::from(io::ErrorKind::NotFound);
+        Self::open(ops, path)?.ok_or_else(missing).at(path)
     }
 
     pub(crate) fn dir(&self) -> BorrowedFd<'_> {
@@ -118,8 +144,9 @@ impl Store {
     }
 
     /// Opens the directory of kept contents as a source.
-    pub(crate) fn open_kept(&self, ops: &dyn Ops) -> Result<Kept, PathError> {
-        Kept::open(ops, self.path.join(KEPT))
+    pub(crate) fn kept_blobs<'a>(&self, ops: &'a dyn Ops) -> Result<KeptBlobs<'a>, PathError> {
+        let kept = Kept::open(ops, self.path.join(KEPT))?;
+        Ok(KeptBlobs { ops, kept })
     }
 }
 
@@ -165,10 +192,29 @@ impl Kept {
     }
 }
 
-impl Blobs for Kept {
+/// Kept contents as a source for staging.
+#[derive(Debug)]
+pub(crate) struct KeptBlobs<'a> {
+    ops: &'a dyn Ops,
+    kept: Kept,
+}
+
+impl Blobs for KeptBlobs<'_> {
     fn open(&self, digest: &Digest) -> io::Result<Box<dyn io::Read + '_>> {
-        let file = HostOps::new().open_read(self.dir(), &digest.to_hex())?;
-        Ok(Box::new(std::fs::File::from(file)))
+        let file = self.ops.open_read(self.kept.dir(), &digest.to_hex())?;
+        let ops = self.ops;
+        Ok(Box::new(KeptBlob { ops, file }))
+    }
+}
+
+struct KeptBlob<'a> {
+    ops: &'a dyn Ops,
+    file: OwnedFd,
+}
+
+impl io::Read for KeptBlob<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.ops.read(self.file.as_fd(), buffer)
     }
 }
 

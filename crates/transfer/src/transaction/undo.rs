@@ -107,7 +107,7 @@ pub(crate) fn turn(
     let store = store.ok_or_else(|| UndoError::Nothing {
         path: last_dir.clone(),
     })?;
-    let kept = store.open_kept(&*ops).map_err(ApplyError::from)?;
+    let kept = store.kept_blobs(&*ops).map_err(ApplyError::from)?;
     let request = Request {
         root: workspace.as_fd(),
         root_path: workspace.path(),
@@ -115,6 +115,6 @@ pub(crate) fn turn(
         restore: &|path| restore.get(path).copied(),
         journal_dir: &undo_dir(journal_dir, turns + 1),
     };
-    let transaction = prepare_with(ops, &request, &kept)?;
+    let transaction = prepare_with(Arc::clone(&ops), &request, &kept)?;
     Ok(transaction.commit()?)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
-use super::{Fault, Faulty, Scene, conflicts_in};
+use super::{Faulty, Scene, conflicts_in};
 use crate::transaction::{ApplyError, Conflict, Recovered, Standing, standings};
 
 const BEFORE: &str = r#"
@@ -158,7 +158,7 @@ fn app_07_edited_just_before_the_rename() {
     ] {
         let scene = Scene::new(BEFORE, AFTER);
         let path = scene.path();
-        let ops = Faulty::new(Fault::None, 0).with_hook("edited", move || {
+        let ops = Faulty::none().with_hook("edited", move || {
             lazaret_tests::tree_text::build(edit, &path)
         });
         let error = scene.apply_on(Arc::new(ops)).unwrap_err().to_string();
@@ -175,7 +175,7 @@ fn app_07_edited_just_before_the_rename() {
 fn app_16_filled_just_before_it_goes() {
     let scene = Scene::new(BEFORE, AFTER);
     let path = scene.path();
-    let ops = Faulty::new(Fault::None, 0).with_hook("dir", move || {
+    let ops = Faulty::none().with_hook("dir", move || {
         lazaret_tests::tree_text::build("f dir/mine \"mine\"", &path);
     });
     let error = scene.apply_on(Arc::new(ops)).unwrap_err().to_string();
@@ -190,7 +190,7 @@ fn app_16_filled_just_before_it_goes() {
 fn app_08_created_just_before_the_rename() {
     let scene = Scene::new(BEFORE, AFTER);
     let path = scene.path();
-    let ops = Faulty::new(Fault::None, 0).with_hook("created", move || {
+    let ops = Faulty::none().with_hook("created", move || {
         lazaret_tests::tree_text::build("f created \"mine\"", &path);
     });
     assert_eq!(
@@ -208,7 +208,7 @@ fn app_08_created_just_before_the_rename() {
 fn app_07_edited_between_placing_and_rolling_back() {
     let scene = Scene::new(BEFORE, AFTER);
     let path = scene.path();
-    let ops = Faulty::new(Fault::None, 0).with_hook("tool", move || {
+    let ops = Faulty::none().with_hook("tool", move || {
         lazaret_tests::tree_text::build(
             r#"
             f edited "user, on top of the agent's"

@@ -25,7 +25,7 @@ fn outside(scene: &Scene) -> std::path::PathBuf {
 }
 
 fn with_resolver(resolver: Resolver) -> Arc<Faulty> {
-    let mut ops = Faulty::new(Fault::None, 0);
+    let mut ops = Faulty::none();
     ops.host = HostOps { resolver };
     Arc::new(ops)
 }
@@ -138,9 +138,7 @@ fn swap(a: &Path, b: &Path) {
 #[test]
 fn app_03_root_is_replaced() {
     let scene = Scene::new("f a \"a\"", "f a \"b\"");
-    let transaction = scene
-        .prepare_on(Arc::new(Faulty::new(Fault::None, 0)))
-        .unwrap();
+    let transaction = scene.prepare_on(Arc::new(Faulty::none())).unwrap();
     let away = scene.home.path().join("away");
     fs::rename(scene.path(), &away).unwrap();
     fs::create_dir(scene.path()).unwrap();

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Fault, Faulty, Scene, obstacles_in};
+use super::{Faulty, Scene, obstacles_in};
 use crate::transaction::ApplyError;
 
 fn mode(scene: &Scene, name: &str) -> String {
@@ -145,7 +145,7 @@ fn missing_and_wrong_contents_leave_nothing_behind() {
 fn dropped_and_aborted_transactions_leave_nothing_behind() {
     let scene = Scene::new("f a \"old\"", "f a \"new\"\nf d/b \"new\"");
     let tree = scene.snapshot();
-    let none = || Arc::new(Faulty::new(Fault::None, 0));
+    let none = || Arc::new(Faulty::none());
     drop(scene.prepare_on(none()).unwrap());
     assert_eq!(scene.snapshot(), tree);
     scene.prepare_on(none()).unwrap().abort().unwrap();

@@ -2,13 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::sync::Arc;
 
-use rustix::io::Errno;
-
-use super::{Fault, Faulty, Scene};
-use crate::transaction::undo::{Turn, turn};
-use crate::transaction::{ApplyError, Recovered, UndoError, redo, undo};
+use super::Scene;
+use crate::transaction::{ApplyError, UndoError, redo, undo};
 
 const BEFORE: &str = r#"
     f changed "old"
@@ -108,42 +104,5 @@ fn app_19_undo_with_a_missing_or_damaged_blob() {
             "{error}"
         );
         assert_eq!(scene.snapshot(), after);
-    }
-}
-
-/// APP-10 and APP-13 for the undo: the tree is as applied, or as before.
-#[test]
-fn app_18_undo_killed_or_failing_anywhere() {
-    let scene = Scene::new(BEFORE, AFTER);
-    let before = scene.snapshot();
-    scene.apply().unwrap();
-    let after = scene.snapshot();
-    for kill in [Fault::Kill, Fault::Fail(Errno::IO)] {
-        for n in (0..).step_by(3) {
-            let scene = Scene::new(BEFORE, AFTER);
-            scene.apply().unwrap();
-            let ops = Arc::new(Faulty::new(kill, n));
-            let workspace = scene.workspace();
-            let result = turn(
-                Arc::clone(&ops) as _,
-                &scene.journal(),
-                &workspace,
-                Turn::Undo,
-            );
-            let _recovered = scene.recover();
-            let tree = scene.snapshot();
-            match result {
-                Ok(_) => assert_eq!(tree, before, "{n}"),
-                Err(error) => assert!(tree == before || tree == after, "{n} {error}"),
-            }
-            assert_eq!(scene.recover(), Recovered::Nothing);
-            if tree == after {
-                undo(&scene.journal(), &workspace).unwrap();
-            }
-            assert_eq!(scene.snapshot(), before, "{n}");
-            if ops.count() <= n {
-                break;
-            }
-        }
     }
 }
