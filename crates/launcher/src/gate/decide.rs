@@ -4,7 +4,7 @@ use lazaret_validator::{Approved, Outcome as Judged};
 
 use super::case::Case;
 use super::choices::Choices;
-use super::proposal::{Item, ItemState, Proposal};
+use super::proposal::{ItemState, Proposal, Waiting};
 use super::{patch, summary};
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
@@ -29,7 +29,6 @@ pub enum Decision {
 
 /// What is applied now, and what is left for later.
 #[derive(Debug)]
-#[must_use = "an approval that is dropped applies nothing"]
 pub struct Plan {
     /// What was agreed to.
     pub approved: Approved,
@@ -215,8 +214,8 @@ pub fn approve(proposal: Proposal) -> Result<Decision, Failure> {
     let rejected = || Failure::message(FailureKind::Internal, "a rejected batch was approved");
     let shown = proposal.digest().ok_or_else(rejected)?;
     let all = open(&proposal);
-    let held = proposal.count(Item::is_allowable);
-    let left = proposal.count(Item::waits) - held;
+    let count = |waiting| proposal.count(|item| proposal.waiting(item) == waiting);
+    let (held, left) = (count(Waiting::Held), count(Waiting::Open));
     Ok(Decision::Apply(Plan {
         approved: proposal.approve(shown)?,
         left,

@@ -3,7 +3,7 @@
 //!
 //! Contents and the execute bit are merged each for itself. Where only one side changed
 //! something, that side has it; where both did, texts are merged line by line with
-//! [`similar::TextMerge`]. Edits that overlap or touch are a conflict: there is no unchanged
+//! `similar`'s three-way merge. Edits that overlap or touch are a conflict: there is no unchanged
 //! line between them that says which comes first.
 
 use lazaret_transfer::Mode;
@@ -11,9 +11,16 @@ use similar::TextMerge;
 
 /// Merges texts; `None` where the two sides are in conflict.
 ///
-/// Nothing is merged that has a lone carriage return: the library takes it for the end of a
-/// line, and lazaret and git do not.
+/// Lines are compared as git does it, and what comes out is what `git merge-file` makes,
+/// wherever both find a merge. Nothing is merged that has a lone carriage return: the library
+/// takes it for the end of a line, and lazaret and git do not.
 pub fn texts(base: &str, host: &str, session: &str) -> Option<String> {
+    if base == host || host == session {
+        return Some(session.to_owned());
+    }
+    if base == session {
+        return Some(host.to_owned());
+    }
     if [base, host, session].into_iter().any(has_lone_return) {
         return None;
     }

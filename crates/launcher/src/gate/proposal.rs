@@ -5,7 +5,7 @@
 //! judge looks at the trees that come of it. So the digest that an approval names covers
 //! exactly the bytes that the rules have seen and that the person was shown (P3).
 
-use lazaret_transfer::{Change, ConflictKind, Digest, RelPath, RelPathBuf};
+use lazaret_transfer::{Change, ConflictKind, Digest, MAX_DEPTH, RelPath, RelPathBuf};
 use lazaret_validator::{
     Approved, Finding, Outcome, Severity, Validated, WithheldReason, is_allowable,
 };
@@ -56,6 +56,17 @@ pub enum ItemState {
     Depends(RelPathBuf),
 }
 
+/// Whether something that is not applied could be applied later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// It is applied now, or never.
+    No,
+    /// It was left out, or is in conflict.
+    Open,
+    /// It has to be allowed by name.
+    Held,
+}
+
 /// Where the proposed contents come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
@@ -80,16 +91,6 @@ impl Item {
         match &self.state {
             ItemState::Blocked(codes) => codes.iter().all(|code| is_allowable(code)),
             _ => false,
-        }
-    }
-
-    /// Whether it is not applied now, and could be later: it was left out, is in conflict,
-    /// or waits to be allowed.
-    pub fn waits(&self) -> bool {
-        match &self.state {
-            ItemState::LeftOut | ItemState::Conflict(_) => true,
-            ItemState::Blocked(_) => self.is_allowable(),
-            ItemState::Applies | ItemState::Already | ItemState::Depends(_) => false,
         }
     }
 }
@@ -153,6 +154,25 @@ impl Proposal {
             ItemState::Conflict(kind) => Some((item.path(), kind)),
             _ => None,
         })
+    }
+
+    /// Whether something is not applied now, and could be later.
+    pub fn waiting(&self, item: &Item) -> Waiting {
+        let mut item = item;
+        // What it depends on may depend on something too: a directory above, or an entry
+        // below it.
+        for _ in 0..=2 * MAX_DEPTH {
+            match &item.state {
+                ItemState::LeftOut | ItemState::Conflict(_) => return Waiting::Open,
+                ItemState::Blocked(_) if item.is_allowable() => return Waiting::Held,
+                ItemState::Applies | ItemState::Already | ItemState::Blocked(_) => break,
+                ItemState::Depends(path) => match self.item(path) {
+                    Some(other) => item = other,
+                    None => break,
+                },
+            }
+        }
+        Waiting::No
     }
 
     /// How many items are in a state that a question needs an answer to.

@@ -2,6 +2,7 @@
 
 mod demo;
 mod engines;
+mod gate;
 mod help;
 mod manual;
 mod patch;

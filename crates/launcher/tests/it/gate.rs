@@ -1,0 +1,6 @@
+//! The gate on directories alone: no engine, no container, no command line.
+
+mod desk;
+mod hunks;
+mod merge;
+mod proposal;

@@ -1,0 +1,188 @@
+//! `Desk`: a workspace, what a session made of it, and what the user did meanwhile.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lazaret_launcher::failure::Failure;
+use lazaret_launcher::gate::case::{Case, CaseParts};
+use lazaret_launcher::gate::choices::{Choices, Pick};
+use lazaret_launcher::gate::decide::{Decision, Plan, approve};
+use lazaret_launcher::gate::proposal::{ItemState, Origin, Proposal};
+use lazaret_tests::tree_text;
+use lazaret_transfer::{
+    ApplyError, BaseStore, BaseWriter, GitMode, Hashing, Quarantine, RelPath, Selection, Selector,
+    Transaction, WorkspaceDir, pack_and_keep, walk,
+};
+use lazaret_validator::Policy;
+
+/// The three sides of a case, on disk.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) root: tempfile::TempDir,
+    pub(super) policy: Policy,
+    pub(super) base: Base,
+}
+
+/// Whether the session kept the texts that were sent in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Base {
+    Kept,
+    Lost,
+}
+
+impl Desk {
+    /// Starts from `before`; the session and the user then do their edits.
+    pub(super) fn new(before: &str, session: &str, host: &str) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        for dir in ["workspace", "volume"] {
+            std::fs::create_dir(root.path().join(dir)).unwrap();
+            tree_text::build(before, &root.path().join(dir));
+        }
+        let desk = Self {
+            root,
+            policy: Policy::shipped(),
+            base: Base::Kept,
+        };
+        let mut base = BaseWriter::create(&desk.path("base"), 1 << 20).unwrap();
+        let workspace = desk.open("workspace");
+        let mut sink = io::sink();
+        let packed = pack_and_keep(&workspace, &selector(), &mut sink, &mut |_| {}, &mut base);
+        let mut stored = Vec::new();
+        packed.unwrap().tree.write_to(&mut stored).unwrap();
+        std::fs::write(desk.path("baseline"), stored).unwrap();
+        base.finish().unwrap();
+        tree_text::build(session, &desk.path("volume"));
+        desk.edit(host);
+        desk
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// The user edits the workspace.
+    pub(super) fn edit(&self, edits: &str) {
+        tree_text::build(edits, &self.path("workspace"));
+    }
+
+    pub(super) fn workspace(&self) -> String {
+        tree_text::dump(&self.path("workspace"))
+    }
+
+    fn open(&self, name: &str) -> WorkspaceDir {
+        WorkspaceDir::open_ambient(&self.path(name)).unwrap()
+    }
+
+    pub(super) fn case(&self) -> Case {
+        let volume = self.open("volume");
+        let collected = walk(&volume, &selector(), Hashing::parallel())
+            .unwrap()
+            .tree;
+        let mut stored = &std::fs::read(self.path("baseline")).unwrap()[..];
+        let quarantine = self.path("quarantine");
+        let quarantine = match quarantine.exists() {
+            true => Quarantine::open(&quarantine).unwrap(),
+            false => Quarantine::create(&quarantine).unwrap(),
+        };
+        for (path, entry) in collected.iter() {
+            if matches!(entry, lazaret_transfer::Entry::File { .. }) {
+                let mut file = volume.open_file(path).unwrap();
+                quarantine.insert(&mut file, u64::MAX).unwrap();
+            }
+        }
+        let base = BaseStore::open(&self.path("base")).unwrap();
+        Case::assemble(CaseParts {
+            baseline: lazaret_transfer::Tree::read_from(&mut stored).unwrap(),
+            collected,
+            refusals: Vec::new(),
+            notes: Vec::new(),
+            caches: Vec::new(),
+            quarantine,
+            base: (self.base == Base::Kept).then_some(base),
+            workspace: self.open("workspace"),
+            policy: self.policy.clone(),
+        })
+        .unwrap()
+    }
+
+    /// Applies a proposal as it was shown.
+    pub(super) fn apply(&self, case: &Case, proposal: Proposal) -> Result<Plan, ApplyError> {
+        let Decision::Apply(plan) = approve(proposal).unwrap() else {
+            panic!("nothing to apply");
+        };
+        let number = (1..)
+            .find(|number| !self.journal(*number).exists())
+            .unwrap();
+        let transaction = Transaction::prepare(
+            case.contents.workspace(),
+            plan.approved.changes(),
+            case.contents.quarantine(),
+            &self.journal(number),
+        )?;
+        transaction.commit()?;
+        Ok(plan)
+    }
+
+    /// Where the n-th apply keeps its journal.
+    pub(super) fn journal(&self, number: u32) -> PathBuf {
+        self.path("apply").join(number.to_string())
+    }
+}
+
+fn selector() -> Selector {
+    let selection = Selection {
+        git: GitMode::None,
+        exclude: Vec::new(),
+    };
+    selection.compile().unwrap()
+}
+
+/// One line per item, then one per finding.
+pub(super) fn shown(proposal: &Proposal) -> String {
+    let mut text = String::new();
+    for item in proposal.items() {
+        let state = match &item.state {
+            ItemState::Applies => "applies".to_owned(),
+            ItemState::Already => "already".to_owned(),
+            ItemState::LeftOut => "left out".to_owned(),
+            ItemState::Conflict(kind) => format!("conflict: {kind}"),
+            ItemState::Blocked(codes) => format!("blocked: {}", codes.join(" ")),
+            ItemState::Depends(path) => format!("depends on {path}"),
+        };
+        let origin = match item.origin {
+            Origin::Session => "",
+            Origin::Merged => " (merged)",
+            Origin::Hunks => " (hunks)",
+            Origin::Theirs => " (theirs)",
+        };
+        text.push_str(&format!("{}: {state}{origin}\n", item.path()));
+    }
+    for finding in proposal.findings() {
+        text.push_str(&format!("{finding}\n"));
+    }
+    text
+}
+
+/// Everything taken but for these.
+pub(super) fn picks(picks: &[(&str, Pick)]) -> Choices {
+    let mut choices = Choices::all();
+    for (path, pick) in picks {
+        choices.pick(RelPath::new(path).unwrap(), pick.clone());
+    }
+    choices
+}
+
+/// Proposes to take everything.
+pub(super) fn all(case: &Case) -> Proposal {
+    case.propose(&Choices::all()).unwrap()
+}
+
+/// Why choices can't be proposed.
+pub(super) fn refused(proposed: Result<Proposal, Failure>) -> String {
+    proposed.unwrap_err().chain().join(": ")
+}
+
+/// Reads a file of the workspace.
+pub(super) fn read(dir: &Path, name: &str) -> String {
+    std::fs::read_to_string(dir.join(name)).unwrap()
+}
