@@ -7,6 +7,7 @@ use crate::Severity;
 use crate::judge::softer;
 use crate::rules::codes::{CODES, STREAM_CODES};
 use crate::rules::git::SENSITIVE;
+use crate::rules::secret_table::SECRETS;
 use crate::rules::suspect_table::SUSPECTS;
 
 /// One code.
@@ -71,6 +72,10 @@ static CATALOG: LazyLock<Vec<CatalogEntry>> = LazyLock::new(|| {
     }
     for (path, code, why) in SENSITIVE {
         add(code, &[Severity::Block], why, &[path], &[]);
+    }
+    for row in SECRETS {
+        let cases = &["SUS-28"];
+        add(row.code, &[Severity::Warn], row.what, &[row.pattern], cases);
     }
     for row in STREAM_CODES {
         add(row.code, row.severities, row.reason, &[], row.cases);

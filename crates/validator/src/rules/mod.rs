@@ -16,6 +16,8 @@ mod opened;
 mod paths;
 mod patterns;
 mod remarks;
+pub(crate) mod secret_table;
+mod secrets;
 mod sizes;
 pub(crate) mod suspect_table;
 mod suspects;
@@ -59,6 +61,7 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("contents", Rule::Contents(content::examined)),
     ("unseen characters", Rule::Contents(content::unseen)),
     ("shebangs", Rule::Contents(content::shebang)),
+    ("secrets", Rule::Contents(secrets::check)),
     ("machine code", Rule::Contents(modes::machine_code)),
     ("git", Rule::Change(git::check)),
     ("bare repositories", Rule::Batch(git::bare)),

@@ -9,6 +9,7 @@ mod lockfiles;
 mod manifests;
 mod modes;
 mod paths;
+mod secrets;
 mod suspects;
 
 use std::collections::HashMap;
