@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    apply, completions, diff, discard, doctor, image, logs, ls, man, profile, prune, recover, rm,
-    run, show, undo,
+    apply, completions, diff, discard, doctor, image, logs, ls, man, profile, prune, recover,
+    review, rm, run, show, undo,
 };
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -94,6 +94,7 @@ pub struct Global {
 pub enum Command {
     Run(run::Args),
     Diff(diff::Args),
+    Review(review::Args),
     Apply(apply::Args),
     Discard(discard::Args),
     Undo(undo::Args),

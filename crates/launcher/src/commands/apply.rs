@@ -7,11 +7,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::gate::choices::{Choices, Pick};
 use crate::gate::decide::{Consent, Decision, OnConflict, decide};
 use crate::gate::report::Report;
-use crate::gate::settle::{Volume, settle};
-use crate::job;
-use crate::session::record::Outcome;
 use crate::session::store::Store;
-use crate::ui::OutputFormat;
 
 /// Apply a session's changes to its workspace
 #[derive(Debug, clap::Args)]
@@ -50,7 +46,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             }
         }
     }
-    let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
+    let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let consent = if args.yes {
         Consent::Given(OnConflict::Refuse)
     } else {
@@ -62,31 +58,5 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             .context(format!("nothing of session {} was applied", args.session));
         return Err(failure.hinted(format!("Look with `lazaret diff {}`.", args.session)));
     }
-    // The volume goes with the session's last use; an engine that is away is no reason
-    // not to apply what lies on this machine already.
-    let detected = context.engine_of(session.record());
-    let site = detected
-        .ok()
-        .map(|detected| job::site(context, &store, detected));
-    let volume = site.as_ref().map_or(Volume::Keep, Volume::Remove);
-    let settled = settle(
-        &store,
-        &mut session,
-        &case,
-        decision,
-        volume,
-        (&context.ui, &context.interrupt),
-    )?;
-    report.outcome = Some(settled.outcome);
-    report.undo = settled.undo;
-    if context.ui.format() == OutputFormat::Json {
-        context.ui.json(&report);
-    }
-    Ok(match settled.outcome {
-        Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {
-            ExitCode::SUCCESS
-        }
-        Outcome::Kept => ExitCode::KEPT,
-        Outcome::Rejected => ExitCode::REJECTED,
-    })
+    resumed::settle(context, &store, (&mut session, &case), decision, report)
 }

@@ -15,6 +15,7 @@ pub(crate) mod profile;
 pub(crate) mod prune;
 pub(crate) mod recover;
 pub(crate) mod resumed;
+pub(crate) mod review;
 pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod show;
@@ -29,6 +30,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failu
     match command {
         Command::Run(args) => run::run(args, context),
         Command::Diff(args) => diff::run(args, context),
+        Command::Review(args) => review::run(args, context),
         Command::Apply(args) => apply::run(args, context),
         Command::Discard(args) => discard::run(args, context),
         Command::Undo(args) => undo::run(args, context),

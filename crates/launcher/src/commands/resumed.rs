@@ -3,10 +3,17 @@
 use lazaret_runtime::SessionId;
 
 use super::ls;
+use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::case::Case;
-use crate::session::record::{Phase, Record};
+use crate::gate::decide::Decision;
+use crate::gate::report::Report;
+use crate::gate::settle::{self, Volume};
+use crate::job;
+use crate::session::record::{Outcome, Phase, Record};
 use crate::session::store::{LockedSession, Store};
+use crate::ui::OutputFormat;
 
 /// Locks a collected session and judges it.
 pub(crate) fn open(store: &Store, id: &SessionId) -> Result<(LockedSession, Case), Failure> {
@@ -18,6 +25,37 @@ pub(crate) fn open(store: &Store, id: &SessionId) -> Result<(LockedSession, Case
         }
         _ => Err(not_waiting(session.record())),
     }
+}
+
+/// Carries a decision out, and says how it ended.
+pub(crate) fn settle(
+    context: &Context,
+    store: &Store,
+    (session, case): (&mut LockedSession, &Case),
+    decision: Decision,
+    mut report: Report,
+) -> Result<ExitCode, Failure> {
+    // The volume goes with the session's last use; an engine that is away is no reason
+    // not to apply what lies on this machine already.
+    let detected = context.engine_of(session.record());
+    let site = detected
+        .ok()
+        .map(|detected| job::site(context, store, detected));
+    let volume = site.as_ref().map_or(Volume::Keep, Volume::Remove);
+    let told = (&context.ui, &context.interrupt);
+    let settled = settle::settle(store, session, case, decision, volume, told)?;
+    report.outcome = Some(settled.outcome);
+    report.undo = settled.undo;
+    if context.ui.format() == OutputFormat::Json {
+        context.ui.json(&report);
+    }
+    Ok(match settled.outcome {
+        Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {
+            ExitCode::SUCCESS
+        }
+        Outcome::Kept => ExitCode::KEPT,
+        Outcome::Rejected => ExitCode::REJECTED,
+    })
 }
 
 /// Says why a session has nothing to decide on, and what to do.

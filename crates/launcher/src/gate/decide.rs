@@ -5,7 +5,7 @@ use lazaret_validator::{Approved, Outcome as Judged};
 use super::case::Case;
 use super::choices::Choices;
 use super::proposal::{ItemState, Proposal, Waiting};
-use super::{patch, summary};
+use super::{patch, review, summary};
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
 use crate::profile::ApplyMode;
@@ -89,7 +89,13 @@ pub enum KeepReason {
     Conflicts,
 }
 
-const CHOICES: [Choice; 4] = [
+/// Offered only where a screen can be drawn.
+const REVIEW: Choice = Choice {
+    key: "r",
+    word: "review",
+};
+
+const CHOICES: [Choice; 5] = [
     Choice {
         key: "y",
         word: "yes",
@@ -102,6 +108,7 @@ const CHOICES: [Choice; 4] = [
         key: "d",
         word: "diff",
     },
+    REVIEW,
     Choice {
         key: "k",
         word: "keep",
@@ -145,7 +152,7 @@ pub fn decide(
             Ok(Decision::Keep(KeepReason::NotClean))
         }
         Consent::IfClean | Consent::Given(_) => approve(proposal),
-        Consent::Ask => ask(case, proposal, ui, interrupt),
+        Consent::Ask => ask(case, choices, proposal, ui, interrupt),
     }
 }
 
@@ -163,6 +170,7 @@ fn nothing(proposal: &Proposal) -> Decision {
 
 fn ask(
     case: &Case,
+    choices: &Choices,
     proposal: Proposal,
     ui: &Ui,
     interrupt: &Interrupt,
@@ -173,14 +181,19 @@ fn ask(
     } else {
         format!("Apply {some} of {} to the workspace?", changes(all))
     };
+    let offered = |choice: &Choice| choice.key != REVIEW.key || ui.can_draw();
+    let offered: Vec<Choice> = CHOICES.into_iter().filter(offered).collect();
     let question = Question {
         text: &text,
-        choices: &CHOICES,
+        choices: &offered,
     };
     loop {
         match ui.prompt(&question, interrupt) {
             Answer::Chosen("y") => return approve(proposal),
             Answer::Chosen("n") => return Ok(Decision::Discard),
+            Answer::Chosen("r") => {
+                return Ok(review::open(case, choices, "", ui, interrupt)?.decision);
+            }
             Answer::Chosen("d") => {
                 for item in proposal.items() {
                     ui.result(patch::render(case, &item.proposed)?.trim_end());

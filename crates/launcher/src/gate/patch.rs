@@ -10,7 +10,7 @@ use crate::failure::{Failure, FailureKind};
 const MOST_BYTES: u64 = 1 << 20;
 
 /// What is known of one side of a file.
-enum Side {
+pub(super) enum Side {
     /// Nothing is there.
     Absent,
     /// Text.
@@ -76,7 +76,7 @@ fn words_or_text(side: Side) -> String {
 }
 
 /// Says what changed besides the contents.
-fn nature(before: &Entry, after: &Entry) -> Option<String> {
+pub(super) fn nature(before: &Entry, after: &Entry) -> Option<String> {
     match (before, after) {
         (Entry::File { mode: a, .. }, Entry::File { mode: b, .. }) if a != b => Some(match b {
             Mode::Executable => "  became executable\n".to_owned(),
@@ -99,7 +99,7 @@ fn kind(entry: &Entry) -> &'static str {
 
 /// Small texts were kept when they were sent in; other old contents are nowhere but in the
 /// workspace, and are shown only while they are still those that the change starts from.
-fn before(case: &Case, change: &Change) -> Result<Side, Failure> {
+pub(super) fn before(case: &Case, change: &Change) -> Result<Side, Failure> {
     let Some(entry) = &change.before else {
         return Ok(Side::Absent);
     };
@@ -119,7 +119,7 @@ fn before(case: &Case, change: &Change) -> Result<Side, Failure> {
     Ok(text(bytes, *size, digest))
 }
 
-fn after(case: &Case, change: &Change) -> Result<Side, Failure> {
+pub(super) fn after(case: &Case, change: &Change) -> Result<Side, Failure> {
     let Some(entry) = &change.after else {
         return Ok(Side::Absent);
     };

@@ -170,6 +170,7 @@ struct Inner {
     styles: style::Styles,
     streams: StreamKinds,
     width: usize,
+    has_screen: bool,
     progress: progress::Display,
 }
 
@@ -204,6 +205,7 @@ impl Ui {
             styles: style::Styles::new(options.color, env),
             streams: env.streams,
             width: usize::from(env.terminal_width.unwrap_or(80)).clamp(40, 400),
+            has_screen: env.text("TERM").is_some_and(|term| term != "dumb"),
             progress: progress::Display::new(options, env),
         }))
     }
@@ -227,6 +229,17 @@ impl Ui {
     pub fn can_ask(&self) -> bool {
         self.0.streams.stdin == StreamKind::Terminal
             && self.0.streams.stderr == StreamKind::Terminal
+    }
+
+    /// Returns whether a full screen can be drawn for a person: they can be asked, want text,
+    /// and have a terminal that can move its cursor.
+    pub fn can_draw(&self) -> bool {
+        self.can_ask() && self.0.options.format == OutputFormat::Text && self.0.has_screen
+    }
+
+    /// Returns whether what is drawn on stderr has colours.
+    pub fn has_colours(&self) -> bool {
+        self.0.styles.colours_stderr()
     }
 
     /// Prints a result for people, with a newline. Untrusted parts must be escaped.

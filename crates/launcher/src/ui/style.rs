@@ -76,6 +76,10 @@ impl Styles {
         }
     }
 
+    pub(super) fn colours_stderr(self) -> bool {
+        self.stderr == Painting::Coloured
+    }
+
     pub(super) fn stdout(self, tone: Tone, text: &str) -> String {
         paint(self.stdout, tone, text)
     }

@@ -52,10 +52,30 @@ pub struct Body {
     pub words: Vec<String>,
     /// The lines that changed.
     pub hunks: Vec<Hunk>,
+    /// Whether hunks can be chosen.
+    pub parts: Parts,
+}
+
+/// Whether parts of a change can be chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Parts {
+    /// Each hunk by itself.
+    Hunks,
+    /// Only all of it.
+    #[default]
+    Whole,
 }
 
 impl Body {
-    /// Compares two texts.
+    /// Says something instead of lines.
+    pub fn of_words(words: Vec<String>) -> Self {
+        Self {
+            words,
+            ..Self::default()
+        }
+    }
+
+    /// Compares two texts. The hunks are those of [`crate::gate::hunks`], in the same order.
     pub fn compare(old: &str, new: &str) -> Self {
         let diff = TextDiff::from_lines(old, new);
         let hunks = diff
@@ -66,6 +86,7 @@ impl Body {
         Self {
             words: Vec::new(),
             hunks,
+            parts: Parts::Hunks,
         }
     }
 

@@ -1,7 +1,8 @@
 //! Moving about, taking and leaving.
 
+use super::body::Parts;
 use super::geometry::Pane;
-use super::item::{Divisible, Standing};
+use super::item::Standing;
 use super::keys::Key;
 use super::model::{Effect, Review};
 use super::tree::RowKind;
@@ -92,8 +93,10 @@ impl Review {
             self.say_why_not(Some(item));
             return;
         }
-        let hunks = self.body().map_or(0, |body| body.hunks.len());
-        if hunks > 1 && self.items[item].divisible == Divisible::Hunks {
+        let (hunks, parts) = self
+            .body()
+            .map_or((0, Parts::Whole), |body| (body.hunks.len(), body.parts));
+        if hunks > 1 && parts == Parts::Hunks {
             self.items[item].toggle_hunk(self.hunk, hunks);
         } else {
             if hunks > 1 {
@@ -106,6 +109,9 @@ impl Review {
     pub(super) fn say_why_not(&mut self, item: Option<usize>) {
         let words = match item.map(|item| &self.items[item].standing) {
             Some(Standing::Blocked) => "This is blocked. Press ! to allow it by name.",
+            Some(Standing::Conflict(_)) => {
+                "You changed this too. Press ! to have yours replaced by the session's."
+            }
             Some(Standing::Stays(_)) => "This stays in the copy; the pane with the diff says why.",
             Some(Standing::Free) | None => "There is nothing to choose.",
         };

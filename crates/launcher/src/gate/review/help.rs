@@ -19,7 +19,6 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("", ""),
     ("Decide", ""),
     ("A", "see what will be applied, then say yes or no"),
-    ("e", "write what is chosen into a patch file"),
     ("q Ctrl-C", "leave and keep everything for later"),
     ("D", "throw all of it away, after a question"),
     ("", ""),

@@ -53,6 +53,9 @@ pub enum Standing {
     Free,
     /// Blocked; a person who types the word may allow it.
     Blocked,
+    /// The user changed it too, and the two don't fit together; a person who types the word
+    /// may have their own version replaced. What the user did.
+    Conflict(String),
     /// It stays, whatever is chosen here; why.
     Stays(String),
 }
@@ -95,15 +98,6 @@ pub enum Tally {
     },
 }
 
-/// Whether parts of an item can be chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Divisible {
-    /// By hunks.
-    Hunks,
-    /// Only as a whole.
-    No,
-}
-
 /// One changed path, or something that was said of a name that is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
@@ -125,8 +119,6 @@ pub struct Item {
     pub choice: Choice,
     /// Whether it was allowed.
     pub allowance: Allowance,
-    /// Whether a part of it can be chosen.
-    pub divisible: Divisible,
     /// Lines.
     pub tally: Tally,
 }
@@ -166,7 +158,7 @@ impl Item {
     pub fn is_free(&self) -> bool {
         match self.standing {
             Standing::Free => true,
-            Standing::Blocked => self.allowance != Allowance::None,
+            Standing::Blocked | Standing::Conflict(_) => self.allowance != Allowance::None,
             Standing::Stays(_) => false,
         }
     }
@@ -235,7 +227,6 @@ pub(super) mod tests {
             standing: Standing::Free,
             choice: Choice::Take,
             allowance: Allowance::None,
-            divisible: Divisible::Hunks,
             tally: Tally::Unknown,
         }
     }

@@ -7,7 +7,9 @@
 //! | [`keys`] | keys out of the terminal's bytes |
 //! | [`view`] | the state drawn into a buffer |
 //! | [`run`], [`screen`] | the loop, and the terminal |
-//! | [`bench`] | what the review needs of the gate |
+//! | [`bench`], [`desk`] | what the review needs of the gate, and the gate's answers |
+//!
+//! [`open`] joins them.
 //!
 //! Nothing is decided by what is on the screen: a yes is to the [`plan::Plan`] that the gate
 //! derived from the choices, judged, and showed.
@@ -15,6 +17,7 @@
 pub mod bench;
 pub mod body;
 mod browse;
+pub mod desk;
 pub mod geometry;
 mod help;
 pub mod item;
@@ -30,3 +33,71 @@ mod tests;
 pub mod text;
 pub mod tree;
 pub mod view;
+
+use lazaret_transfer::escape;
+use lazaret_validator::Allowance;
+
+use self::desk::Desk;
+use self::model::{End, Review, Title};
+use self::run::Ended;
+use self::screen::Screen;
+use self::view::Palette;
+use super::case::Case;
+use super::choices::Choices;
+use super::decide::{Decision, KeepReason, approve};
+use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::interrupt::Interrupt;
+use crate::ui::Ui;
+
+/// What came of a review.
+#[derive(Debug)]
+#[must_use = "a decision that is dropped applies nothing"]
+pub struct Reviewed {
+    /// What becomes of the case.
+    pub decision: Decision,
+    /// What is allowed from now on, once the decision was carried out.
+    pub remember: Vec<Allowance>,
+}
+
+/// Shows a case on the whole screen, and lets a person choose and decide. `name` is the
+/// session's; only where [`Ui::can_draw`].
+///
+/// # Errors
+/// When the contents can't be read, or the terminal can't be taken.
+pub fn open(
+    case: &Case,
+    choices: &Choices,
+    name: &str,
+    ui: &Ui,
+    interrupt: &Interrupt,
+) -> Result<Reviewed, Failure> {
+    let (mut desk, items) = Desk::new(case, choices)?;
+    let workspace = case.contents.workspace().path();
+    let title = Title {
+        session: name.to_owned(),
+        workspace: escape(workspace.as_os_str().as_encoded_bytes()),
+    };
+    let mut review = Review::new(title, items);
+    let palette = match ui.has_colours() {
+        true => Palette::Coloured,
+        false => Palette::Plain,
+    };
+    let ended = {
+        let mut screen =
+            Screen::open(ui, palette).or_fail(FailureKind::State, "the terminal can't be used")?;
+        run::run(&mut review, &mut desk, &mut screen, interrupt)?
+    };
+    let mut remember = Vec::new();
+    let decision = match ended {
+        Ended::By(End::Apply) => {
+            let unasked = || Failure::message(FailureKind::Internal, "a yes without a question");
+            let shown = desk.take_shown().ok_or_else(unasked)?;
+            remember = desk.remembered(review.items(), &shown);
+            approve(shown)?
+        }
+        Ended::By(End::Keep) => Decision::Keep(KeepReason::Chosen),
+        Ended::By(End::Discard) => Decision::Discard,
+        Ended::Unanswered(why) => Decision::Keep(KeepReason::NoAnswer(why)),
+    };
+    Ok(Reviewed { decision, remember })
+}

@@ -80,8 +80,6 @@ pub enum Effect {
     Propose,
     /// Judge again: an allowance was given or taken back.
     Rejudge,
-    /// Write a patch of what is chosen.
-    Export,
     /// Stop the process until it is continued.
     Suspend,
     /// Leave.
@@ -155,6 +153,8 @@ impl Review {
             notice: None,
         };
         review.list_again();
+        let first = review.rows.iter().position(|row| row.item().is_some());
+        review.cursor = first.unwrap_or(0);
         review
     }
 

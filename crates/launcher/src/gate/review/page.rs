@@ -149,6 +149,13 @@ fn standing(item: &Item) -> Option<String> {
         (Standing::Blocked, Allowance::Remembered) => Some(
             "Allowed by you, for these contents from now on. Press ! to take that back.".to_owned(),
         ),
+        (Standing::Conflict(what), Allowance::None) => Some(format!(
+            "Conflict: it {what}, and the two don't fit together. Press ! to have yours replaced."
+        )),
+        (Standing::Conflict(_), Allowance::Once | Allowance::Remembered) => Some(
+            "Your version will be replaced; an undo brings it back. Press ! to take that back."
+                .to_owned(),
+        ),
         (Standing::Stays(why), _) => Some(format!("Stays in the copy: {why}")),
     }
 }

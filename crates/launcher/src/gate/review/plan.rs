@@ -24,13 +24,24 @@ pub struct Left {
     pub why: String,
 }
 
+/// What a rule says of something that would be applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// How grave it is.
+    pub severity: Severity,
+    /// The escaped path, with a line where there is one.
+    pub place: String,
+    /// The code and the reason.
+    pub words: String,
+}
+
 /// A line of the apply screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanLine<'a> {
     /// What follows.
     Heading(&'static str),
     /// A finding.
-    Finding(Severity, &'a str),
+    Finding(&'a Said),
     /// Something that would be applied.
     Taken(&'a Taken),
     /// Something that would stay.
@@ -47,10 +58,12 @@ pub struct Plan {
     pub taken: Vec<Taken>,
     /// Hunks of it.
     pub hunks: usize,
+    /// How many changes there are in all.
+    pub changes: usize,
     /// What would stay.
     pub left: Vec<Left>,
-    /// What the rules say of exactly the bytes that would be written: severity, words.
-    pub findings: Vec<(Severity, String)>,
+    /// What the rules say of exactly the bytes that would be written.
+    pub findings: Vec<Said>,
     /// Why nothing can be applied, if that is so.
     pub hindrance: Option<String>,
 }
@@ -72,9 +85,7 @@ impl Plan {
         let findings = self.findings.iter();
         section(
             "What the rules say of it:",
-            findings
-                .map(|(severity, words)| PlanLine::Finding(*severity, words))
-                .collect(),
+            findings.map(PlanLine::Finding).collect(),
         );
         let taken = self.taken.iter().map(PlanLine::Taken);
         section("Will be applied:", taken.collect());

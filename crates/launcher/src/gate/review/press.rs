@@ -2,12 +2,17 @@
 
 use super::geometry::Pane;
 use super::help;
-use super::item::{Allowance, Mark, Sign, Standing};
+use super::item::{Allowance, Choice, Mark, Sign, Standing};
 use super::keys::Key;
 use super::model::{Effect, End, Mode, Review};
 
-/// What has to be typed to allow a blocked item.
-pub(super) const WORD: &str = "allow";
+/// Returns what has to be typed to pass what holds an item back.
+pub(super) fn word(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::Conflict(_) => "replace",
+        Standing::Blocked | Standing::Free | Standing::Stays(_) => "allow",
+    }
+}
 
 impl Review {
     /// Takes a key, and says what is to be done.
@@ -80,7 +85,6 @@ impl Review {
                 self.mode = Mode::Discard;
                 return Effect::Ask;
             }
-            Key::Char('e') => return Effect::Export,
             Key::Char('!') => return self.start_allowing(),
             Key::Char('n') => self.next_hunk(),
             Key::Char('N') => self.previous_hunk(),
@@ -100,7 +104,7 @@ impl Review {
         };
         let shown = &mut self.items[item];
         match (&shown.standing, shown.allowance) {
-            (Standing::Blocked, Allowance::None) => {
+            (Standing::Blocked | Standing::Conflict(_), Allowance::None) => {
                 self.mode = Mode::Allow {
                     item,
                     typed: String::new(),
@@ -108,7 +112,10 @@ impl Review {
                 };
                 Effect::Ask
             }
-            (Standing::Blocked, Allowance::Once | Allowance::Remembered) => {
+            (
+                Standing::Blocked | Standing::Conflict(_),
+                Allowance::Once | Allowance::Remembered,
+            ) => {
                 shown.allowance = Allowance::None;
                 self.say("The allowance was taken back.");
                 Effect::Rejudge
@@ -131,27 +138,31 @@ impl Review {
         mut typed: String,
         mut allowance: Allowance,
     ) -> Effect {
+        let word = word(&self.items[item].standing);
+        // Whose version wins is a choice of the moment.
+        let can_remember = self.items[item].standing == Standing::Blocked;
         match key {
             Key::Esc => return Effect::None,
-            Key::Tab | Key::BackTab => {
+            Key::Tab | Key::BackTab if can_remember => {
                 allowance = match allowance {
                     Allowance::Remembered => Allowance::Once,
                     Allowance::None | Allowance::Once => Allowance::Remembered,
                 };
             }
-            Key::Enter if typed == WORD => {
+            Key::Enter if typed == word => {
                 self.items[item].allowance = allowance;
+                self.items[item].choice = Choice::Take;
                 self.lay_out();
                 return Effect::Rejudge;
             }
             Key::Enter => {
-                self.say("Not allowed: another word was typed.");
+                self.say("Another word was typed; nothing has changed.");
                 return Effect::None;
             }
             Key::Backspace => {
                 typed.pop();
             }
-            Key::Char(c) if typed.len() < WORD.len() => typed.push(c),
+            Key::Char(c) if typed.len() < word.len() => typed.push(c),
             _ => {}
         }
         self.mode = Mode::Allow {

@@ -163,14 +163,6 @@ fn carry_out(effect: Effect, review: &mut Review, bench: &mut dyn Bench) -> Resu
             review.rejudged(standings);
             Step::On
         }
-        Effect::Export => {
-            let said = match bench.export(review.items()) {
-                Ok(said) => said,
-                Err(failure) => words(&failure),
-            };
-            review.say(said);
-            Step::On
-        }
         Effect::Suspend => Step::Suspend,
         Effect::End(end) => Step::End(end),
     })
@@ -178,10 +170,9 @@ fn carry_out(effect: Effect, review: &mut Review, bench: &mut dyn Bench) -> Resu
 
 /// What can't be read is said where it would be shown: the other files can be reviewed.
 fn body(bench: &mut dyn Bench, item: usize) -> Body {
-    bench.body(item).unwrap_or_else(|failure| Body {
-        words: vec![words(&failure)],
-        hunks: Vec::new(),
-    })
+    bench
+        .body(item)
+        .unwrap_or_else(|failure| Body::of_words(vec![words(&failure)]))
 }
 
 fn words(failure: &Failure) -> String {

@@ -7,7 +7,7 @@ use ratatui::style::Style;
 
 use super::{Palette, put, put_parts, scrollbar};
 use crate::gate::review::geometry::Pane;
-use crate::gate::review::item::{Allowance, Item, Mark, Sign, Tally, letter};
+use crate::gate::review::item::{Allowance, Item, Mark, Sign, Standing, Tally, letter};
 use crate::gate::review::model::Review;
 use crate::gate::review::text::{columns, elide};
 use crate::gate::review::tree::{Row, RowKind};
@@ -93,21 +93,20 @@ fn draw_row(
             (fold, palette.dim()),
         ],
     );
-    let tail = tail(row, own, palette);
-    let wide: usize = tail.iter().map(|(text, _)| columns(text) + 1).sum();
-    let room = usize::from(area.right().saturating_sub(x));
-    // A name comes before numbers: these are in the diff as well.
+    let mut tail = tail(row, own, palette);
     let name = &row.name;
-    let wide = if room < wide + columns(name).min(12) {
-        0
-    } else {
-        wide
+    let room = usize::from(area.right().saturating_sub(x));
+    // A name comes before numbers, which are in the diff as well; what is said in words
+    // comes first in the tail.
+    let wide = loop {
+        let parts = tail.iter().flatten();
+        let wide: usize = parts.map(|(text, _)| columns(text) + 1).sum();
+        if wide + columns(name).min(12) <= room || tail.pop().is_none() {
+            break wide;
+        }
     };
     let style = name_style(own, shown, mark, palette);
     put(buffer, x, y, room, &elide(name, room - wide), style);
-    if wide == 0 {
-        return;
-    }
     let start = area.right() - u16::try_from(wide).unwrap_or(area.width);
     let rest = Rect {
         x: start,
@@ -116,6 +115,7 @@ fn draw_row(
     };
     let parts = tail
         .iter()
+        .flatten()
         .flat_map(|(text, style)| [(" ", Style::new()), (text.as_str(), *style)]);
     put_parts(buffer, (rest, y), parts);
 }
@@ -134,38 +134,41 @@ fn name_style(
     }
 }
 
-/// What stands at the end of a row.
-fn tail(row: &Row, own: Option<&Item>, palette: Palette) -> Vec<(String, Style)> {
-    let mut tail = Vec::new();
+/// Parts of what stands at the end of a row, none of which makes sense without the rest of it.
+type Tail = Vec<Vec<(String, Style)>>;
+
+fn tail(row: &Row, own: Option<&Item>, palette: Palette) -> Tail {
     if let RowKind::Dir {
         is_closed: true,
         items,
         ..
     } = &row.kind
     {
-        let number = items.len();
-        tail.push((format!("({number})"), palette.dim()));
-        return tail;
+        return vec![vec![(format!("({})", items.len()), palette.dim())]];
     }
     let Some(item) = own else {
-        return tail;
+        return Vec::new();
     };
-    if item.allowance != Allowance::None {
-        tail.push((
-            "allowed".to_owned(),
-            palette.severity(Some(Severity::Block)),
-        ));
-    }
-    if let Some(tag) = item.tag {
-        tail.push((tag.to_owned(), palette.head()));
+    let mut tail = Vec::new();
+    let passed = match (&item.standing, item.allowance) {
+        (_, Allowance::None) => None,
+        (Standing::Conflict(_), _) => Some("replaces"),
+        (_, Allowance::Once | Allowance::Remembered) => Some("allowed"),
+    };
+    let style = match item.standing {
+        Standing::Blocked | Standing::Conflict(_) => palette.severity(Some(Severity::Block)),
+        Standing::Free | Standing::Stays(_) => palette.head(),
+    };
+    if let Some(word) = passed.or(item.tag) {
+        tail.push(vec![(word.to_owned(), style)]);
     }
     if let Tally::Lines { added, removed } = item.tally {
-        if added > 0 {
-            tail.push((format!("+{added}"), palette.sign(Sign::Added)));
-        }
-        if removed > 0 {
-            tail.push((format!("-{removed}"), palette.sign(Sign::Deleted)));
-        }
+        let count = |number: usize, sign: Sign| {
+            let text = format!("{}{number}", sign.as_str());
+            (number > 0).then(|| (text, palette.sign(sign)))
+        };
+        let counts = [count(added, Sign::Added), count(removed, Sign::Deleted)];
+        tail.push(counts.into_iter().flatten().collect());
     }
     tail
 }

@@ -9,10 +9,10 @@ use ratatui::widgets::{Block, Clear, Widget as _};
 use super::{Palette, put, put_parts, scrollbar};
 use crate::gate::review::geometry::Geometry;
 use crate::gate::review::help;
-use crate::gate::review::item::Allowance;
+use crate::gate::review::item::{Allowance, Standing};
 use crate::gate::review::model::Review;
 use crate::gate::review::plan::{Plan, PlanLine};
-use crate::gate::review::press::WORD;
+use crate::gate::review::press::word;
 use crate::gate::review::text::{columns, elide, fill, name_rows};
 
 /// Draws what each key does.
@@ -51,7 +51,8 @@ pub(super) fn apply(
         number => format!(", {number} hunks"),
     };
     let (taken, left) = (plan.taken.len(), plan.left.len());
-    let words = format!("{taken} will be applied{hunks}; {left} stay in the copy.");
+    let stay = if left == 1 { "stays" } else { "stay" };
+    let words = format!("{taken} will be applied{hunks}; {left} {stay} in the copy.");
     let title = Rect {
         y: area.y - 1,
         ..area
@@ -76,10 +77,21 @@ fn plan_line(line: &PlanLine<'_>, palette: Palette, (area, y): (Rect, u16), buff
         PlanLine::Heading(words) => {
             put_parts(buffer, at, [(*words, palette.title())]);
         }
-        PlanLine::Finding(severity, words) => {
-            let words = elide(words, room);
-            let style = palette.severity(Some(*severity));
-            put_parts(buffer, at, [("  ", style), (&words, style)]);
+        PlanLine::Finding(said) => {
+            let place = elide(&said.place, room / 3);
+            let words = elide(&said.words, room.saturating_sub(columns(&place) + 7));
+            let style = palette.severity(Some(said.severity));
+            let severity = format!("  {:<5} ", said.severity.as_str());
+            put_parts(
+                buffer,
+                at,
+                [
+                    (severity.as_str(), style),
+                    (&place, Style::new()),
+                    ("  ", Style::new()),
+                    (&words, style),
+                ],
+            );
         }
         PlanLine::Taken(taken) => {
             let note = elide(&taken.note, room / 2);
@@ -114,6 +126,9 @@ fn plan_line(line: &PlanLine<'_>, palette: Palette, (area, y): (Rect, u16), buff
     }
 }
 
+/// The title where a rule is passed.
+const ALLOW: &str = " Allow what is blocked? ";
+
 /// Draws what would be allowed, and why it is blocked, and what has to be typed.
 pub(super) fn allow(
     review: &Review,
@@ -145,15 +160,22 @@ pub(super) fn allow(
         let words = format!("{}: {}", remark.code, remark.message);
         lines.extend(fill(&words, room).into_iter().map(|line| (line, red)));
     }
+    if let Standing::Conflict(what) = &item.standing {
+        let words = format!("It {what}. The session's version would be put in place of yours.");
+        lines.extend(fill(&words, room).into_iter().map(|line| (line, red)));
+    }
     // What is asked has to be seen; the reasons are in the pane with the diff as well.
     let most = usize::from(screen.height) - 2 - if is_low { 4 } else { 5 };
     if lines.len() > most {
         lines.truncate(most.saturating_sub(1));
         lines.push(("…".to_owned(), red));
     }
-    let remember = match allowance {
-        Allowance::Remembered => "[x] remember it for these contents at this path",
-        Allowance::None | Allowance::Once => "[ ] remember it for these contents at this path",
+    let (title, remember) = match (&item.standing, allowance) {
+        (Standing::Conflict(_), _) => (" Replace your version? ", "An undo brings yours back."),
+        (_, Allowance::Remembered) => (ALLOW, "[x] remember it for these contents at this path"),
+        (_, Allowance::None | Allowance::Once) => {
+            (ALLOW, "[ ] remember it for these contents at this path")
+        }
     };
     if !is_low {
         lines.push((String::new(), Style::new()));
@@ -168,7 +190,7 @@ pub(super) fn allow(
     };
     Clear.render(area, buffer);
     Block::bordered()
-        .title(" Allow what is blocked? ")
+        .title(title)
         .border_style(red)
         .render(area, buffer);
     let inner = Rect {
@@ -182,7 +204,7 @@ pub(super) fn allow(
     }
     let last = inner.bottom() - 1;
     let typed = lazaret_transfer::escape(typed.as_bytes());
-    let ask = format!("Type {WORD} to apply it: ");
+    let ask = format!("Type {} to apply it: ", word(&item.standing));
     put_parts(
         buffer,
         (inner, last),

@@ -6,6 +6,7 @@ use ratatui::style::Style;
 
 use super::{Palette, put, put_parts};
 use crate::gate::review::geometry::Pane;
+use crate::gate::review::item::Standing;
 use crate::gate::review::model::{Mode, Review, Show};
 use crate::gate::review::text::{columns, elide};
 
@@ -80,13 +81,15 @@ pub(super) fn draw(review: &Review, palette: Palette, area: Rect, buffer: &mut B
                 ],
             );
         }
-        Mode::Allow { .. } => {
-            line(buffer, first, "", Style::new());
-            let words = "Enter: allow  Tab: remember or not  Esc: back";
+        Mode::Allow { item, .. } => {
+            let words = match review.items[*item].standing {
+                Standing::Conflict(_) => "Enter: replace  Esc: back",
+                _ => "Enter: allow  Tab: remember or not  Esc: back",
+            };
             line(buffer, last, words, palette.dim());
         }
         Mode::Apply(plan, _) if plan.can_apply() => {
-            let (number, all) = (plan.taken.len(), plan.taken.len() + plan.left.len());
+            let (number, all) = (plan.taken.len(), plan.changes);
             let text = match width {
                 0..60 => format!("Apply {number} of {all}? [y=yes, n=no]"),
                 _ => format!("Apply {number} of {all} to the workspace? [y=yes, n=no]"),

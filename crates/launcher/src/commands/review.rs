@@ -1,0 +1,38 @@
+//! `lazaret review`.
+
+use super::resumed;
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::gate::choices::Choices;
+use crate::gate::decide::{Consent, decide};
+use crate::gate::report::Report;
+use crate::gate::review;
+use crate::session::store::Store;
+
+/// Look through a session's changes on the whole screen, choose, and apply
+///
+/// Shows the changed files with their diffs and findings. Files and single hunks can be
+/// left out, and what is blocked can be allowed by name; nothing is applied before the last
+/// screen was answered with yes. Where no screen can be drawn, it asks as `apply` does.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Session
+    #[arg(value_name = "NAME")]
+    pub session: lazaret_runtime::SessionId,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let (ui, interrupt) = (&context.ui, &context.interrupt);
+    let store = Store::open(&context.env.state_dir()?)?;
+    let (mut session, case) = resumed::open(&store, &args.session)?;
+    let choices = Choices::all();
+    let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
+    let decision = if ui.can_draw() {
+        let name = args.session.to_string();
+        review::open(&case, &choices, &name, ui, interrupt)?.decision
+    } else {
+        decide(&case, &choices, Consent::Ask, ui, interrupt)?
+    };
+    resumed::settle(context, &store, (&mut session, &case), decision, report)
+}

@@ -1,0 +1,373 @@
+//! A case as a review shows it, and what its choices come to.
+
+use std::path::PathBuf;
+
+use lazaret_tests::tree_text;
+use lazaret_transfer::{Digest, LinkTarget, Quarantine, Refusal, Tree, WorkspaceDir};
+use lazaret_validator::Policy;
+
+use super::*;
+use crate::gate::case::CaseParts;
+use crate::gate::hunks;
+
+/// A case of two trees, and a workspace that may be different from both.
+struct World {
+    parts: CaseParts,
+    root: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("workspace")).unwrap();
+        let parts = CaseParts {
+            baseline: Tree::new(),
+            collected: Tree::new(),
+            refusals: Vec::new(),
+            notes: Vec::new(),
+            caches: Vec::new(),
+            quarantine: Quarantine::create(&root.path().join("quarantine")).unwrap(),
+            base: None,
+            workspace: WorkspaceDir::open_ambient(&root.path().join("workspace")).unwrap(),
+            policy: Policy::shipped(),
+        };
+        Self { parts, root }
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.root.path().join("workspace")
+    }
+
+    fn file(&self, bytes: &[u8], mode: Mode) -> Entry {
+        let (digest, size) = self
+            .parts
+            .quarantine
+            .insert(&mut &*bytes, u64::MAX)
+            .unwrap();
+        Entry::File { mode, size, digest }
+    }
+
+    /// Puts an entry, with the directories above it, into a tree.
+    fn put(tree: &mut Tree, path: &str, entry: Entry) {
+        let path: RelPathBuf = path.parse().unwrap();
+        for above in path.ancestors() {
+            tree.insert(above.to_owned(), Entry::Dir);
+        }
+        tree.insert(path, entry);
+    }
+
+    /// A file that was sent in, and lies in the workspace as it was.
+    fn old(&mut self, path: &str, text: &str) {
+        let entry = self.file(text.as_bytes(), Mode::Plain);
+        Self::put(&mut self.parts.baseline, path, entry);
+        let place = self.workspace().join(path);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(place, text).unwrap();
+    }
+
+    fn new_entry(&mut self, path: &str, entry: Entry) {
+        Self::put(&mut self.parts.collected, path, entry);
+    }
+
+    fn new_file(&mut self, path: &str, text: &str) {
+        let entry = self.file(text.as_bytes(), Mode::Plain);
+        self.new_entry(path, entry);
+    }
+
+    /// A file that the session left as it was.
+    fn kept(&mut self, path: &str, text: &str) {
+        self.old(path, text);
+        self.new_file(path, text);
+    }
+
+    fn edited(&mut self, path: &str, old: &str, new: &str) {
+        self.old(path, old);
+        self.new_file(path, new);
+    }
+
+    /// The user goes on.
+    fn user_writes(&self, path: &str, text: &str) {
+        std::fs::write(self.workspace().join(path), text).unwrap();
+    }
+
+    fn case(self) -> (Case, tempfile::TempDir) {
+        (Case::assemble(self.parts).unwrap(), self.root)
+    }
+}
+
+fn show(items: &[Item]) -> String {
+    let mut text = String::new();
+    for item in items {
+        let (mark, sign) = (item.mark().as_str(), item.sign.as_str());
+        text.push_str(&format!("{mark} {sign} {}", item.path));
+        if let Some(tag) = item.tag {
+            text.push_str(&format!(" <{tag}>"));
+        }
+        for fact in &item.facts {
+            text.push_str(&format!("; {fact}"));
+        }
+        if let Standing::Stays(why) = &item.standing {
+            text.push_str(&format!("; stays: {why}"));
+        }
+        for remark in &item.remarks {
+            text.push_str(&format!("; {} {}", remark.severity, remark.code));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn show_plan(plan: &Plan) -> String {
+    let taken = plan.taken.iter().map(|taken| {
+        let sign = taken.sign.as_str();
+        format!("{sign} {} ({})\n", taken.path, taken.note)
+    });
+    let left = plan
+        .left
+        .iter()
+        .map(|left| format!("  {}: {}\n", left.path, left.why));
+    taken.chain(left).collect()
+}
+
+fn index(items: &[Item], path: &str) -> usize {
+    items.iter().position(|item| item.path == path).unwrap()
+}
+
+/// Forty lines, of which some are different.
+fn lines(changed: &[(usize, &str)]) -> String {
+    (1..=40)
+        .map(|n| match changed.iter().find(|(line, _)| *line == n) {
+            Some((_, text)) => format!("{text}\n"),
+            None => format!("line {n}\n"),
+        })
+        .collect()
+}
+
+/// One of each kind.
+fn zoo() -> World {
+    let mut world = World::new();
+    world.kept("kept", "same\n");
+    world.edited("Makefile", "all:\n", "all: x\n");
+    world.edited(
+        "src/hunks.c",
+        &lines(&[]),
+        &lines(&[(2, "two"), (30, "thirty")]),
+    );
+    world.edited("src/merged.c", &lines(&[]), &lines(&[(2, "two")]));
+    world.user_writes("src/merged.c", &lines(&[(30, "mine")]));
+    world.edited("src/conflict.c", "a\n", "theirs\n");
+    world.user_writes("src/conflict.c", "mine\n");
+    world.edited("src/already.c", "a\n", "b\n");
+    world.user_writes("src/already.c", "b\n");
+    world.old("docs/gone.md", "gone\n");
+    world.new_file(".github/workflows/ci.yml", "on: push\n");
+    world.old("tool.sh", "#!/bin/sh\n");
+    let tool = world.file(b"#!/bin/sh\n", Mode::Executable);
+    world.new_entry("tool.sh", tool);
+    let binary = world.file(b"a\0b", Mode::Plain);
+    world.new_entry("image.bin", binary);
+    let link = |target: &str| Entry::Symlink {
+        target: target.parse::<LinkTarget>().unwrap(),
+    };
+    world.new_entry("docs/link", link("../kept"));
+    world.new_entry("docs/absolute", link("/etc/passwd"));
+    for (name, code) in [
+        ("docs/pipe", "type.fifo"),
+        ("a\u{1b}]0;x\u{7}", "name.control"),
+    ] {
+        world.parts.refusals.push(Refusal {
+            name: name.as_bytes().to_vec(),
+            code,
+            reason: "for a test".to_owned(),
+        });
+    }
+    world
+}
+
+#[test]
+fn every_kind_of_change_says_what_it_is() {
+    let (case, _root) = zoo().case();
+    let (_, items) = Desk::new(&case, &Choices::all()).unwrap();
+    insta::assert_snapshot!(show(&items), @r#"
+    [x] + .github
+    [x] + .github/workflows
+    [!] + .github/workflows/ci.yml; new, 9 B; block suspect.ci
+    [x] ~ Makefile; changed, 5 B → 7 B; warn suspect.entry_point
+    [!] + docs/absolute; block link.absolute
+    [x] - docs/gone.md; deleted, 5 B
+    [x] + docs/link
+    [!]   docs/pipe; stays: there is nothing here that could be applied; block type.fifo
+    [x] + image.bin; new, 3 B
+    [!] ~ src/already.c <same>; changed, 2 B; stays: your workspace has it already
+    [!] ~ src/conflict.c <conflict>; changed, 2 B → 7 B
+    [x] ~ src/hunks.c; changed, 311 B → 307 B
+    [x] ~ src/merged.c <merged>; changed, 308 B → 305 B; merged: you changed this file too, and this is what both changes come to
+    [x] ~ tool.sh; the same contents, 10 B; became executable; warn mode.executable
+    [!]   a\u{1b}]0;x\u{7}; stays: there is nothing here that could be applied; block name.control
+    "#);
+}
+
+#[test]
+fn aud_05_binary_files_links_and_modes_never_look_unchanged() {
+    let (case, _root) = zoo().case();
+    let (mut desk, items) = Desk::new(&case, &Choices::all()).unwrap();
+    let mut words = |path: &str| desk.body(index(&items, path)).unwrap().words.join("; ");
+    let digest = Digest::of(b"a\0b").to_hex();
+    assert_eq!(
+        words("image.bin"),
+        format!("binary, 3 bytes, blake3 {digest}")
+    );
+    insta::assert_snapshot!(words("docs/absolute"), @"a link to /etc/passwd");
+    // A change of mode alone has no lines; what it is stands among the facts.
+    let tool = &items[index(&items, "tool.sh")];
+    assert!(tool.facts.contains(&"became executable".to_owned()));
+}
+
+#[test]
+fn hunks_are_those_that_the_gate_applies() {
+    let mut random = lazaret_tests::Random::new(7);
+    for _ in 0..200 {
+        let mut text = || -> String {
+            let lines = random.below(40);
+            (0..lines)
+                .map(|_| ["a\n", "b\n", "c\n", "\n", "d\r\n", "e"][random.below(6)])
+                .collect()
+        };
+        let (old, new) = (text(), text());
+        let (shown, applied) = (Body::compare(&old, &new), hunks::split(&old, &new));
+        let shown: Vec<_> = shown.hunks.iter().map(|hunk| &hunk.header).collect();
+        let applied: Vec<_> = applied.iter().map(|hunk| &hunk.header).collect();
+        assert_eq!(shown, applied, "{old:?} {new:?}");
+    }
+}
+
+#[test]
+fn the_plan_is_what_the_gate_derived() {
+    let (case, _root) = zoo().case();
+    let (mut desk, mut items) = Desk::new(&case, &Choices::all()).unwrap();
+    let plan = desk.propose(&items).unwrap();
+    insta::assert_snapshot!(show_plan(&plan), @r#"
+    + .github ()
+    + .github/workflows ()
+    ~ Makefile ()
+    - docs/gone.md ()
+    + docs/link ()
+    + image.bin ()
+    ~ src/hunks.c ()
+    ~ src/merged.c (merged with yours)
+    ~ tool.sh ()
+      .github/workflows/ci.yml: blocked: suspect.ci
+      docs/absolute: blocked: link.absolute
+      src/already.c: your workspace has it already
+      src/conflict.c: conflict: was changed here too
+      docs/pipe: blocked: type.fifo
+      a\u{1b}]0;x\u{7}: blocked: name.control
+    "#);
+    let shown = desk.take_shown().unwrap();
+    let whole = case.propose(&Choices::all()).unwrap();
+    assert_eq!(shown.digest(), whole.digest());
+
+    let hunks = index(&items, "src/hunks.c");
+    items[hunks].toggle_hunk(0, 2);
+    let makefile = index(&items, "Makefile");
+    items[makefile].choice = Choice::Leave;
+    let plan = desk.propose(&items).unwrap();
+    let of = |path: &str| plan.taken.iter().find(|taken| taken.path == path);
+    assert_eq!(of("src/hunks.c").unwrap().note, "1 of 2 hunks");
+    assert!(of("Makefile").is_none());
+    let shown = desk.take_shown().unwrap();
+    let change = &shown
+        .item(&"src/hunks.c".parse::<RelPathBuf>().unwrap())
+        .unwrap()
+        .proposed;
+    let (_, after) = case.texts(change).unwrap();
+    assert_eq!(after, lines(&[(30, "thirty")]));
+}
+
+#[test]
+fn an_allowance_is_for_what_was_on_the_screen() {
+    let (case, _root) = zoo().case();
+    let (mut desk, mut items) = Desk::new(&case, &Choices::all()).unwrap();
+    let workflow = index(&items, ".github/workflows/ci.yml");
+    items[workflow].allowance = Allowance::Remembered;
+    let plan = desk.propose(&items).unwrap();
+    let taken = |plan: &Plan| {
+        let mut taken = plan.taken.iter();
+        taken.any(|taken| taken.path == ".github/workflows/ci.yml")
+    };
+    assert!(taken(&plan));
+    let shown = desk.take_shown().unwrap();
+    let remembered = desk.remembered(&items, &shown);
+    let codes: Vec<&str> = remembered.iter().map(|allowed| &*allowed.code).collect();
+    assert_eq!(codes, ["suspect.ci"]);
+
+    // It can be taken back, and left all the same.
+    let standings = desk.standings(&items).unwrap();
+    assert_eq!(standings[workflow], Standing::Blocked);
+    items[workflow].choice = Choice::Leave;
+    assert!(!taken(&desk.propose(&items).unwrap()));
+    items[workflow].choice = Choice::Take;
+
+    // A code that nobody saw is not allowed by a word about another one.
+    items[workflow].remarks[0].code = "link.absolute".to_owned();
+    assert!(!taken(&desk.propose(&items).unwrap()));
+}
+
+#[test]
+fn app_06_your_version_is_replaced_only_by_the_word() {
+    let (case, root) = zoo().case();
+    let (mut desk, mut items) = Desk::new(&case, &Choices::all()).unwrap();
+    let conflict = index(&items, "src/conflict.c");
+    let is_taken = |plan: &Plan| {
+        plan.taken
+            .iter()
+            .any(|taken| taken.path == "src/conflict.c")
+    };
+    assert!(!is_taken(&desk.propose(&items).unwrap()));
+    items[conflict].allowance = Allowance::Once;
+    let standings = desk.standings(&items).unwrap();
+    assert!(matches!(standings[conflict], Standing::Conflict(_)));
+    let plan = desk.propose(&items).unwrap();
+    assert!(is_taken(&plan));
+    let shown = desk.take_shown().unwrap();
+    assert_eq!(desk.remembered(&items, &shown), []);
+    let workspace = tree_text::dump(&root.path().join("workspace/src"));
+    assert!(workspace.contains("mine"), "{workspace}");
+}
+
+#[test]
+fn choices_from_before_are_kept() {
+    let (case, _root) = zoo().case();
+    let mut choices = Choices::none();
+    let path = |text: &str| text.parse::<RelPathBuf>().unwrap();
+    choices.pick(&path("src/hunks.c"), Pick::Hunks([1].into()));
+    choices.pick(&path("Makefile"), Pick::Take);
+    let (_, items) = Desk::new(&case, &choices).unwrap();
+    let chosen: Vec<_> = items
+        .iter()
+        .filter(|item| item.is_free() && item.choice != Choice::Leave)
+        .map(|item| (&*item.path, item.choice.clone()))
+        .collect();
+    assert_eq!(
+        chosen,
+        [
+            ("Makefile", Choice::Take),
+            ("src/hunks.c", Choice::Hunks([1].into()))
+        ]
+    );
+}
+
+#[test]
+fn app_06_a_merge_is_shown_against_what_the_user_has() {
+    let (case, _root) = zoo().case();
+    let (mut desk, items) = Desk::new(&case, &Choices::all()).unwrap();
+    let merged = desk.body(index(&items, "src/merged.c")).unwrap();
+    let lines = merged.hunks.iter().flat_map(|hunk| &hunk.lines);
+    let pieces = lines.flat_map(|line| &line.pieces);
+    let shown: Vec<&str> = pieces.map(|piece| piece.text.as_str()).collect();
+    // The diff starts from what the workspace has now, and leaves that alone.
+    assert!(
+        shown.contains(&"two") && !shown.contains(&"mine"),
+        "{shown:?}"
+    );
+}
