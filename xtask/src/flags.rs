@@ -57,6 +57,9 @@ xflags::xflags! {
             optional --report file: PathBuf
         }
 
+        /// Draw `docs/review.svg` from the program itself. Needs an engine and tmux.
+        cmd picture {}
+
         /// Check the rules of this repository that no compiler checks.
         cmd tidy {}
 
@@ -81,13 +84,14 @@ xflags::xflags! {
 }
 
 /// Commands of this program, which it parses itself.
-const OWN: [&str; 7] = [
+const OWN: [&str; 8] = [
     "setup",
     "porter",
     "test",
     "test-matrix",
     "dist",
     "bench",
+    "picture",
     "tidy",
 ];
 /// Commands whose arguments are lazaret's.

@@ -15,6 +15,7 @@ mod dist;
 mod engines;
 mod flags;
 mod passthrough;
+mod picture;
 mod porter;
 mod project;
 mod run;
@@ -53,6 +54,7 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         flags::XtaskCmd::TestMatrix(command) => command.run(&sh),
         flags::XtaskCmd::Dist(command) => command.run(&sh),
         flags::XtaskCmd::Bench(command) => command.run(&sh),
+        flags::XtaskCmd::Picture(command) => command.run(&sh),
         flags::XtaskCmd::Tidy(command) => command.run(&sh),
         flags::XtaskCmd::Image(command) => match command.run(&sh)? {},
         flags::XtaskCmd::Run(command) => match command.run(&sh)? {},

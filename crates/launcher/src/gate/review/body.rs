@@ -2,13 +2,18 @@
 
 use std::ops::Range;
 
-use similar::{ChangeTag, DiffOp, TextDiff};
+use similar::{ChangeTag, DiffOp, DiffTag, TextDiff};
 
 use super::item::Tally;
 use super::text::{Piece, Pieces, Shade};
 
 /// Lines above this many bytes are not compared word by word: it would take too long.
 const LONGEST_COMPARED: usize = 4096;
+
+/// Changes of more lines than this are not compared word by word.
+const MOST_COMPARED: usize = 400;
+/// How far the new version of a line is looked for.
+const FURTHEST: usize = 8;
 
 /// What became of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,24 +140,59 @@ fn hunk(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Hunk {
 }
 
 fn op_lines(diff: &TextDiff<'_, '_, str>, op: &DiffOp) -> Vec<Line> {
-    let long = diff
-        .iter_changes(op)
-        .any(|change| change.value().len() > LONGEST_COMPARED);
-    if long {
-        return diff
-            .iter_changes(op)
-            .map(|change| {
-                let at = (change.old_index(), change.new_index());
-                line(change.tag(), at, [(false, change.value())])
-            })
-            .collect();
-    }
-    diff.iter_inline_changes(op)
+    let changes: Vec<_> = diff.iter_changes(op).collect();
+    let mut lines: Vec<Line> = changes
+        .iter()
         .map(|change| {
             let at = (change.old_index(), change.new_index());
-            line(change.tag(), at, change.values().iter().copied())
+            line(change.tag(), at, [(false, change.value())])
         })
-        .collect()
+        .collect();
+    if op.tag() == DiffTag::Replace && changes.len() <= MOST_COMPARED {
+        let removed = op.old_range().len();
+        let text = |index: usize| changes[index].value();
+        for (old, new) in pairs(0..removed, removed..changes.len(), text) {
+            let words = TextDiff::from_lines(text(old), text(new));
+            for change in words
+                .ops()
+                .iter()
+                .flat_map(|op| words.iter_inline_changes(op))
+            {
+                let index = match change.tag() {
+                    ChangeTag::Delete => old,
+                    ChangeTag::Insert | ChangeTag::Equal => new,
+                };
+                let at = (changes[index].old_index(), changes[index].new_index());
+                lines[index] = line(change.tag(), at, change.values().iter().copied());
+            }
+        }
+    }
+    lines
+}
+
+/// Finds lines that are versions of each other, in order: for each old one the first new
+/// one that is like it, among the next few.
+fn pairs<'a>(
+    old: Range<usize>,
+    mut new: Range<usize>,
+    text: impl Fn(usize) -> &'a str,
+) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::new();
+    for old in old {
+        let mut candidates = new.clone().take(FURTHEST);
+        if let Some(found) = candidates.find(|new| are_alike(text(old), text(*new))) {
+            pairs.push((old, found));
+            new.start = found + 1;
+        }
+    }
+    pairs
+}
+
+fn are_alike(old: &str, new: &str) -> bool {
+    let is_short = |line: &str| line.len() <= LONGEST_COMPARED;
+    is_short(old) && is_short(new) && {
+        TextDiff::from_unicode_words(old.trim(), new.trim()).ratio() >= 0.5
+    }
 }
 
 fn line<'a>(
@@ -231,6 +271,20 @@ mod tests {
          3  3  z
         "
         );
+    }
+
+    #[test]
+    fn a_line_is_compared_with_its_new_version() {
+        insta::assert_snapshot!(show("a(b);\nsum(x, y);\n", "new line\na(c);\nother\nsum(x, z);\nmore\n"), @"
+        @@ -1,2 +1,5 @@
+         1    -a(*b*);
+         2    -sum(x, *y*);
+            1 +new line
+            2 +a(*c*);
+            3 +other
+            4 +sum(x, *z*);
+            5 +more
+        ");
     }
 
     #[test]

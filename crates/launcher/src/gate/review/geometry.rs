@@ -50,7 +50,7 @@ impl Geometry {
             (
                 rect(0, 1, left, middle),
                 Some(rect(left, 1, 1, middle)),
-                rect(left + 1, 1, width - left - 1, middle),
+                rect(left + 2, 1, width - left - 2, middle),
             )
         };
         Some(Self {

@@ -42,7 +42,10 @@ const DIFF_KEYS: [(&str, &str); 10] = [
 
 /// Draws what is reviewed.
 pub(super) fn title(review: &Review, palette: Palette, area: Rect, buffer: &mut Buffer) {
-    let name = format!(" lazaret review {} ", review.title.session);
+    let mut name = " lazaret review ".to_owned();
+    if !review.title.session.is_empty() {
+        name.push_str(&format!("{} ", review.title.session));
+    }
     let room = usize::from(area.width);
     let name = elide(&name, room);
     let x = put(buffer, area.x, area.y, room, &name, palette.question());

@@ -49,26 +49,26 @@ fn screen(size: (u16, u16), keys: &[Key]) -> String {
 fn files_on_the_left_diff_on_the_right() {
     insta::assert_snapshot!(screen((80, 24), &typed("jjjjj")), @"
      lazaret review harbour-1  /home/ada/harbour
-     [!]    ▾ .github/workflows/    │src/lib.rs                                    ▐
-     [!] +B   ci.yml             +2 │you changed it too; both changes fit          ▐
+     [!]    ▾ .github/workflows/    │ src/lib.rs                                   ▐
+     [!] +B   ci.yml             +2 │ you changed it too; both changes fit         ▐
      [x] ~W Makefile          +1 -1 │                                              ▐
-     [x]    ▾ docs/                 │[x] @@ -1,6 +1,6 @@  hunk 1 of 3              ▐
-     [x] -    old.md             -2 │ 1  1   line 1                                ▐
-     [x]    ▾ src/                  │ 2  2   line 2                                ▐
-     [x] ~    lib.rs   merged +3 -2 │ 3    - line 3                                ▐
-     [x] ~    run.sh                │    3 + line three                            ▐
-                                    │ 4  4   line 4                                ▐
-                                    │ 5  5   line 5                                ▐
-                                    │ 6  6   line 6                                ▐
+     [x]    ▾ docs/                 │ [x] @@ -1,6 +1,6 @@  hunk 1 of 3             ▐
+     [x] -    old.md             -2 │  1  1   line 1                               ▐
+     [x]    ▾ src/                  │  2  2   line 2                               ▐
+     [x] ~    lib.rs   merged +3 -2 │  3    - line 3                               ▐
+     [x] ~    run.sh                │     3 + line three                           ▐
+                                    │  4  4   line 4                               ▐
+                                    │  5  5   line 5                               ▐
+                                    │  6  6   line 6                               ▐
                                     │                                              ▐
-                                    │[x] @@ -18,6 +18,7 @@  hunk 2 of 3            ▐
-                                    │18 18   line 18                               ▐
-                                    │19 19   line 19                               ▐
-                                    │20 20   line 20
-                                    │   21 + →   line 20½
-                                    │21 22   line 21
-                                    │22 23   line 22
-                                    │23 24   line 23
+                                    │ [x] @@ -18,6 +18,7 @@  hunk 2 of 3           ▐
+                                    │ 18 18   line 18                              ▐
+                                    │ 19 19   line 19                              ▐
+                                    │ 20 20   line 20
+                                    │    21 + →   line 20½
+                                    │ 21 22   line 21
+                                    │ 22 23   line 22
+                                    │ 23 24   line 23
                                     │
     4 of 5 will be applied, 1 can't be
     space take/leave  A apply  q keep  ? help  Tab diff  n hunk  ] finding  ! allow
@@ -113,11 +113,11 @@ fn a_small_screen_shows_one_pane() {
 fn what_is_blocked_says_why_and_asks_for_the_word() {
     insta::assert_snapshot!(screen((80, 24), &typed("!al")), @"
      lazaret review harbour-1  /home/ada/harbour
-     [!]    ▾ .github/workflows/    │.github/workflows/ci.yml
-     [!] +B   ci.yml             +2 │block ci.workflow: runs on your CI with its
-     [x] ~W Makefile          +1 -1 │secrets
-     [x]    ▾ docs/                 │Stays in the copy. Press ! to allow it by
-     [x] -    old.md             -2 │name.
+     [!]    ▾ .github/workflows/    │ .github/workflows/ci.yml
+     [!] +B   ci.yml             +2 │ block ci.workflow: runs on your CI with its
+     [x] ~W Makefile          +1 -1 │ secrets
+     [x]    ▾ docs/                 │ Stays in the copy. Press ! to allow it by
+     [x] -    old.md             -2 │ name.
      [x]    ▾ src/                  │
      [┌ Allow what is blocked? ──────────────────────────────────────────────────┐
      [│ .github/workflows/ci.yml                                                 │
@@ -426,11 +426,11 @@ fn wide_characters_keep_the_columns() {
     let (_, buffer) = one(named("文档/説明.md"), "漢字a\n", "漢字b\n", (80, 12));
     insta::assert_snapshot!(text(&buffer), @"
      lazaret review s  /w
-     [x]    ▾ 文 档 /                 │文 档 /説 明 .md
+     [x]    ▾ 文 档 /                 │ 文 档 /説 明 .md
      [x] ~    説 明 .md         +1 -1 │
-                                    │[x] @@ -1 +1 @@  hunk 1 of 1
-                                    │1   - 漢 字 a
-                                    │  1 + 漢 字 b
+                                    │ [x] @@ -1 +1 @@  hunk 1 of 1
+                                    │ 1   - 漢 字 a
+                                    │   1 + 漢 字 b
                                     │
                                     │
                                     │
