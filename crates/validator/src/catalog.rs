@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use crate::Severity;
 use crate::judge::softer;
+use crate::rules::attributes::ATTRIBUTES;
 use crate::rules::codes::{CODES, STREAM_CODES};
 use crate::rules::git::SENSITIVE;
 use crate::rules::secret_table::SECRETS;
@@ -72,6 +73,9 @@ static CATALOG: LazyLock<Vec<CatalogEntry>> = LazyLock::new(|| {
     }
     for (path, code, why) in SENSITIVE {
         add(code, &[Severity::Block], why, &[path], &[]);
+    }
+    for (attribute, _) in ATTRIBUTES {
+        add("git.attributes", &[], "", &[attribute], &[]);
     }
     for row in SECRETS {
         let cases = &["SUS-28"];

@@ -137,7 +137,10 @@ fn judge_by(rules: &[(&str, Rule)], input: JudgeInput<'_>, policy: &Policy) -> V
         if let (Severity::Block, false, Some(path)) =
             (finding.severity, finding.allowed, finding.subject.path())
         {
-            codes.entry(path).or_default().push(finding.code);
+            let codes = codes.entry(path).or_default();
+            if !codes.contains(&finding.code) {
+                codes.push(finding.code);
+            }
         }
     }
     let reasons = changes

@@ -5,16 +5,15 @@
 
 use std::io;
 
-use lazaret_transfer::{RelPath, escape};
+use lazaret_transfer::RelPath;
 
+use super::found_lines::FoundLines;
 use super::opened::{MOST_BYTES, Side, lines};
+use super::remarks::shown;
 use super::unseen::{self, Unseen};
 use super::{Context, Opened};
 use crate::Severity;
 use crate::report::Report;
-
-/// How many lines of one file are named for one code; more are counted.
-const MOST_LINES: usize = 8;
 
 /// Says what of a file no rule has seen.
 pub(super) fn examined(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
@@ -55,8 +54,7 @@ pub(super) fn shebang(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report)
         Some(_) => "names another program to run it with",
         None => "names the program to run it with",
     };
-    let shown: String = String::from_utf8_lossy(first).chars().take(80).collect();
-    let message = format!("{message}: `{}`", escape(shown.as_bytes()));
+    let message = format!("{message}: `{}`", shown(&String::from_utf8_lossy(first)));
     report.line(
         (opened.path(), 1),
         Severity::Warn,
@@ -77,8 +75,8 @@ pub(super) fn unseen(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) 
     let Some(bytes) = opened.after().bytes().filter(|bytes| is_text(bytes)) else {
         return;
     };
-    let mut invisible = Found::default();
-    let mut control = Found::default();
+    let mut invisible = FoundLines::new(Severity::Warn, "content.invisible");
+    let mut control = FoundLines::new(Severity::Warn, "content.control");
     for (number, line) in lines(bytes) {
         if !line.iter().any(|&byte| SUSPICIOUS[usize::from(byte)]) {
             continue;
@@ -94,36 +92,8 @@ pub(super) fn unseen(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) 
             }
         }
     }
-    invisible.report("content.invisible", opened, report);
-    control.report("content.control", opened, report);
-}
-
-/// Lines with a finding: the first ones, and how many there are.
-#[derive(Default)]
-pub(super) struct Found {
-    named: Vec<(u32, String)>,
-    more: usize,
-}
-
-impl Found {
-    pub(super) fn add(&mut self, line: u32, message: impl FnOnce() -> String) {
-        match self.named.len() {
-            MOST_LINES.. => self.more += 1,
-            _ => self.named.push((line, message())),
-        }
-    }
-
-    pub(super) fn report(self, code: &'static str, opened: &Opened<'_>, report: &mut Report) {
-        let path = opened.path();
-        for (line, message) in self.named {
-            report.line((path, line), Severity::Warn, code, message);
-        }
-        if self.more > 0 {
-            let all = MOST_LINES + self.more;
-            let message = format!("on {all} lines in all; the first {MOST_LINES} are named");
-            report.path(path, Severity::Warn, code, message);
-        }
-    }
+    invisible.put(opened.path(), report);
+    control.put(opened.path(), report);
 }
 
 /// Bytes of which a line has one if it has anything to be looked at: controls other than

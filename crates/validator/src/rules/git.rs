@@ -6,6 +6,7 @@ use lazaret_transfer::{Change, Entry, RelPath, Tree, is_git_name};
 
 use super::Context;
 use super::fold::skeleton;
+use super::git_names::GitFile;
 use crate::report::Report;
 use crate::{Severity, Subject};
 
@@ -73,19 +74,6 @@ pub(crate) const SENSITIVE: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Files that git reads from the work tree and must not be links, with the short
-/// names that NTFS gives them (GIT-13).
-const NO_LINKS: &[&str] = &[
-    ".gitmodules",
-    ".gitattributes",
-    ".gitignore",
-    ".mailmap",
-    "gitmod~1",
-    "gitatt~1",
-    "gitign~1",
-    "mailma~1",
-];
-
 pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
     let path = &*change.path;
     if context.is_git(path) {
@@ -97,7 +85,7 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
     }
     nested(context, change, report);
     if let Some(Entry::Symlink { .. }) = change.after
-        && NO_LINKS.contains(&&*skeleton(path.file_name()))
+        && GitFile::ALL.iter().any(|file| file.is(path.file_name()))
     {
         let message = "git reads this file and would follow the link";
         report.block(path, "git.symlink", message);

@@ -3,11 +3,15 @@
 //! A rule looks at one change, or at the batch, and says what it finds. It never
 //! decides what follows from that: severities do.
 
+pub(crate) mod attributes;
 pub(crate) mod codes;
 mod content;
 mod documents;
 mod fold;
+mod found_lines;
 pub(crate) mod git;
+mod git_names;
+mod hidden;
 mod links;
 mod lockfiles;
 mod manifests;
@@ -19,6 +23,7 @@ mod remarks;
 pub(crate) mod secret_table;
 mod secrets;
 mod sizes;
+mod submodules;
 pub(crate) mod suspect_table;
 mod suspects;
 mod unseen;
@@ -64,6 +69,9 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("secrets", Rule::Contents(secrets::check)),
     ("machine code", Rule::Contents(modes::machine_code)),
     ("git", Rule::Change(git::check)),
+    ("git attributes", Rule::Contents(attributes::check)),
+    ("submodules", Rule::Contents(submodules::check)),
+    ("ignored files", Rule::Contents(hidden::check)),
     ("bare repositories", Rule::Batch(git::bare)),
     ("suspects", Rule::Change(suspects::check)),
     ("lockfile entries", Rule::Change(lockfiles::entries)),

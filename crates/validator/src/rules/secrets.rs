@@ -9,9 +9,10 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
-use super::content::Found;
+use super::found_lines::FoundLines;
 use super::secret_table::{SECRETS, Test};
 use super::{Context, Opened};
+use crate::Severity;
 use crate::report::Report;
 
 /// After this many secrets of one kind in one file the rest is not counted.
@@ -68,7 +69,7 @@ pub(super) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
         }
         let before = opened.before().bytes().unwrap_or_default();
         let mut known: Option<HashSet<&[u8]>> = None;
-        let mut found = Found::default();
+        let mut found = FoundLines::new(Severity::Warn, secret.code);
         let mut lines = Lines::new(bytes);
         for captures in pattern.captures_iter(bytes).take(MOST_MATCHES) {
             let (start, value) = secret_of(&captures);
@@ -89,7 +90,7 @@ pub(super) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
                 found.add(line, || format!("looks like {}", secret.what));
             }
         }
-        found.report(secret.code, opened, report);
+        found.put(opened.path(), report);
     }
 }
 

@@ -41,14 +41,14 @@ const fn row(
 #[rustfmt::skip]
 pub(crate) const SUSPECTS: &[Suspect] = &[
     row("SUS-01", "suspect.git_hooks", Block, "hooks and submodules run at commit, checkout or update", &[
-        ".gitmodules", "gitmod~1", ".husky/**", ".githooks/**", "lefthook.yml", "lefthook.yaml",
+        ".gitmodules", "gitmod~*", "gi7eba~*", ".husky/**", ".githooks/**", "lefthook.yml", "lefthook.yaml",
         ".lefthook*", ".lefthook/**", ".overcommit.yml",
     ]),
     row("SUS-02", "suspect.pre_commit", Warn, "fetches and runs code at commit", &[
         ".pre-commit-config.yaml", ".pre-commit-config.yml", ".pre-commit-hooks.yaml",
     ]),
     row("SUS-03", "suspect.git_attributes", Warn, "chooses filters, or where large files come from", &[
-        ".gitattributes", "gitatt~1", ".lfsconfig",
+        ".gitattributes", "gitatt~*", "gi7d29~*", ".lfsconfig",
     ]),
     row("SUS-04", "suspect.vscode", Block, "tasks and settings take effect when the folder is opened", &[
         ".vscode/tasks.json", ".vscode/launch.json", ".vscode/settings.json", ".vscode/mcp.json",

@@ -3,6 +3,8 @@
 mod approval;
 mod content;
 mod git;
+mod git_config;
+mod git_files;
 mod limits;
 mod links;
 mod lockfiles;
