@@ -21,7 +21,7 @@ pub struct Args {
     /// Show only these paths (all below a directory)
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
-    /// Show names and counts only
+    /// Show names and how many lines changed, not the lines
     #[arg(long)]
     pub stat: bool,
 }
@@ -36,12 +36,17 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         ui.json(&Report::of_case(session.record(), &case, &proposal));
         return Ok(ExitCode::SUCCESS);
     }
-    if !args.stat {
-        for change in case.changes.iter().filter(|change| covers(&paths, change)) {
-            ui.result(patch::render(&case, change)?.trim_end());
-        }
+    for change in case.changes.iter().filter(|change| covers(&paths, change)) {
+        ui.result(&match args.stat {
+            true => patch::stat(&case, change, ui)?,
+            false => patch::painted(&case, change, ui)?,
+        });
     }
-    ui.result(summary::render(&case, &proposal, ui).trim_end());
+    let summary = match args.stat {
+        true => summary::without_paths(&case, &proposal, ui),
+        false => summary::render(&case, &proposal, ui),
+    };
+    ui.result(summary.trim_end());
     Ok(ExitCode::SUCCESS)
 }
 

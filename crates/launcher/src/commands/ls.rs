@@ -32,13 +32,17 @@ struct Row {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+    let store = Store::open_if_there(&context.env.state_dir()?)?;
     let wanted = match &args.workspace {
         None => None,
         Some(path) => Some(crate::workspace::open(path, &context.env)?),
     };
     let mut rows = Vec::new();
-    for dir in store.list()? {
+    let dirs = match &store {
+        Some(store) => store.list()?,
+        None => Vec::new(),
+    };
+    for dir in dirs {
         let record = match dir.record() {
             Ok(record) => record,
             Err(error) => {
@@ -54,7 +58,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         {
             continue;
         }
-        let live = matches!(store.lock(dir.id()), Err(StoreError::Busy { .. }));
+        let lock = store.as_ref().map(|store| store.lock(dir.id()));
+        let live = matches!(lock, Some(Err(StoreError::Busy { .. })));
         rows.push(Row {
             session: record.id.to_string(),
             state: if live { "live" } else { state(&record) },

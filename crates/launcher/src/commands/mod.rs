@@ -7,6 +7,7 @@ pub(crate) mod diff;
 pub(crate) mod discard;
 pub(crate) mod doctor;
 pub(crate) mod dry_run;
+pub(crate) mod export;
 pub(crate) mod image;
 pub(crate) mod logs;
 pub(crate) mod ls;
@@ -32,6 +33,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failu
         Command::Diff(args) => diff::run(args, context),
         Command::Review(args) => review::run(args, context),
         Command::Apply(args) => apply::run(args, context),
+        Command::Export(args) => export::run(args, context),
         Command::Discard(args) => discard::run(args, context),
         Command::Undo(args) => undo::run(args, context),
         Command::Ls(args) => ls::run(args, context),

@@ -174,6 +174,11 @@ impl Case {
         Some((side(&change.before)?, side(&change.after)?))
     }
 
+    /// Returns the limits that the case is judged by.
+    pub fn limits(&self) -> &Limits {
+        &self.policy.limits
+    }
+
     /// Looks up what the session did at one path.
     pub fn change(&self, path: &RelPath) -> Option<&Change> {
         let found = self
@@ -183,7 +188,8 @@ impl Case {
     }
 }
 
-fn policy(limits: GateLimits) -> Policy {
+/// Returns what a batch is judged by.
+pub(crate) fn policy(limits: GateLimits) -> Policy {
     Policy {
         limits: Limits {
             entries: limits.max_entries,

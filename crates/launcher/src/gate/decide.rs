@@ -196,7 +196,7 @@ fn ask(
             }
             Answer::Chosen("d") => {
                 for item in proposal.items() {
-                    ui.result(patch::render(case, &item.proposed)?.trim_end());
+                    ui.result(&patch::painted(case, &item.proposed, ui)?);
                 }
             }
             Answer::Chosen(_) => return Ok(Decision::Keep(KeepReason::Chosen)),

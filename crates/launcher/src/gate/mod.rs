@@ -8,6 +8,7 @@ pub mod contents;
 pub mod decide;
 mod derive;
 mod drift;
+pub mod export;
 pub mod hunks;
 pub mod merge;
 pub mod patch;

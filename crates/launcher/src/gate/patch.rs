@@ -1,77 +1,138 @@
 //! The contents of a change as text: a unified diff, inert on a terminal.
 
-use lazaret_transfer::{Change, Digest, Entry, LinkTarget, Mode, escape};
-use similar::TextDiff;
+use lazaret_transfer::{Change, Entry, Mode, escape};
 
 use super::case::Case;
-use crate::failure::{Failure, FailureKind};
+use super::export::lines::{Compared, Ending, Sign};
+use super::export::side::{Side, counts};
+use crate::failure::Failure;
+use crate::ui::{Tone, Ui, elide};
 
-/// Files above this many bytes are described, not compared, on the terminal (AUD-04).
-const MOST_BYTES: u64 = 1 << 20;
-
-/// What is known of one side of a file.
-pub(super) enum Side {
-    /// Nothing is there.
-    Absent,
-    /// Text.
-    Text(String),
-    /// A description instead: binary, too large, changed on the host, not a file.
-    Words(String),
+/// One line, escaped, and what colour it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// The colour; none for a line of context.
+    pub tone: Option<Tone>,
+    /// The text, without a line feed.
+    pub text: String,
 }
 
-impl Side {
-    fn directory() -> Self {
-        Self::Words("a directory".to_owned())
-    }
-
-    fn link(target: &LinkTarget) -> Self {
-        Self::Words(format!("a link to {}", escape(target.as_str().as_bytes())))
+impl Line {
+    fn new(tone: impl Into<Option<Tone>>, text: impl Into<String>) -> Self {
+        Self {
+            tone: tone.into(),
+            text: text.into(),
+        }
     }
 }
 
-/// Renders one change. Every line that came out of the container is escaped.
+/// Renders one change without colours. Every line that came out of the container is escaped.
 ///
 /// # Errors
 /// When the quarantine can't be read.
 pub fn render(case: &Case, change: &Change) -> Result<String, Failure> {
+    let lines = lines(case, change)?;
+    Ok(lines.into_iter().map(|line| line.text + "\n").collect())
+}
+
+/// Renders one change for stdout, in colours where it has them.
+///
+/// # Errors
+/// When the quarantine can't be read.
+pub fn painted(case: &Case, change: &Change, ui: &Ui) -> Result<String, Failure> {
+    let lines: Vec<String> = lines(case, change)?
+        .into_iter()
+        .map(|line| match line.tone {
+            Some(tone) => ui.paint_result(tone, &line.text),
+            None => line.text,
+        })
+        .collect();
+    Ok(lines.join("\n"))
+}
+
+/// Renders one change as lines, escaped.
+///
+/// # Errors
+/// When the quarantine can't be read.
+pub fn lines(case: &Case, change: &Change) -> Result<Vec<Line>, Failure> {
     let path = escape(change.path.as_str().as_bytes());
-    let mut text = match (&change.before, &change.after) {
-        (None, _) => format!("+++ {path} (new)\n"),
-        (_, None) => format!("--- {path} (deleted)\n"),
-        _ => format!("--- {path}\n+++ {path}\n"),
+    let strong = |text: String| Line::new(Tone::Strong, text);
+    let mut lines = match (&change.before, &change.after) {
+        (None, _) => vec![strong(format!("+++ {path} (new)"))],
+        (_, None) => vec![strong(format!("--- {path} (deleted)"))],
+        _ => vec![strong(format!("--- {path}")), strong(format!("+++ {path}"))],
     };
     if let (Some(before), Some(after)) = (&change.before, &change.after)
-        && let Some(line) = nature(before, after)
+        && let Some(words) = nature(before, after)
     {
-        text.push_str(&line);
+        lines.push(Line::new(Tone::Warning, format!("  {words}")));
     }
-    let old = before(case, change)?;
-    let new = after(case, change)?;
-    match (old, new) {
-        (Side::Absent, Side::Words(words)) | (Side::Words(words), Side::Absent) => {
-            text.push_str(&format!("  {words}\n"));
+    let words = |text: String| Line::new(None, text);
+    let (old, new) = Side::both(case, change)?;
+    match (&old, &new) {
+        (Side::Absent, Side::Words(only)) | (Side::Words(only), Side::Absent) => {
+            lines.push(words(format!("  {only}")));
         }
         (Side::Words(old), Side::Words(new)) if old == new => {}
         (Side::Words(old), Side::Words(new)) => {
-            text.push_str(&format!("  was {old}\n  now {new}\n"));
+            lines.push(words(format!("  was {old}")));
+            lines.push(words(format!("  now {new}")));
         }
-        (Side::Words(words), Side::Text(new)) => {
-            text.push_str(&format!("  was {words}\n"));
-            text.push_str(&hunks("", &new));
-        }
-        (Side::Text(old), Side::Words(words)) => {
-            text.push_str(&format!("  now {words}\n"));
-            text.push_str(&hunks(&old, ""));
-        }
-        (old, new) => text.push_str(&hunks(&words_or_text(old), &words_or_text(new))),
+        (Side::Words(old), Side::Text(_)) => lines.push(words(format!("  was {old}"))),
+        (Side::Text(_), Side::Words(new)) => lines.push(words(format!("  now {new}"))),
+        (Side::Absent | Side::Text(_), Side::Absent | Side::Text(_)) => {}
     }
-    Ok(text)
+    let (old, new) = (old.as_text().as_bytes(), new.as_text().as_bytes());
+    for hunk in Compared::new(old, new).hunks() {
+        lines.push(Line::new(Tone::Hint, hunk.header()));
+        for line in &hunk.lines {
+            let tone = match line.sign {
+                Sign::Same => None,
+                Sign::Added => Some(Tone::Good),
+                Sign::Removed => Some(Tone::Removed),
+            };
+            let text = format!("{}{}", line.sign.as_char(), inert(line.bytes));
+            lines.push(Line { tone, text });
+            if line.ending == Ending::EndOfText {
+                lines.push(Line::new(Tone::Dim, "\\ no newline at the end"));
+            }
+        }
+    }
+    Ok(lines)
 }
 
-fn words_or_text(side: Side) -> String {
-    match side {
-        Side::Text(text) => text,
-        Side::Absent | Side::Words(_) => String::new(),
+/// Renders one change as one line: its sign, its name, and how many lines came and went.
+///
+/// # Errors
+/// When the quarantine can't be read.
+pub fn stat(case: &Case, change: &Change, ui: &Ui) -> Result<String, Failure> {
+    let sign = match (&change.before, &change.after) {
+        (None, _) => '+',
+        (_, None) => '-',
+        _ => '~',
+    };
+    let numbers = match counts(case, change)? {
+        Some(counts) => format!(
+            "{} {}",
+            ui.paint_result(Tone::Good, &format!("{:>6}", format!("+{}", counts.added))),
+            ui.paint_result(
+                Tone::Removed,
+                &format!("{:>6}", format!("-{}", counts.removed))
+            ),
+        ),
+        None => format!("{:>13}", sort(change)),
+    };
+    let path = escape(change.path.as_str().as_bytes());
+    let path = elide(&path, ui.width().saturating_sub(20).max(20));
+    Ok(format!("  {sign} {numbers}  {path}"))
+}
+
+/// Says in a word what has no lines to count.
+fn sort(change: &Change) -> &'static str {
+    match (&change.before, &change.after) {
+        (_, Some(Entry::Dir)) | (Some(Entry::Dir), None) => "directory",
+        (_, Some(Entry::Symlink { .. })) | (Some(Entry::Symlink { .. }), None) => "link",
+        _ => "no text",
     }
 }
 
@@ -79,13 +140,13 @@ fn words_or_text(side: Side) -> String {
 pub(super) fn nature(before: &Entry, after: &Entry) -> Option<String> {
     match (before, after) {
         (Entry::File { mode: a, .. }, Entry::File { mode: b, .. }) if a != b => Some(match b {
-            Mode::Executable => "  became executable\n".to_owned(),
-            Mode::Plain => "  is no longer executable\n".to_owned(),
+            Mode::Executable => "became executable".to_owned(),
+            Mode::Plain => "is no longer executable".to_owned(),
         }),
         (Entry::File { .. }, Entry::File { .. })
         | (Entry::Dir, Entry::Dir)
         | (Entry::Symlink { .. }, Entry::Symlink { .. }) => None,
-        _ => Some(format!("  {} became {}\n", kind(before), kind(after))),
+        _ => Some(format!("{} became {}", kind(before), kind(after))),
     }
 }
 
@@ -97,85 +158,8 @@ fn kind(entry: &Entry) -> &'static str {
     }
 }
 
-/// Small texts were kept when they were sent in; other old contents are nowhere but in the
-/// workspace, and are shown only while they are still those that the change starts from.
-pub(super) fn before(case: &Case, change: &Change) -> Result<Side, Failure> {
-    let Some(entry) = &change.before else {
-        return Ok(Side::Absent);
-    };
-    let (size, digest) = match entry {
-        Entry::File { size, digest, .. } => (size, digest),
-        Entry::Dir => return Ok(Side::directory()),
-        Entry::Symlink { target } => return Ok(Side::link(target)),
-    };
-    if *size > MOST_BYTES {
-        return Ok(described("too large to show", *size, digest));
-    }
-    let Ok(bytes) = case.contents.read_at(&change.path, digest, MOST_BYTES) else {
-        return Ok(Side::Words(
-            "another version: the file was changed in the workspace".to_owned(),
-        ));
-    };
-    Ok(text(bytes, *size, digest))
-}
-
-pub(super) fn after(case: &Case, change: &Change) -> Result<Side, Failure> {
-    let Some(entry) = &change.after else {
-        return Ok(Side::Absent);
-    };
-    let (size, digest) = match entry {
-        Entry::File { size, digest, .. } => (size, digest),
-        Entry::Dir => return Ok(Side::directory()),
-        Entry::Symlink { target } => return Ok(Side::link(target)),
-    };
-    if *size > MOST_BYTES {
-        return Ok(described("too large to show", *size, digest));
-    }
-    let bytes = case.contents.read(digest, MOST_BYTES).map_err(|error| {
-        Failure::new(FailureKind::State, error).context("the quarantine can't be read")
-    })?;
-    Ok(text(bytes, *size, digest))
-}
-
-/// A NUL byte or invalid UTF-8 makes a file binary; it is named by size and digest, and
-/// never passed over in silence (AUD-05).
-fn text(bytes: Vec<u8>, size: u64, digest: &Digest) -> Side {
-    match String::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Side::Text(text),
-        _ => described("binary", size, digest),
-    }
-}
-
-/// The whole digest: two files that agree in a part of it can be made, and would look as if
-/// nothing had changed.
-fn described(what: &str, size: u64, digest: &Digest) -> Side {
-    Side::Words(format!("{what}, {size} bytes, blake3 {}", digest.to_hex()))
-}
-
-fn hunks(old: &str, new: &str) -> String {
-    let diff = TextDiff::from_lines(old, new);
-    let mut text = String::new();
-    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
-        text.push_str(&format!("{}\n", hunk.header()));
-        for change in hunk.iter_changes() {
-            let line = change.value();
-            // A lone carriage return ends a line for the comparison; it is shown as what it is.
-            let ending = match change.missing_newline() {
-                true => "\n\\ no newline at the end",
-                false => "",
-            };
-            let line = line.strip_suffix('\n').unwrap_or(line);
-            text.push_str(&format!("{}{}{ending}\n", change.tag(), inert(line)));
-        }
-    }
-    text
-}
-
 /// Escapes a line of text; tabs stay, they do nothing but move to the right.
-fn inert(line: &str) -> String {
-    let parts: Vec<String> = line
-        .split('\t')
-        .map(|part| escape(part.as_bytes()))
-        .collect();
+fn inert(line: &[u8]) -> String {
+    let parts: Vec<String> = line.split(|&byte| byte == b'\t').map(escape).collect();
     parts.join("\t")
 }

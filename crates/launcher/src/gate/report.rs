@@ -39,7 +39,7 @@ pub struct Report {
     pub phases: BTreeMap<String, u64>,
 }
 
-/// Paths by what happened to them.
+/// Paths by what happened to them, escaped as everywhere else (AUD-10).
 #[derive(Debug, Default, Serialize)]
 pub struct Changes {
     /// New.
@@ -59,8 +59,12 @@ pub struct FindingReport {
     pub severity: &'static str,
     /// The path, escaped.
     pub path: String,
+    /// The line in the new contents, from 1; null when it is about no line.
+    pub line: Option<u32>,
     /// The reason.
     pub message: String,
+    /// What to do about it; null when there is nothing to say.
+    pub hint: Option<String>,
     /// Whether the user allowed it by name.
     pub allowed: bool,
 }
@@ -79,7 +83,7 @@ impl Changes {
     pub fn of<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Self {
         let mut sorted = Self::default();
         for change in changes {
-            let path = change.path.to_string();
+            let path = escape(change.path.as_str().as_bytes());
             match (&change.before, &change.after) {
                 (None, _) => sorted.added.push(path),
                 (Some(_), Some(_)) => sorted.modified.push(path),
@@ -96,7 +100,9 @@ impl From<&Finding> for FindingReport {
             code: finding.code.to_owned(),
             severity: finding.severity.as_str(),
             path: finding.subject.to_string(),
+            line: finding.line,
             message: finding.message.clone(),
+            hint: finding.hint.clone(),
             allowed: finding.allowed,
         }
     }
@@ -148,7 +154,9 @@ impl Report {
                     code: code.clone(),
                     severity: "block",
                     path: ".".to_owned(),
+                    line: None,
                     message: reason.clone(),
+                    hint: None,
                     allowed: false,
                 })
                 .collect(),

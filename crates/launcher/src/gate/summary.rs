@@ -34,7 +34,12 @@ pub fn render(case: &Case, proposal: &Proposal, ui: &Ui) -> String {
         let rest = count((changes.len() - MOST_PATHS) as u64);
         text.push_str(&format!("  … and {rest} more (see `lazaret diff`)\n"));
     }
-    text.push_str(&format!("{}\n", counts(changes)));
+    text + &without_paths(case, proposal, ui)
+}
+
+/// Writes the summary without the list of paths.
+pub fn without_paths(case: &Case, proposal: &Proposal, ui: &Ui) -> String {
+    let mut text = format!("{}\n", counts(&case.changes));
     let findings = proposal.findings();
     let codes = findings
         .iter()

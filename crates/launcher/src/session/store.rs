@@ -94,6 +94,22 @@ impl Store {
         })
     }
 
+    /// Opens the store to look at it; `None` where no session was ever made. Then nothing is
+    /// created either, so that looking works where nothing can be written.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_if_there(state_dir: &Path) -> Result<Option<Self>, StoreError> {
+        let sessions = state_dir.join("sessions");
+        match fs::metadata(&sessions) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => {
+                other.at(&sessions)?;
+                Self::open(state_dir).map(Some)
+            }
+        }
+    }
+
     /// Returns the random id that labels everything created from this store.
     pub fn id(&self) -> &str {
         &self.id

@@ -19,6 +19,7 @@ fn short_help_names_every_verb() {
       diff         Show what a session changed, judged
       review       Look through a session's changes on the whole screen, choose, and apply
       apply        Apply a session's changes to its workspace
+      export       Write a session's changes as a patch or a JSON report
       discard      Throw a session's changes away
       undo         Take back what a session's last apply did to the workspace
       ls           List sessions

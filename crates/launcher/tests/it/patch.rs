@@ -248,10 +248,9 @@ fn aud_06_what_a_terminal_would_obey_is_shown() {
     assert_snapshot!(shown, @r"
     --- file
     +++ file
-    @@ -0,0 +1,4 @@
+    @@ -0,0 +1,3 @@
     +\u{1b}]52;c;ZXZpbA==\u{7} \u{1b}[2J \u{202e}gnp\u{2069} zero\u{200b}width	tab
-    +harmless\u{d}
-    +overwritten
+    +harmless\u{d}overwritten
     +\u{9b}31m
     ");
 }
@@ -261,10 +260,10 @@ fn aud_06_a_carriage_return_ends_no_file() {
     assert_snapshot!(Desk::new().edit(b"one\ntwo\n", b"one\rtwo\n"), @r"
     --- file
     +++ file
-    @@ -1,2 +1,2 @@
+    @@ -1,2 +1 @@
     -one
-    +one\u{d}
-     two
+    -two
+    +one\u{d}two
     ");
     assert_snapshot!(Desk::new().edit(b"one\n", b"one\r\n"), @r"
     --- file
@@ -279,6 +278,7 @@ fn aud_06_a_carriage_return_ends_no_file() {
     @@ -1 +1 @@
     -one
     +one\u{d}
+    \ no newline at the end
     ");
 }
 

@@ -105,3 +105,17 @@ fn flt_10_ignored_signals_are_no_obstacle() {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{stderr}");
 }
+
+/// A home that nothing can be written to holds no sessions; that is an answer.
+#[test]
+fn flt_25_ls_makes_no_state_directory() {
+    let env = TestEnvironment::new();
+    let outcome = env.variable("XDG_STATE_HOME", "/proc").run("ls");
+    assert_eq!(
+        outcome.to_string(),
+        "exit 0\n--- stderr\nno sessions\n[EOF]"
+    );
+    let env = TestEnvironment::new();
+    assert_eq!(env.run("ls --json").stdout, "[]\n");
+    assert!(!env.path("home/.local").exists());
+}

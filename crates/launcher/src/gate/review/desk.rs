@@ -12,7 +12,8 @@ use super::plan::{Left, Plan, Said, Taken};
 use crate::failure::Failure;
 use crate::gate::case::Case;
 use crate::gate::choices::{Choices, Pick};
-use crate::gate::patch::{self, Side};
+use crate::gate::export::side::Side;
+use crate::gate::patch;
 use crate::gate::proposal::{self, ItemState, Origin, Proposal};
 use crate::ui::bytes;
 
@@ -275,7 +276,7 @@ fn facts(item: &proposal::Item) -> Vec<String> {
     }
     match (&change.before, &change.after) {
         (Some(before), Some(after)) => {
-            facts.extend(patch::nature(before, after).map(|words| words.trim().to_owned()));
+            facts.extend(patch::nature(before, after));
         }
         (
             None,
@@ -307,8 +308,7 @@ impl Bench for Desk<'_> {
         if let Some((old, new)) = self.case.texts(change) {
             return Ok(Body::compare(&old, &new));
         }
-        let old = patch::before(self.case, change)?;
-        let new = patch::after(self.case, change)?;
+        let (old, new) = Side::both(self.case, change)?;
         Ok(described(old, new))
     }
 

@@ -1,0 +1,132 @@
+//! `lazaret export`.
+
+use std::time::SystemTime;
+
+use lazaret_transfer::RelPathBuf;
+
+use super::{diff, resumed};
+use crate::context::Context;
+use crate::environment::StreamKind;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind};
+use crate::gate::export::document::Document;
+use crate::gate::export::{self, Batch, Existing, Form, Place, Subject};
+use crate::session::store::Store;
+use crate::ui::OutputFormat;
+
+/// Write a session's changes as a patch or a JSON report
+///
+/// Nothing is applied, and the session stays as it is. FILE may be `-` for stdout. Without
+/// any of the options, the patch goes to stdout; with --json, the report does.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Session
+    #[arg(value_name = "NAME")]
+    pub session: lazaret_runtime::SessionId,
+    /// Export only these paths (all below a directory)
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<String>,
+    /// Patch for `git apply`, of what no finding blocks
+    #[arg(long, value_name = "FILE")]
+    pub patch: Option<Place>,
+    /// Complete report as JSON, as --json prints it
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<Place>,
+    /// Replace files that exist
+    #[arg(long)]
+    pub force: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let paths = diff::parse_paths(&args.paths)?;
+    let existing = match args.force {
+        true => Existing::Replace,
+        false => Existing::Keep,
+    };
+    let places = places(&args, context)?;
+    for (_, place) in &places {
+        place.check(existing)?;
+    }
+    let store = Store::open(&context.env.state_dir()?)?;
+    let (session, case) = resumed::open(&store, &args.session)?;
+    let proposal = export::propose(&case)?;
+    let subject = Subject::Session(session.record());
+    let batch = Batch::new(subject, &case, &proposal, SystemTime::now(), paths)?;
+    if let Some(path) = untouched(&batch) {
+        let shown = lazaret_transfer::escape(path.as_str().as_bytes());
+        let text = format!("session {} changed nothing at {shown}", args.session);
+        return Err(Failure::message(FailureKind::Refused, text));
+    }
+    if batch.is_empty() {
+        let text = format!("session {} changed nothing", args.session);
+        return Err(Failure::message(FailureKind::Refused, text));
+    }
+    if !batch.applies() && places.iter().any(|(form, _)| *form == Form::Patch) {
+        let text = format!(
+            "nothing that session {} changed may be applied",
+            args.session
+        );
+        return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
+            "`lazaret diff {}` says why; --report holds all of it.",
+            args.session
+        )));
+    }
+    for (form, place) in places {
+        place.write(existing, &context.ui, |out| {
+            export::write(form, &batch, &case, out)
+        })?;
+        if place != Place::Stdout {
+            context.ui.status(&format!("wrote {}", place.describe()));
+        }
+    }
+    if context.ui.format() == OutputFormat::Json {
+        context.ui.json(&Document::new(&batch, &case)?);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what goes where, and refuses two forms in one place.
+fn places(args: &Args, context: &Context) -> Result<Vec<(Form, Place)>, Failure> {
+    let asked = [(Form::Patch, &args.patch), (Form::Json, &args.report)];
+    let mut places: Vec<(Form, Place)> = asked
+        .into_iter()
+        .filter_map(|(form, place)| Some((form, place.clone()?.below(&context.env.cwd))))
+        .collect();
+    let json = context.ui.format() == OutputFormat::Json;
+    if places.is_empty() && !json {
+        places.push((Form::Patch, Place::Stdout));
+    }
+    let twice = places
+        .iter()
+        .enumerate()
+        .any(|(index, (_, place))| places[..index].iter().any(|(_, other)| other == place));
+    let stdout = |(_, place): &(Form, Place)| *place == Place::Stdout;
+    if twice || (json && places.iter().any(stdout)) {
+        let text = "two reports can't go to the same place";
+        return Err(Failure::message(FailureKind::Usage, text));
+    }
+    // The bytes of a patch are the command's own; a terminal would obey them (UI-01).
+    let patch_shown = places.contains(&(Form::Patch, Place::Stdout));
+    if patch_shown && context.env.streams.stdout == StreamKind::Terminal {
+        let text = "a patch holds the bytes as they are, which a terminal must not get";
+        return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
+            "Write it to a file with --patch FILE, or look with `lazaret diff {}`.",
+            args.session
+        )));
+    }
+    Ok(places)
+}
+
+/// Returns a path that was asked for and at which nothing was changed or found.
+fn untouched<'a>(batch: &'a Batch<'_>) -> Option<&'a RelPathBuf> {
+    batch.paths.iter().find(|path| {
+        let changed = batch.items.iter().any(|item| item.path().starts_with(path));
+        let found = batch.findings.iter().any(|finding| {
+            finding
+                .subject
+                .path()
+                .is_some_and(|subject| subject.starts_with(path))
+        });
+        !changed && !found
+    })
+}

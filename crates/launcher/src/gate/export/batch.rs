@@ -1,0 +1,256 @@
+//! `Batch`: everything that a report tells of, whatever its form.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+use lazaret_transfer::{Change, ConflictKind, Digest, RelPath, RelPathBuf, Skipped};
+use lazaret_validator::{Finding, Limits, Outcome, Severity};
+
+use super::lines::Counts;
+use super::side::counts;
+use crate::failure::Failure;
+use crate::gate::case::Case;
+use crate::gate::choices::{Choices, Pick};
+use crate::gate::proposal::{Item as Proposed, ItemState, Origin, Proposal};
+use crate::session::record::Record;
+
+/// A judged batch, ready to be written down. Nothing in it is escaped yet.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    /// What it is about.
+    pub subject: Subject<'a>,
+    /// When the report is made.
+    pub now: SystemTime,
+    /// The changes, in path order, `.git` left out.
+    pub items: Vec<Item<'a>>,
+    /// What the rules found, the gravest first.
+    pub findings: Vec<&'a Finding>,
+    /// The sum of it.
+    pub outcome: Outcome,
+    /// What is in the way in the workspace.
+    pub conflicts: Vec<(RelPathBuf, ConflictKind)>,
+    /// What was not compared, or stays in the copy.
+    pub left_out: &'a [Skipped],
+    /// What the batch was judged by.
+    pub limits: &'a Limits,
+    /// The digest of what would be applied; `None` when nothing may be, or when only a part
+    /// is told of.
+    pub digest: Option<Digest>,
+    /// The paths that the report was cut down to; none for the whole.
+    pub paths: Vec<RelPathBuf>,
+}
+
+/// What a batch is about.
+#[derive(Debug, Clone, Copy)]
+pub enum Subject<'a> {
+    /// A session.
+    Session(&'a Record),
+    /// Two trees that `lazaret check` was given.
+    Check(&'a Checked),
+}
+
+impl Subject<'_> {
+    /// Names it in a word: the session, or `check`.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Session(record) => record.id.to_string(),
+            Self::Check(_) => "check".to_owned(),
+        }
+    }
+}
+
+/// What `lazaret check` compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// The base, as a path.
+    pub base: String,
+    /// The candidate, as a path, or `-` for stdin.
+    pub candidate: String,
+    /// The profile whose limits hold.
+    pub profile: String,
+}
+
+/// One change, with what was said about it.
+#[derive(Debug)]
+pub struct Item<'a> {
+    /// The change and what becomes of it.
+    pub proposed: &'a Proposed,
+    /// Which of [`Batch::findings`] are about it.
+    pub findings: Vec<usize>,
+    /// The gravest of them that is not allowed.
+    pub gravest: Option<Severity>,
+    counts: OnceCell<Option<Counts>>,
+}
+
+/// Proposes all of a case for a report: where the workspace was changed too and the two
+/// can't be merged, the session's version is judged and shown like all others. What would be
+/// applied is another matter: that is said beside it.
+///
+/// # Errors
+/// As [`Proposal::new`].
+pub fn propose(case: &Case) -> Result<Proposal, Failure> {
+    let whole = case.propose(&Choices::all())?;
+    let mut choices = Choices::all();
+    for (path, _) in whole.conflicts() {
+        choices.pick(path, Pick::Theirs);
+    }
+    case.propose(&choices)
+}
+
+impl<'a> Batch<'a> {
+    /// Puts a batch together, cut down to `paths` and what lies below them; no path means
+    /// all of it. Findings about the batch as a whole always stay.
+    ///
+    /// # Errors
+    /// As [`Proposal::new`].
+    pub fn new(
+        subject: Subject<'a>,
+        case: &'a Case,
+        proposal: &'a Proposal,
+        now: SystemTime,
+        paths: Vec<RelPathBuf>,
+    ) -> Result<Self, Failure> {
+        let covered = |path: &RelPath| {
+            paths.is_empty() || paths.iter().any(|wanted| path.starts_with(wanted))
+        };
+        let findings: Vec<&Finding> = proposal
+            .findings()
+            .iter()
+            .filter(|finding| finding.subject.path().is_none_or(covered))
+            .collect();
+        let mut about: HashMap<&RelPath, Vec<usize>> = HashMap::new();
+        for (index, finding) in findings.iter().enumerate() {
+            if let Some(path) = finding.subject.path() {
+                about.entry(path).or_default().push(index);
+            }
+        }
+        let items = proposal.items().iter().filter(|item| covered(item.path()));
+        let items = items
+            .map(|proposed| {
+                let about = about.remove(proposed.path()).unwrap_or_default();
+                let open = about.iter().map(|&index| findings[index]);
+                let open = open.filter(|finding| !finding.allowed);
+                Item {
+                    proposed,
+                    gravest: open.map(|finding| finding.severity).max(),
+                    findings: about,
+                    counts: OnceCell::new(),
+                }
+            })
+            .collect();
+        let whole = case.propose(&Choices::all())?;
+        let conflicts = whole.conflicts().filter(|(path, _)| covered(path));
+        Ok(Self {
+            subject,
+            now,
+            items,
+            findings,
+            outcome: proposal.outcome(),
+            conflicts: conflicts
+                .map(|(path, kind)| (path.to_owned(), kind.clone()))
+                .collect(),
+            left_out: &case.caches,
+            limits: case.limits(),
+            digest: proposal.digest().filter(|_| paths.is_empty()),
+            paths,
+        })
+    }
+
+    /// Whether there is nothing to tell of.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.findings.is_empty()
+    }
+
+    /// Whether any change may be applied.
+    pub fn applies(&self) -> bool {
+        self.items.iter().any(|item| self.may_apply(item))
+    }
+
+    /// Whether a change may be applied; none of a rejected batch.
+    pub fn may_apply(&self, item: &Item<'_>) -> bool {
+        let taken = matches!(item.state(), ItemState::Applies | ItemState::Already);
+        taken && self.outcome != Outcome::Rejected
+    }
+
+    /// Counts findings of one severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        let findings = self.findings.iter();
+        findings
+            .filter(|finding| finding.severity == severity)
+            .count()
+    }
+
+    /// Adds up the lines of all changes that could be compared.
+    ///
+    /// # Errors
+    /// When contents can't be read.
+    pub fn lines(&self, case: &Case) -> Result<Counts, Failure> {
+        let mut sum = Counts::default();
+        for item in &self.items {
+            if let Some(counts) = item.counts(case)? {
+                sum.added += counts.added;
+                sum.removed += counts.removed;
+            }
+        }
+        Ok(sum)
+    }
+}
+
+impl<'a> Item<'a> {
+    /// Where.
+    pub fn path(&self) -> &'a RelPath {
+        self.proposed.path()
+    }
+
+    /// What becomes of it.
+    pub fn state(&self) -> &'a ItemState {
+        &self.proposed.state
+    }
+
+    /// The change as it would be written.
+    pub fn change(&self) -> &'a Change {
+        &self.proposed.proposed
+    }
+
+    /// The change for somewhere else than the workspace: what the session did to what was
+    /// sent in, whatever the user did meanwhile.
+    pub fn elsewhere(&self) -> &'a Change {
+        match self.proposed.origin {
+            Origin::Session | Origin::Merged | Origin::Theirs => &self.proposed.made,
+            Origin::Hunks => &self.proposed.proposed,
+        }
+    }
+
+    /// Counts the lines of the change; `None` for what is no text. Read once.
+    ///
+    /// # Errors
+    /// When contents can't be read.
+    pub fn counts(&self, case: &Case) -> Result<Option<Counts>, Failure> {
+        if let Some(counts) = self.counts.get() {
+            return Ok(*counts);
+        }
+        let counted = counts(case, self.change())?;
+        Ok(*self.counts.get_or_init(|| counted))
+    }
+
+    /// Whether a person has to look at it: it must never be folded away (AUD-04).
+    pub fn is_remarkable(&self) -> bool {
+        self.gravest >= Some(Severity::Warn)
+            || !matches!(self.state(), ItemState::Applies | ItemState::Already)
+            || self.proposed.origin != Origin::Session
+    }
+}
+
+/// Words for what becomes of a change: a stable one, one for people, and the other path that
+/// is to blame. The path is not escaped.
+pub fn words(state: &ItemState) -> (&'static str, &'static str, Option<&RelPath>) {
+    match state {
+        ItemState::Applies => ("applies", "applies", None),
+        ItemState::Already => ("already", "the workspace has it already", None),
+        ItemState::LeftOut => ("left-out", "left out by choice", None),
+        ItemState::Conflict(_) => ("conflict", "in conflict with the workspace", None),
+        ItemState::Blocked(_) => ("blocked", "blocked by findings", None),
+        ItemState::Depends(path) => ("depends", "can't happen without", Some(path)),
+    }
+}

@@ -1,0 +1,349 @@
+//! The JSON report: all of a batch, for machines. `docs/report.md` describes each field.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use lazaret_transfer::{ChangeKind, Entry, escape};
+use lazaret_validator::Severity;
+use serde::Serialize;
+
+use super::batch::{Batch, Item, Subject, words};
+use super::blob::git_mode;
+use crate::failure::Failure;
+use crate::gate::case::Case;
+use crate::gate::proposal::{ItemState, Origin};
+use crate::gate::report::{ConflictReport, FindingReport};
+use crate::session::record::{CommandEnd, Outcome, Record};
+
+/// Names the form of the report. A field may be added to it; one that means something else,
+/// or is gone, makes another number.
+pub const SCHEMA: &str = "lazaret.report/1";
+
+/// The whole report. Every name in it is escaped reversibly (AUD-10).
+#[derive(Debug, Serialize)]
+pub struct Document {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The version of lazaret that wrote it.
+    pub lazaret: &'static str,
+    /// Seconds since 1970 when it was written.
+    pub exported: u64,
+    /// The session; null for a check.
+    pub session: Option<SessionPart>,
+    /// What was compared; null for a session.
+    pub check: Option<CheckPart>,
+    /// What the batch was judged by.
+    pub limits: LimitsPart,
+    /// `clean`, `needs review` or `rejected`.
+    pub verdict: &'static str,
+    /// The digest of what would be applied; null when nothing may be.
+    pub digest: Option<String>,
+    /// Sums.
+    pub counts: CountsPart,
+    /// The paths that the report was cut down to; empty for the whole.
+    pub paths: Vec<String>,
+    /// The changes, in path order.
+    pub changes: Vec<ChangePart>,
+    /// What the rules found, the gravest first.
+    pub findings: Vec<FindingReport>,
+    /// What is in the way in the workspace.
+    pub conflicts: Vec<ConflictReport>,
+    /// What was not compared, or stays in the copy.
+    pub left_out: Vec<LeftOutPart>,
+}
+
+/// The session that a batch comes from.
+#[derive(Debug, Serialize)]
+pub struct SessionPart {
+    /// Its name.
+    pub name: String,
+    /// The workspace's path, escaped.
+    pub workspace: String,
+    /// The profile's name, escaped.
+    pub profile: String,
+    /// The command, program first, each word escaped.
+    pub command: Vec<String>,
+    /// Where the engine was reached, escaped.
+    pub engine: String,
+    /// The image, pinned by id.
+    pub image: String,
+    /// Seconds since 1970 when it was created.
+    pub created: u64,
+    /// How the command ended; null when it was not started.
+    pub end: Option<CommandEnd>,
+    /// How the gate ended; null while it is open.
+    pub outcome: Option<Outcome>,
+}
+
+/// What a check compared.
+#[derive(Debug, Serialize)]
+pub struct CheckPart {
+    /// The base's path, escaped.
+    pub base: String,
+    /// The candidate's path, escaped; `-` for stdin.
+    pub candidate: String,
+    /// The profile's name, escaped.
+    pub profile: String,
+}
+
+/// What a batch was judged by.
+#[derive(Debug, Serialize)]
+pub struct LimitsPart {
+    /// Changed entries.
+    pub entries: u64,
+    /// Bytes of all new contents.
+    pub total_bytes: u64,
+    /// Bytes of one file.
+    pub file_bytes: u64,
+}
+
+/// Sums.
+#[derive(Debug, Serialize)]
+pub struct CountsPart {
+    /// Changes that add an entry.
+    pub added: usize,
+    /// Changes of contents, mode, target or type.
+    pub modified: usize,
+    /// Changes that remove an entry.
+    pub deleted: usize,
+    /// Changes that may be applied.
+    pub applicable: usize,
+    /// Changes that are withheld.
+    pub withheld: usize,
+    /// Lines added in all text files that could be compared.
+    pub lines_added: u64,
+    /// Lines removed there.
+    pub lines_removed: u64,
+    /// Findings that withhold.
+    pub block: usize,
+    /// Findings that a person has to look at.
+    pub warn: usize,
+    /// Findings for the record.
+    pub note: usize,
+}
+
+/// One change.
+#[derive(Debug, Serialize)]
+pub struct ChangePart {
+    /// The path, escaped.
+    pub path: String,
+    /// `added`, `modified`, `mode`, `deleted` or `type`.
+    pub kind: &'static str,
+    /// What was there; null when nothing was.
+    pub before: Option<EntryPart>,
+    /// What is there now; null when nothing is.
+    pub after: Option<EntryPart>,
+    /// Lines added; null for what is no text, or too large.
+    pub lines_added: Option<u64>,
+    /// Lines removed; null as above.
+    pub lines_removed: Option<u64>,
+    /// Whether it may be applied.
+    pub applies: bool,
+    /// What becomes of it: `applies`, `already`, `left-out`, `conflict`, `blocked` or
+    /// `depends`.
+    pub state: &'static str,
+    /// Where its contents come from: `session`; `merged` with the user's own edit; some
+    /// `hunks` of the session's; `theirs`, the session's although the workspace was changed
+    /// too and the two can't be merged.
+    pub origin: &'static str,
+    /// The codes of the findings that block it.
+    pub codes: Vec<&'static str>,
+    /// The other change that it can't happen without, escaped; null when there is none.
+    pub because_of: Option<String>,
+    /// Which of the findings are about it, counted from 0.
+    pub findings: Vec<usize>,
+}
+
+/// One side of a change.
+#[derive(Debug, Serialize)]
+pub struct EntryPart {
+    /// `file`, `directory` or `link`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// Git's mode: `100644`, `100755`, `040000` or `120000`.
+    pub mode: &'static str,
+    /// Bytes; null for what is no file.
+    pub size: Option<u64>,
+    /// BLAKE3 of the contents, in hexadecimal digits; null for what is no file.
+    pub blake3: Option<String>,
+    /// Where a link points, escaped; null for what is none.
+    pub target: Option<String>,
+}
+
+/// Something that was not compared, or stays in the copy.
+#[derive(Debug, Serialize)]
+pub struct LeftOutPart {
+    /// The path, escaped.
+    pub path: String,
+    /// The stable code.
+    pub code: &'static str,
+    /// The reason.
+    pub reason: String,
+    /// The size of a regular file.
+    pub bytes: Option<u64>,
+}
+
+impl Document {
+    /// Writes a batch down.
+    ///
+    /// # Errors
+    /// When contents can't be read, which is what lines are counted in.
+    pub fn new(batch: &Batch<'_>, case: &Case) -> Result<Self, Failure> {
+        let changes = batch
+            .items
+            .iter()
+            .map(|item| ChangePart::new(batch, item, case))
+            .collect::<Result<_, _>>()?;
+        let (session, check) = match batch.subject {
+            Subject::Session(record) => (Some(SessionPart::from(record)), None),
+            Subject::Check(checked) => {
+                let part = CheckPart {
+                    base: text(&checked.base),
+                    candidate: text(&checked.candidate),
+                    profile: text(&checked.profile),
+                };
+                (None, Some(part))
+            }
+        };
+        Ok(Self {
+            schema: SCHEMA,
+            lazaret: env!("CARGO_PKG_VERSION"),
+            exported: seconds(batch.now),
+            session,
+            check,
+            limits: LimitsPart {
+                entries: batch.limits.entries,
+                total_bytes: batch.limits.total_bytes,
+                file_bytes: batch.limits.file_bytes,
+            },
+            verdict: batch.outcome.as_str(),
+            digest: batch.digest.map(lazaret_transfer::Digest::to_hex),
+            counts: CountsPart::new(batch, case)?,
+            paths: batch.paths.iter().map(|path| text(path.as_str())).collect(),
+            changes,
+            findings: batch
+                .findings
+                .iter()
+                .map(|finding| FindingReport::from(*finding))
+                .collect(),
+            conflicts: batch
+                .conflicts
+                .iter()
+                .map(|(path, kind)| ConflictReport::from((&**path, kind)))
+                .collect(),
+            left_out: batch
+                .left_out
+                .iter()
+                .map(|skipped| LeftOutPart {
+                    path: escape(&skipped.name),
+                    code: skipped.reason.code(),
+                    reason: skipped.reason.to_string(),
+                    bytes: skipped.bytes,
+                })
+                .collect(),
+        })
+    }
+}
+
+impl From<&Record> for SessionPart {
+    fn from(record: &Record) -> Self {
+        Self {
+            name: record.id.to_string(),
+            workspace: escape(record.workspace.as_os_str().as_encoded_bytes()),
+            profile: text(&record.profile),
+            command: record.command.iter().map(|word| text(word)).collect(),
+            engine: text(&record.engine),
+            image: text(&record.image),
+            created: record.created,
+            end: record.end,
+            outcome: record.outcome,
+        }
+    }
+}
+
+impl CountsPart {
+    fn new(batch: &Batch<'_>, case: &Case) -> Result<Self, Failure> {
+        let items = &batch.items;
+        let kinds = |wanted: fn(ChangeKind) -> bool| {
+            items
+                .iter()
+                .filter(|item| wanted(item.change().kind()))
+                .count()
+        };
+        let applicable = items.iter().filter(|item| batch.may_apply(item)).count();
+        let lines = batch.lines(case)?;
+        Ok(Self {
+            added: kinds(|kind| kind == ChangeKind::Added),
+            modified: kinds(|kind| !matches!(kind, ChangeKind::Added | ChangeKind::Deleted)),
+            deleted: kinds(|kind| kind == ChangeKind::Deleted),
+            applicable,
+            withheld: items.len() - applicable,
+            lines_added: lines.added,
+            lines_removed: lines.removed,
+            block: batch.count(Severity::Block),
+            warn: batch.count(Severity::Warn),
+            note: batch.count(Severity::Note),
+        })
+    }
+}
+
+impl ChangePart {
+    fn new(batch: &Batch<'_>, item: &Item<'_>, case: &Case) -> Result<Self, Failure> {
+        let change = item.change();
+        let counts = item.counts(case)?;
+        let (state, _, because_of) = words(item.state());
+        Ok(Self {
+            path: text(change.path.as_str()),
+            kind: match change.kind() {
+                ChangeKind::Added => "added",
+                ChangeKind::Modified => "modified",
+                ChangeKind::ModeOnly => "mode",
+                ChangeKind::Deleted => "deleted",
+                ChangeKind::TypeChanged => "type",
+            },
+            before: change.before.as_ref().map(EntryPart::from),
+            after: change.after.as_ref().map(EntryPart::from),
+            lines_added: counts.map(|counts| counts.added),
+            lines_removed: counts.map(|counts| counts.removed),
+            applies: batch.may_apply(item),
+            state,
+            origin: match item.proposed.origin {
+                Origin::Session => "session",
+                Origin::Merged => "merged",
+                Origin::Hunks => "hunks",
+                Origin::Theirs => "theirs",
+            },
+            codes: match item.state() {
+                ItemState::Blocked(codes) => codes.clone(),
+                _ => Vec::new(),
+            },
+            because_of: because_of.map(|path| text(path.as_str())),
+            findings: item.findings.clone(),
+        })
+    }
+}
+
+impl From<&Entry> for EntryPart {
+    fn from(entry: &Entry) -> Self {
+        let (kind, size, blake3, target) = match entry {
+            Entry::Dir => ("directory", None, None, None),
+            Entry::File { size, digest, .. } => ("file", Some(*size), Some(digest.to_hex()), None),
+            Entry::Symlink { target } => ("link", None, None, Some(text(target.as_str()))),
+        };
+        Self {
+            kind,
+            mode: git_mode(entry),
+            size,
+            blake3,
+            target,
+        }
+    }
+}
+
+fn text(text: &str) -> String {
+    escape(text.as_bytes())
+}
+
+pub(super) fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,101 @@
+//! Exports: what a batch is, in a form that outlives the session.
+//!
+//! | form | for | made by |
+//! |---|---|---|
+//! | patch | `git apply` in any clone of the workspace | [`git_patch`] |
+//! | JSON | scripts | [`document`] |
+//!
+//! Both tell of one [`Batch`]. None reads anything that the gate did not judge: new
+//! contents come from the quarantine by digest, old ones from whoever still has them, and
+//! both are hashed again on the way.
+
+mod base85;
+pub mod batch;
+mod blob;
+
+pub mod document;
+pub mod git_patch;
+pub mod lines;
+pub mod place;
+mod quote;
+pub mod side;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+pub use batch::{Batch, Checked, Subject, propose};
+pub use place::{Existing, Place};
+
+use crate::failure::{Failure, FailureKind};
+use crate::gate::case::Case;
+use crate::ui::Ui;
+
+/// The forms of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A patch for git.
+    Patch,
+    /// The complete report, for machines.
+    Json,
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: [Self; 2] = [Self::Patch, Self::Json];
+
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Patch => "patch",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// Writes one form.
+///
+/// # Errors
+/// When contents can't be read, or the writer fails.
+pub fn write(
+    form: Form,
+    batch: &Batch<'_>,
+    case: &Case,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(FailureKind::State, error).context("the report can't be written")
+    };
+    match form {
+        Form::Patch => git_patch::write(batch, case, out),
+        Form::Json => {
+            let document = document::Document::new(batch, case)?;
+            serde_json::to_writer_pretty(&mut *out, &document)
+                .map_err(|error| failed(error.into()))?;
+            writeln!(out).map_err(failed)
+        }
+    }
+}
+
+/// Writes all forms into `dir`, as `lazaret-NAME.patch` and `.json`, and returns
+/// the files. This is what the prompt's `export` does.
+///
+/// # Errors
+/// When one of the files exists; then none is written. Else as [`write`].
+pub fn write_all(
+    batch: &Batch<'_>,
+    case: &Case,
+    dir: &Path,
+    ui: &Ui,
+) -> Result<Vec<PathBuf>, Failure> {
+    let name = batch.subject.name();
+    let path = |form: Form| dir.join(format!("lazaret-{name}.{}", form.extension()));
+    for form in Form::ALL {
+        Place::File(path(form)).check(Existing::Keep)?;
+    }
+    let mut written = Vec::new();
+    for form in Form::ALL {
+        let path = path(form);
+        Place::File(path.clone()).write(Existing::Keep, ui, |out| write(form, batch, case, out))?;
+        written.push(path);
+    }
+    Ok(written)
+}
