@@ -41,6 +41,16 @@ xflags::xflags! {
             optional --list
         }
 
+        /// Look for bytes that break a property, guided by coverage (libFuzzer; needs g++).
+        cmd fuzz {
+            /// Targets, one after the other; all when there is none.
+            repeated target: String
+            /// Minutes for all of them together. Ten when it is not given.
+            optional --minutes count: u64
+            /// Print the names of the targets, and end.
+            optional --list
+        }
+
         /// Package a static lazaret with all it needs: one tar.gz in `target/dist`.
         cmd dist {}
 
@@ -89,6 +99,7 @@ const OWN: [&str; 8] = [
     "porter",
     "test",
     "test-matrix",
+    "fuzz",
     "dist",
     "bench",
     "picture",

@@ -14,6 +14,7 @@ mod bench;
 mod dist;
 mod engines;
 mod flags;
+mod fuzz;
 mod passthrough;
 mod picture;
 mod porter;
@@ -52,6 +53,7 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         flags::XtaskCmd::Porter(command) => command.run(&sh),
         flags::XtaskCmd::Test(command) => command.run(&sh),
         flags::XtaskCmd::TestMatrix(command) => command.run(&sh),
+        flags::XtaskCmd::Fuzz(command) => command.run(&sh),
         flags::XtaskCmd::Dist(command) => command.run(&sh),
         flags::XtaskCmd::Bench(command) => command.run(&sh),
         flags::XtaskCmd::Picture(command) => command.run(&sh),

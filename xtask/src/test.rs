@@ -59,6 +59,10 @@ impl flags::Test {
                 .env("LAZARET_TEST_ENGINE", ENGINES)
                 .run()?;
         }
+        {
+            let _section = Section::new(sh, "fuzz, briefly");
+            crate::fuzz::briefly(sh)?;
+        }
         let _section = Section::new(sh, "images and matrix");
         let matrix = flags::TestMatrix {
             engine: Vec::new(),

@@ -157,7 +157,18 @@ impl Journal {
         if Digest::from_str(checksum) != Ok(Digest::of(body.as_bytes())) {
             return Err(JournalError::Checksum);
         }
-        Self::parse_body(body)
+        let journal = Self::parse_body(body)?;
+        // One way to write each thing: a number with a sign or a zero in front is no number
+        // of ours.
+        match journal
+            .to_text()
+            .lines()
+            .zip(text.lines())
+            .position(|(ours, theirs)| ours != theirs)
+        {
+            Some(index) => Err(JournalError::Line { line: index + 1 }),
+            None => Ok(journal),
+        }
     }
 
     fn parse_body(body: &str) -> Result<Self, JournalError> {

@@ -59,6 +59,8 @@ mod collection;
 mod diff;
 mod digest;
 mod escape;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod git_name;
 mod grammar;
 mod journal;

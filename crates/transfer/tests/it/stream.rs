@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::io::Read;
 
+use lazaret_fuzz::targets::stream::Manifest;
 use lazaret_tests::tree_text::{dump_content, quote};
 use lazaret_transfer::{
-    Ending, Entry, Member, Members, Mode, Quarantine, StreamError, StreamLimits, Unpacked, unpack,
+    Ending, Entry, Mode, Quarantine, StreamError, StreamLimits, Unpacked, unpack,
 };
 
 /// Limits that no ordinary test reaches.
@@ -103,21 +104,7 @@ pub(crate) fn rejected(stream: impl Read, code: &str) {
     assert_eq!(outcome(stream), format!("B {code}\n"));
 }
 
-/// Members with their bodies, in the order of the stream.
-pub(crate) type Manifest = Vec<(Member, Vec<u8>)>;
-
 /// Reads a stream without a quarantine, for tests with very many streams.
 pub(crate) fn manifest(stream: impl Read, ending: Ending) -> Result<Manifest, StreamError> {
-    let mut members = Members::new(stream, LIMITS);
-    let mut manifest = Vec::new();
-    while let Some(member) = members.next()? {
-        let mut body = Vec::new();
-        members.body().read_to_end(&mut body)?;
-        manifest.push((member, body));
-    }
-    match ending {
-        Ending::Plain => members.finish_plain()?,
-        Ending::Trailer => drop(members.finish_trailer()?),
-    }
-    Ok(manifest)
+    lazaret_fuzz::targets::stream::manifest(stream, LIMITS, ending)
 }

@@ -1,9 +1,9 @@
 //! Archives that others wrote: what is right must not be refused.
 
+use lazaret_fuzz::targets::tar_crate::agrees;
 use lazaret_transfer::Ending;
 
 use crate::stream::{manifest, outcome, rejected};
-use crate::tar_mutation::agrees;
 
 macro_rules! written_by {
     ($name:literal) => {

@@ -4,41 +4,13 @@
 //! manifest or an error (b); and where another reader sees something else in a
 //! stream, we see an error (c).
 
-use std::io::Read as _;
-
+use lazaret_fuzz::targets::stream::{header_blocks, specimen, tree_of};
+use lazaret_fuzz::targets::tar_crate::agrees;
 use lazaret_tests::Random;
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder, fix_checksum, pax_record};
-use lazaret_transfer::{
-    Digest, Ending, Entry, Member, MemberKind, MemberPath, Mode, Trailer, Tree,
-};
+use lazaret_transfer::{Ending, Trailer};
 
-use crate::stream::{Manifest, manifest};
-
-/// One of everything that is accepted.
-fn specimen() -> Vec<u8> {
-    TarBuilder::new()
-        .dir("./")
-        .dir("./d/")
-        .member(&Header::file("./d/run", 5).mode(0o755), "#!sh\n")
-        .symlink("./d/link", "../f")
-        .hard("./hard", "./d/run")
-        .header(&Header::new(b'6', "./fifo"))
-        .pax(&[("path", b"d/renamed"), ("size", b"3"), ("mtime", b"-1.5")])
-        .member(&Header::file("short", 0), "abc")
-        .header(&Header::file("n", 0).raw(Field::Prefix, "d"))
-        .pax(&[("linkpath", b"d/n"), ("SCHILY.xattr.user.x", b"\0\n")])
-        .symlink("last", "")
-        .end()
-}
-
-/// The offsets of the blocks that are headers or PAX records.
-fn header_blocks(stream: &[u8]) -> Vec<usize> {
-    let is_body = |at: usize| stream[at..].starts_with(b"#!sh") || stream[at..].starts_with(b"abc");
-    (0..stream.len())
-        .step_by(512)
-        .filter(|&at| !is_body(at))
-        .collect()
-}
+use crate::stream::manifest;
 
 /// Values to put in place of `old`.
 fn values(old: u8) -> impl Iterator<Item = u8> {
@@ -81,7 +53,7 @@ fn any_changed_byte_before_a_trailer_gives_the_same_tree_or_an_error() {
     let mut stream = specimen();
     let members = manifest(&stream[..], Ending::Plain).unwrap();
     let (entries, bytes) = (members.len() as u64, 5 + 5 + 3);
-    let tree = tree(&members);
+    let tree = tree_of(&members);
     let trailer = Trailer {
         entries,
         bytes,
@@ -97,40 +69,13 @@ fn any_changed_byte_before_a_trailer_gives_the_same_tree_or_an_error() {
                 continue;
             };
             let told = Trailer::parse(changed[changed.len() - 512..].try_into().unwrap()).unwrap();
-            let arrived = self::tree(&members);
+            let arrived = tree_of(&members);
             assert!(
                 arrived == tree || arrived.digest() != told.tree,
                 "byte {at} = {value}"
             );
         }
     }
-}
-
-/// The tree that `unpack` compares with the trailer.
-fn tree(members: &Manifest) -> Tree {
-    let mut tree = Tree::new();
-    for (member, body) in members {
-        let MemberPath::Good(path) = &member.path else {
-            continue;
-        };
-        let entry = match &member.kind {
-            MemberKind::Dir => Entry::Dir,
-            MemberKind::File { mode, size } => {
-                let (mode, size, digest) = (*mode, *size, Digest::of(body));
-                Entry::File { mode, size, digest }
-            }
-            MemberKind::Symlink { target: Ok(target) } => Entry::Symlink {
-                target: target.clone(),
-            },
-            MemberKind::Hard {
-                target: MemberPath::Good(target),
-                ..
-            } => tree.get(target).unwrap().clone(),
-            _ => continue,
-        };
-        tree.insert(path.clone(), entry);
-    }
-    tree
 }
 
 #[test]
@@ -240,93 +185,4 @@ fn random_stream(random: &mut Random) -> Vec<u8> {
         2 => stream.end_with("more"),
         _ => stream.end(),
     }
-}
-
-/// Reads a stream twice; 1 if we accept it, and then the tar crate must agree.
-#[track_caller]
-pub(crate) fn agrees(stream: &[u8], context: &str) -> u64 {
-    let Ok(manifest) = manifest(stream, Ending::Plain) else {
-        return 0;
-    };
-    let ours: Vec<_> = manifest.iter().map(render).collect();
-    let theirs = read_by_tar_crate(stream);
-    assert_eq!(ours, theirs, "{context}");
-    1
-}
-
-fn render((member, body): &<Manifest as IntoIterator>::Item) -> String {
-    let Member { path, kind, .. } = member;
-    let target = |path: &MemberPath| path.as_bytes().escape_ascii().to_string();
-    let kind = match kind {
-        MemberKind::File {
-            mode: Mode::Plain, ..
-        } => format!("file {}", body.escape_ascii()),
-        MemberKind::File {
-            mode: Mode::Executable,
-            ..
-        } => format!("program {}", body.escape_ascii()),
-        MemberKind::Dir => "dir".to_owned(),
-        MemberKind::Fifo => "fifo".to_owned(),
-        MemberKind::Hard { target: of, .. } => format!("hard {}", target(of)),
-        MemberKind::Symlink { target: Ok(to) } => format!("link {}", to.as_str().escape_debug()),
-        MemberKind::Symlink { target: Err(_) } => "link".to_owned(),
-    };
-    format!("{} {kind}", path.as_bytes().escape_ascii())
-}
-
-fn read_by_tar_crate(stream: &[u8]) -> Vec<String> {
-    let mut archive = tar::Archive::new(stream);
-    let mut lines = Vec::new();
-    for entry in archive.entries().unwrap() {
-        let Ok(mut entry) = entry else {
-            lines.push("error".to_owned());
-            break;
-        };
-        let mut body = Vec::new();
-        entry.read_to_end(&mut body).unwrap();
-        let clean = |name: &[u8]| {
-            name.strip_prefix(b"./")
-                .unwrap_or(name)
-                .escape_ascii()
-                .to_string()
-        };
-        let link = entry
-            .link_name_bytes()
-            .map(|name| name.into_owned())
-            .unwrap_or_default();
-        let executable = entry.header().mode().unwrap() & 0o100 != 0;
-        let kind = match entry.header().entry_type() {
-            tar::EntryType::Regular if executable => format!("program {}", body.escape_ascii()),
-            tar::EntryType::Regular => format!("file {}", body.escape_ascii()),
-            tar::EntryType::Directory => "dir".to_owned(),
-            tar::EntryType::Fifo => "fifo".to_owned(),
-            tar::EntryType::Link => format!("hard {}", clean(&link)),
-            tar::EntryType::Symlink => match std::str::from_utf8(&link) {
-                Ok(to) if !to.chars().any(char::is_control) => {
-                    format!("link {}", to.escape_debug())
-                }
-                _ => "link".to_owned(),
-            },
-            other => format!("{other:?}"),
-        };
-        let name = entry.path_bytes().into_owned();
-        if name == b"./" {
-            continue;
-        }
-        let name = if kind == "dir" {
-            name.strip_suffix(b"/").unwrap_or(&name)
-        } else {
-            &name
-        };
-        // A second name of a FIFO is as odd as the first: one more FIFO to us.
-        let linked = kind
-            .strip_prefix("hard ")
-            .map(|target| format!("{target} fifo"));
-        let kind = match linked {
-            Some(fifo) if lines.contains(&fifo) => "fifo".to_owned(),
-            _ => kind,
-        };
-        lines.push(format!("{} {kind}", clean(name)));
-    }
-    lines
 }

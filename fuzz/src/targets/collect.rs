@@ -1,0 +1,114 @@
+//! A survey of anything against a baseline: what is collected is a tree.
+
+use lazaret_transfer::wire::{Found, FoundKind, OddType};
+use lazaret_transfer::{Digest, Entry, Mode, Survey, Tree, check_arrived, diff};
+
+use crate::input::Input;
+
+/// The bytes are entries: a kind, then a name up to a line feed. Those with the high bit
+/// are the baseline's.
+pub(crate) fn collected(bytes: &[u8]) {
+    let mut input = Input(bytes);
+    let mut baseline = Tree::new();
+    let mut survey = Survey::default();
+    while !input.is_empty() {
+        let kind = input.byte();
+        let name = input.until(b'\n').to_vec();
+        if kind & 0x80 != 0 {
+            add(&mut baseline, kind, &name);
+            continue;
+        }
+        let kind = match kind % 9 {
+            0 => FoundKind::Dir { mode: 0o40755 },
+            1 | 2 => FoundKind::File {
+                mode: 0o100_644 | u32::from(kind) << 4,
+                links: u32::from(kind % 3),
+                size: u64::from(kind),
+                digest: Digest::of(&[kind]),
+            },
+            3 => FoundKind::Symlink {
+                target: name.clone(),
+            },
+            4 => FoundKind::Odd(OddType::Fifo),
+            5 => FoundKind::Cache,
+            6 => FoundKind::BadName,
+            _ => {
+                survey.gone.push(name);
+                continue;
+            }
+        };
+        survey.found.push(Found { name, kind });
+    }
+    let Ok(collection) = survey.collect(&baseline) else {
+        return;
+    };
+    // Every parent is there, as a directory: the invariant of a tree.
+    for (path, _) in collection.tree.iter() {
+        if let Some(parent) = path.parent() {
+            assert_eq!(collection.tree.get(parent), Some(&Entry::Dir), "{path}");
+        }
+    }
+    // Changes lead from the one tree to the other.
+    let mut tree = baseline.clone();
+    for change in diff(&baseline, &collection.tree).iter() {
+        assert_eq!(baseline.get(&change.path), change.before.as_ref());
+        match &change.after {
+            Some(entry) => drop(tree.insert(change.path.clone(), entry.clone())),
+            None => drop(tree.remove(&change.path)),
+        }
+    }
+    assert_eq!(tree, collection.tree);
+    // What is asked for, and nothing less, has to arrive.
+    let wanted = collection.wanted(&baseline);
+    let arrived: Tree = wanted
+        .iter()
+        .map(|wanted| {
+            let entry = Entry::File {
+                mode: Mode::Plain,
+                size: wanted.size,
+                digest: wanted.digest,
+            };
+            (wanted.path.clone(), entry)
+        })
+        .collect();
+    check_arrived(&wanted, &arrived).expect("all of it arrived");
+    assert_eq!(
+        check_arrived(&wanted, &Tree::new()).is_ok(),
+        wanted.is_empty()
+    );
+}
+
+/// Adds to the baseline, with parents, where that is possible.
+fn add(baseline: &mut Tree, kind: u8, name: &[u8]) {
+    let Ok(path) = lazaret_transfer::RelPath::from_bytes(name) else {
+        return;
+    };
+    let is_dir = |entry: Option<&Entry>| matches!(entry, None | Some(Entry::Dir));
+    if !path.ancestors().all(|path| is_dir(baseline.get(path))) || baseline.get(path).is_some() {
+        return;
+    }
+    let ancestors: Vec<_> = path.ancestors().map(ToOwned::to_owned).collect();
+    for ancestor in ancestors {
+        baseline.insert(ancestor, Entry::Dir);
+    }
+    let entry = match kind & 1 {
+        0 => Entry::Dir,
+        _ => Entry::File {
+            mode: Mode::Plain,
+            size: u64::from(kind & 0x7f),
+            digest: Digest::of(&[kind & 0x7f]),
+        },
+    };
+    baseline.insert(path.to_owned(), entry);
+}
+
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
+    [
+        &b"\x81a\n\x80d\n\x81d/x\n\x01a\n\x07d/x\n\x00d\n"[..],
+        b"\x81a/b/c\n\x07a\n\x07a/b\n\x07a/b/c\n\x01a\n",
+        b"\x03link\n\x04fifo\n\x05node_modules\n\x06\xff\n\x02hard\n",
+        b"\x81.git/config\n\x01.git/config\n\x00.git\n",
+    ]
+    .map(<[u8]>::to_vec)
+    .to_vec()
+}

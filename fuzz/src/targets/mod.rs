@@ -1,0 +1,128 @@
+//! The targets, by what reads the bytes.
+
+mod collect;
+mod escape;
+mod journal;
+mod lists;
+mod paths;
+pub mod stream;
+pub mod tar_crate;
+
+use crate::Target;
+
+/// Pieces of archives.
+const TAR_WORDS: &[&[u8]] = &[
+    b"ustar\x0000",
+    b"./",
+    b"../",
+    b"path=",
+    b"linkpath=",
+    b"size=",
+    b"mtime=",
+    b"SCHILY.xattr.user.x=",
+    b"GNU.sparse.major=",
+    b"12 path=abcd\n",
+    b"0000644\0",
+    b"00000000000\0",
+    b"00000001000\0",
+    b"0",
+    b"1",
+    b"2",
+    b"5",
+    b"6",
+    b"x",
+    b"g",
+    b"L",
+];
+
+/// Every target.
+pub const ALL: &[Target] = &[
+    Target {
+        name: "members",
+        run: stream::members,
+        seeds: stream::seeds,
+        dictionary: TAR_WORDS,
+    },
+    Target {
+        name: "unpack",
+        run: stream::unpacked,
+        seeds: stream::seeds,
+        dictionary: TAR_WORDS,
+    },
+    Target {
+        name: "tar-crate",
+        run: tar_crate::same,
+        seeds: stream::seeds,
+        dictionary: TAR_WORDS,
+    },
+    Target {
+        name: "mutation",
+        run: stream::changed,
+        seeds: stream::changes,
+        dictionary: &[],
+    },
+    Target {
+        name: "lists",
+        run: lists::read,
+        seeds: lists::seeds,
+        dictionary: &[b"\0\0\x01\0a", b"../", b"/", b".git"],
+    },
+    Target {
+        name: "collect",
+        run: collect::collected,
+        seeds: collect::seeds,
+        dictionary: &[b"a", b"a/b", b".git", b"..", b"\n"],
+    },
+    Target {
+        name: "trailer",
+        run: lists::trailer,
+        seeds: lists::trailers,
+        dictionary: &[
+            b"entries ",
+            b"bytes ",
+            b"tree ",
+            b"\n",
+            b"18446744073709551615",
+        ],
+    },
+    Target {
+        name: "path",
+        run: paths::parsed,
+        seeds: paths::seeds,
+        dictionary: &[
+            b"..",
+            b"./",
+            b"//",
+            b"\0",
+            b"\xc2\x80",
+            b".git",
+            b"\xe2\x80\xae",
+        ],
+    },
+    Target {
+        name: "escape",
+        run: escape::escaped,
+        seeds: escape::seeds,
+        dictionary: &[
+            b"\x1b]52;c;",
+            b"\x1b[31m",
+            b"\x9b",
+            b"\xc2\x9b",
+            b"\\u{",
+            b"\\x",
+            b"\\\\",
+            b"}",
+            b"\xe2\x80\xae",
+            b"\xf3\xa0\x80\x81",
+            b"\r",
+        ],
+    },
+    Target {
+        name: "journal",
+        run: journal::parsed,
+        seeds: journal::seeds,
+        dictionary: &[
+            b"\t", b"-", b"step\t", b"phase\t", b"root\t", b"l:", b"f:", b"x:", b"+1", b"\n", b"d",
+        ],
+    },
+];
