@@ -7,6 +7,7 @@ use crate::Severity;
 use crate::judge::softer;
 use crate::rules::attributes::ATTRIBUTES;
 use crate::rules::codes::{CODES, STREAM_CODES};
+use crate::rules::deleted::TESTS;
 use crate::rules::git::SENSITIVE;
 use crate::rules::secret_table::SECRETS;
 use crate::rules::suspect_table::SUSPECTS;
@@ -58,13 +59,7 @@ static CATALOG: LazyLock<Vec<CatalogEntry>> = LazyLock::new(|| {
         }
     };
     for row in CODES {
-        add(
-            row.code,
-            row.severities,
-            row.reason,
-            row.patterns,
-            row.cases,
-        );
+        add(row.code, row.severities, row.reason, &[], row.cases);
     }
     for row in SUSPECTS {
         let severities = [row.severity, softer(row.severity)];
@@ -74,6 +69,7 @@ static CATALOG: LazyLock<Vec<CatalogEntry>> = LazyLock::new(|| {
     for (path, code, why) in SENSITIVE {
         add(code, &[Severity::Block], why, &[path], &[]);
     }
+    add("deleted.test", &[], "", TESTS, &[]);
     for (attribute, _) in ATTRIBUTES {
         add("git.attributes", &[], "", &[attribute], &[]);
     }

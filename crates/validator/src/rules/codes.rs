@@ -13,8 +13,6 @@ pub(crate) struct Code {
     pub(crate) severities: &'static [Severity],
     /// Why it matters, a sentence fragment.
     pub(crate) reason: &'static str,
-    /// What is looked for, when it is a list.
-    pub(crate) patterns: &'static [&'static str],
     /// The cases of `threats.md`.
     pub(crate) cases: &'static [&'static str],
 }
@@ -29,7 +27,6 @@ const fn row(
         code,
         severities,
         reason,
-        patterns: &[],
         cases,
     }
 }
@@ -45,6 +42,8 @@ pub(crate) const CODES: &[Code] = &[
     row("content.shebang", &[Warn], "the first line names a program to run the file with", &["SUS-26"]),
     row("content.unexamined", &[Warn], "more bytes than rules look into", &["AUD-04", "AUD-09"]),
     row("content.unreadable", &[Block], "the contents can't be read, so nothing is known of them", &["AUD-09"]),
+    row("deleted.ignore_file", &[Warn], "git will show, and `git add` take, what the deleted file hid", &["AUD-03"]),
+    row("deleted.test", &[Warn], "a test was deleted, and was not moved elsewhere", &["AUD-03"]),
     row("git.alias", &[Block], "some file system takes this name for `.git`", &["GIT-07", "GIT-08"]),
     row("git.alternates", &[Block], "objects would come from elsewhere", &["GIT-10"]),
     row("git.attributes", &[Warn], "a line that is added chooses a program, or another form of the contents", &["GIT-11"]),
@@ -105,6 +104,7 @@ pub(crate) const CODES: &[Code] = &[
     row("manifest.unreadable", &[Block, Warn], "can't be read as a manifest; blocked if it could be before", &["SUS-15", "SUS-18"]),
     row("mode.executable", &[Warn], "becomes executable, or is new and executable", &["AUD-02", "SUS-26"]),
     row("name.collision", &[Block, Warn], "where names fold, this is the same file as another; blocked if the destination folds", &["TAR-44", "TAR-45"]),
+    row("name.confusable", &[Warn], "the name looks like another one: letters of several alphabets that look alike", &["AUD-07"]),
     row("name.invisible", &[Block, Warn], "the name has characters that are not seen or reorder others", &["TAR-43"]),
     row("name.portability", &[Block], "`\\` and `:` separate paths, drives or streams on other systems", &["TAR-47"]),
     row("name.reserved", &[Warn], "the name can't be used on Windows", &["TAR-47"]),

@@ -5,7 +5,9 @@
 
 pub(crate) mod attributes;
 pub(crate) mod codes;
+mod confusables;
 mod content;
+pub(crate) mod deleted;
 mod documents;
 mod fold;
 mod found_lines;
@@ -58,6 +60,12 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("sizes", Rule::Batch(sizes::check)),
     ("path limits", Rule::Change(sizes::path)),
     ("names", Rule::Change(paths::names)),
+    ("lookalikes", Rule::Change(confusables::names)),
+    (
+        "lookalikes beside each other",
+        Rule::Batch(confusables::siblings),
+    ),
+    ("deletions", Rule::Batch(deleted::check)),
     ("protected", Rule::Change(paths::protected)),
     ("collisions", Rule::Batch(paths::collisions)),
     ("links", Rule::Change(links::check)),

@@ -2,12 +2,14 @@
 
 mod approval;
 mod content;
+mod deletions;
 mod git;
 mod git_config;
 mod git_files;
 mod limits;
 mod links;
 mod lockfiles;
+mod lookalikes;
 mod manifests;
 mod modes;
 mod paths;

@@ -72,19 +72,6 @@ fn modification_and_mode_count() {
 }
 
 #[test]
-fn aud_03_deletions_are_shown() {
-    assert_snapshot!(check("f .envrc \"1\"\nf CODEOWNERS \"1\"\nf .gitignore \"1\"", ""), @"
-    warn suspect.directory_env .envrc: was deleted: runs when a shell enters the directory
-    note suspect.secret .envrc: was deleted: may hold a secret
-    note suspect.review_routing CODEOWNERS: was deleted: decides who reviews, and which updates come in
-    = needs review
-    - .envrc
-    - .gitignore
-    - CODEOWNERS
-    ");
-}
-
-#[test]
 fn sus_29_own_policy() {
     assert_eq!(codes_of_new("lazaret.toml"), "block suspect.own_policy");
 }
