@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    apply, completions, diff, discard, doctor, export, image, logs, ls, man, profile, prune,
-    recover, review, rm, run, show, undo,
+    allowed, apply, completions, diff, discard, doctor, export, image, logs, ls, man, profile,
+    prune, recover, review, rm, run, show, undo,
 };
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -96,6 +96,7 @@ pub enum Command {
     Diff(diff::Args),
     Review(review::Args),
     Apply(apply::Args),
+    Allowed(allowed::Args),
     Export(export::Args),
     Discard(discard::Args),
     Undo(undo::Args),

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::gate::case::Case;
 use crate::gate::choices::Choices;
 use crate::gate::decide::decide;
+use crate::gate::remembered::Remembered;
 use crate::gate::report::Report;
 use crate::gate::settle::{Settled, Volume, finish, settle};
 use crate::profile::{ApplyMode, Profile};
@@ -79,6 +80,8 @@ impl Job {
         context: &Context,
     ) -> Result<JobEnd, Failure> {
         let store = Store::open(&context.env.state_dir()?)?;
+        // A mistake in it is said before anything is started.
+        let remembered = Remembered::load(&context.env)?;
         let detected = context.engine()?;
         context.interrupt.check()?;
         let agent = image::ensure(context, &detected, &self.profile.image)?;
@@ -119,7 +122,13 @@ impl Job {
             ),
         };
         let collected = cycle::run(&site, &store, order)?;
-        gate(&site, &store, collected, self.apply, self.volume)
+        gate(
+            &site,
+            &store,
+            collected,
+            (self.apply, &remembered),
+            self.volume,
+        )
     }
 }
 
@@ -148,7 +157,7 @@ pub fn gate(
     site: &Site<'_>,
     store: &Store,
     collected: Collected,
-    apply: ApplyMode,
+    (apply, remembered): (ApplyMode, &Remembered),
     keep: KeepVolume,
 ) -> Result<JobEnd, Failure> {
     let volume = match keep {
@@ -166,7 +175,11 @@ pub fn gate(
             });
         }
     };
-    let case = site.step("judge", |_| Case::open(&session))?;
+    let case = site.step("judge", |_| {
+        let mut case = Case::open(&session)?;
+        remembered.tell(&mut case)?;
+        Ok::<_, Failure>(case)
+    })?;
     // A command that the user broke off has not finished its work: it is kept, not offered.
     let was_interrupted = session.record().end.is_some_and(|end| end.interrupted);
     let mode = if was_interrupted {

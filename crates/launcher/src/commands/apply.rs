@@ -1,15 +1,26 @@
 //! `lazaret apply`.
 
+use lazaret_transfer::{RelPathBuf, escape};
+use lazaret_validator::Allowance;
+
 use super::{diff, resumed};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::gate::case::Case;
 use crate::gate::choices::{Choices, Pick};
-use crate::gate::decide::{Consent, Decision, OnConflict, decide};
+use crate::gate::decide::{Consent, Decision, KeepReason, OnConflict, decide};
+use crate::gate::pick::can_replace;
+use crate::gate::proposal::{Item, ItemState};
+use crate::gate::remembered::Remembered;
 use crate::gate::report::Report;
 use crate::session::store::Store;
+use crate::ui::{Answer, Choice, Question};
 
 /// Apply a session's changes to its workspace
+///
+/// Where you changed a file too, your edit and the session's are merged; where they overlap,
+/// yours stays.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session
@@ -21,42 +32,170 @@ pub struct Args {
     /// Apply without asking; block findings are never passed
     #[arg(long)]
     pub yes: bool,
+    /// Apply this path although a rule blocks it; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub allow: Vec<String>,
+    /// Allow the same contents at the same path from now on
+    #[arg(long, requires = "allow")]
+    pub remember: bool,
+    /// Have the session's version of this path in place of your own edit; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub theirs: Vec<String>,
+    /// With --yes, what a conflict does to the rest
+    #[arg(long, value_name = "WHAT", default_value = "refuse", requires = "yes")]
+    pub on_conflict: OnConflict,
 }
+
+const ALLOW: [Choice; 2] = [
+    Choice {
+        key: "allow",
+        word: "allow",
+    },
+    Choice {
+        key: "n",
+        word: "no",
+    },
+];
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open(&context.env.state_dir()?)?;
     let paths = diff::parse_paths(&args.paths)?;
-    let (mut session, case) = resumed::open(&store, &args.session)?;
-    let mut choices = match paths.is_empty() {
-        true => Choices::all(),
-        false => Choices::none(),
-    };
-    if !paths.is_empty() {
-        let unknown = paths
-            .iter()
-            .find(|path| !case.changes.iter().any(|c| c.path.starts_with(path)));
-        if let Some(path) = unknown {
-            let shown = lazaret_transfer::escape(path.as_str().as_bytes());
-            let text = format!("session {} changed nothing at {shown}", args.session);
-            return Err(Failure::message(FailureKind::Refused, text));
-        }
-        for change in &case.changes {
-            if paths.iter().any(|wanted| change.path.starts_with(wanted)) {
-                choices.pick(&change.path, Pick::Take);
-            }
-        }
+    let (allow, theirs) = (
+        diff::parse_paths(&args.allow)?,
+        diff::parse_paths(&args.theirs)?,
+    );
+    let (mut session, case) = resumed::open(&store, &args.session, context)?;
+    let mut choices = picked(&case, &paths, &args)?;
+    for path in &theirs {
+        replace(&case, path, &mut choices)?;
+    }
+    for path in &allow {
+        permit(&case, path, &args, &mut choices, context)?;
     }
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
-    let consent = if args.yes {
-        Consent::Given(OnConflict::Refuse)
-    } else {
-        Consent::Ask
+    let consent = match args.yes {
+        true => Consent::Given(args.on_conflict),
+        false => Consent::Ask,
     };
     let decision = decide(&case, &choices, consent, &context.ui, &context.interrupt)?;
     if let Decision::Keep(reason) = &decision {
-        let failure = Failure::message(FailureKind::Refused, reason.to_string())
-            .context(format!("nothing of session {} was applied", args.session));
-        return Err(failure.hinted(format!("Look with `lazaret diff {}`.", args.session)));
+        return Err(kept(*reason, &args));
     }
     resumed::settle(context, &store, (&mut session, &case), decision, report)
+}
+
+/// Takes what is at or below the paths; everything when there are none.
+fn picked(case: &Case, paths: &[RelPathBuf], args: &Args) -> Result<Choices, Failure> {
+    if paths.is_empty() {
+        return Ok(Choices::all());
+    }
+    let mut choices = Choices::none();
+    for path in paths {
+        let mut changes = case
+            .changes
+            .iter()
+            .filter(|c| c.path.starts_with(path))
+            .peekable();
+        if changes.peek().is_none() {
+            return Err(unchanged(path, args));
+        }
+        for change in changes {
+            choices.pick(&change.path, Pick::Take);
+        }
+    }
+    Ok(choices)
+}
+
+fn unchanged(path: &RelPathBuf, args: &Args) -> Failure {
+    let shown = escape(path.as_str().as_bytes());
+    let text = format!("session {} changed nothing at {shown}", args.session);
+    Failure::message(FailureKind::Refused, text)
+}
+
+/// Chooses the session's version of a path that is in conflict.
+fn replace(case: &Case, path: &RelPathBuf, choices: &mut Choices) -> Result<(), Failure> {
+    let whole = case.propose(&Choices::all())?;
+    match whole.item(path).map(|item| &item.state) {
+        Some(ItemState::Conflict(kind)) if can_replace(kind) => {
+            choices.pick(path, Pick::Theirs);
+            Ok(())
+        }
+        Some(ItemState::Conflict(kind)) => {
+            let shown = escape(path.as_str().as_bytes());
+            let text = format!("{shown} {kind}; that can't be replaced");
+            Err(Failure::message(FailureKind::Refused, text))
+        }
+        _ => {
+            let shown = escape(path.as_str().as_bytes());
+            let text = format!("{shown} is in no conflict");
+            Err(Failure::message(FailureKind::Refused, text))
+        }
+    }
+}
+
+/// Allows everything that blocks one path, after the reasons were shown.
+fn permit(
+    case: &Case,
+    path: &RelPathBuf,
+    args: &Args,
+    choices: &mut Choices,
+    context: &Context,
+) -> Result<(), Failure> {
+    let ui = &context.ui;
+    if *choices.of(path) == Pick::Leave {
+        choices.pick(path, Pick::Take);
+    }
+    let proposal = case.propose(choices)?;
+    let item = proposal.item(path).ok_or_else(|| unchanged(path, args))?;
+    let shown = escape(path.as_str().as_bytes());
+    let ItemState::Blocked(codes) = &item.state else {
+        let text = format!("nothing blocks {shown}");
+        return Err(Failure::message(FailureKind::Refused, text));
+    };
+    for finding in proposal.blocks(path) {
+        ui.warn(&finding.to_string());
+    }
+    if !item.is_allowable() {
+        let text = format!("{shown} can't be allowed");
+        return Err(Failure::message(FailureKind::Refused, text)
+            .hinted("There is nothing to apply, or it would reach into `.git`, or over a limit."));
+    }
+    if !args.yes {
+        let question = Question {
+            text: "Type the word to apply it all the same:",
+            choices: &ALLOW,
+        };
+        if ui.prompt(&question, &context.interrupt) != Answer::Chosen("allow") {
+            let text = format!("{shown} is not allowed without a word for it");
+            return Err(Failure::message(FailureKind::Refused, text)
+                .hinted("Type it at a terminal, or say --yes."));
+        }
+    }
+    for code in codes {
+        choices.allow(Allowance::of(&item.proposed, code));
+    }
+    match args.remember {
+        true => remember(item, codes, context),
+        false => Ok(()),
+    }
+}
+
+fn remember(item: &Item, codes: &[&'static str], context: &Context) -> Result<(), Failure> {
+    let mut remembered = Remembered::load(&context.env)?;
+    for code in codes {
+        remembered.add(&item.proposed, code)?;
+    }
+    Ok(())
+}
+
+fn kept(reason: KeepReason, args: &Args) -> Failure {
+    let id = &args.session;
+    let failure = Failure::message(FailureKind::Refused, reason.to_string())
+        .context(format!("nothing of session {id} was applied"));
+    match reason {
+        KeepReason::Conflicts => failure.hinted(format!(
+            "Look with `lazaret diff {id} PATH`; take the rest with `--yes --on-conflict keep-both`, or the session's version with `--theirs PATH`."
+        )),
+        _ => failure.hinted(format!("Look with `lazaret diff {id}`.")),
+    }
 }

@@ -29,7 +29,7 @@ pub struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open(&context.env.state_dir()?)?;
     let paths = parse_paths(&args.paths)?;
-    let (session, case) = resumed::open(&store, &args.session)?;
+    let (session, case) = resumed::open(&store, &args.session, context)?;
     let ui = &context.ui;
     let proposal = case.propose(&Choices::all())?;
     if ui.format() == OutputFormat::Json {

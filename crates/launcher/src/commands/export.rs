@@ -48,7 +48,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         place.check(existing)?;
     }
     let store = Store::open(&context.env.state_dir()?)?;
-    let (session, case) = resumed::open(&store, &args.session)?;
+    let (session, case) = resumed::open(&store, &args.session, context)?;
     let proposal = export::propose(&case)?;
     let subject = Subject::Session(session.record());
     let batch = Batch::new(subject, &case, &proposal, SystemTime::now(), paths)?;

@@ -1,5 +1,6 @@
 //! The verbs, one file each: `Args`, whose doc comment is the help, and `run`.
 
+pub(crate) mod allowed;
 pub(crate) mod apply;
 pub(crate) mod completions;
 pub(crate) mod demo;
@@ -33,6 +34,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failu
         Command::Diff(args) => diff::run(args, context),
         Command::Review(args) => review::run(args, context),
         Command::Apply(args) => apply::run(args, context),
+        Command::Allowed(args) => allowed::run(args, context),
         Command::Export(args) => export::run(args, context),
         Command::Discard(args) => discard::run(args, context),
         Command::Undo(args) => undo::run(args, context),

@@ -8,6 +8,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::case::Case;
 use crate::gate::decide::Decision;
+use crate::gate::remembered::Remembered;
 use crate::gate::report::Report;
 use crate::gate::settle::{self, Volume};
 use crate::job;
@@ -15,12 +16,18 @@ use crate::session::record::{Outcome, Phase, Record};
 use crate::session::store::{LockedSession, Store};
 use crate::ui::OutputFormat;
 
-/// Locks a collected session and judges it.
-pub(crate) fn open(store: &Store, id: &SessionId) -> Result<(LockedSession, Case), Failure> {
+/// Locks a collected session and judges it, by what the user allowed for good too.
+pub(crate) fn open(
+    store: &Store,
+    id: &SessionId,
+    context: &Context,
+) -> Result<(LockedSession, Case), Failure> {
     let session = store.lock(id)?;
     match session.record().phase {
         Phase::Collected => {
-            let case = Case::open(&session)?;
+            let remembered = Remembered::load(&context.env)?;
+            let mut case = Case::open(&session)?;
+            remembered.tell(&mut case)?;
             Ok((session, case))
         }
         _ => Err(not_waiting(session.record())),

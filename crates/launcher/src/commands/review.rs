@@ -25,7 +25,7 @@ pub struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let (ui, interrupt) = (&context.ui, &context.interrupt);
     let store = Store::open(&context.env.state_dir()?)?;
-    let (mut session, case) = resumed::open(&store, &args.session)?;
+    let (mut session, case) = resumed::open(&store, &args.session, context)?;
     let choices = Choices::all();
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let decision = if ui.can_draw() {

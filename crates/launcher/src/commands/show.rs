@@ -1,9 +1,11 @@
 //! `lazaret show`.
 
+use super::undo;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::session::cycle::show_command;
+use crate::session::history::applies;
 use crate::session::record::Record;
 use crate::session::store::Store;
 use crate::ui::{OutputFormat, elapsed};
@@ -18,10 +20,18 @@ pub struct Args {
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open(&context.env.state_dir()?)?;
-    let record = store.find(&args.session)?.record()?;
+    let dir = store.find(&args.session)?;
+    let record = dir.record()?;
     match context.ui.format() {
         OutputFormat::Json => context.ui.json(&record),
-        OutputFormat::Text => context.ui.result(&render(&record)),
+        OutputFormat::Text => {
+            context.ui.result(&render(&record));
+            for apply in applies(&dir)? {
+                context
+                    .ui
+                    .result(&format!("{:<10} {}", "apply", undo::line(&apply)));
+            }
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,39 +1,57 @@
 //! `lazaret undo`.
 
-use lazaret_transfer::{escape, undo};
+use lazaret_transfer::{History, HistoryState, escape, redo, undo};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::apply::wait_for_turn;
-use crate::session::record::Outcome;
-use crate::session::store::Store;
+use crate::gate::summary::counts;
+use crate::session::history::{Apply, applies, to_redo, to_undo};
+use crate::session::record::{Outcome, Phase};
+use crate::session::store::{LockedSession, Store};
 use crate::ui::OutputFormat;
 use crate::workspace;
 
 /// Take back what a session's last apply did to the workspace
 ///
-/// Files that you changed since are conflicts: then nothing is taken back.
+/// Each call goes back by one apply. Files that you changed since are conflicts: then nothing
+/// is taken back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session
     #[arg(value_name = "NAME")]
     pub session: lazaret_runtime::SessionId,
+    /// Do again what the last undo took back
+    #[arg(long)]
+    pub redo: bool,
+    /// Only list what was applied and taken back
+    #[arg(long, conflicts_with = "redo")]
+    pub list: bool,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open(&context.env.state_dir()?)?;
+    if args.list {
+        return list(&applies(&store.find(&args.session)?)?, context);
+    }
     let mut session = store.lock(&args.session)?;
-    let journals = session.dir().journals()?;
-    let Some(journal) = journals.last() else {
-        let text = format!("nothing of session {} was applied", args.session);
-        return Err(Failure::message(FailureKind::Refused, text));
+    let applies = applies(session.dir())?;
+    let wanted = match args.redo {
+        false => to_undo(&applies),
+        true => to_redo(&applies, &session.record().undone),
+    };
+    let Some(apply) = wanted else {
+        return Err(nothing(&args, &applies));
     };
     let workspace = workspace::open(&session.record().workspace, &context.env)?;
     let _lock = wait_for_turn(&store, &workspace, &context.ui, &context.interrupt)?;
-    let receipt = undo(journal, &workspace)?;
-    session.update(|record| record.outcome = Some(Outcome::Undone))?;
+    let receipt = match args.redo {
+        false => undo(&apply.journal, &workspace)?,
+        true => redo(&apply.journal, &workspace)?,
+    };
+    let outcome = write_down(&mut session, apply.number, &args, &applies)?;
     let paths: Vec<String> = receipt
         .applied
         .iter()
@@ -42,16 +60,104 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     match context.ui.format() {
         OutputFormat::Json => context.ui.json(&json!({
             "session": args.session.as_str(),
-            "outcome": Outcome::Undone,
+            "apply": apply.number,
+            "outcome": outcome,
             "restored": paths,
         })),
         OutputFormat::Text => {
+            let did = if args.redo { "did again" } else { "took back" };
             context.ui.status(&format!(
-                "took back {} changes of {}",
+                "{did} {} changes of {}{}",
                 paths.len(),
-                args.session
+                args.session,
+                which(apply.number, applies.len())
             ));
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says which of several applies it was.
+fn which(number: u32, all: usize) -> String {
+    match all {
+        0 | 1 => String::new(),
+        all => format!(" (apply {number} of {all})"),
+    }
+}
+
+fn nothing(args: &Args, applies: &[Apply]) -> Failure {
+    let id = &args.session;
+    let text = match (args.redo, applies.is_empty()) {
+        (_, true) => format!("nothing of session {id} was applied"),
+        (false, false) => format!("everything of session {id} has been undone already"),
+        (true, false) => format!("nothing of session {id} has been undone"),
+    };
+    Failure::message(FailureKind::Refused, text)
+}
+
+/// Notes the turn in the record. Changes that are taken back while others still wait in the
+/// session wait with them.
+fn write_down(
+    session: &mut LockedSession,
+    number: u32,
+    args: &Args,
+    applies: &[Apply],
+) -> Result<Outcome, Failure> {
+    let in_force =
+        |apply: &&Apply| apply.history.state != HistoryState::Undone && apply.number != number;
+    let outcome = match args.redo || applies.iter().any(|apply| in_force(&apply)) {
+        true => Outcome::Applied,
+        false => Outcome::Undone,
+    };
+    session.update(|record| {
+        record.undone.retain(|undone| *undone != number);
+        if !args.redo {
+            record.undone.push(number);
+        }
+        record.outcome = Some(match record.phase {
+            Phase::Collected if outcome == Outcome::Undone => Outcome::Kept,
+            _ => outcome,
+        });
+    })?;
+    Ok(outcome)
+}
+
+fn list(applies: &[Apply], context: &Context) -> Result<ExitCode, Failure> {
+    match context.ui.format() {
+        OutputFormat::Json => {
+            let rows: Vec<_> = applies.iter().map(row).collect();
+            context.ui.json(&rows);
+        }
+        OutputFormat::Text if applies.is_empty() => context.ui.status("nothing was applied"),
+        OutputFormat::Text => {
+            for apply in applies {
+                context.ui.result(&line(apply));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(apply: &Apply) -> serde_json::Value {
+    let changes = crate::gate::report::Changes::of(&apply.history.changes);
+    json!({ "apply": apply.number, "state": word(apply.history.state), "changes": changes })
+}
+
+/// `2  undone   1 modified, 0 added, 0 deleted`.
+pub(crate) fn line(apply: &Apply) -> String {
+    let History { changes, state } = &apply.history;
+    format!(
+        "{}  {:<10}  {}",
+        apply.number,
+        word(*state),
+        counts(changes)
+    )
+}
+
+fn word(state: HistoryState) -> &'static str {
+    match state {
+        HistoryState::Applied => "applied",
+        HistoryState::Undone => "undone",
+        HistoryState::Unfinished => "unfinished",
+    }
 }

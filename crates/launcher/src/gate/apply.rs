@@ -31,6 +31,7 @@ pub fn apply(
     session.update(|record| {
         record.phase = Phase::Applying;
         record.left_out = (plan.left + plan.held) as u64;
+        record.undone.clear();
     })?;
     let applied = Transaction::prepare(
         case.contents.workspace(),

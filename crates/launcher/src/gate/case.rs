@@ -157,6 +157,11 @@ impl Case {
         Proposal::new(self, choices)
     }
 
+    /// The proposal to take everything.
+    pub fn whole(&self) -> Option<&Proposal> {
+        self.whole.as_ref()
+    }
+
     /// Splits what the proposal would do at one path into hunks, which
     /// [`Pick::Hunks`](super::choices::Pick::Hunks) names by their index. `None` for what is
     /// no text on both sides. Propose with the whole path taken to get the change.

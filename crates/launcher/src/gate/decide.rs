@@ -4,12 +4,13 @@ use lazaret_validator::{Approved, Outcome as Judged};
 
 use super::case::Case;
 use super::choices::Choices;
-use super::proposal::{ItemState, Proposal, Waiting};
+use super::pick::pick;
+use super::proposal::{Item, ItemState, Proposal, Waiting};
 use super::{patch, review, summary};
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
 use crate::profile::ApplyMode;
-use crate::ui::{Answer, Choice, NoAnswer, OutputFormat, Question, Ui};
+use crate::ui::{Answer, Choice, NoAnswer, OutputFormat, Question, Ui, count};
 
 /// What becomes of a case.
 #[derive(Debug)]
@@ -95,7 +96,7 @@ const REVIEW: Choice = Choice {
     word: "review",
 };
 
-const CHOICES: [Choice; 5] = [
+const CHOICES: [Choice; 6] = [
     Choice {
         key: "y",
         word: "yes",
@@ -109,6 +110,10 @@ const CHOICES: [Choice; 5] = [
         word: "diff",
     },
     REVIEW,
+    Choice {
+        key: "p",
+        word: "pick",
+    },
     Choice {
         key: "k",
         word: "keep",
@@ -127,9 +132,7 @@ pub fn decide(
     interrupt: &Interrupt,
 ) -> Result<Decision, Failure> {
     let proposal = case.propose(choices)?;
-    if ui.format() == OutputFormat::Text {
-        ui.result(summary::render(case, &proposal, ui).trim_end());
-    }
+    show(case, &proposal, ui);
     // Consent that was given beforehand is withdrawn by Ctrl-C (FLT-08).
     interrupt.check()?;
     if proposal.digest().is_none() {
@@ -143,7 +146,10 @@ pub fn decide(
         }
         Consent::IfClean | Consent::Given(OnConflict::Refuse) => {}
     }
-    if proposal.changes().is_empty() {
+    // At a terminal a person may still allow something, or take the session's version.
+    let can_pick = consent == Consent::Ask && ui.can_ask();
+    let waits = |item: &Item| proposal.waiting(item) != Waiting::No;
+    if proposal.changes().is_empty() && !(can_pick && proposal.count(waits) > 0) {
         return Ok(nothing(&proposal));
     }
     match consent {
@@ -168,37 +174,59 @@ fn nothing(proposal: &Proposal) -> Decision {
     }
 }
 
+fn show(case: &Case, proposal: &Proposal, ui: &Ui) {
+    if ui.format() == OutputFormat::Text {
+        ui.result(summary::render(case, proposal, ui).trim_end());
+    }
+}
+
 fn ask(
     case: &Case,
     choices: &Choices,
-    proposal: Proposal,
+    mut proposal: Proposal,
     ui: &Ui,
     interrupt: &Interrupt,
 ) -> Result<Decision, Failure> {
-    let (some, all) = (proposal.changes().len(), open(&proposal));
-    let text = if some == all {
-        format!("Apply {} to the workspace?", changes(some))
-    } else {
-        format!("Apply {some} of {} to the workspace?", changes(all))
-    };
-    let offered = |choice: &Choice| choice.key != REVIEW.key || ui.can_draw();
-    let offered: Vec<Choice> = CHOICES.into_iter().filter(offered).collect();
-    let question = Question {
-        text: &text,
-        choices: &offered,
-    };
+    let mut choices = choices.clone();
+    let place = ui.place(case.contents.workspace().path());
     loop {
+        let (some, all) = (proposal.changes().len(), open(&proposal));
+        let text = match some {
+            0 => format!("Nothing of {} can be applied as it is.", changes(all)),
+            some if some == all => format!("Apply {} to {place}?", changes(some)),
+            some => format!("Apply {some} of {} to {place}?", changes(all)),
+        };
+        let offered = |choice: &Choice| match choice.key {
+            "y" | "n" => some > 0,
+            "r" => ui.can_draw(),
+            _ => true,
+        };
+        let offered: Vec<Choice> = CHOICES.into_iter().filter(offered).collect();
+        let question = Question {
+            text: &text,
+            choices: &offered,
+        };
         match ui.prompt(&question, interrupt) {
             Answer::Chosen("y") => return approve(proposal),
             Answer::Chosen("n") => return Ok(Decision::Discard),
             Answer::Chosen("r") => {
-                return Ok(review::open(case, choices, "", ui, interrupt)?.decision);
+                return Ok(review::open(case, &choices, "", ui, interrupt)?.decision);
             }
             Answer::Chosen("d") => {
                 for item in proposal.items() {
-                    ui.result(&patch::painted(case, &item.proposed, ui)?);
+                    if item.state != ItemState::Already {
+                        ui.result(&patch::painted(case, &item.proposed, ui)?);
+                    }
                 }
             }
+            Answer::Chosen("p") => match pick(case, &choices, ui, interrupt)? {
+                Ok(picked) => {
+                    choices = picked;
+                    proposal = case.propose(&choices)?;
+                    show(case, &proposal, ui);
+                }
+                Err(reason) => return Ok(Decision::Keep(KeepReason::NoAnswer(reason))),
+            },
             Answer::Chosen(_) => return Ok(Decision::Keep(KeepReason::Chosen)),
             Answer::None(reason) => return Ok(Decision::Keep(KeepReason::NoAnswer(reason))),
         }
@@ -206,10 +234,9 @@ fn ask(
 }
 
 fn changes(number: usize) -> String {
-    if number == 1 {
-        "1 change".to_owned()
-    } else {
-        format!("{number} changes")
+    match number {
+        1 => "1 change".to_owned(),
+        more => format!("{} changes", count(more as u64)),
     }
 }
 

@@ -8,6 +8,7 @@ pub mod belongings;
 pub mod collect;
 pub mod command;
 pub mod cycle;
+pub mod history;
 pub mod log;
 pub mod populate;
 pub mod prepare;

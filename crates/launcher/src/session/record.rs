@@ -115,6 +115,10 @@ pub struct Record {
     pub rejection: Option<(String, String)>,
     /// How many changes the user left for later in the apply that [`Phase::Applying`] names.
     pub left_out: u64,
+    /// The numbers of the applies that were taken back and not done again, in the order in
+    /// which that was.
+    #[serde(default)]
+    pub undone: Vec<u32>,
 }
 
 /// Why a record can't be used.
@@ -182,6 +186,7 @@ impl Record {
             outcome: None,
             rejection: None,
             left_out: 0,
+            undone: Vec::new(),
         }
     }
 

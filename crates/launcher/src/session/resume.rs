@@ -98,10 +98,7 @@ pub fn resume(
             }
         }
         Phase::Settled => {
-            // An undo that was cut short is finished too; the record knows nothing of it.
-            if let Some(journal) = session.dir().journals()?.last()
-                && let Recovered::RolledBack { left_alone } = recover(journal)?
-            {
+            if let Some(left_alone) = finish_undo(&session)? {
                 return Ok(Resumed::UndoCutShort(session, left_alone));
             }
             belongings(site, &session)?.remove(&*site.engine)?;
@@ -109,10 +106,25 @@ pub fn resume(
             Ok(Resumed::Sound(session))
         }
         Phase::Collected => {
+            if let Some(left_alone) = finish_undo(&session)? {
+                return Ok(Resumed::UndoCutShort(session, left_alone));
+            }
             belongings(site, &session)?.remove_containers(&*site.engine)?;
             Ok(Resumed::Sound(session))
         }
     }
+}
+
+/// Finishes an undo, or a redo, that was cut short; the record knows nothing of it, and it
+/// may be of any of the applies. Says what was left alone when it was rolled back.
+fn finish_undo(session: &LockedSession) -> Result<Option<Vec<LeftAlone>>, Failure> {
+    let mut rolled_back = None;
+    for journal in session.dir().journals()? {
+        if let Recovered::RolledBack { left_alone } = recover(&journal)? {
+            rolled_back = Some(left_alone);
+        }
+    }
+    Ok(rolled_back)
 }
 
 fn belongings(site: &Site<'_>, session: &LockedSession) -> Result<Belongings, EngineError> {

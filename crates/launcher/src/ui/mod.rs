@@ -15,9 +15,11 @@ mod tests;
 
 use std::fmt;
 use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
+use lazaret_transfer::escape;
 use serde::Serialize;
 
 use crate::environment::{Environment, StreamKind, StreamKinds};
@@ -171,6 +173,7 @@ struct Inner {
     streams: StreamKinds,
     width: usize,
     has_screen: bool,
+    home: Option<PathBuf>,
     progress: progress::Display,
 }
 
@@ -206,6 +209,7 @@ impl Ui {
             streams: env.streams,
             width: usize::from(env.terminal_width.unwrap_or(80)).clamp(40, 400),
             has_screen: env.text("TERM").is_some_and(|term| term != "dumb"),
+            home: env.home().ok().map(Path::to_path_buf),
             progress: progress::Display::new(options, env),
         }))
     }
@@ -223,6 +227,21 @@ impl Ui {
     /// Returns the columns that text for people may use.
     pub fn width(&self) -> usize {
         self.0.width
+    }
+
+    /// Shows a directory of the user's, escaped and not too long; `~` stands for the home.
+    pub fn place(&self, path: &Path) -> String {
+        let below = self
+            .0
+            .home
+            .as_ref()
+            .and_then(|home| path.strip_prefix(home).ok());
+        let text = match below {
+            Some(below) => Path::new("~").join(below),
+            None => path.to_path_buf(),
+        };
+        let text = escape(text.as_os_str().as_encoded_bytes());
+        elide(text.trim_end_matches('/'), self.0.width / 2)
     }
 
     /// Returns whether a person can be asked: stdin and stderr are terminals.

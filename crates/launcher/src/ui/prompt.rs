@@ -23,10 +23,20 @@ pub struct Choice {
     pub word: &'static str,
 }
 
+impl Choice {
+    /// `[y]es`; a word that has to be typed as a whole is `[allow]`.
+    fn shown(&self) -> String {
+        match self.word.strip_prefix(self.key) {
+            Some(rest) => format!("[{}]{rest}", self.key),
+            None => format!("[{}] {}", self.key, self.word),
+        }
+    }
+}
+
 /// A question with its choices.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// The question: `Apply these 3 changes?`. Ours alone: no untrusted text in it.
+    /// The question: `Apply these 3 changes?`. No text in it that came out of a container.
     pub text: &'a str,
     /// The choices. An empty line is none of them.
     pub choices: &'a [Choice],
@@ -130,14 +140,10 @@ impl Ui {
         let mut input = locked(&self.0.input);
         (input.discard_typeahead)();
         for _ in 0..TRIES {
-            let choices = question
-                .choices
-                .iter()
-                .map(|choice| format!("{}={}", choice.key, choice.word))
-                .collect::<Vec<_>>()
-                .join(", ");
+            let choices: Vec<String> = question.choices.iter().map(Choice::shown).collect();
+            let choices = choices.join(" ");
             let prefix = self.paint(Tone::Strong, PREFIX);
-            self.say(&format!("{prefix}{} [{choices}] ", question.text));
+            self.say(&format!("{prefix}{} {choices}: ", question.text));
             let typed = match input.line(interrupt) {
                 None => return Answer::None(NoAnswer::Interrupted),
                 Some(Line::End) => {

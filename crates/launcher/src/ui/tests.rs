@@ -218,7 +218,7 @@ fn ui_06_the_question_is_the_last_line_and_starts_with_our_prefix() {
     let _ = said.ui.prompt(&QUESTION, &Interrupt::new());
     assert_eq!(
         said.stderr.text(),
-        "lazaret? Apply these 2 changes? [y=yes, n=no] "
+        "lazaret? Apply these 2 changes? [y]es [n]o: "
     );
 }
 

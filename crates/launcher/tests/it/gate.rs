@@ -3,4 +3,5 @@
 mod desk;
 mod hunks;
 mod merge;
+mod prompt;
 mod proposal;

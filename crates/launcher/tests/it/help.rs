@@ -7,7 +7,7 @@ use crate::support::TestEnvironment;
 #[test]
 fn short_help_names_every_verb() {
     let env = TestEnvironment::new();
-    assert_snapshot!(env.run("-h"), @"
+    assert_snapshot!(env.run("-h"), @r"
     exit 0
     --- stdout
     Runs a coding agent, or any command you don't trust, in a hardened container
@@ -19,6 +19,7 @@ fn short_help_names_every_verb() {
       diff         Show what a session changed, judged
       review       Look through a session's changes on the whole screen, choose, and apply
       apply        Apply a session's changes to its workspace
+      allowed      List or remove what you allowed for good with `apply --remember`
       export       Write a session's changes as a patch or a JSON report
       discard      Throw a session's changes away
       undo         Take back what a session's last apply did to the workspace

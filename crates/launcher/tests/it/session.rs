@@ -7,4 +7,5 @@ mod flaky;
 mod outcomes;
 mod porter;
 mod streams;
+mod verbs;
 mod world;

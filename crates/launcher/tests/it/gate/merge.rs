@@ -315,7 +315,7 @@ fn g8_git_agrees_where_both_merge() {
             (None, None) => {}
         }
     }
-    assert!(both > 200, "{both}");
+    assert!(both > 300, "{both}");
     assert!(only_git < both / 20, "{only_git} of {both}");
     assert!(only_ours.len() < both / 100, "{only_ours:#?}");
 }

@@ -13,6 +13,7 @@ use lazaret_launcher::failure::Failure;
 use lazaret_launcher::gate::case::Case;
 use lazaret_launcher::gate::choices::Choices;
 use lazaret_launcher::gate::decide::{Consent, OnConflict, decide};
+use lazaret_launcher::gate::remembered::Remembered;
 use lazaret_launcher::gate::settle::{Settled, Volume, settle};
 use lazaret_launcher::interrupt::Interrupt;
 use lazaret_launcher::job::{JobEnd, KeepVolume, gate};
@@ -296,7 +297,7 @@ impl World {
             &self.site(),
             &self.store,
             collected,
-            ApplyMode::Auto,
+            (ApplyMode::Auto, &Remembered::nothing()),
             KeepVolume::UntilSettled,
         )
     }

@@ -1,0 +1,195 @@
+//! Picking file by file at a plain prompt.
+
+use std::collections::BTreeSet;
+
+use lazaret_transfer::{ConflictKind, Entry, RelPathBuf};
+use lazaret_validator::Allowance;
+
+use super::case::Case;
+use super::choices::{Choices, Pick};
+use super::proposal::{Item, ItemState};
+use super::{patch, summary};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::ui::{Answer, Choice, NoAnswer, Question, Ui};
+
+const TAKE: [Choice; 5] = [
+    choice("y", "yes"),
+    choice("n", "no"),
+    choice("d", "diff"),
+    choice("a", "all"),
+    choice("q", "quit"),
+];
+const ALLOW: [Choice; 4] = [
+    choice("allow", "allow"),
+    choice("n", "no"),
+    choice("d", "diff"),
+    choice("q", "quit"),
+];
+const THEIRS: [Choice; 4] = [
+    choice("theirs", "theirs"),
+    choice("n", "no"),
+    choice("d", "diff"),
+    choice("q", "quit"),
+];
+
+const fn choice(key: &'static str, word: &'static str) -> Choice {
+    Choice { key, word }
+}
+
+/// What is wanted of one item.
+enum Wanted {
+    Yes,
+    No,
+    /// This one, and all after it that need no word.
+    All,
+    /// Nothing more.
+    Quit,
+}
+
+/// Goes through the items one by one and asks. Nobody's answer is taken for a yes: then
+/// there are no choices, and the reason is returned.
+///
+/// # Errors
+/// When the contents can't be read.
+pub fn pick(
+    case: &Case,
+    before: &Choices,
+    ui: &Ui,
+    interrupt: &Interrupt,
+) -> Result<Result<Choices, NoAnswer>, Failure> {
+    let mut whole = Choices::all();
+    for allowance in before.allowed() {
+        whole.allow(allowance.clone());
+    }
+    let proposal = case.propose(&whole)?;
+    let open: Vec<&Item> = proposal
+        .items()
+        .iter()
+        .filter(|item| item.state != ItemState::Already)
+        .collect();
+    let asked: Vec<&Item> = open
+        .iter()
+        .copied()
+        .filter(|item| !goes_along(item, &open))
+        .collect();
+    let mut choices = whole;
+    let mut left: BTreeSet<RelPathBuf> = BTreeSet::new();
+    let mut rest = None;
+    for (index, item) in asked.iter().enumerate() {
+        let wanted = match (&rest, &item.state) {
+            (Some(Wanted::All), ItemState::Applies) => Wanted::Yes,
+            (Some(_), _) => Wanted::No,
+            (None, _) => {
+                ui.result(&format!("\n({}/{})", index + 1, asked.len()));
+                ui.result(&summary::line(item, ui));
+                let about: Vec<_> = proposal.about(item.path()).collect();
+                if !about.is_empty() {
+                    ui.result(summary::findings(about, ui).trim_end());
+                }
+                match ask(case, item, ui, interrupt)? {
+                    Ok(wanted) => wanted,
+                    Err(reason) => return Ok(Err(reason)),
+                }
+            }
+        };
+        match wanted {
+            Wanted::Yes | Wanted::All => take(&mut choices, item),
+            Wanted::No | Wanted::Quit => {
+                choices.pick(item.path(), Pick::Leave);
+                left.insert(item.path().to_owned());
+            }
+        }
+        if matches!(wanted, Wanted::All | Wanted::Quit) {
+            rest = Some(wanted);
+        }
+    }
+    // A directory comes along with anything in it that does.
+    for item in open.iter().filter(|item| goes_along(item, &open)) {
+        let inside = |other: &&&Item| {
+            let path = other.path();
+            path != item.path() && path.starts_with(item.path()) && !goes_along(other, &open)
+        };
+        let mut inside = open.iter().filter(inside);
+        if inside.all(|other| left.contains(other.path())) {
+            choices.pick(item.path(), Pick::Leave);
+        }
+    }
+    Ok(Ok(choices))
+}
+
+/// Whether an item is a directory that is made or removed for what is in it.
+fn goes_along(item: &Item, open: &[&Item]) -> bool {
+    let is_dir = |entry: &Option<Entry>| entry.as_ref().is_none_or(|entry| *entry == Entry::Dir);
+    let inside =
+        |other: &&Item| other.path() != item.path() && other.path().starts_with(item.path());
+    is_dir(&item.made.before) && is_dir(&item.made.after) && open.iter().any(inside)
+}
+
+fn take(choices: &mut Choices, item: &Item) {
+    match &item.state {
+        ItemState::Blocked(codes) => {
+            for code in codes {
+                choices.allow(Allowance::of(&item.proposed, code));
+            }
+        }
+        ItemState::Conflict(_) => choices.pick(item.path(), Pick::Theirs),
+        ItemState::Applies | ItemState::Already | ItemState::LeftOut | ItemState::Depends(_) => {}
+    }
+}
+
+fn ask(
+    case: &Case,
+    item: &Item,
+    ui: &Ui,
+    interrupt: &Interrupt,
+) -> Result<Result<Wanted, NoAnswer>, Failure> {
+    let question = match &item.state {
+        ItemState::Applies => Question {
+            text: "Apply this one?",
+            choices: &TAKE,
+        },
+        ItemState::Blocked(_) if item.is_allowable() => Question {
+            text: "Blocked. Type the word to apply it all the same:",
+            choices: &ALLOW,
+        },
+        ItemState::Conflict(kind) if can_replace(kind) => Question {
+            text: "Yours stays. Type the word to have the session's in its place:",
+            choices: &THEIRS,
+        },
+        ItemState::Blocked(_)
+        | ItemState::Conflict(_)
+        | ItemState::Already
+        | ItemState::LeftOut
+        | ItemState::Depends(_) => {
+            ui.status("this one can't be applied");
+            return Ok(Ok(Wanted::No));
+        }
+    };
+    loop {
+        match ui.prompt(&question, interrupt) {
+            Answer::Chosen("d") => {
+                ui.result(patch::render(case, &item.proposed)?.trim_end());
+            }
+            Answer::Chosen("y" | "allow" | "theirs") => return Ok(Ok(Wanted::Yes)),
+            Answer::Chosen("a") => return Ok(Ok(Wanted::All)),
+            Answer::Chosen("q") => return Ok(Ok(Wanted::Quit)),
+            Answer::Chosen(_) => return Ok(Ok(Wanted::No)),
+            Answer::None(reason) => return Ok(Err(reason)),
+        }
+    }
+}
+
+/// Whether a version of the session's can be put in the place of the user's.
+pub fn can_replace(kind: &ConflictKind) -> bool {
+    match kind {
+        ConflictKind::Changed
+        | ConflictKind::Deleted
+        | ConflictKind::Created
+        | ConflictKind::TypeChanged => true,
+        ConflictKind::Holds { .. }
+        | ConflictKind::ParentMissing
+        | ConflictKind::BelowLink
+        | ConflictKind::OtherFileSystem => false,
+    }
+}

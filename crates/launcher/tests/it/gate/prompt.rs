@@ -1,0 +1,287 @@
+//! The plain prompt: who may say yes, and to what.
+
+use std::io::{self, Cursor, Write};
+use std::sync::{Arc, Mutex};
+
+use insta::assert_snapshot;
+use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
+use lazaret_launcher::gate::choices::Choices;
+use lazaret_launcher::gate::decide::{Consent, Decision, KeepReason, OnConflict, decide};
+use lazaret_launcher::interrupt::Interrupt;
+use lazaret_launcher::ui::{
+    ColorChoice, NoAnswer, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
+};
+
+use super::desk::Desk;
+
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What was decided, and everything that was shown and asked.
+struct Talk {
+    decision: Decision,
+    said: String,
+}
+
+/// Decides with these lines typed.
+fn talk(desk: &Desk, consent: Consent, typed: &str, streams: StreamKind) -> Talk {
+    let memory = Memory::default();
+    let home = desk.root.path().to_str().unwrap().to_owned();
+    let kinds = StreamKinds {
+        stdin: streams,
+        stdout: streams,
+        stderr: streams,
+    };
+    let variables = [("HOME".into(), home.into())];
+    let env = Environment::new(variables, kinds, Some(100), 1000, "/".into());
+    let options = UiOptions {
+        format: OutputFormat::Text,
+        color: ColorChoice::Never,
+        progress: ProgressChoice::None,
+        verbosity: Verbosity::Normal,
+    };
+    let streams = Streams {
+        stdin: Box::new(Cursor::new(typed.to_owned())),
+        stdout: Box::new(memory.clone()),
+        stderr: Box::new(memory.clone()),
+        discard_typeahead: || {},
+    };
+    let ui = Ui::new(streams, options, &env);
+    let case = desk.case();
+    let decision = decide(&case, &Choices::all(), consent, &ui, &Interrupt::new()).unwrap();
+    let said = String::from_utf8(memory.0.lock().unwrap().clone()).unwrap();
+    // The answers were typed: the terminal would have shown them, with their ends of lines.
+    let said = said.replace(": lazaret? ", ": \nlazaret? ");
+    Talk { decision, said }
+}
+
+/// Asks at a terminal.
+fn ask(desk: &Desk, typed: &str) -> Talk {
+    talk(desk, Consent::Ask, typed, StreamKind::Terminal)
+}
+
+/// The paths that would be written.
+fn applied(decision: &Decision) -> Vec<String> {
+    match decision {
+        Decision::Apply(plan) => {
+            let changes = plan.approved.changes().iter();
+            changes.map(|change| change.path.to_string()).collect()
+        }
+        other => vec![format!("{other:?}")],
+    }
+}
+
+const BEFORE: &str = r#"
+    f a "1\n2\n3\n4\n5\n"
+    f b "1\n"
+    f gone "1\n2\n"
+"#;
+const SESSION: &str = r#"
+    f a "1\n2\n3\n4\nfive\n"
+    f b "2\n"
+    f new/one "1\n"
+    f new/two "1\n"
+    - gone
+    f .vscode/tasks.json "{}\n"
+    f Makefile "all:\n"
+"#;
+/// An edit that merges, and one that does not.
+const HOST: &str = r#"
+    f a "one\n2\n3\n4\n5\n"
+    f b "3\n"
+"#;
+
+fn desk() -> Desk {
+    Desk::new(BEFORE, SESSION, HOST)
+}
+
+#[test]
+fn g4_the_question_names_numbers_and_place() {
+    let talk = ask(&desk(), "y\n");
+    assert_snapshot!(talk.said, @r"
+      + .vscode
+      + .vscode/tasks.json  blocked
+      + Makefile
+      ~ a  merged with your edit
+      ~ b  conflict
+      - gone
+      + new
+      + new/one
+      + new/two
+    2 modified, 6 added, 1 deleted (+6 -4)
+    block  suspect.vscode       .vscode/tasks.json  tasks and settings take effect when the folder is opened
+    warn   suspect.entry_point  Makefile            is run out of habit
+    conflict  b  was changed here too
+    lazaret? Apply 7 of 9 changes to ~/workspace? [y]es [n]o [d]iff [p]ick [k]eep:
+    ");
+    let paths = [
+        ".vscode", "Makefile", "a", "gone", "new", "new/one", "new/two",
+    ];
+    assert_eq!(applied(&talk.decision), paths);
+    let Decision::Apply(plan) = talk.decision else {
+        unreachable!()
+    };
+    assert_eq!((plan.left, plan.held, plan.all), (1, 1, 9));
+}
+
+#[test]
+fn g4_picking_goes_through_one_by_one() {
+    // .vscode/tasks.json, Makefile, a, b, gone, new/one, new/two
+    let talk = ask(&desk(), "p\nallow\nn\ny\ntheirs\nn\nn\nn\ny\n");
+    assert_snapshot!(talk.said, @r"
+      + .vscode
+      + .vscode/tasks.json  blocked
+      + Makefile
+      ~ a  merged with your edit
+      ~ b  conflict
+      - gone
+      + new
+      + new/one
+      + new/two
+    2 modified, 6 added, 1 deleted (+6 -4)
+    block  suspect.vscode       .vscode/tasks.json  tasks and settings take effect when the folder is opened
+    warn   suspect.entry_point  Makefile            is run out of habit
+    conflict  b  was changed here too
+    lazaret? Apply 7 of 9 changes to ~/workspace? [y]es [n]o [d]iff [p]ick [k]eep: 
+    (1/7)
+      + .vscode/tasks.json  blocked
+    block  suspect.vscode  .vscode/tasks.json  tasks and settings take effect when the folder is opened
+    lazaret? Blocked. Type the word to apply it all the same: [allow] [n]o [d]iff [q]uit: 
+    (2/7)
+      + Makefile
+    warn   suspect.entry_point  Makefile  is run out of habit
+    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit: 
+    (3/7)
+      ~ a  merged with your edit
+    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit: 
+    (4/7)
+      ~ b  conflict
+    lazaret? Yours stays. Type the word to have the session's in its place: [theirs] [n]o [d]iff [q]uit: 
+    (5/7)
+      - gone
+    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit: 
+    (6/7)
+      + new/one
+    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit: 
+    (7/7)
+      + new/two
+    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit:   + .vscode
+      + .vscode/tasks.json
+      + Makefile  left out
+      ~ a  merged with your edit
+      ~ b  in place of your edit
+      - gone  left out
+      + new  left out
+      + new/one  left out
+      + new/two  left out
+    2 modified, 6 added, 1 deleted (+6 -4)
+    block  suspect.vscode  .vscode/tasks.json  tasks and settings take effect when the folder is opened (allowed)
+    lazaret? Apply 4 of 9 changes to ~/workspace? [y]es [n]o [d]iff [p]ick [k]eep:
+    ");
+    assert_eq!(
+        applied(&talk.decision),
+        [".vscode", ".vscode/tasks.json", "a", "b"]
+    );
+}
+
+#[test]
+fn g4_the_rest_at_once() {
+    // All that needs no word of its own.
+    let all = ask(&desk(), "p\nn\na\ny\n");
+    let paths = ["Makefile", "a", "gone", "new", "new/one", "new/two"];
+    assert_eq!(applied(&all.decision), paths);
+    // Nothing more.
+    let quit = ask(&desk(), "p\nn\ny\nq\ny\n");
+    assert_eq!(applied(&quit.decision), ["Makefile"]);
+}
+
+#[test]
+fn g5_a_blocked_file_takes_the_whole_word() {
+    for typed in ["p\ny\n", "p\na\n", "p\nal\nALLO\nyes\n"] {
+        let talk = ask(&desk(), typed);
+        let reason = match talk.decision {
+            Decision::Keep(KeepReason::NoAnswer(reason)) => reason,
+            other => panic!("{typed:?}: {other:?}"),
+        };
+        assert!(matches!(
+            reason,
+            NoAnswer::NotUnderstood | NoAnswer::EndOfInput
+        ));
+    }
+}
+
+#[test]
+fn g5_only_blocked_changes_can_still_be_allowed_at_a_terminal() {
+    let desk = Desk::new("", "f .envrc \"x\"", "");
+    let talk = ask(&desk, "p\nallow\ny\n");
+    assert_snapshot!(talk.said, @r"
+      + .envrc  blocked
+    0 modified, 1 added, 0 deleted (+1 -0)
+    block  suspect.directory_env  .envrc  runs when a shell enters the directory
+    warn   suspect.secret         .envrc  may hold a secret
+    lazaret? Nothing of 1 change can be applied as it is. [d]iff [p]ick [k]eep: 
+    (1/1)
+      + .envrc  blocked
+    block  suspect.directory_env  .envrc  runs when a shell enters the directory
+    warn   suspect.secret         .envrc  may hold a secret
+    lazaret? Blocked. Type the word to apply it all the same: [allow] [n]o [d]iff [q]uit:   + .envrc
+    0 modified, 1 added, 0 deleted (+1 -0)
+    block  suspect.directory_env  .envrc  runs when a shell enters the directory (allowed)
+    warn   suspect.secret         .envrc  may hold a secret
+    lazaret? Apply 1 change to ~/workspace? [y]es [n]o [d]iff [p]ick [k]eep:
+    ");
+    assert_eq!(applied(&talk.decision), [".envrc"]);
+}
+
+#[test]
+fn ui_07_nobody_else_says_yes() {
+    let yes = "y\ny\ny\n";
+    let talk = talk(&desk(), Consent::Ask, yes, StreamKind::Other);
+    assert!(matches!(
+        talk.decision,
+        Decision::Keep(KeepReason::NoAnswer(NoAnswer::NoTerminal))
+    ));
+    for typed in ["", "\n\n\n", "p\n", "p\nn\n", "d\n"] {
+        let talk = ask(&desk(), typed);
+        assert!(
+            matches!(talk.decision, Decision::Keep(KeepReason::NoAnswer(_))),
+            "{typed:?}: {:?}",
+            talk.decision
+        );
+    }
+}
+
+#[test]
+fn aud_08_nothing_is_applied_unasked_with_a_conflict_or_a_finding() {
+    let given = |desk: &Desk, consent| talk(desk, consent, "y\n", StreamKind::Terminal).decision;
+    let finding = Desk::new("", "f Makefile \"all:\\n\"\nf a \"1\\n\"", "");
+    let blocked = Desk::new("", "f .envrc \"x\"\nf a \"1\\n\"", "");
+    for desk in [&finding, &blocked] {
+        let decision = given(desk, Consent::IfClean);
+        assert!(matches!(decision, Decision::Keep(KeepReason::NotClean)));
+    }
+    let conflict = Desk::new("f b \"1\\n\"", "f b \"2\\n\"\nf c \"1\\n\"", "f b \"3\\n\"");
+    for consent in [Consent::IfClean, Consent::Given(OnConflict::Refuse)] {
+        let decision = given(&conflict, consent);
+        assert!(matches!(decision, Decision::Keep(KeepReason::Conflicts)));
+    }
+    let rest = given(&conflict, Consent::Given(OnConflict::KeepBoth));
+    assert_eq!(applied(&rest), ["c"]);
+    // A merge is no conflict.
+    let merge = Desk::new(
+        BEFORE,
+        "f a \"1\\n2\\n3\\n4\\nfive\\n\"",
+        "f a \"one\\n2\\n3\\n4\\n5\\n\"",
+    );
+    assert_eq!(applied(&given(&merge, Consent::IfClean)), ["a"]);
+}
