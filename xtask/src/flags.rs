@@ -94,7 +94,7 @@ xflags::xflags! {
 }
 
 /// Commands of this program, which it parses itself.
-const OWN: [&str; 8] = [
+const OWN: [&str; 9] = [
     "setup",
     "porter",
     "test",

@@ -96,11 +96,6 @@ pub(crate) fn survey(
         .iter()
         .map(|change| (&*change.path, change))
         .collect();
-    let removed: BTreeMap<String, &RelPath> = changes
-        .iter()
-        .filter(|change| change.after.is_none())
-        .map(|change| (change.path.as_str().to_lowercase(), &*change.path))
-        .collect();
     let mut states = Vec::with_capacity(changes.len());
     // The directory that this batch makes and everything below which is new.
     let mut made: Option<&RelPath> = None;
@@ -111,12 +106,17 @@ pub(crate) fn survey(
             continue;
         }
         let mut state = classify(ops, root, change, &index)?;
-        if let (State::Conflict(ConflictKind::Created), Some(other)) =
-            (&state, removed.get(&path.as_str().to_lowercase()))
-            && same_inode(ops, root, path, other)?
+        let found = matches!(state, State::After | State::Conflict(ConflictKind::Created));
+        if found
+            && change.before.is_none()
+            && let Some(other) = listed_as(ops, root, path)?
+            && index
+                .get(&*other)
+                .is_some_and(|other| other.after.is_none())
         {
-            // The file system folds case and this is a rename from `readme` to
-            // `README`: what is in the way is what the batch removes (APP-21).
+            // The file system folds case, and this is a rename from `readme` to `README`:
+            // what is found is what the batch removes. Taken for there already, it
+            // would only be removed (APP-21).
             state = State::Before(None);
         }
         let is_dir = matches!(&state, State::Before(Some(stat)) if stat.kind == Kind::Dir);
@@ -315,19 +315,38 @@ fn stranger(
     Ok(None)
 }
 
-fn same_inode(
+/// Returns the path by which the host lists what is found at `path`, where that is another:
+/// on a file system that folds names.
+fn listed_as(
     ops: &dyn Ops,
     root: BorrowedFd<'_>,
-    a: &RelPath,
-    b: &RelPath,
-) -> Result<bool, PathError> {
-    let stat = |path: &RelPath| -> Result<Option<Stat>, PathError> {
-        let parent = open_parent(ops, root, path).at(path.as_str())?;
-        ops.stat_at(parent.as_fd(), path.file_name())
-            .at(path.as_str())
+    path: &RelPath,
+) -> Result<Option<RelPathBuf>, PathError> {
+    let listed = || -> io::Result<Option<RelPathBuf>> {
+        let parent = open_parent(ops, root, path)?;
+        let parent = parent.as_fd();
+        let names = ops.list(parent)?;
+        if names.iter().any(|name| name == path.file_name()) {
+            return Ok(None);
+        }
+        let found = ops.stat_at(parent, path.file_name())?.map(|stat| stat.ino);
+        for name in names.iter().filter_map(|name| name.to_str()) {
+            let there = match ops.stat_at(parent, name) {
+                // A mount point: no other name of anything here.
+                Err(error) if is(&error, Errno::XDEV) => None,
+                other => other?,
+            };
+            if there.is_some() && there.map(|stat| stat.ino) == found {
+                let listed = match path.parent() {
+                    Some(parent) => parent.join(name),
+                    None => name.parse(),
+                };
+                return Ok(listed.ok());
+            }
+        }
+        Ok(None)
     };
-    let (a, b) = (stat(a)?, stat(b)?);
-    Ok(a.is_some() && a.map(|a| a.ino) == b.map(|b| b.ino))
+    listed().at(path.as_str())
 }
 
 pub(crate) fn kind_of(entry: &Entry) -> Kind {

@@ -9,7 +9,7 @@ use super::{Able, Fault, Faulty, Hits, Scene, Snapshot, Turn, recover_with};
 use crate::transaction::{ApplyError, Recovered};
 
 /// Every kind of change at once, nested where order matters.
-const BEFORE: &str = r#"
+pub(super) const BEFORE: &str = r#"
     f changed.txt "old"
     x mode.sh "same"
     f gone.txt "gone"
@@ -29,7 +29,7 @@ const BEFORE: &str = r#"
     m 710 empty
 "#;
 
-const AFTER: &str = r#"
+pub(super) const AFTER: &str = r#"
     f changed.txt "new contents"
     f mode.sh "same"
     f dir-to-file "now a file"

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex};
 use rustix::io::Errno;
 
 use super::power::Recorder;
-use crate::RelPath;
 use crate::transaction::ops::{HostOps, Kind, Ops, Pinned, Rename, Stat, Time};
+use crate::{RelPath, RelPathBuf};
 
 /// What goes wrong at one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +35,12 @@ pub(super) enum Able {
     All,
     NoExchange,
     NoNoReplace,
+    /// Neither of these, nor hard links.
+    Nothing,
     /// As overlayfs: no directory that was there before can be renamed.
     NoOldDirs,
+    /// Names that differ in case only are one name, and keep the case they were made in.
+    Folds,
 }
 
 /// The methods of [`Ops`].
@@ -105,6 +109,7 @@ pub(super) struct Faulty {
     at: usize,
     fault: Fault,
     able: Able,
+    umask: Option<u32>,
     count: AtomicUsize,
     failed: Mutex<Option<Op>>,
     hook: Mutex<Option<Hook>>,
@@ -130,6 +135,7 @@ impl Faulty {
             at,
             fault,
             able: Able::All,
+            umask: None,
             count: AtomicUsize::new(0),
             failed: Mutex::new(None),
             hook: Mutex::new(None),
@@ -143,6 +149,12 @@ impl Faulty {
 
     pub(super) fn able(self, able: Able) -> Self {
         Self { able, ..self }
+    }
+
+    /// Makes directories as if this were the umask, which is one for all threads.
+    pub(super) fn umask(self, umask: u32) -> Self {
+        let umask = Some(umask);
+        Self { umask, ..self }
     }
 
     /// Has everything that changes something recorded, and inodes numbered by it.
@@ -179,6 +191,37 @@ impl Faulty {
         }
     }
 
+    /// The name that is meant by `name`.
+    fn name(&self, dir: BorrowedFd<'_>, name: &str) -> String {
+        let names = match self.able {
+            Able::Folds => self.host.list(dir).unwrap_or_default(),
+            _ => return name.to_owned(),
+        };
+        let texts = names.iter().filter_map(|other| other.to_str());
+        let mut same = texts.filter(|other| other.to_lowercase() == name.to_lowercase());
+        same.next().unwrap_or(name).to_owned()
+    }
+
+    /// The path that is meant by `path`.
+    fn path(&self, root: BorrowedFd<'_>, path: &RelPath) -> io::Result<RelPathBuf> {
+        if self.able != Able::Folds {
+            return Ok(path.to_owned());
+        }
+        let mut real: Option<RelPathBuf> = None;
+        for component in path.components() {
+            let dir = match &real {
+                Some(real) => self.host.open_beneath(root, real)?,
+                None => self.host.dup(root)?,
+            };
+            let name = self.name(dir.as_fd(), component);
+            real = Some(match real {
+                Some(real) => real.join(&name).map_err(io::Error::other)?,
+                None => name.parse().map_err(io::Error::other)?,
+            });
+        }
+        real.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+
     fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_deref()
     }
@@ -193,7 +236,7 @@ impl Ops for Faulty {
     }
     fn open_beneath(&self, root: BorrowedFd<'_>, path: &RelPath) -> io::Result<OwnedFd> {
         self.step(Op::OpenBeneath)?;
-        self.host.open_beneath(root, path)
+        self.host.open_beneath(root, &*self.path(root, path)?)
     }
     fn dup(&self, fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         self.step(Op::Dup)?;
@@ -201,11 +244,11 @@ impl Ops for Faulty {
     }
     fn open_read(&self, dir: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
         self.step(Op::OpenRead)?;
-        self.host.open_read(dir, name)
+        self.host.open_read(dir, &self.name(dir, name))
     }
     fn stat_at(&self, dir: BorrowedFd<'_>, name: &str) -> io::Result<Option<Stat>> {
         self.step(Op::StatAt)?;
-        let stat = self.host.stat_at(dir, name)?;
+        let stat = self.host.stat_at(dir, &self.name(dir, name))?;
         Ok(match self.recorder() {
             Some(recorder) => stat.map(|stat| recorder.renumber(stat)),
             None => stat,
@@ -225,7 +268,7 @@ impl Ops for Faulty {
     }
     fn read_link(&self, dir: BorrowedFd<'_>, name: &str) -> io::Result<Vec<u8>> {
         self.step(Op::ReadLink)?;
-        self.host.read_link(dir, name)
+        self.host.read_link(dir, &self.name(dir, name))
     }
     fn read(&self, fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
         self.step(Op::Read)?;
@@ -241,7 +284,7 @@ impl Ops for Faulty {
     }
     fn create(&self, dir: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
         self.step(Op::Create)?;
-        let file = self.host.create(dir, name)?;
+        let file = self.host.create(dir, &self.name(dir, name))?;
         if let Some(recorder) = self.recorder() {
             recorder.created(dir, name);
         }
@@ -264,7 +307,11 @@ impl Ops for Faulty {
     }
     fn mkdir(&self, dir: BorrowedFd<'_>, name: &str, mode: u32) -> io::Result<()> {
         self.step(Op::Mkdir)?;
-        self.host.mkdir(dir, name, mode)?;
+        self.host.mkdir(dir, &self.name(dir, name), mode)?;
+        if let Some(umask) = self.umask {
+            let bits = rustix::fs::Mode::from_raw_mode(mode & !umask);
+            rustix::fs::chmodat(dir, name, bits, rustix::fs::AtFlags::empty())?;
+        }
         if let Some(recorder) = self.recorder() {
             recorder.created(dir, name);
         }
@@ -272,7 +319,7 @@ impl Ops for Faulty {
     }
     fn symlink(&self, target: &str, dir: BorrowedFd<'_>, name: &str) -> io::Result<()> {
         self.step(Op::Symlink)?;
-        self.host.symlink(target, dir, name)?;
+        self.host.symlink(target, dir, &self.name(dir, name))?;
         if let Some(recorder) = self.recorder() {
             recorder.created(dir, name);
         }
@@ -301,9 +348,13 @@ impl Ops for Faulty {
             return Err(Errno::XDEV.into());
         }
         match (self.able, how) {
-            (Able::NoExchange | Able::NoNoReplace, Rename::Exchange)
-            | (Able::NoNoReplace, Rename::NoReplace) => Err(Errno::INVAL.into()),
-            _ => self.host.rename(from, to, how),
+            (Able::NoExchange | Able::NoNoReplace | Able::Nothing, Rename::Exchange)
+            | (Able::NoNoReplace | Able::Nothing, Rename::NoReplace) => Err(Errno::INVAL.into()),
+            _ => {
+                let (from_name, to_name) = (self.name(from.0, from.1), self.name(to.0, to.1));
+                self.host
+                    .rename((from.0, &from_name), (to.0, &to_name), how)
+            }
         }?;
         if let Some(recorder) = self.recorder() {
             recorder.renamed(from, to, how);
@@ -312,7 +363,13 @@ impl Ops for Faulty {
     }
     fn link(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
         self.step(Op::Link)?;
-        self.host.link(from, to)?;
+        if self.able == Able::Nothing {
+            return Err(Errno::PERM.into());
+        }
+        self.host.link(
+            (from.0, &self.name(from.0, from.1)),
+            (to.0, &self.name(to.0, to.1)),
+        )?;
         if let Some(recorder) = self.recorder() {
             recorder.linked(to);
         }
@@ -320,7 +377,7 @@ impl Ops for Faulty {
     }
     fn unlink(&self, dir: BorrowedFd<'_>, name: &str) -> io::Result<()> {
         self.step(Op::Unlink)?;
-        self.host.unlink(dir, name)?;
+        self.host.unlink(dir, &self.name(dir, name))?;
         if let Some(recorder) = self.recorder() {
             recorder.removed(dir, name);
         }
@@ -328,7 +385,7 @@ impl Ops for Faulty {
     }
     fn rmdir(&self, dir: BorrowedFd<'_>, name: &str) -> io::Result<()> {
         self.step(Op::Rmdir)?;
-        self.host.rmdir(dir, name)?;
+        self.host.rmdir(dir, &self.name(dir, name))?;
         if let Some(recorder) = self.recorder() {
             recorder.removed(dir, name);
         }
@@ -344,11 +401,11 @@ impl Ops for Faulty {
     }
     fn chown(&self, dir: BorrowedFd<'_>, name: &str, uid: u32, gid: u32) -> io::Result<()> {
         self.step(Op::Chown)?;
-        self.host.chown(dir, name, uid, gid)
+        self.host.chown(dir, &self.name(dir, name), uid, gid)
     }
     fn set_mtime(&self, dir: BorrowedFd<'_>, name: &str, time: Time) -> io::Result<()> {
         self.step(Op::SetMtime)?;
-        self.host.set_mtime(dir, name, time)?;
+        self.host.set_mtime(dir, &self.name(dir, name), time)?;
         if let Some(recorder) = self.recorder() {
             recorder.timed(dir, name, time);
         }

@@ -6,6 +6,7 @@
 mod crash;
 mod drift;
 mod faulty;
+mod filesystems;
 mod hostile;
 mod modes;
 mod power;

@@ -1,12 +1,15 @@
 //! Modes, owners, links, and targets that can't be changed.
 
 use std::fs;
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Faulty, Scene, obstacles_in};
+use super::{Faulty, Scene, is_root, lines, obstacles_in};
 use crate::transaction::ApplyError;
+use crate::transaction::conflict::survey;
+use crate::transaction::preflight::{Identity, targets};
 
 fn mode(scene: &Scene, name: &str) -> String {
     let metadata = fs::symlink_metadata(scene.path().join(name)).unwrap();
@@ -100,28 +103,137 @@ fn app_14_read_only_targets_are_found_before_anything_happens() {
 }
 
 #[test]
-fn app_14_immutable_target() {
+fn app_14_immutable_and_append_only_targets() {
     use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
-    // On a file system that has inode flags, and as root; else there is nothing
-    // to be in the way.
-    let mut scene = Scene::new("f file \"old\"", "f file \"new\"");
-    let home = tempfile::tempdir().unwrap();
-    fs::create_dir(home.path().join("ws")).unwrap();
-    fs::write(home.path().join("ws/file"), "old").unwrap();
-    scene.home = home;
-    let file = fs::File::open(scene.path().join("file")).unwrap();
-    let Ok(flags) = ioctl_getflags(&file) else {
-        return;
-    };
-    if ioctl_setflags(&file, flags | IFlags::IMMUTABLE).is_err() {
+    if !is_root("chattr") {
         return;
     }
+    let mut scene = Scene::new(
+        "f file \"old\"\nf dir/x \"old\"",
+        "f file \"new\"\nf dir/x \"new\"\nf dir/y \"new\"",
+    );
+    // On a disk: not every kernel has these flags in memory.
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir_all(home.path().join("ws/dir")).unwrap();
+    for name in ["ws/file", "ws/dir/x"] {
+        fs::write(home.path().join(name), "old").unwrap();
+    }
+    scene.home = home;
+    let pinned: Vec<_> = [("file", IFlags::IMMUTABLE), ("dir", IFlags::APPEND)]
+        .into_iter()
+        .map(|(name, flag)| {
+            let file = fs::File::open(scene.path().join(name)).unwrap();
+            let flags = ioctl_getflags(&file).unwrap();
+            ioctl_setflags(&file, flags | flag).unwrap();
+            (file, flags)
+        })
+        .collect();
+    let tree = scene.snapshot();
     let result = scene.apply();
-    ioctl_setflags(&file, flags).unwrap();
+    let same = scene.snapshot() == tree;
+    for (file, flags) in pinned {
+        ioctl_setflags(&file, flags).unwrap();
+    }
     assert_eq!(
         obstacles_in(result),
-        "`file` is immutable or append-only (see `lsattr`)\n"
+        "`dir/x` is immutable or append-only (see `lsattr`)\n\
+         `file` is immutable or append-only (see `lsattr`)\n"
     );
+    assert!(same);
+}
+
+/// Whoever is not root may not replace what belongs to somebody else, in a directory that
+/// they may write; root may.
+#[test]
+fn app_14_foreign_owner() {
+    let scene = Scene::new(
+        "f file \"old\"\nf gone \"x\"",
+        "f file \"new\"\nf added \"a\"",
+    );
+    let workspace = scene.workspace();
+    let ops = Faulty::none();
+    let states = survey(&ops, workspace.as_fd(), &scene.changes).unwrap();
+    let pairs: Vec<_> = scene.changes.iter().zip(&states).collect();
+    let me = Identity::current();
+    for (uid, expected) in [
+        (me.uid, ""),
+        (0, ""),
+        (
+            me.uid + 4321,
+            "`file` belongs to another user\n`gone` belongs to another user\n",
+        ),
+    ] {
+        let identity = Identity { uid };
+        let obstacles = targets(&ops, workspace.as_fd(), identity, &pairs).unwrap();
+        assert_eq!(lines(&obstacles), expected, "{uid}");
+    }
+}
+
+#[test]
+fn app_20_new_entries_by_every_umask() {
+    for umask in [0o000, 0o002, 0o022, 0o027, 0o077] {
+        let scene = Scene::new("", "f plain \"p\"\nx run \"r\"\nd dir/");
+        scene
+            .apply_on(Arc::new(Faulty::none().umask(umask)))
+            .unwrap();
+        for (name, bits) in [("plain", 0o644), ("run", 0o755), ("dir", 0o755)] {
+            assert_eq!(mode(&scene, name), format!("{:o}", bits & !umask), "{name}");
+        }
+    }
+}
+
+/// A default ACL that gives everything to everybody, and one that names a user.
+#[test]
+fn app_20_default_acl_makes_nothing_world_writable() {
+    use rustix::fs::{XattrFlags, setxattr};
+    let entry = |tag: u16, bits: u16, id: u32| {
+        [
+            &tag.to_le_bytes()[..],
+            &bits.to_le_bytes(),
+            &id.to_le_bytes(),
+        ]
+        .concat()
+    };
+    const NOBODY: u32 = u32::MAX;
+    let (owner, user, group, mask, other) = (0x01, 0x02, 0x04, 0x10, 0x20);
+    let acl = [
+        2_u32.to_le_bytes().to_vec(),
+        entry(owner, 7, NOBODY),
+        entry(user, 7, 4321),
+        entry(group, 7, NOBODY),
+        entry(mask, 7, NOBODY),
+        entry(other, 7, NOBODY),
+    ]
+    .concat();
+    let scene = Scene::new(
+        "d sub/",
+        "f plain \"p\"\nx run \"r\"\nf sub/f \"f\"\nd sub/dir/",
+    );
+    for dir in [scene.path(), scene.path().join("sub")] {
+        let name = "system.posix_acl_default";
+        setxattr(&dir, name, &acl, XattrFlags::empty()).unwrap();
+    }
+    scene.apply_on(Arc::new(Faulty::none().umask(0))).unwrap();
+    let modes = ["plain", "run", "sub/f", "sub/dir"].map(|name| mode(&scene, name));
+    assert_eq!(modes, ["644", "755", "644", "755"]);
+}
+
+/// The undo of a removal gives back what root gave to somebody, setuid bit and all.
+#[test]
+fn app_18_owner_and_setuid_bit_come_back() {
+    if !is_root("chown") {
+        return;
+    }
+    let scene = Scene::new("x tool \"t\"", "");
+    let tool = scene.path().join("tool");
+    std::os::unix::fs::chown(&scene.path(), Some(4321), Some(4321)).unwrap();
+    std::os::unix::fs::chown(&tool, Some(4321), Some(4321)).unwrap();
+    chmod(&tool, 0o4755);
+    scene.apply().unwrap();
+    assert!(!tool.exists());
+    crate::undo(&scene.journal(), &scene.workspace()).unwrap();
+    assert_eq!(mode(&scene, "tool"), "4755");
+    assert_eq!(fs::metadata(&tool).unwrap().uid(), 4321);
 }
 
 #[test]
