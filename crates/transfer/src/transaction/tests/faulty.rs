@@ -236,7 +236,7 @@ impl Ops for Faulty {
     }
     fn open_beneath(&self, root: BorrowedFd<'_>, path: &RelPath) -> io::Result<OwnedFd> {
         self.step(Op::OpenBeneath)?;
-        self.host.open_beneath(root, &*self.path(root, path)?)
+        self.host.open_beneath(root, &self.path(root, path)?)
     }
     fn dup(&self, fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         self.step(Op::Dup)?;

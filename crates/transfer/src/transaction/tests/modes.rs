@@ -226,7 +226,7 @@ fn app_18_owner_and_setuid_bit_come_back() {
     }
     let scene = Scene::new("x tool \"t\"", "");
     let tool = scene.path().join("tool");
-    std::os::unix::fs::chown(&scene.path(), Some(4321), Some(4321)).unwrap();
+    std::os::unix::fs::chown(scene.path(), Some(4321), Some(4321)).unwrap();
     std::os::unix::fs::chown(&tool, Some(4321), Some(4321)).unwrap();
     chmod(&tool, 0o4755);
     scene.apply().unwrap();
