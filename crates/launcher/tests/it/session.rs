@@ -6,6 +6,7 @@ mod faults;
 mod flaky;
 mod outcomes;
 mod porter;
+mod review;
 mod streams;
 mod verbs;
 mod world;

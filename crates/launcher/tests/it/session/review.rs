@@ -1,0 +1,393 @@
+//! `lazaret review` on a terminal: a pseudo-terminal whose other end understands what it is
+//! sent, as a person's would.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::num::NonZeroU16;
+use std::os::unix::process::CommandExt as _;
+use std::time::{Duration, Instant};
+
+use lazaret_launcher::session::record::Phase;
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+
+use super::world::{BEFORE, EDITS, World, tree};
+
+/// A test that waits longer than this has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// `lazaret` at a terminal.
+struct Terminal {
+    master: Option<File>,
+    slave: File,
+    before: Termios,
+    screen: vt100::Parser,
+    child: duct::Handle,
+}
+
+/// How it ended, and what went to stdout.
+type End = (Option<i32>, String);
+
+impl Terminal {
+    /// Starts `lazaret review shop` on a terminal of 80 columns and 24 rows, on which
+    /// something was typed before.
+    fn open(world: &World, typed: &str, variables: &[(&str, &str)]) -> Self {
+        let state = world.path("xdg");
+        std::fs::create_dir(&state).unwrap();
+        std::os::unix::fs::symlink(world.path("state"), state.join("lazaret")).unwrap();
+        let master =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let slave = rustix::fs::open(
+            name,
+            OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .unwrap();
+        let mut master = File::from(master);
+        resize(&master, 80, 24);
+        master.write_all(typed.as_bytes()).unwrap();
+        rustix::io::ioctl_fionbio(&master, true).unwrap();
+
+        let slave = File::from(slave);
+        let home = world.root.path().display().to_string();
+        let mut all: BTreeMap<String, String> = [
+            ("HOME", home.as_str()),
+            ("XDG_STATE_HOME", state.to_str().unwrap()),
+            ("TERM", "xterm-256color"),
+        ]
+        .into_iter()
+        .chain(variables.iter().copied())
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+        all.retain(|_, value| !value.is_empty());
+        let before = tcgetattr(&slave).unwrap();
+        let child = duct::cmd(env!("CARGO_BIN_EXE_lazaret"), ["review", "shop"])
+            .full_env(all)
+            .stdin_file(slave.try_clone().unwrap())
+            .stderr_file(slave.try_clone().unwrap())
+            .stdout_capture()
+            .unchecked()
+            // A stop is for its process group, which must not be that of the tests.
+            .before_spawn(|command| {
+                command.process_group(0);
+                Ok(())
+            })
+            .start()
+            .unwrap();
+        Self {
+            master: Some(master),
+            slave,
+            before,
+            screen: vt100::Parser::new(size(24), size(80), 0),
+            child,
+        }
+    }
+
+    fn text(&self) -> String {
+        self.screen.screen().contents()
+    }
+
+    /// Reads until the screen is as it is wanted.
+    #[track_caller]
+    fn wait_until(&mut self, wanted: impl Fn(&vt100::Screen) -> bool) {
+        let give_up = Instant::now() + PATIENCE;
+        while !wanted(self.screen.screen()) {
+            assert!(Instant::now() < give_up, "never seen:\n{}", self.text());
+            self.read();
+        }
+    }
+
+    /// Takes what has come; waits a moment when nothing has.
+    fn read(&mut self) {
+        let mut bytes = [0; 4096];
+        match self.master.as_mut().unwrap().read(&mut bytes) {
+            Ok(length) => self.screen.process(&bytes[..length]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[track_caller]
+    fn wait_for(&mut self, text: &str) {
+        self.wait_until(|screen| screen.contents().contains(text));
+    }
+
+    fn press(&mut self, keys: &str) {
+        let master = self.master.as_mut().unwrap();
+        master.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Answers a question. What is typed in the moment in which it appears is thrown away,
+    /// as what was typed before; a person types it again.
+    #[track_caller]
+    fn answer(&mut self, key: &str) {
+        let give_up = Instant::now() + PATIENCE;
+        while self.text().contains("[y=yes, n=no]") {
+            assert!(
+                Instant::now() < give_up,
+                "no answer taken:\n{}",
+                self.text()
+            );
+            self.press(key);
+            for _ in 0..20 {
+                self.read();
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.pids()[0]).unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// Waits for the end, and asserts that the terminal was given back.
+    #[track_caller]
+    fn end(mut self) -> End {
+        let give_up = Instant::now() + PATIENCE;
+        let (code, stdout) = loop {
+            self.read();
+            if let Some(output) = self.child.try_wait().unwrap() {
+                break (output.status.code(), output.stdout.clone());
+            }
+            assert!(
+                Instant::now() < give_up,
+                "it does not end:\n{}",
+                self.text()
+            );
+        };
+        self.read();
+        let screen = self.screen.screen();
+        assert!(!screen.alternate_screen() && !screen.hide_cursor());
+        assert!(!screen.bracketed_paste());
+        let after = tcgetattr(&self.slave).unwrap();
+        assert_eq!(after.local_modes, self.before.local_modes);
+        assert_eq!(after.input_modes, self.before.input_modes);
+        assert_eq!(after.output_modes, self.before.output_modes);
+        (code, String::from_utf8(stdout).unwrap())
+    }
+}
+
+fn size(number: u16) -> NonZeroU16 {
+    NonZeroU16::new(number).unwrap()
+}
+
+fn resize(master: &File, columns: u16, rows: u16) {
+    let size = Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(master, size).unwrap();
+}
+
+/// A session that waits for its review.
+fn world() -> World {
+    let world = World::new();
+    drop(world.cycle().unwrap());
+    world
+}
+
+#[track_caller]
+fn assert_kept(world: &World) {
+    assert_eq!(world.workspace(), tree(&[BEFORE]));
+    assert_eq!(world.phase(), Some(Phase::Collected));
+}
+
+#[test]
+fn a_yes_applies_and_the_terminal_is_given_back() {
+    let world = world();
+    let mut terminal = Terminal::open(&world, "", &[]);
+    terminal.wait_for("+1 -1");
+    terminal.wait_until(|screen| {
+        let text = screen.contents();
+        // The list, the head of the diff, the diff, the bottom line.
+        [
+            "[x] ~  notes.txt",
+            "changed, 8 B → 10 B",
+            "2   - two",
+            "3 of 3",
+        ]
+        .iter()
+        .all(|part| text.contains(part))
+    });
+    terminal.press("A");
+    terminal.wait_for("lazaret? Apply 3 of 3");
+    assert!(terminal.screen.screen().alternate_screen());
+    terminal.answer("y");
+    assert_eq!(terminal.end(), (Some(0), String::new()));
+    assert_eq!(world.workspace(), tree(&[BEFORE, EDITS]));
+}
+
+#[test]
+fn what_was_left_out_waits() {
+    let world = world();
+    let mut terminal = Terminal::open(&world, "", &[]);
+    terminal.wait_for("3 of 3 will be applied");
+    terminal.press("\x1b[B");
+    terminal.wait_for("src/");
+    terminal.press(" ");
+    terminal.wait_for("1 of 3 will be applied");
+    terminal.press("A");
+    terminal.wait_for("lazaret? Apply 1 of 3");
+    terminal.answer("y");
+    assert_eq!(terminal.end(), (Some(0), String::new()));
+    let one = "f notes.txt \"one\\nthree\\n\"";
+    assert_eq!(world.workspace(), tree(&[BEFORE, one]));
+    assert_eq!(world.phase(), Some(Phase::Collected));
+}
+
+#[test]
+fn ui_06_what_was_typed_ahead_decides_nothing() {
+    let world = world();
+    let mut terminal = Terminal::open(&world, "Ay\nAy\n", &[]);
+    terminal.wait_for("3 of 3 will be applied");
+    terminal.press("Ay");
+    terminal.wait_for("lazaret? Apply 3 of 3");
+    terminal.answer("n");
+    terminal.wait_for("3 of 3 will be applied");
+    terminal.press("q");
+    let (code, _) = terminal.end();
+    assert_eq!(code, Some(120));
+    assert_kept(&world);
+}
+
+#[test]
+fn ui_07_a_terminal_that_goes_away_keeps_everything() {
+    let world = world();
+    let mut terminal = Terminal::open(&world, "", &[]);
+    terminal.wait_for("3 of 3 will be applied");
+    terminal.press("A");
+    terminal.wait_for("lazaret? Apply 3 of 3");
+    drop(terminal.master.take());
+    let give_up = Instant::now() + PATIENCE;
+    let output = loop {
+        if let Some(output) = terminal.child.try_wait().unwrap() {
+            break output;
+        }
+        assert!(Instant::now() < give_up, "it does not end");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(output.status.code(), Some(120));
+    assert_eq!(output.stdout, b"");
+    assert_kept(&world);
+}
+
+#[test]
+fn flt_08_a_signal_keeps_everything_and_gives_the_terminal_back() {
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let world = world();
+        let mut terminal = Terminal::open(&world, "", &[]);
+        terminal.wait_for("3 of 3 will be applied");
+        terminal.press("A");
+        terminal.wait_for("lazaret? Apply 3 of 3");
+        terminal.signal(signal);
+        let (code, _) = terminal.end();
+        assert_eq!(code, Some(120), "{signal:?}");
+        assert_kept(&world);
+    }
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_back_until_it_goes_on() {
+    let world = world();
+    let mut terminal = Terminal::open(&world, "", &[]);
+    terminal.wait_for("3 of 3 will be applied");
+    terminal.press("\x1a");
+    terminal.wait_until(|screen| !screen.alternate_screen());
+    terminal.signal(Signal::CONT);
+    terminal.wait_until(|screen| {
+        screen.alternate_screen() && screen.contents().contains("3 of 3 will be applied")
+    });
+    terminal.press("q");
+    assert_eq!(terminal.end().0, Some(120));
+}
+
+#[test]
+fn the_screen_follows_the_terminal() {
+    let world = world();
+    let mut terminal = Terminal::open(&world, "", &[]);
+    terminal.wait_for("3 of 3 will be applied");
+    let (columns, rows) = (40, 10);
+    terminal
+        .screen
+        .screen_mut()
+        .set_size(size(rows), size(columns));
+    resize(terminal.master.as_ref().unwrap(), columns, rows);
+    // One pane, and no key that does not fit.
+    terminal.wait_until(|screen| {
+        let text = screen.contents();
+        !text.contains('│') && text.trim_end().ends_with("A apply  q keep")
+    });
+    terminal.press("q");
+    assert_eq!(terminal.end().0, Some(120));
+}
+
+#[test]
+fn without_colours_there_are_none_on_the_terminal() {
+    for (variables, has_colours) in [
+        (&[][..], true),
+        (&[("NO_COLOR", "1")][..], false),
+        (&[("LAZARET_COLOR", "never")][..], false),
+    ] {
+        let world = world();
+        let mut terminal = Terminal::open(&world, "", variables);
+        terminal.wait_for("+1 -1");
+        let screen = terminal.screen.screen();
+        let mut cells =
+            (0..24).flat_map(|row| (0..80).filter_map(move |column| screen.cell(row, column)));
+        let is_coloured = |cell: &vt100::Cell| {
+            cell.fgcolor() != vt100::Color::Default || cell.bgcolor() != vt100::Color::Default
+        };
+        assert_eq!(cells.any(is_coloured), has_colours, "{variables:?}");
+        terminal.press("q");
+        assert_eq!(terminal.end().0, Some(120));
+    }
+}
+
+#[test]
+fn a_terminal_that_can_not_move_its_cursor_is_asked_on_a_line() {
+    for term in ["dumb", ""] {
+        let world = world();
+        let mut terminal = Terminal::open(&world, "", &[("TERM", term)]);
+        terminal.wait_for("lazaret? Apply 3 changes");
+        assert!(!terminal.text().contains("r=review"));
+        assert!(!terminal.screen.screen().alternate_screen());
+        terminal.press("k\n");
+        let (code, stdout) = terminal.end();
+        assert_eq!(code, Some(120));
+        assert!(
+            stdout.contains("1 modified, 1 added, 1 deleted"),
+            "{stdout}"
+        );
+        assert_kept(&world);
+    }
+}
+
+#[test]
+fn ui_01_to_03_a_hostile_session_does_not_reach_the_terminal() {
+    let world = World::new();
+    world.command(|volume, _| {
+        let hostile = "\u{1b}]52;c;eQ==\u{7}\u{1b}]0;owned\u{7}\u{9b}2J\u{1b}[?1049l\u{1b}c";
+        std::fs::write(volume.join("notes.txt"), format!("{hostile}\n")).unwrap();
+        std::fs::write(volume.join("a \u{202e}b"), "x\n").unwrap();
+        0
+    });
+    drop(world.cycle().unwrap());
+    let mut terminal = Terminal::open(&world, "", &[]);
+    terminal.wait_for("of 2 will be applied");
+    terminal.press("j");
+    terminal.wait_for(r"\u{1b}]52;c;eQ==\u{7}");
+    assert!(terminal.screen.screen().alternate_screen());
+    assert!(terminal.text().contains(r"\u{202e}"));
+    terminal.press("q");
+    assert_eq!(terminal.end().0, Some(120));
+}
