@@ -118,7 +118,7 @@ fn app_06_a_file_that_both_changed_is_a_conflict() {
     assert_eq!(world.workspace(), tree(&[BEFORE, mine]));
     // Once the user has put it back, the kept changes can be had.
     tree_text::build("f notes.txt \"one\\ntwo\\n\"", &world.path("workspace"));
-    let session = world.store.lock(&world.id()).unwrap();
+    let session = world.lock().unwrap();
     let end = world.gate(Collected::Ready(session)).unwrap();
     assert_eq!(end.report.outcome, Some(Outcome::Applied));
     assert_eq!(world.workspace(), tree(&[BEFORE, EDITS]));

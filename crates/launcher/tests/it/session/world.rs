@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH, Pinned, inspect};
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
@@ -27,7 +27,7 @@ use lazaret_launcher::session::record::{GateLimits, Phase, Record};
 use lazaret_launcher::session::relay::Destination;
 use lazaret_launcher::session::resume::{Resumed, resume};
 use lazaret_launcher::session::site::{Site, Timings};
-use lazaret_launcher::session::store::Store;
+use lazaret_launcher::session::store::{LockedSession, Store, StoreError};
 use lazaret_launcher::ui::{
     ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
 };
@@ -272,9 +272,23 @@ impl World {
         self.gate(collected)
     }
 
+    /// Locks the session. A process that another test starts meanwhile holds a copy of the
+    /// lock for the moment between its fork and its exec.
+    pub(super) fn lock(&self) -> Result<LockedSession, StoreError> {
+        let give_up = Instant::now() + Duration::from_secs(10);
+        loop {
+            match self.store.lock(&self.id()) {
+                Err(StoreError::Busy { .. }) if Instant::now() < give_up => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                other => return other,
+            }
+        }
+    }
+
     /// Does what `lazaret apply` does: the user agrees.
     pub(super) fn apply(&self) -> Settled {
-        let mut session = self.store.lock(&self.id()).unwrap();
+        let mut session = self.lock().unwrap();
         let case = Case::open(&session).unwrap();
         let consent = Consent::Given(OnConflict::Refuse);
         let choices = Choices::all();
@@ -304,7 +318,7 @@ impl World {
 
     /// Does what `lazaret recover` does.
     pub(super) fn resume(&self) -> Result<Resumed, Failure> {
-        let session = self.store.lock(&self.id())?;
+        let session = self.lock()?;
         resume(&self.site(), self.image.clone(), session)
     }
 }
