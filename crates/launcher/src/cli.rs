@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     allowed, apply, completions, diff, discard, doctor, export, image, logs, ls, man, profile,
-    prune, recover, review, rm, run, show, undo,
+    prune, recover, review, rm, rules, run, show, undo,
 };
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -107,6 +107,7 @@ pub enum Command {
     Recover(recover::Args),
     Prune(prune::Args),
     Doctor(doctor::Args),
+    Rules(rules::Args),
     #[command(subcommand)]
     Image(image::Command),
     #[command(subcommand)]

@@ -19,6 +19,7 @@ pub(crate) mod recover;
 pub(crate) mod resumed;
 pub(crate) mod review;
 pub(crate) mod rm;
+pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod undo;
@@ -45,6 +46,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failu
         Command::Recover(args) => recover::run(args, context),
         Command::Prune(args) => prune::run(args, context),
         Command::Doctor(args) => doctor::run(args, context),
+        Command::Rules(args) => rules::run(args, context),
         Command::Image(command) => image::run(command, context),
         Command::Profile(command) => profile::run(command, context),
         Command::Completions(args) => completions::run(args, context),

@@ -30,6 +30,7 @@ fn short_help_names_every_verb() {
       recover      Take up what a killed lazaret left behind
       prune        Remove what no session needs any more
       doctor       Show which engines are there, what they can enforce, and what to do
+      rules        List what changes are judged by, or explain one code
       image        Build and list images
       profile      Show and check profiles
       completions  Print the completion script of a shell

@@ -8,6 +8,7 @@ mod manual;
 mod patch;
 mod profiles;
 mod results;
+mod rules;
 mod session;
 mod store;
 mod support;

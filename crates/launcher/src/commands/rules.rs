@@ -1,0 +1,189 @@
+//! `lazaret rules`.
+
+use lazaret_transfer::escape;
+use lazaret_validator::{CatalogEntry, Severity, catalog};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind};
+use crate::ui::{OutputFormat, Tone, Ui};
+
+/// List what changes are judged by, or explain one code
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Code of a finding, such as git.hook, or the start of several, such as secret
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
+    /// Print all of them as one Markdown page
+    #[arg(long, conflicts_with_all = ["code", "json"])]
+    pub markdown: bool,
+}
+
+/// One row of `rules --json`.
+#[derive(Debug, Serialize)]
+struct Row {
+    code: &'static str,
+    severities: Vec<&'static str>,
+    reason: &'static str,
+    patterns: &'static [&'static str],
+    cases: &'static [&'static str],
+}
+
+impl From<&'static CatalogEntry> for Row {
+    fn from(entry: &'static CatalogEntry) -> Self {
+        Self {
+            code: entry.code,
+            severities: entry.severities.iter().map(|s| s.as_str()).collect(),
+            reason: entry.reason,
+            patterns: &entry.patterns,
+            cases: &entry.cases,
+        }
+    }
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let ui = &context.ui;
+    if args.markdown {
+        ui.result(page().trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let entries = match &args.code {
+        None => catalog().iter().collect(),
+        Some(code) => find(code)?,
+    };
+    match (ui.format(), &entries[..]) {
+        (OutputFormat::Json, _) => {
+            ui.json(&entries.into_iter().map(Row::from).collect::<Vec<_>>());
+        }
+        (OutputFormat::Text, [entry]) => explain(entry, ui),
+        (OutputFormat::Text, entries) => list(entries, ui),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Finds one code, or all that start with these words.
+fn find(code: &str) -> Result<Vec<&'static CatalogEntry>, Failure> {
+    if let Some(entry) = catalog().iter().find(|entry| entry.code == code) {
+        return Ok(vec![entry]);
+    }
+    let starts = |entry: &&CatalogEntry| !code.is_empty() && entry.code.starts_with(code);
+    let entries: Vec<_> = catalog().iter().filter(starts).collect();
+    if entries.is_empty() {
+        let text = format!("no finding has the code `{}`", escape(code.as_bytes()));
+        return Err(
+            Failure::message(FailureKind::Refused, text).hinted("`lazaret rules` lists them all.")
+        );
+    }
+    Ok(entries)
+}
+
+fn list(entries: &[&CatalogEntry], ui: &Ui) {
+    let width = entries.iter().map(|entry| entry.code.len()).max();
+    let width = width.unwrap_or_default();
+    for entry in entries {
+        let gravest = entry.severities.first().copied();
+        let severity = gravest.map_or("", Severity::as_str);
+        let severity = ui.paint_result(tone(gravest), &format!("{severity:<5}"));
+        ui.result(&format!(
+            "{severity}  {:<width$}  {}",
+            entry.code, entry.reason
+        ));
+    }
+}
+
+fn explain(entry: &CatalogEntry, ui: &Ui) {
+    let tone = tone(entry.severities.first().copied());
+    let code = ui.paint_result(Tone::Strong, entry.code);
+    ui.result(&format!(
+        "{code}  {}",
+        ui.paint_result(tone, &severities(entry))
+    ));
+    ui.result(&format!("  {}", entry.reason));
+    if !entry.patterns.is_empty() {
+        ui.result("\nWhat is looked for:");
+        for pattern in &entry.patterns {
+            ui.result(&format!("  {pattern}"));
+        }
+    }
+    if !entry.cases.is_empty() {
+        ui.result(&format!("\nCases: {}", entry.cases.join(", ")));
+    }
+    ui.result(&format!("\n{}", meaning(entry)));
+}
+
+/// What follows from the severities that findings with this code can have.
+fn meaning(entry: &CatalogEntry) -> &'static str {
+    match entry.severities.first() {
+        Some(Severity::Block) => {
+            "A block finding withholds the entry, or rejects the batch; nothing passes it by itself."
+        }
+        Some(Severity::Warn) => {
+            "A warning is for a person to look at; `--apply auto` applies nothing beside it."
+        }
+        Some(Severity::Note) | None => "A note is for the record, and holds nothing back.",
+    }
+}
+
+fn tone(severity: Option<Severity>) -> Tone {
+    match severity {
+        Some(Severity::Block) => Tone::Error,
+        Some(Severity::Warn) => Tone::Warning,
+        Some(Severity::Note) | None => Tone::Dim,
+    }
+}
+
+fn severities(entry: &CatalogEntry) -> String {
+    let words: Vec<_> = entry.severities.iter().map(|s| s.as_str()).collect();
+    words.join(", ")
+}
+
+/// `docs/rules.md`: the catalogue, by the first word of its codes.
+fn page() -> String {
+    let mut page = String::from(
+        "# What changes are judged by\n\n\
+         <!-- Generated by `lazaret rules --markdown`. Edit the tables in \
+         crates/validator/src/rules instead. -->\n\n\
+         A `block` finding withholds the entry, or rejects the batch.\n\
+         A `warn` finding is for a person to look at: `--apply auto` applies nothing beside it.\n\
+         A `note` is for the record.\n\
+         Suspect files weigh less when they are deleted.\n\
+         Only what a change adds or alters is judged; what was there before is not.\n\n\
+         In path patterns, `*` stands for any characters of a name and a last `**` for \
+         everything below; they are matched at any depth, in any case, without invisible \
+         characters.\n\
+         The cases are those of the threat model.\n",
+    );
+    let group = |entry: &CatalogEntry| entry.code.split('.').next().unwrap_or_default();
+    for entries in catalog().chunk_by(|one, other| group(one) == group(other)) {
+        let title = entries.first().map(group).unwrap_or_default();
+        page.push_str(&format!(
+            "\n## {title}\n\n| code | severity | why | cases |\n|---|---|---|---|\n"
+        ));
+        for entry in entries {
+            let (code, severities) = (entry.code, severities(entry));
+            let (reason, cases) = (entry.reason, entry.cases.join(", "));
+            page.push_str(&format!(
+                "| `{code}` | {severities} | {reason} | {cases} |\n"
+            ));
+        }
+        let mut patterns = entries.iter().filter(|entry| !entry.patterns.is_empty());
+        if let Some(first) = patterns.next() {
+            page.push('\n');
+            for entry in std::iter::once(first).chain(patterns) {
+                let patterns: Vec<_> = entry.patterns.iter().map(|text| code_span(text)).collect();
+                page.push_str(&format!("- `{}`: {}\n", entry.code, patterns.join(", ")));
+            }
+        }
+    }
+    page
+}
+
+/// Quotes a text for Markdown, whatever is in it.
+fn code_span(text: &str) -> String {
+    if text.contains('`') {
+        format!("`` {text} ``")
+    } else {
+        format!("`{text}`")
+    }
+}
