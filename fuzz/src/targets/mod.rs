@@ -3,6 +3,8 @@
 mod collect;
 mod escape;
 mod journal;
+#[cfg(feature = "judge")]
+mod judge;
 mod lists;
 mod paths;
 pub mod stream;
@@ -124,5 +126,12 @@ pub const ALL: &[Target] = &[
         dictionary: &[
             b"\t", b"-", b"step\t", b"phase\t", b"root\t", b"l:", b"f:", b"x:", b"+1", b"\n", b"d",
         ],
+    },
+    #[cfg(feature = "judge")]
+    Target {
+        name: "judge",
+        run: judge::judged,
+        seeds: judge::seeds,
+        dictionary: judge::WORDS,
     },
 ];

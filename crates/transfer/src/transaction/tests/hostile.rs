@@ -88,7 +88,8 @@ fn swap_race(resolver: Resolver, writes: usize, applies: usize) {
     fs::write(outside.join("x"), "old").unwrap();
     let before = snapshot(&outside);
     let inode = fs::metadata(&outside).unwrap().ino();
-    symlink(&outside, scene.home.path().join("link")).unwrap();
+    // Relative, so that it leads out over no mount point, which would stop it too.
+    symlink("../outside", scene.home.path().join("link")).unwrap();
     let (dir, link) = (scene.path().join("d"), scene.home.path().join("link"));
     let (stop, pause) = (AtomicBool::new(false), Mutex::new(()));
     let ops = HostOps { resolver };
