@@ -10,6 +10,9 @@
 mod allowance;
 mod catalog;
 mod finding;
+#[cfg(feature = "fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
 mod judge;
 mod policy;
 mod report;

@@ -160,6 +160,45 @@ fn split_version(text: &str) -> (&str, &str) {
     }
 }
 
+/// Reads two sides of a lockfile, compares them, and asserts what must hold of any input.
+/// Returns whether the second could be read.
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) fn exercise(name: &str, before: &[u8], after: &[u8]) -> bool {
+    use super::documents::text_of_bytes;
+    let Some((_, read)) = FORMATS.iter().find(|(format, _)| *format == name) else {
+        return false;
+    };
+    let side = |bytes| text_of_bytes(bytes).and_then(read);
+    let Ok(lock) = side(after) else { return false };
+    let before = match side(before) {
+        Ok(lock) => Before::Known(lock),
+        Err(why) => Before::Unknown(why),
+    };
+    let remarks = compare::compare(&before, &lock);
+    assert!(!remarks.is_empty(), "a change without a word");
+    assert!(remarks.len() < 400, "a flood");
+    for remark in &remarks {
+        assert!(remark.message.len() < 2000, "a long message");
+        assert!(!remark.message.contains(char::is_control), "a raw message");
+        assert!(remark.at.is_none_or(|at| at as usize <= after.len()));
+    }
+    let same = side(after).map(Before::Known);
+    for remark in same.iter().flat_map(|same| compare::compare(same, &lock)) {
+        let is_odd_before = remark.code.starts_with("lockfile.repeated");
+        assert!(
+            remark.severity == Severity::Note || is_odd_before,
+            "{remark:?}"
+        );
+    }
+    true
+}
+
+/// The names that [`exercise`] knows.
+#[cfg(feature = "fuzz")]
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|(name, _)| *name)
+}
+
 #[cfg(test)]
 mod mutated;
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Genuine lockfiles with random damage: no panic, and no other contents unnoticed.
+//! Genuine lockfiles and manifests with random damage: no panic, and no other contents unnoticed.
 
 use lazaret_tests::Random;
 
 use super::{Before, FORMATS, Read, compare};
 use crate::Severity;
-use crate::rules::documents::text_of_bytes;
+use crate::rules::{lockfiles, manifests};
 
 macro_rules! samples {
     ($($path:literal),* $(,)?) => {
@@ -30,6 +30,13 @@ const SAMPLES: &[(&str, &str)] = samples![
     "uv-1/uv.lock",
     "yarn-1/yarn.lock",
     "yarn-berry/yarn.lock",
+];
+
+const MANIFESTS: &[(&str, &str)] = samples![
+    "manifests/Cargo.toml",
+    "manifests/package.json",
+    "manifests/pyproject.toml",
+    "manifests/setup.cfg",
 ];
 
 /// What readers trip over.
@@ -77,8 +84,12 @@ const PIECES: &[&[u8]] = &[
     b"|-\n",
 ];
 
+fn name_of(path: &str) -> String {
+    path.rsplit('/').next().unwrap().to_lowercase()
+}
+
 fn read_of(path: &str) -> Read {
-    let name = path.rsplit('/').next().unwrap().to_lowercase();
+    let name = name_of(path);
     FORMATS
         .iter()
         .find(|(format, _)| *format == name)
@@ -109,25 +120,20 @@ fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
 }
 
 #[test]
-fn sus_23_damage_never_panics() {
+fn sus_15_18_23_damage_never_panics() {
     let mut random = Random::new(0x6c6f_636b);
-    for (path, text) in SAMPLES {
-        let read = read_of(path);
+    for (path, text) in SAMPLES.iter().chain(MANIFESTS) {
+        let exercise = match path.starts_with("manifests/") {
+            true => manifests::exercise,
+            false => lockfiles::exercise,
+        };
         let (mut read_well, mut refused) = (0, 0);
         for _ in 0..500 {
             let mut bytes = text.as_bytes().to_vec();
             mutate(&mut random, &mut bytes);
-            let Ok(damaged) = text_of_bytes(&bytes) else {
-                refused += 1;
-                continue;
-            };
-            match read(damaged) {
-                Ok(after) => {
-                    read_well += 1;
-                    let before = Before::Known(read(text).unwrap());
-                    assert!(!compare::compare(&before, &after).is_empty());
-                }
-                Err(_) => refused += 1,
+            match exercise(&name_of(path), text.as_bytes(), &bytes) {
+                true => read_well += 1,
+                false => refused += 1,
             }
         }
         // Damage that nothing survives, or that nothing notices, would prove nothing.

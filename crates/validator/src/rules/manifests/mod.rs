@@ -14,7 +14,7 @@ use lazaret_transfer::{Change, Entry, RelPath};
 use super::documents::differences::{Difference, differences};
 use super::documents::{Document, Unreadable, ini, json, line_of, text_of, toml};
 use super::fold::skeleton;
-use super::remarks::{Remarks, put, shown};
+use super::remarks::{Remark, Remarks, put, shown};
 use super::{Context, Opened, Side};
 use crate::Severity::{self, Block, Note, Warn};
 use crate::report::Report;
@@ -120,8 +120,26 @@ pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report
         Ok(after) => after,
         Err(why) => return unreadable(path, text, known, &why, report),
     };
+    let place = match path.components().any(|name| name == "node_modules") {
+        true => Place::Installed,
+        false => Place::Own,
+    };
+    let remarks = remarks_of(format, place, before.as_ref(), &after);
+    put(remarks, path, text, report);
+}
+
+type Reading<'a> = Result<Document<'a>, Unreadable>;
+
+/// Compares two documents; without the first everything is new.
+fn remarks_of(
+    format: &Format,
+    place: Place,
+    before: Option<&Reading<'_>>,
+    after: &Document<'_>,
+) -> Vec<Remark> {
+    let known = before.and_then(|read| read.as_ref().ok());
     let mut remarks = Remarks::default();
-    if let Some(Err(why)) = &before {
+    if let Some(Err(why)) = before {
         remarks.add(Warn, "manifest.no_baseline", None, || {
             format!("there is nothing to compare with, because what was there before {why}")
         });
@@ -138,10 +156,6 @@ pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report
             format!("`{key}` is there twice, and readers differ in which they take")
         });
     }
-    let place = match path.components().any(|name| name == "node_modules") {
-        true => Place::Installed,
-        false => Place::Own,
-    };
     let said = remarks.count();
     let root = known.map(|known| &known.root);
     differences(root, Some(&after.root), &mut |difference| {
@@ -152,7 +166,7 @@ pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report
             "nothing changed that runs or fetches something".to_owned()
         });
     }
-    put(remarks.finish(), path, text, report);
+    remarks.finish()
 }
 
 fn unreadable(
@@ -257,4 +271,37 @@ fn runs_something(key: &str) -> bool {
     ];
     let mut words = key.split(['-', '_', '.', ':']);
     words.any(|word| WORDS.contains(&&*word.to_ascii_lowercase()))
+}
+
+/// Reads two sides of a manifest, compares them, and asserts what must hold of any input.
+/// Returns whether the second could be read.
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) fn exercise(name: &str, before: &[u8], after: &[u8]) -> bool {
+    use super::documents::text_of_bytes;
+    let Some(format) = FORMATS.iter().find(|format| format.name == name) else {
+        return false;
+    };
+    let side = |bytes| text_of_bytes(bytes).and_then(format.read);
+    let Ok(document) = side(after) else {
+        return false;
+    };
+    let before = side(before);
+    let remarks = remarks_of(format, Place::Own, Some(&before), &document);
+    assert!(remarks.len() < 400, "a flood");
+    for remark in &remarks {
+        assert!(remark.message.len() < 2000, "a long message");
+        assert!(!remark.message.contains(char::is_control), "a raw message");
+        assert!(remark.at.is_none_or(|at| at as usize <= after.len()));
+    }
+    for remark in remarks_of(format, Place::Own, Some(&side(after)), &document) {
+        let is_odd_before = !document.repeated.is_empty();
+        assert!(remark.severity == Note || is_odd_before, "{remark:?}");
+    }
+    true
+}
+
+/// The names that [`exercise`] knows.
+#[cfg(feature = "fuzz")]
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|format| format.name)
 }
