@@ -4,12 +4,16 @@ use std::borrow::Cow;
 
 use super::{Builder, Data, Document, Unreadable, Value, offset};
 
+/// The most sections and keys.
+const MOST_KEYS: usize = 1 << 16;
+
 /// Reads a document: a table of sections, each a table of keys in lower case.
 pub(crate) fn read(text: &str) -> Result<Document<'_>, Unreadable> {
     let builder = Builder::default();
     let mut sections: Vec<Section<'_>> = Vec::new();
     let mut key_indent = 0;
     let mut at = 0;
+    let mut keys = 0;
     for raw in text.split('\n') {
         let start = offset(at);
         at += raw.len() + 1;
@@ -25,7 +29,10 @@ pub(crate) fn read(text: &str) -> Result<Document<'_>, Unreadable> {
             value.push_str(body);
             continue;
         }
-        builder.count(start)?;
+        keys += 1;
+        if keys > MOST_KEYS {
+            return Err(Unreadable::at(start, "has too many values"));
+        }
         if let Some(name) = body.strip_prefix('[') {
             let name = name.strip_suffix(']').filter(|name| !name.is_empty());
             let name = name.ok_or(Unreadable::at(start, "is no section"))?;

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::lock::{Lock, Pin, Repetition};
+use super::lock::{Lock, MOST_PINS, Pin, Pins, Repetition};
 use super::source::{Address, Source};
-use crate::rules::documents::{MOST_VALUES, Unreadable, offset};
+use crate::rules::documents::{Unreadable, offset};
 
 /// Sections that name where gems come from.
 const SOURCES: [&str; 4] = ["GEM", "GIT", "PATH", "PLUGIN SOURCE"];
@@ -23,7 +23,7 @@ const MOST_REMOTES: usize = 16;
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
-    let mut pins: Vec<Pin<'_>> = Vec::new();
+    let mut pins = Pins::default();
     let mut hashes: HashMap<(&str, &str), &str> = HashMap::new();
     let mut section = Section::default();
     let mut start = 0;
@@ -33,9 +33,6 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         let line = line.trim_end_matches('\r').trim_end();
         let body = line.trim_start_matches(' ');
         let error = |reason| Unreadable::at(at, reason);
-        if pins.len() + hashes.len() >= MOST_VALUES {
-            return Err(error("has too many values"));
-        }
         match line.len() - body.len() {
             _ if body.is_empty() => {}
             0 if SOURCES.contains(&body) || OTHERS.contains(&body) => {
@@ -47,6 +44,9 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
             0 => return Err(error("is a section of an unknown kind")),
             2 if section.name == "CHECKSUMS" => {
                 let (name, version, rest) = spec(body).ok_or(error("is no gem with a hash"))?;
+                if hashes.len() >= MOST_PINS {
+                    return Err(error("has too many packages"));
+                }
                 if let Some(known) = hashes.insert((name, version), rest)
                     && known != rest
                 {
@@ -69,7 +69,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
                     return Err(error("has something behind its version"));
                 }
                 for source in section.sources() {
-                    pins.push(Pin::new(at, name, version, source));
+                    pins.push(Pin::new(at, name, version, source))?;
                 }
             }
             // What a gem needs, platforms, and versions of tools.
@@ -77,13 +77,13 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
             _ => return Err(error("stands before any section")),
         }
     }
-    for pin in &mut pins {
+    for pin in pins.iter_mut() {
         let (name, version) = (&*pin.name, &*pin.version);
         let hash = hashes.get(&(name, version)).filter(|hash| !hash.is_empty());
         pin.integrity = hash.map(|hash| Cow::Borrowed(*hash));
     }
     Ok(Lock {
-        pins,
+        pins: pins.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: Vec::new(),
     })

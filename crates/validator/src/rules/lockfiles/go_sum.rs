@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Repetition};
+use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::Source;
-use crate::rules::documents::{MOST_VALUES, Unreadable, offset};
+use crate::rules::documents::{Unreadable, offset};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
-    let mut pins = Vec::new();
+    let mut pins = Pins::default();
     let mut start = 0;
     for line in text.split('\n') {
         let at = offset(start);
@@ -21,9 +21,6 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         if !version.starts_with('v') || !hash.contains(':') {
             return Err(Unreadable::at(at, "is not a module, a version and a hash"));
         }
-        if pins.len() >= MOST_VALUES {
-            return Err(Unreadable::at(at, "has too many values"));
-        }
         let (version, file) = match version.strip_suffix("/go.mod") {
             Some(version) => (version, "go.mod"),
             None => (version, ""),
@@ -33,10 +30,10 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         pins.push(Pin {
             file: Cow::Borrowed(file),
             ..pin
-        });
+        })?;
     }
     Ok(Lock {
-        pins,
+        pins: pins.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: Vec::new(),
     })

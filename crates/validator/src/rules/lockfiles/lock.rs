@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::source::Source;
-use crate::rules::documents::Repeated;
+use crate::rules::documents::{Repeated, Unreadable};
 
 /// One statement of a lockfile: this file of this version of this package is there, and
 /// has these contents.
@@ -40,6 +40,31 @@ pub(crate) struct Lock<'a> {
     pub(crate) repetition: Repetition,
     /// Keys that stand twice in one table.
     pub(crate) repeated: Vec<Repeated>,
+}
+
+/// The most statements of one lockfile: with them, a comparison takes some 200 MiB.
+pub(super) const MOST_PINS: usize = 1 << 18;
+
+/// Statements under way, bounded.
+#[derive(Debug, Default)]
+pub(super) struct Pins<'a>(Vec<Pin<'a>>);
+
+impl<'a> Pins<'a> {
+    pub(super) fn push(&mut self, pin: Pin<'a>) -> Result<(), Unreadable> {
+        if self.0.len() >= MOST_PINS {
+            return Err(Unreadable::at(pin.at, "has too many packages"));
+        }
+        self.0.push(pin);
+        Ok(())
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Pin<'a>> {
+        self.0.iter_mut()
+    }
+
+    pub(super) fn into_vec(self) -> Vec<Pin<'a>> {
+        self.0
+    }
 }
 
 impl<'a> Pin<'a> {

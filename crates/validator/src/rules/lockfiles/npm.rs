@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Repetition};
+use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::Source;
 use super::text_in;
 use crate::rules::documents::{Data, Unreadable, Value, json};
@@ -18,18 +18,18 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let Data::Table(_) = root.data else {
         return Err(Unreadable::at(0, "is no table"));
     };
-    let mut pins = Vec::new();
+    let mut pins = Pins::default();
     for (place, package) in root.get("packages").map_or(&[][..], Value::entries) {
         // The workspace's own package.
         if !place.is_empty() {
-            pins.push(by_place(place, package)?);
+            pins.push(by_place(place, package)?)?;
         }
     }
     if let Some(tree) = root.get("dependencies") {
         by_tree(tree, &mut pins)?;
     }
     Ok(Lock {
-        pins,
+        pins: pins.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
     })
@@ -59,7 +59,7 @@ fn by_place<'a>(place: &str, package: &Value<'a>) -> Result<Pin<'a>, Unreadable>
 }
 
 /// The reader of JSON refuses more than 128 levels, so the recursion is bounded.
-fn by_tree<'a>(tree: &Value<'a>, pins: &mut Vec<Pin<'a>>) -> Result<(), Unreadable> {
+fn by_tree<'a>(tree: &Value<'a>, pins: &mut Pins<'a>) -> Result<(), Unreadable> {
     for (name, package) in tree.entries() {
         let version = text_in(package, "version")?.unwrap_or_default();
         let resolved = text_in(package, "resolved")?;
@@ -83,7 +83,7 @@ fn by_tree<'a>(tree: &Value<'a>, pins: &mut Vec<Pin<'a>>) -> Result<(), Unreadab
         pins.push(Pin {
             alias,
             ..pin.hashed(integrity)
-        });
+        })?;
         if let Some(below) = package.get("dependencies") {
             by_tree(below, pins)?;
         }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Repetition};
+use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::{Address, Source};
 use super::{split_version, text_in};
 use crate::rules::documents::{Data, Unreadable, Value, yaml};
@@ -11,18 +11,18 @@ use crate::rules::documents::{Data, Unreadable, Value, yaml};
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let document = yaml::read(text)?;
-    let mut pins = Vec::new();
+    let mut pins = Pins::default();
     // Newer versions put what configures pnpm itself into a document of its own.
     for root in document.root.items() {
         let version = text_in(root, "lockfileVersion")?;
         let version = version.ok_or(Unreadable::at(0, "is of no known version"))?;
         let slashes = version.starts_with(['3', '4', '5']);
         for (key, package) in root.get("packages").map_or(&[][..], Value::entries) {
-            pins.push(read_package(key, package, slashes)?);
+            pins.push(read_package(key, package, slashes)?)?;
         }
     }
     Ok(Lock {
-        pins,
+        pins: pins.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
     })

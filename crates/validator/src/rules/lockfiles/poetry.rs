@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::lock::{Lock, Pin, Repetition};
+use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::{Address, Source};
 use super::{required, text_in};
 use crate::rules::documents::{Unreadable, Value, toml};
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     };
     let files: HashMap<&str, &Value<'_>> = apart("files");
     let hashes: HashMap<&str, &Value<'_>> = apart("hashes");
-    let mut pins = Vec::new();
+    let mut pins = Pins::default();
     let packages = document.root.get("package").map_or(&[][..], Value::items);
     for package in packages {
         let name = required(package, "name")?;
@@ -37,19 +37,19 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
                 file: required(file, "file")?,
                 at: file.at,
                 ..pin.clone().hashed(text_in(file, "hash")?)
-            });
+            })?;
         }
         for hash in bare {
             let hash = hash.text().cloned();
             pins.push(Pin {
                 file: hash.clone().unwrap_or_default(),
                 ..pin.clone().hashed(hash)
-            });
+            })?;
         }
-        pins.push(pin);
+        pins.push(pin)?;
     }
     Ok(Lock {
-        pins,
+        pins: pins.into_vec(),
         repetition: Repetition::Odd,
         repeated: document.repeated,
     })

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use insta::assert_snapshot;
 
 use super::FORMATS;
+use super::lock::MOST_PINS;
 use super::source::{Address, Source};
 use crate::rules::documents::{line_of, text_of_bytes};
 use crate::rules::remarks::shown;
@@ -204,5 +205,113 @@ fn sus_23_gemfile_lock() {
     17: nokogiri 1.16.0-x86_64-linux https|registry.example|/ = sha256=4bd8ba2
     19: racc 1.7.3 https|registry.example|/ = sha256=b785ab8
     20: rack 3.0.8 https|registry.example|/
+    "#);
+}
+
+/// A small file must not become many statements: here, each hash counts for each package.
+#[test]
+fn sus_23_statements_are_bounded() {
+    let lines: String = (0..=MOST_PINS).map(|n| format!("a v{n} h1:x=\n")).collect();
+    assert_snapshot!(read("go.sum", &lines), @"! 262145: has too many packages");
+    let packages = "[[package]]\nname = \"a\"\nversion = \"1\"\n".repeat(1000);
+    let hashes = "\"x\", ".repeat(1000);
+    let text = format!("{packages}[metadata.hashes]\na = [{hashes}]\n");
+    assert_snapshot!(read("poetry.lock", &text), @"! 784: has too many packages");
+}
+
+/// What no tool writes, and what a reader of another format would make of it.
+#[test]
+fn sus_23_refused() {
+    for (name, text) in [
+        ("Cargo.lock", "[[package]]\nname = \"a\"\n"),
+        ("Cargo.lock", "[[package]]\nname = \"a\"\nversion = 1\n"),
+        ("package-lock.json", "[]"),
+        (
+            "package-lock.json",
+            "{\"packages\": {\"node_modules/a\": {\"version\": 1}}}",
+        ),
+        (
+            "package-lock.json",
+            "{\"packages\": {\"node_modules/a\": {\"integrity\": [\"x\"]}}}",
+        ),
+        ("yarn.lock", ""),
+        ("yarn.lock", "a: 1\n"),
+        (
+            "yarn.lock",
+            "# yarn lockfile v1\na@1:\n  version \"1\"\n   x \"2\"\n",
+        ),
+        ("yarn.lock", "# yarn lockfile v1\n  version \"1\"\n"),
+        ("yarn.lock", "# yarn lockfile v1\na@1:\n  resolved \"x\"\n"),
+        ("yarn.lock", "# yarn lockfile v1\na@1\n  version \"1\"\n"),
+        ("yarn.lock", "# yarn lockfile v1\na@1:\n  version: \"1\"\n"),
+        ("yarn.lock", "# yarn lockfile v1\na@1:\n\tversion \"1\"\n"),
+        (
+            "yarn.lock",
+            "__metadata:\n  version: 8\n\na@npm:1:\n  version: 1\n",
+        ),
+        ("pnpm-lock.yaml", "packages: {}\n"),
+        (
+            "pnpm-lock.yaml",
+            "lockfileVersion: '9.0'\npackages:\n  a@1:\n    resolution: x\n",
+        ),
+        (
+            "uv.lock",
+            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = { ftp = \"x\" }\n",
+        ),
+        (
+            "poetry.lock",
+            "[[package]]\nname = \"a\"\nversion = \"1\"\n[package.source]\ntype = \"x\"\nurl = \"y\"\n",
+        ),
+        ("go.sum", "a v1.0.0\n"),
+        ("go.sum", "a v1.0.0 h1:x= y\n"),
+        ("Gemfile.lock", "GEMS\n  specs:\n"),
+        ("Gemfile.lock", "  specs:\n"),
+        ("Gemfile.lock", "GEM\n  specs:\n    a (1) x\n"),
+        (
+            "Gemfile.lock",
+            "CHECKSUMS\n  a (1) sha256=x\n  a (1) sha256=y\n",
+        ),
+    ] {
+        let shown = read(name, text);
+        assert!(shown.starts_with('!'), "{name} {text:?}: {shown}");
+    }
+}
+
+#[test]
+fn sus_23_addresses() {
+    let show = |text: &'static str| {
+        let address = Address::new(text);
+        let insecure = if address.is_insecure() {
+            " insecure"
+        } else {
+            ""
+        };
+        format!("{}{insecure}", whole(&address))
+    };
+    let texts = [
+        "https://Registry.Example:8443/a?b#c",
+        "HTTP://registry.example",
+        "git+https://user@code.example/a",
+        "git@code.example:team/a",
+        "github:team/a",
+        "git://code.example/a",
+        "https://registry.example\\@evil.example/a",
+        "https://registry.example\t.evil.example/a",
+        "https:///a",
+        "registry.example/a",
+        "",
+    ];
+    assert_snapshot!(texts.map(show).join("\n"), @r#"
+    https|registry.example:8443|/a?b#c
+    http|registry.example| insecure
+    git+https|user@code.example|/a
+    ssh|git@code.example|team/a
+    github||team/a
+    git|code.example|/a insecure
+    |https://registry.example\@evil.example/a| insecure
+    |https://registry.example	.evil.example/a| insecure
+    |https:///a| insecure
+    |registry.example/a| insecure
+    || insecure
     "#);
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Repetition};
+use super::lock::{Lock, Pin, Pins, Repetition};
 use super::poetry::normalized;
 use super::source::Source;
 use super::{required, text_in};
@@ -11,7 +11,7 @@ use crate::rules::documents::{Unreadable, Value, toml};
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let document = toml::read(text)?;
-    let mut pins = Vec::new();
+    let mut pins = Pins::default();
     let packages = document.root.get("package").map_or(&[][..], Value::items);
     for package in packages {
         let name = required(package, "name")?;
@@ -29,7 +29,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
             name.clone(),
             version.clone(),
             source.clone(),
-        ));
+        ))?;
         let wheels = package.get("wheels").map_or(&[][..], Value::items);
         for file in package.get("sdist").into_iter().chain(wheels) {
             let url = text_in(file, "url")?;
@@ -51,11 +51,11 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
                 file: file_name,
                 alias,
                 ..pin.hashed(hash)
-            });
+            })?;
         }
     }
     Ok(Lock {
-        pins,
+        pins: pins.into_vec(),
         repetition: Repetition::Odd,
         repeated: document.repeated,
     })

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Repetition};
+use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::{Address, Source};
 use super::{required, split_version, text_in, yarn_classic};
 use crate::rules::documents::{Unreadable, Value, yaml};
@@ -26,7 +26,7 @@ fn berry(text: &str) -> Result<Lock<'_>, Unreadable> {
     if root.get("__metadata").is_none() {
         return Err(Unreadable::at(0, "is of no known version of Yarn"));
     }
-    let mut pins = Vec::new();
+    let mut pins = Pins::default();
     for (key, package) in root.entries().iter().filter(|(key, _)| key != "__metadata") {
         let version = required(package, "version")?;
         let resolution = required(package, "resolution")?;
@@ -46,11 +46,11 @@ fn berry(text: &str) -> Result<Lock<'_>, Unreadable> {
             pins.push(Pin {
                 alias,
                 ..pin.hashed(checksum.clone())
-            });
+            })?;
         }
     }
     Ok(Lock {
-        pins,
+        pins: pins.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
     })
@@ -99,7 +99,7 @@ fn percent_decoded(text: &str) -> String {
 pub(super) fn classic_pins<'a>(
     asked: &[Cow<'a, str>],
     package: &Value<'a>,
-    pins: &mut Vec<Pin<'a>>,
+    pins: &mut Pins<'a>,
 ) -> Result<(), Unreadable> {
     let version = required(package, "version")?;
     let resolved = text_in(package, "resolved")?;
@@ -126,7 +126,7 @@ pub(super) fn classic_pins<'a>(
         pins.push(Pin {
             alias: alias.map(|alias| Cow::Owned(alias.to_owned())),
             ..pin.hashed(integrity.clone())
-        });
+        })?;
     }
     Ok(())
 }

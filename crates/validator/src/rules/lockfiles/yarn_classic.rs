@@ -11,14 +11,14 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Repetition};
+use super::lock::{Lock, Pins, Repetition};
 use super::yarn::classic_pins;
 use crate::rules::documents::{Builder, Data, Unreadable, Value, offset};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let builder = Builder::default();
-    let mut pins: Vec<Pin<'_>> = Vec::new();
+    let mut pins = Pins::default();
     let mut entry: Option<Entry<'_>> = None;
     let mut start = 0;
     for line in text.split('\n') {
@@ -65,7 +65,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     }
     let document = builder.finish(Value::new(0, Data::List(Vec::new())));
     Ok(Lock {
-        pins,
+        pins: pins.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
     })
@@ -94,7 +94,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn finish(self, builder: &Builder, pins: &mut Vec<Pin<'a>>) -> Result<(), Unreadable> {
+    fn finish(self, builder: &Builder, pins: &mut Pins<'a>) -> Result<(), Unreadable> {
         let package = builder.table(self.at, self.fields);
         classic_pins(&self.asked, &package, pins)
     }
