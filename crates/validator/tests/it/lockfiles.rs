@@ -468,3 +468,39 @@ fn sus_23_floods_and_names_are_tamed() {
     note lockfile.changed Cargo.lock: packages: 0 added, 0 removed, 1 updated
     "#);
 }
+
+/// Where nothing pins the contents, the address is all there is.
+#[test]
+fn sus_23_another_address_without_a_hash() {
+    let before = NPM_3.replace(
+        "\"integrity\": \"sha512-dLitG79d",
+        "\"x\": \"sha512-dLitG79d",
+    );
+    assert_snapshot!(edited("npm-shrinkwrap.json", &before, &[("chalk/-/chalk-5.3.0", "chalk/-/other/chalk-5.3.0")]), @"
+    block lockfile.source npm-shrinkwrap.json:18: chalk 5.3.0 comes from another place on https://registry.example, and had no hash
+    note lockfile.changed npm-shrinkwrap.json: packages: 0 added, 0 removed, 1 updated
+    ");
+    assert_snapshot!(edited("npm-shrinkwrap.json", NPM_3, &[("chalk/-/chalk-5.3.0", "chalk/-/other/chalk-5.3.0")]), @"note lockfile.changed npm-shrinkwrap.json: packages: 0 added, 0 removed, 1 updated");
+}
+
+/// The oldest `poetry.lock` lists hashes without saying of which file.
+#[test]
+fn sus_23_all_files_replaced() {
+    let lock = |hashes: &str| {
+        format!("[[package]]\nname = \"a\"\nversion = \"1\"\n\n[metadata.hashes]\na = [{hashes}]\n")
+    };
+    let change = |before: &str, after: &str| {
+        let (before, after) = (lock(before), lock(after));
+        findings(&file("poetry.lock", &before), &file("poetry.lock", &after))
+    };
+    assert_snapshot!(change("\"x\", \"y\"", "\"z\""), @"
+    block lockfile.integrity poetry.lock:1: a 1 has none of its known files any more
+    warn lockfile.new_file poetry.lock:1: a 1 has one more file, z
+    note lockfile.changed poetry.lock: packages: 0 added, 0 removed, 1 updated
+    ");
+    assert_snapshot!(change("\"x\", \"y\"", "\"x\", \"z\""), @"
+    warn lockfile.new_file poetry.lock:1: a 1 has one more file, z
+    note lockfile.changed poetry.lock: packages: 0 added, 0 removed, 1 updated
+    ");
+    assert_snapshot!(change("\"x\", \"y\"", "\"x\""), @"note lockfile.changed poetry.lock: packages: 0 added, 0 removed, 1 updated");
+}

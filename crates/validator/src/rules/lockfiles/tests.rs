@@ -212,11 +212,11 @@ fn sus_23_gemfile_lock() {
 #[test]
 fn sus_23_statements_are_bounded() {
     let lines: String = (0..=MOST_PINS).map(|n| format!("a v{n} h1:x=\n")).collect();
-    assert_snapshot!(read("go.sum", &lines), @"! 262145: has too many packages");
+    assert!(super::go_sum::read(&lines).is_err());
     let packages = "[[package]]\nname = \"a\"\nversion = \"1\"\n".repeat(1000);
     let hashes = "\"x\", ".repeat(1000);
     let text = format!("{packages}[metadata.hashes]\na = [{hashes}]\n");
-    assert_snapshot!(read("poetry.lock", &text), @"! 784: has too many packages");
+    assert!(super::poetry::read(&text).is_err());
 }
 
 /// What no tool writes, and what a reader of another format would make of it.
