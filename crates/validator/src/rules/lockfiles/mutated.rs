@@ -33,7 +33,7 @@ const SAMPLES: &[(&str, &str)] = samples![
 ];
 
 const MANIFESTS: &[(&str, &str)] = samples![
-    "manifests/Cargo.toml",
+    "manifests/cargo.toml",
     "manifests/package.json",
     "manifests/pyproject.toml",
     "manifests/setup.cfg",
