@@ -1,6 +1,6 @@
 //! `.git` never crosses, under any name, at any depth (GIT-01 to GIT-10, GIT-13).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use lazaret_transfer::{Change, Entry, RelPath, Tree, is_git_name};
 
@@ -160,35 +160,65 @@ fn nested(context: &Context<'_>, change: &Change, report: &mut Report) {
     }
 }
 
-/// Directories that git takes for a repository without a `.git` (GIT-09): enough
-/// are `HEAD`, `objects` and `refs` (git, setup.c, `is_git_directory`).
+/// What of a repository makes git run or believe something, when it needs no `.git`.
+const BARE_PARTS: &[&str] = &[
+    "head",
+    "objects",
+    "refs",
+    "config",
+    "config.worktree",
+    "commondir",
+    "hooks",
+    "info",
+];
+
+/// Directories that git takes for a repository without a `.git` (GIT-09): enough are
+/// `HEAD`, `objects` and `refs`, or `HEAD` and a `commondir` that says where the others are
+/// (git, setup.c, `is_git_directory`).
 pub(super) fn bare(context: &Context<'_>, report: &mut Report) {
-    let is_part = |change: &&Change| {
-        let name = skeleton(change.path.file_name());
-        let part = matches!(&*name, "head" | "objects" | "refs" | "config" | "hooks");
-        part && change.after.is_some() && !context.is_git(&change.path)
-    };
-    let parts: Vec<&Change> = context.changes.iter().filter(is_part).collect();
-    let dirs: BTreeSet<Option<&RelPath>> =
-        parts.iter().map(|change| change.path.parent()).collect();
-    let bare: BTreeSet<Option<&RelPath>> = dirs
-        .into_iter()
-        .filter(|dir| is_bare(context, *dir))
-        .collect();
-    for change in parts {
-        if bare.contains(&change.path.parent()) {
-            let message = "git takes this directory for a repository";
-            report.block(&change.path, "git.bare", message);
+    // The parts that are there after the change, by the directory that they would make one.
+    let mut dirs: BTreeMap<Option<&RelPath>, Vec<&Change>> = BTreeMap::new();
+    for change in context.changes {
+        if change.after.is_some() && !context.is_git(&change.path) {
+            for dir in repositories(&change.path).into_iter().flatten() {
+                dirs.entry(dir).or_default().push(change);
+            }
+        }
+    }
+    for (dir, parts) in dirs {
+        if is_bare(context, dir, &parts) {
+            for change in parts {
+                let message = "git takes this directory for a repository";
+                report.block(&change.path, "git.bare", message);
+            }
         }
     }
 }
 
-fn is_bare(context: &Context<'_>, dir: Option<&RelPath>) -> bool {
-    ["HEAD", "objects", "refs"].iter().all(|name| {
+/// The directories of which a path would be a part if they were repositories: its own, and
+/// for a file in `hooks` or `info` the one above.
+fn repositories(path: &RelPath) -> [Option<Option<&RelPath>>; 2] {
+    let is_part = |path: &RelPath| BARE_PARTS.contains(&&*skeleton(path.file_name()));
+    let holds = |dir: &&RelPath| matches!(&*skeleton(dir.file_name()), "hooks" | "info");
+    let above = path.parent().filter(holds);
+    [
+        is_part(path).then(|| path.parent()),
+        above.map(|dir| dir.parent()),
+    ]
+}
+
+fn is_bare(context: &Context<'_>, dir: Option<&RelPath>, parts: &[&Change]) -> bool {
+    let has = |name: &str| {
         let path = match dir {
             Some(dir) => dir.join(name),
             None => name.parse(),
         };
-        path.is_ok_and(|path| context.collected.get(&path).is_some())
-    })
+        let is_there = |path: &RelPath| context.collected.get(path).is_some();
+        let mut names = parts.iter().map(|change| &*change.path);
+        // Where names fold, other names are these.
+        let is_new =
+            |path: &RelPath| path.parent() == dir && skeleton(path.file_name()) == skeleton(name);
+        path.is_ok_and(|path| is_there(&path)) || names.any(is_new)
+    };
+    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }

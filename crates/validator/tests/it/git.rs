@@ -134,6 +134,33 @@ fn git_09_bare_repository() {
     withheld tool/refs/heads: below tool/refs
     withheld tool/refs/heads/x: below tool/refs/heads
     ");
+    // The parts of which one says where the others are.
+    assert_snapshot!(check("", "f a/HEAD \"ref\"\nf a/commondir \"../b\"\nf b/config \"c\""), @"
+    block git.bare a/HEAD: git takes this directory for a repository
+    block git.bare a/commondir: git takes this directory for a repository
+    = needs review
+    + a
+    + b
+    + b/config
+    withheld a/HEAD: git.bare
+    withheld a/commondir: git.bare
+    ");
+    // One that was there gets a hook, and a configuration under a name that folds to it.
+    let before = "f r/HEAD \"ref\"\nf r/objects/x \"1\"\nf r/refs/x \"1\"\nd r/hooks/";
+    assert_snapshot!(check(before, &format!("{before}\nx r/hooks/post-checkout \"x\"\nf r/Config \"c\"\nf r/info/attributes \"a\"")), @"
+    block git.bare r/Config: git takes this directory for a repository
+    block git.bare r/hooks/post-checkout: git takes this directory for a repository
+    block git.bare r/info: git takes this directory for a repository
+    block git.bare r/info/attributes: git takes this directory for a repository
+    warn mode.executable r/hooks/post-checkout: is new and executable
+    = needs review
+    withheld r/Config: git.bare
+    withheld r/hooks/post-checkout: git.bare
+    withheld r/info: git.bare
+    withheld r/info/attributes: git.bare
+    ");
+    let folded = "f w/head \"ref\"\nf w/Objects/x \"1\"\nf w/REFS/x \"1\"";
+    assert!(check("", folded).contains("block git.bare w/head"));
     // One part missing: no repository, for git as for us.
     assert_snapshot!(check("", "f tool/HEAD \"ref\"\nd tool/objects/"), @"
     = clean
