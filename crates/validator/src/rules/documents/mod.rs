@@ -10,6 +10,7 @@ pub(crate) mod ini;
 pub(crate) mod json;
 pub(crate) mod toml;
 pub(crate) mod yaml;
+mod yaml_scalar;
 
 use std::borrow::Cow;
 use std::cell::Cell;
