@@ -190,6 +190,7 @@ pub fn gate(
     let choices = Choices::all();
     let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let decision = decide(&case, &choices, mode.into(), site.ui, site.interrupt)?;
+    remembered.clone().keep(&decision)?;
     let Settled { outcome, undo } = site.step("apply", |_| {
         settle(
             store,

@@ -1,5 +1,7 @@
 //! `Verdict` and the chain to an approval: `ChangeSet` → `Validated` → `Approved`.
 
+use std::collections::BTreeMap;
+
 use lazaret_transfer::{Change, Digest, Entry, LinkTarget, Mode, RelPathBuf};
 
 use crate::{Finding, Severity};
@@ -131,6 +133,27 @@ impl Validated {
         self.withheld
             .sort_by(|a, b| a.change.path.cmp(&b.change.path));
         self
+    }
+
+    /// Leaves out directories that nothing would be in. The digest changes accordingly.
+    pub fn without(self, hollow: &BTreeMap<RelPathBuf, WithheldReason>) -> Self {
+        let Self {
+            changes,
+            mut withheld,
+            ..
+        } = self;
+        let mut kept = Vec::with_capacity(changes.len());
+        for change in changes {
+            match hollow.get(&change.path) {
+                Some(reason) => withheld.push(Withheld {
+                    change,
+                    reason: reason.clone(),
+                }),
+                None => kept.push(change),
+            }
+        }
+        withheld.sort_by(|a, b| a.change.path.cmp(&b.change.path));
+        Self::new(kept, withheld)
     }
 
     /// Turns the batch into an approval. `shown` is the digest under which the

@@ -29,6 +29,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         run: same_edit,
     },
     Scenario {
+        name: "gate/edits-on-both-sides-are-merged",
+        run: merged,
+    },
+    Scenario {
+        name: "gate/allow-by-name-and-for-good",
+        run: allowed,
+    },
+    Scenario {
         name: "gate/pick-paths",
         run: pick,
     },
@@ -159,6 +167,77 @@ fn same_edit(ctx: &Ctx) -> Result<(), String> {
         &tree_text::dump(&workspace),
         &EDITED.to_owned(),
     )
+}
+
+/// The user edits the head of a file while the command edits its end.
+fn merged(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", "f a \"1\\n2\\n3\\n4\\n\"\nf b \"1\\n\"");
+    let script = "echo 5 >> a; chmod +x a; echo 2 >> b; sleep 3";
+    let running = ctx.spawn(&[
+        "run", "base", "-w", "project", "--name", "s", "--apply", "never", "--", "sh", "-c", script,
+    ])?;
+    let _output = running.wait()?.expect_code(120)?;
+    fs::write(workspace.join("a"), "one\n2\n3\n4\n").map_err(|error| error.to_string())?;
+    fs::write(workspace.join("b"), "one\n").map_err(|error| error.to_string())?;
+    let _refused = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(1)?;
+    let _rest = ctx
+        .lazaret(&["apply", "s", "--yes", "--on-conflict", "keep-both"])?
+        .expect_code(0)?
+        .expect_text("merged with your edit")?;
+    expect_eq(
+        "both edits of a, and the user's of b",
+        &tree_text::dump(&workspace),
+        &"x a \"one\\n2\\n3\\n4\\n5\\n\"\nf b \"one\\n\"\n".to_owned(),
+    )?;
+    let _theirs = ctx
+        .lazaret(&["apply", "s", "--yes", "--theirs", "b"])?
+        .expect_code(0)?;
+    expect_eq(
+        "the session's version of b",
+        &fs::read_to_string(workspace.join("b")).ok(),
+        &Some("1\n2\n".to_owned()),
+    )?;
+    let _back = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
+    let _further = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
+    expect_eq(
+        "what the user had",
+        &tree_text::dump(&workspace),
+        &"f a \"one\\n2\\n3\\n4\\n\"\nf b \"one\\n\"\n".to_owned(),
+    )
+}
+
+/// An editor task is held back, until the user allows it by name.
+fn allowed(ctx: &Ctx) -> Result<(), String> {
+    let script = "mkdir .vscode && echo '{}' > .vscode/tasks.json && echo more >> a";
+    let run = |name: &str, mode: &str, code: i32| {
+        let line = [
+            "run", "base", "-w", "project", "--name", name, "--apply", mode, "--", "sh", "-c",
+            script,
+        ];
+        ctx.lazaret(&line)?.expect_code(code)
+    };
+    let workspace = ctx.workspace("project", "f a \"a\\n\"");
+    let _kept = run("s", "auto", 120)?;
+    let _rest = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    expect_eq(
+        "without what is blocked",
+        &tree_text::dump(&workspace),
+        &"f a \"a\\nmore\\n\"\n".to_owned(),
+    )?;
+    let path = ".vscode/tasks.json";
+    let _unsaid = ctx
+        .lazaret(&["apply", "s", "--allow", path])?
+        .expect_code(1)?;
+    let _allowed = ctx
+        .lazaret(&["apply", "s", "--yes", "--allow", path, "--remember"])?
+        .expect_code(0)?;
+    let applied = "f .vscode/tasks.json \"{}\\n\"\nf a \"a\\nmore\\n\"\n".to_owned();
+    expect_eq("with it", &tree_text::dump(&workspace), &applied)?;
+    // From now on it passes, also where nobody is asked.
+    let _back = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
+    let _back = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
+    let _applied = run("t", "auto", 0)?;
+    expect_eq("the second time", &tree_text::dump(&workspace), &applied)
 }
 
 fn pick(ctx: &Ctx) -> Result<(), String> {

@@ -71,9 +71,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 const TREE: &str = "f a \"a\\n\"\nf dir/b \"b\\n\"";
 const REPOSITORY: &str = "\nf .git/HEAD \"ref: refs/heads/main\\n\"\nd .git/objects/\nd .git/refs/";
 
-/// Runs `script`, expects the finding `code`, and that only `good` of it can be applied, and
-/// the directories in `harmless`.
-fn held_back(ctx: &Ctx, script: &str, code: &str, harmless: Option<&str>) -> Result<(), String> {
+/// Runs `script`, expects the finding `code`, and that only `good` of it can be applied.
+fn held_back(ctx: &Ctx, script: &str, code: &str) -> Result<(), String> {
     let workspace = ctx.workspace("project", &format!("{TREE}{REPOSITORY}"));
     let before = tree_text::dump(&workspace);
     let script = format!("{script}\necho good > good");
@@ -98,7 +97,6 @@ fn held_back(ctx: &Ctx, script: &str, code: &str, harmless: Option<&str>) -> Res
     let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
     let mut expected: Vec<&str> = before.lines().collect();
     expected.push("f good \"good\\n\"");
-    expected.extend(harmless);
     expected.sort_unstable();
     let after = tree_text::dump(&workspace);
     let mut found: Vec<&str> = after.lines().collect();
@@ -108,7 +106,7 @@ fn held_back(ctx: &Ctx, script: &str, code: &str, harmless: Option<&str>) -> Res
 
 fn git_hook(ctx: &Ctx) -> Result<(), String> {
     let script = "mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit";
-    held_back(ctx, script, "git.hook", None)
+    held_back(ctx, script, "git.hook")
 }
 
 fn git_config(ctx: &Ctx) -> Result<(), String> {
@@ -116,7 +114,6 @@ fn git_config(ctx: &Ctx) -> Result<(), String> {
         ctx,
         "mkdir -p .git && printf '[core]\\nfsmonitor=evil\\n' > .git/config",
         "git.config",
-        None,
     )
 }
 
@@ -141,15 +138,15 @@ fn git_redirected(ctx: &Ctx) -> Result<(), String> {
 }
 
 fn absolute_link(ctx: &Ctx) -> Result<(), String> {
-    held_back(ctx, "ln -s /etc/passwd passwd", "link.absolute", None)
+    held_back(ctx, "ln -s /etc/passwd passwd", "link.absolute")
 }
 
 fn escaping_link(ctx: &Ctx) -> Result<(), String> {
-    held_back(ctx, "ln -s ../../etc dir/out", "link.escape", None)
+    held_back(ctx, "ln -s ../../etc dir/out", "link.escape")
 }
 
 fn fifo_and_socket(ctx: &Ctx) -> Result<(), String> {
-    held_back(ctx, "mkfifo pipe", "type.fifo", None)
+    held_back(ctx, "mkfifo pipe", "type.fifo")
 }
 
 fn setuid(ctx: &Ctx) -> Result<(), String> {
@@ -178,26 +175,15 @@ fn editor_task(ctx: &Ctx) -> Result<(), String> {
         ctx,
         "mkdir .vscode && echo '{}' > .vscode/tasks.json",
         "suspect.vscode",
-        Some("d .vscode/"),
     )
 }
 
 fn escape_in_name(ctx: &Ctx) -> Result<(), String> {
-    held_back(
-        ctx,
-        "touch \"$(printf 'a\\033[2Jb')\"",
-        "name.control",
-        None,
-    )
+    held_back(ctx, "touch \"$(printf 'a\\033[2Jb')\"", "name.control")
 }
 
 fn name_no_text(ctx: &Ctx) -> Result<(), String> {
-    held_back(
-        ctx,
-        "touch \"$(printf 'bad\\377\\376')\"",
-        "name.encoding",
-        None,
-    )
+    held_back(ctx, "touch \"$(printf 'bad\\377\\376')\"", "name.encoding")
 }
 
 /// A directory of the workspace becomes a link to the host's `/tmp`, and files "in it" are new.
@@ -253,12 +239,7 @@ fn unreadable(ctx: &Ctx) -> Result<(), String> {
 
 fn deep(ctx: &Ctx) -> Result<(), String> {
     let script = "i=0; while [ $i -lt 80 ]; do mkdir d && cd d || exit 1; i=$((i+1)); done; touch x; cd /workspace";
-    held_back(
-        ctx,
-        script,
-        "path.too_deep",
-        Some(&format!("d {}", "d/".repeat(64))),
-    )
+    held_back(ctx, script, "path.too_deep")
 }
 
 fn output(ctx: &Ctx) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! `lazaret apply`.
 
-use lazaret_transfer::{RelPathBuf, escape};
+use lazaret_transfer::{RelPath, RelPathBuf, escape};
 use lazaret_validator::Allowance;
 
 use super::{diff, resumed};
@@ -102,8 +102,19 @@ fn picked(case: &Case, paths: &[RelPathBuf], args: &Args) -> Result<Choices, Fai
         for change in changes {
             choices.pick(&change.path, Pick::Take);
         }
+        with_parents(case, path, &mut choices);
     }
     Ok(choices)
+}
+
+/// Takes the directories along that the session made for a path.
+fn with_parents(case: &Case, path: &RelPath, choices: &mut Choices) {
+    for above in path.ancestors() {
+        let change = case.change(above);
+        if change.is_some_and(|change| change.before.is_none()) {
+            choices.pick(above, Pick::Take);
+        }
+    }
 }
 
 fn unchanged(path: &RelPathBuf, args: &Args) -> Failure {
@@ -144,6 +155,7 @@ fn permit(
     let ui = &context.ui;
     if *choices.of(path) == Pick::Leave {
         choices.pick(path, Pick::Take);
+        with_parents(case, path, choices);
     }
     let proposal = case.propose(choices)?;
     let item = proposal.item(path).ok_or_else(|| unchanged(path, args))?;

@@ -42,6 +42,7 @@ pub(crate) fn settle(
     decision: Decision,
     mut report: Report,
 ) -> Result<ExitCode, Failure> {
+    Remembered::load(&context.env)?.keep(&decision)?;
     // The volume goes with the session's last use; an engine that is away is no reason
     // not to apply what lies on this machine already.
     let detected = context.engine_of(session.record());

@@ -30,7 +30,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let decision = if ui.can_draw() {
         let name = args.session.to_string();
-        review::open(&case, &choices, &name, ui, interrupt)?.decision
+        review::open(&case, &choices, &name, ui, interrupt)?.into_decision()
     } else {
         decide(&case, &choices, Consent::Ask, ui, interrupt)?
     };

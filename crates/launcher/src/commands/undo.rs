@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::apply::wait_for_turn;
+use crate::gate::decide::changes;
 use crate::gate::summary::counts;
 use crate::session::history::{Apply, applies, to_redo, to_undo};
 use crate::session::record::{Outcome, Phase};
@@ -67,8 +68,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         OutputFormat::Text => {
             let did = if args.redo { "did again" } else { "took back" };
             context.ui.status(&format!(
-                "{did} {} changes of {}{}",
-                paths.len(),
+                "{did} {} of {}{}",
+                changes(paths.len()),
                 args.session,
                 which(apply.number, applies.len())
             ));

@@ -12,7 +12,7 @@ use super::hunks::{self, Hunk};
 use super::proposal::Proposal;
 use crate::failure::{Failure, FailureKind};
 use crate::session::collect::read_collection;
-use crate::session::record::{GateLimits, identity};
+use crate::session::record::{GateLimits, Record, identity};
 use crate::session::store::LockedSession;
 
 /// Everything the gate knows of one batch.
@@ -24,6 +24,8 @@ pub struct Case {
     pub caches: Vec<Skipped>,
     /// All contents, by digest.
     pub contents: Contents,
+    /// The session that it came out of, if it is one's.
+    pub session: Option<Record>,
     /// What was sent in.
     pub(super) baseline: Tree,
     /// What came out and is not carried.
@@ -79,7 +81,7 @@ impl Case {
             ));
         }
         let (baseline, collection) = read_collection(dir, record.gate)?;
-        Self::assemble(CaseParts {
+        let mut case = Self::assemble(CaseParts {
             baseline,
             collected: collection.tree,
             refusals: collection.refusals,
@@ -90,7 +92,9 @@ impl Case {
             base: BaseStore::open(&dir.file("base")).ok(),
             workspace,
             policy: policy(record.gate),
-        })
+        })?;
+        case.session = Some(record.clone());
+        Ok(case)
     }
 
     /// Puts a case together.
@@ -113,6 +117,7 @@ impl Case {
             changes,
             caches: parts.caches,
             contents,
+            session: None,
             baseline: parts.baseline,
             refusals: parts.refusals,
             notes: parts.notes,

@@ -1,9 +1,15 @@
 //! Decides what becomes of a case: by the user's answer, or by the mode that was chosen.
 
-use lazaret_validator::{Approved, Outcome as Judged};
+use lazaret_validator::{Allowance, Approved, Outcome as Judged};
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use lazaret_transfer::escape;
 
 use super::case::Case;
 use super::choices::Choices;
+use super::export::{self, Batch, Subject};
 use super::pick::pick;
 use super::proposal::{Item, ItemState, Proposal, Waiting};
 use super::{patch, review, summary};
@@ -39,6 +45,8 @@ pub struct Plan {
     pub held: usize,
     /// How many changes there are in all, those not counted that the workspace has already.
     pub all: usize,
+    /// What of it is to be allowed from now on.
+    pub remember: Vec<Allowance>,
 }
 
 /// Who agrees to an apply.
@@ -96,7 +104,7 @@ const REVIEW: Choice = Choice {
     word: "review",
 };
 
-const CHOICES: [Choice; 6] = [
+const CHOICES: [Choice; 7] = [
     Choice {
         key: "y",
         word: "yes",
@@ -113,6 +121,10 @@ const CHOICES: [Choice; 6] = [
     Choice {
         key: "p",
         word: "pick",
+    },
+    Choice {
+        key: "e",
+        word: "export",
     },
     Choice {
         key: "k",
@@ -199,6 +211,7 @@ fn ask(
         let offered = |choice: &Choice| match choice.key {
             "y" | "n" => some > 0,
             "r" => ui.can_draw(),
+            "e" => case.session.is_some(),
             _ => true,
         };
         let offered: Vec<Choice> = CHOICES.into_iter().filter(offered).collect();
@@ -210,7 +223,7 @@ fn ask(
             Answer::Chosen("y") => return approve(proposal),
             Answer::Chosen("n") => return Ok(Decision::Discard),
             Answer::Chosen("r") => {
-                return Ok(review::open(case, &choices, "", ui, interrupt)?.decision);
+                return Ok(review::open(case, &choices, "", ui, interrupt)?.into_decision());
             }
             Answer::Chosen("d") => {
                 for item in proposal.items() {
@@ -219,6 +232,7 @@ fn ask(
                     }
                 }
             }
+            Answer::Chosen("e") => write_out(case, ui),
             Answer::Chosen("p") => match pick(case, &choices, ui, interrupt)? {
                 Ok(picked) => {
                     choices = picked;
@@ -233,7 +247,30 @@ fn ask(
     }
 }
 
-fn changes(number: usize) -> String {
+/// Writes all forms of a report into the current directory. A failure is said, and the
+/// question asked again.
+fn write_out(case: &Case, ui: &Ui) {
+    let Some(record) = &case.session else { return };
+    let written = export::propose(case).and_then(|proposal| {
+        let (subject, now) = (Subject::Session(record), SystemTime::now());
+        let batch = Batch::new(subject, case, &proposal, now, Vec::new())?;
+        export::write_all(&batch, case, Path::new(""), ui)
+    });
+    match written {
+        Ok(files) => {
+            for file in files {
+                ui.status(&format!(
+                    "wrote {}",
+                    escape(file.as_os_str().as_encoded_bytes())
+                ));
+            }
+        }
+        Err(failure) => ui.failure(&failure),
+    }
+}
+
+/// `1 change`, `12 changes`.
+pub(crate) fn changes(number: usize) -> String {
     match number {
         1 => "1 change".to_owned(),
         more => format!("{} changes", count(more as u64)),
@@ -261,5 +298,6 @@ pub fn approve(proposal: Proposal) -> Result<Decision, Failure> {
         left,
         held,
         all,
+        remember: Vec::new(),
     }))
 }

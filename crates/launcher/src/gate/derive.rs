@@ -1,8 +1,10 @@
 //! From a case and choices to a proposal: the trees that the judge looks at.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use lazaret_transfer::{Change, Entry, Found, Mode, RelPath, Standing, Tree, diff, escape};
+use lazaret_transfer::{
+    Change, Entry, Found, Mode, RelPath, RelPathBuf, Standing, Tree, diff, escape,
+};
 use lazaret_validator::{
     Finding, JudgeInput, Outcome, Policy, Verdict, Withheld, WithheldReason, judge, split,
 };
@@ -40,7 +42,13 @@ pub(super) fn propose(case: &Case, choices: &Choices) -> Result<Proposal, Failur
             validated: None,
         });
     }
-    let validated = verdict.validated;
+    let validated = verdict.validated.map(|validated| {
+        let hollow = hollow(&items, validated.changes());
+        match hollow.is_empty() {
+            true => validated,
+            false => validated.without(&hollow),
+        }
+    });
     let judged = validated.iter().flat_map(|validated| validated.withheld());
     for withheld in before_judge.iter().chain(judged) {
         mark(&mut items, withheld);
@@ -200,6 +208,27 @@ fn settled_verdict(case: &Case, items: &[Item], kept: Vec<Change>, policy: &Poli
             return verdict;
         }
     }
+}
+
+/// Finds directories that would be made for nothing: all that was to be in them is held
+/// back.
+fn hollow(items: &[Item], changes: &[Change]) -> BTreeMap<RelPathBuf, WithheldReason> {
+    let mut hollow = BTreeMap::new();
+    let mut filled: BTreeSet<&RelPath> = BTreeSet::new();
+    // What is in a directory comes after it.
+    for change in changes.iter().rev() {
+        let path = &*change.path;
+        let is_made = change.before.is_none() && change.after == Some(Entry::Dir);
+        let next = items.partition_point(|item| item.path() <= path);
+        let inside = items.get(next).map(Item::path);
+        match inside.filter(|inside| inside.starts_with(path)) {
+            Some(inside) if is_made && !filled.contains(path) => {
+                hollow.insert(path.to_owned(), WithheldReason::Keeps(inside.to_owned()));
+            }
+            _ => filled.extend(path.parent()),
+        }
+    }
+    hollow
 }
 
 fn judge_once(case: &Case, items: &[Item], kept: &[Change], policy: &Policy) -> Verdict {

@@ -21,6 +21,7 @@ use lazaret_validator::{Allowance, fingerprint, is_allowable};
 use serde::{Deserialize, Serialize};
 
 use super::case::Case;
+use super::decide::Decision;
 use super::proposal::Proposal;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
@@ -162,6 +163,23 @@ impl Remembered {
         self.entries.push(entry);
         self.entries.sort();
         self.write()
+    }
+
+    /// Adds what a decision wants remembered.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn keep(&mut self, decision: &Decision) -> Result<(), Failure> {
+        let Decision::Apply(plan) = decision else {
+            return Ok(());
+        };
+        for allowance in &plan.remember {
+            let mut changes = plan.approved.changes().iter();
+            if let Some(change) = changes.find(|change| change.path == allowance.path) {
+                self.add(change, &allowance.code)?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes what is allowed for a path, and says how much that was.

@@ -44,7 +44,7 @@ use self::screen::Screen;
 use self::view::Palette;
 use super::case::Case;
 use super::choices::Choices;
-use super::decide::{Decision, KeepReason, approve};
+use super::decide::{Decision, KeepReason, Plan, approve};
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::interrupt::Interrupt;
 use crate::ui::Ui;
@@ -55,8 +55,21 @@ use crate::ui::Ui;
 pub struct Reviewed {
     /// What becomes of the case.
     pub decision: Decision,
-    /// What is allowed from now on, once the decision was carried out.
+    /// What is to be allowed from now on.
     pub remember: Vec<Allowance>,
+}
+
+impl Reviewed {
+    /// Puts what is to be remembered into the decision.
+    pub fn into_decision(self) -> Decision {
+        match self.decision {
+            Decision::Apply(plan) => Decision::Apply(Plan {
+                remember: self.remember,
+                ..plan
+            }),
+            other => other,
+        }
+    }
 }
 
 /// Shows a case on the whole screen, and lets a person choose and decide. `name` is the

@@ -363,7 +363,7 @@ fn what_is_allowed_by_name_is_applied() {
     let path = RelPath::new(".vscode/tasks.json").unwrap();
     let proposal = all(&case);
     assert_snapshot!(shown(&proposal), @r"
-    .vscode: applies
+    .vscode: depends on .vscode/tasks.json
     .vscode/tasks.json: blocked: suspect.vscode
     a: applies
     block suspect.vscode .vscode/tasks.json: tasks and settings take effect when the folder is opened
@@ -389,4 +389,31 @@ fn what_is_allowed_by_name_is_applied() {
     assert!(shown(&other.case().propose(&choices).unwrap()).contains("blocked"));
     choices.disallow(path);
     assert!(shown(&case.propose(&choices).unwrap()).contains("blocked"));
+}
+
+/// Of what is held back, nothing is left behind: no empty directory either.
+#[test]
+fn no_directory_is_made_for_what_is_held_back() {
+    let session = "f d/e/.envrc \"x\"\nf d/f/g \"1\\n\"\nd empty/";
+    let desk = Desk::new("", session, "");
+    let case = desk.case();
+    let proposal = all(&case);
+    assert_snapshot!(shown(&proposal), @r"
+    d: applies
+    d/e: depends on d/e/.envrc
+    d/e/.envrc: blocked: suspect.directory_env
+    d/f: applies
+    d/f/g: applies
+    empty: applies
+    block suspect.directory_env d/e/.envrc: runs when a shell enters the directory
+    warn suspect.secret d/e/.envrc: may hold a secret
+    ");
+    let digest = proposal.digest();
+    let plan = desk.apply(&case, proposal).unwrap();
+    assert_eq!(Some(plan.approved.digest()), digest);
+    assert_eq!((plan.left, plan.held, plan.all), (0, 2, 6));
+    assert_snapshot!(desk.workspace(), @r#"
+    f d/f/g "1\n"
+    d empty/
+    "#);
 }

@@ -153,7 +153,7 @@ fn app_18_app_19_undo_and_redo_go_step_by_step() {
     assert_snapshot!(kept.run("undo shop"), @r"
     exit 0
     --- stderr
-    took back 1 changes of shop (apply 2 of 2)
+    took back 1 change of shop (apply 2 of 2)
     [EOF]
     ");
     assert_eq!(kept.world.workspace(), first);
@@ -175,7 +175,7 @@ fn app_18_app_19_undo_and_redo_go_step_by_step() {
     assert_snapshot!(kept.run("undo shop --redo"), @r"
     exit 0
     --- stderr
-    did again 1 changes of shop (apply 1 of 2)
+    did again 1 change of shop (apply 1 of 2)
     [EOF]
     ");
     assert_eq!(kept.world.workspace(), first);
@@ -238,29 +238,30 @@ fn g5_allow_takes_a_name_and_a_word() {
     assert_snapshot!(kept.run("apply shop --yes"), @r"
     exit 0
     --- stdout
-      + .vscode
+      + .vscode  not without what is held back
       + .vscode/tasks.json  blocked
       ~ notes.txt
     1 modified, 2 added, 0 deleted (+2 -1)
     block  suspect.vscode  .vscode/tasks.json  tasks and settings take effect when the folder is opened
     [EOF]
     --- stderr
-    applied 2 of 3 (1 modified, 1 added, 0 deleted), 1 left out
-    hint: 1 more are held back: `lazaret apply shop --allow PATH`, or `lazaret discard shop`.
+    applied 1 of 3 (1 modified, 0 added, 0 deleted), 2 left out
+    hint: 2 more are held back: `lazaret apply shop --allow PATH`, or `lazaret discard shop`.
     [EOF]
     ");
     assert!(!kept.world.path("workspace/.vscode/tasks.json").exists());
     assert_snapshot!(kept.run("apply shop --yes --allow .vscode/tasks.json"), @r"
     exit 0
     --- stdout
+      + .vscode
       + .vscode/tasks.json
-    0 modified, 1 added, 0 deleted (+1 -0)
-    2 more are in the workspace already
+    0 modified, 2 added, 0 deleted (+1 -0)
+    1 more are in the workspace already
     block  suspect.vscode  .vscode/tasks.json  tasks and settings take effect when the folder is opened (allowed)
     [EOF]
     --- stderr
     warning: block suspect.vscode .vscode/tasks.json: tasks and settings take effect when the folder is opened
-    applied 1 of 1 (0 modified, 1 added, 0 deleted)
+    applied 2 of 2 (0 modified, 2 added, 0 deleted)
     [EOF]
     ");
     assert_eq!(kept.world.workspace(), tree(&[BEFORE, BLOCKED]));
@@ -310,16 +311,17 @@ fn g5_what_is_remembered_passes_the_next_time() {
     let mut third = kept("f .vscode/tasks.json \"{ }\\n\"");
     third.env = third.env.variable("XDG_CONFIG_HOME", &first.config());
     assert_snapshot!(third.run("apply shop --yes"), @r"
-    exit 0
+    exit 1
     --- stdout
-      + .vscode
+      + .vscode  not without what is held back
       + .vscode/tasks.json  blocked
     0 modified, 2 added, 0 deleted (+1 -0)
     block  suspect.vscode  .vscode/tasks.json  tasks and settings take effect when the folder is opened
     [EOF]
     --- stderr
-    applied 1 of 2 (0 modified, 1 added, 0 deleted), 1 left out
-    hint: 1 more are held back: `lazaret apply shop --allow PATH`, or `lazaret discard shop`.
+    error: nothing of session shop was applied
+      caused by: there are findings that a person has to look at
+    hint: Look with `lazaret diff shop`.
     [EOF]
     ");
 
@@ -387,6 +389,20 @@ fn g5_a_wrong_file_is_said_by_its_line_and_allows_nothing() {
       caused by: others can write it: `chmod go-w` it
     [EOF]
     ");
+}
+
+/// Who names a path gets the directories that the session made for it, and nothing else.
+#[test]
+fn g4_a_path_comes_with_its_directories() {
+    let kept = kept("f new/deep/one \"1\\n\"\nf new/two \"2\\n\"\nf new/deep/.envrc \"x\"");
+    kept.does("apply shop new/deep/one --yes");
+    assert_eq!(
+        kept.world.workspace(),
+        tree(&[BEFORE, "f new/deep/one \"1\\n\""])
+    );
+    kept.does("apply shop new/two --allow new/deep/.envrc --yes");
+    let all = "f new/deep/one \"1\\n\"\nf new/two \"2\\n\"\nf new/deep/.envrc \"x\"";
+    assert_eq!(kept.world.workspace(), tree(&[BEFORE, all]));
 }
 
 /// A file of the workspace has no say, wherever it came from.
