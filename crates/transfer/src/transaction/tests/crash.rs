@@ -62,7 +62,7 @@ fn expected(able: Able) -> (Snapshot, Snapshot, usize) {
 }
 
 #[test]
-fn applies_every_kind_of_change() {
+fn app_15_applies_every_kind_of_change() {
     let scene = scene();
     scene.apply().unwrap();
     insta::assert_snapshot!(scene.dump(), @r#"

@@ -211,3 +211,24 @@ fn is_root(what: &str) -> bool {
     }
     root
 }
+
+/// APP-01 to APP-25: a case without a test of its name is a promise without a proof.
+#[test]
+fn every_case_of_the_apply_has_a_test() {
+    let sources = [
+        include_str!("crash.rs"),
+        include_str!("drift.rs"),
+        include_str!("filesystems.rs"),
+        include_str!("hostile.rs"),
+        include_str!("modes.rs"),
+        include_str!("power/cuts.rs"),
+        include_str!("undo.rs"),
+    ]
+    .concat();
+    for case in 1..=25 {
+        assert!(
+            sources.contains(&format!("fn app_{case:02}_")),
+            "APP-{case:02}"
+        );
+    }
+}
