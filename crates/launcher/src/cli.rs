@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    allowed, apply, completions, diff, discard, doctor, export, image, logs, ls, man, profile,
-    prune, recover, review, rm, rules, run, show, undo,
+    allowed, apply, check, completions, diff, discard, doctor, export, image, logs, ls, man,
+    profile, prune, recover, review, rm, rules, run, show, undo,
 };
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -98,6 +98,7 @@ pub enum Command {
     Apply(apply::Args),
     Allowed(allowed::Args),
     Export(export::Args),
+    Check(check::Args),
     Discard(discard::Args),
     Undo(undo::Args),
     Ls(ls::Args),

@@ -110,7 +110,7 @@ pub use transaction::{
 };
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};
-pub use walk::{Hashing, WalkError, Walked, walk};
+pub use walk::{Hashing, ScanError, Scanned, WalkError, Walked, scan, walk};
 pub use wire::{
     FileTime, Receipt, Survey, SurveyError, SurveyRequest, VolumeIdentity, Wanted, WireError,
     read_wanted, write_wanted,

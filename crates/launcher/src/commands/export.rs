@@ -10,7 +10,7 @@ use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::export::document::Document;
-use crate::gate::export::{self, Batch, Existing, Form, Place, Subject};
+use crate::gate::export::{self, Batch, Existing, Form, Place, Subject, place};
 use crate::session::store::Store;
 use crate::ui::OutputFormat;
 
@@ -85,25 +85,13 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says what goes where, and refuses two forms in one place.
+/// Says what goes where; nothing asked for is a patch on stdout.
 fn places(args: &Args, context: &Context) -> Result<Vec<(Form, Place)>, Failure> {
     let asked = [(Form::Patch, &args.patch), (Form::Json, &args.report)];
-    let mut places: Vec<(Form, Place)> = asked
-        .into_iter()
-        .filter_map(|(form, place)| Some((form, place.clone()?.below(&context.env.cwd))))
-        .collect();
-    let json = context.ui.format() == OutputFormat::Json;
-    if places.is_empty() && !json {
+    let format = context.ui.format();
+    let mut places = place::choose(asked, &context.env.cwd, format)?;
+    if places.is_empty() && format == OutputFormat::Text {
         places.push((Form::Patch, Place::Stdout));
-    }
-    let twice = places
-        .iter()
-        .enumerate()
-        .any(|(index, (_, place))| places[..index].iter().any(|(_, other)| other == place));
-    let stdout = |(_, place): &(Form, Place)| *place == Place::Stdout;
-    if twice || (json && places.iter().any(stdout)) {
-        let text = "two reports can't go to the same place";
-        return Err(Failure::message(FailureKind::Usage, text));
     }
     // The bytes of a patch are the command's own; a terminal would obey them (UI-01).
     let patch_shown = places.contains(&(Form::Patch, Place::Stdout));

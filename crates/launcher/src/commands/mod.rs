@@ -2,6 +2,7 @@
 
 pub(crate) mod allowed;
 pub(crate) mod apply;
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diff;
@@ -37,6 +38,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failu
         Command::Apply(args) => apply::run(args, context),
         Command::Allowed(args) => allowed::run(args, context),
         Command::Export(args) => export::run(args, context),
+        Command::Check(args) => check::run(args, context),
         Command::Discard(args) => discard::run(args, context),
         Command::Undo(args) => undo::run(args, context),
         Command::Ls(args) => ls::run(args, context),

@@ -3,6 +3,7 @@
 
 pub mod apply;
 pub mod case;
+pub mod check;
 pub mod choices;
 pub mod contents;
 pub mod counts;

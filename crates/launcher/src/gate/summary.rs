@@ -1,6 +1,6 @@
 //! What a person sees before deciding: paths, counts, findings, conflicts.
 
-use lazaret_transfer::{Change, ChangeKind, escape};
+use lazaret_transfer::{Change, ChangeKind, SkipReason, escape};
 use lazaret_validator::{Finding, Outcome, Severity};
 
 use super::case::Case;
@@ -48,7 +48,11 @@ pub fn without_paths(case: &Case, proposal: &Proposal, ui: &Ui) -> String {
     text.push_str(&findings(proposal.findings(), ui));
     for cache in &case.caches {
         let name = elide(&escape(&cache.name), ui.width().saturating_sub(30).max(20));
-        text.push_str(&format!("stays in the copy: {name} ({})\n", cache.reason));
+        let what = match cache.reason {
+            SkipReason::Profile => "not compared",
+            _ => "stays in the copy",
+        };
+        text.push_str(&format!("{what}: {name} ({})\n", cache.reason));
     }
     for (path, kind) in proposal.conflicts() {
         let word = ui.paint_result(Tone::Error, "conflict");

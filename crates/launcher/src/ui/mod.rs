@@ -328,6 +328,11 @@ impl Ui {
         }
     }
 
+    /// Gives stdin to a verb that reads data from it, once; such a verb asks nothing.
+    pub fn take_stdin(&self) -> Option<Box<dyn BufRead + Send>> {
+        locked(&self.0.input).take()
+    }
+
     /// Returns `text` in a colour, if stderr has colours.
     pub fn paint(&self, tone: Tone, text: &str) -> String {
         self.0.styles.stderr(tone, text)

@@ -91,6 +91,11 @@ impl Input {
         }
     }
 
+    /// Gives stdin away; no question can be answered after that.
+    pub(super) fn take(&mut self) -> Option<Box<dyn BufRead + Send>> {
+        self.stdin.take()
+    }
+
     /// Reads one line, or returns `None` when the user asked for an end instead.
     fn line(&mut self, interrupt: &Interrupt) -> Option<Line> {
         if let Some(stdin) = self.stdin.take() {

@@ -21,6 +21,7 @@ fn short_help_names_every_verb() {
       apply        Apply a session's changes to its workspace
       allowed      List or remove what you allowed for good with `apply --remember`
       export       Write a session's changes as a patch or a JSON report
+      check        Judge a directory or an archive against a base, by the same rules
       discard      Throw a session's changes away
       undo         Take back what a session's last apply did to the workspace
       ls           List sessions

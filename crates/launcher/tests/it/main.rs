@@ -1,5 +1,6 @@
 //! Integration tests of the crate, one binary: mostly the command line as a process.
 
+mod check;
 mod demo;
 mod engines;
 mod gate;

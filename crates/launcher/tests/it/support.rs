@@ -13,6 +13,7 @@ pub(crate) struct TestEnvironment {
     variables: BTreeMap<String, String>,
     engine: String,
     uid: Option<u32>,
+    most_memory: Option<u64>,
 }
 
 /// What a run came to. Show it (a snapshot), or take it apart.
@@ -37,6 +38,7 @@ impl TestEnvironment {
             variables: BTreeMap::new(),
             engine: format!("unix://{}", root.path().join("no-engine.sock").display()),
             uid: None,
+            most_memory: None,
             root,
         };
         let home = environment.path("home").display().to_string();
@@ -62,6 +64,12 @@ impl TestEnvironment {
         self
     }
 
+    /// Runs with at most so many bytes of memory of its own (`RLIMIT_DATA`).
+    pub(crate) fn with_most_memory(mut self, bytes: u64) -> Self {
+        self.most_memory = Some(bytes);
+        self
+    }
+
     /// Returns the path of a file in the world.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
@@ -82,8 +90,17 @@ impl TestEnvironment {
 
     /// Runs `lazaret` in `work/` with these arguments.
     pub(crate) fn run_words(&self, arguments: &[&str]) -> Outcome {
+        self.outcome(self.command(arguments))
+    }
+
+    /// Runs `lazaret` in `work/` with these bytes on stdin.
+    pub(crate) fn run_reading(&self, arguments: &[&str], stdin: &[u8]) -> Outcome {
+        self.outcome(self.expression(arguments).stdin_bytes(stdin))
+    }
+
+    fn outcome(&self, expression: duct::Expression) -> Outcome {
         let started = Instant::now();
-        let output = self.command(arguments).run().unwrap();
+        let output = expression.run().unwrap();
         Outcome {
             code: output.status.code().unwrap_or(-1),
             stdout: self.redact(&output.stdout),
@@ -92,12 +109,30 @@ impl TestEnvironment {
         }
     }
 
-    /// Returns what runs `lazaret` in `work/`, both streams captured.
+    /// Returns what runs `lazaret` in `work/`, without input, both streams captured.
     pub(crate) fn command(&self, arguments: &[&str]) -> duct::Expression {
+        self.expression(arguments).stdin_null()
+    }
+
+    fn expression(&self, arguments: &[&str]) -> duct::Expression {
         let mut variables = self.variables.clone();
         variables.insert("LAZARET_ENGINE".to_owned(), self.engine.clone());
         let uid = self.uid;
-        duct::cmd(env!("CARGO_BIN_EXE_lazaret"), arguments)
+        let lazaret = env!("CARGO_BIN_EXE_lazaret");
+        let limited: Vec<String>;
+        let words = arguments.iter().map(|word| (*word).to_owned());
+        let program = match self.most_memory {
+            None => {
+                limited = words.collect();
+                lazaret
+            }
+            Some(most) => {
+                let before = [format!("--data={most}"), lazaret.to_owned()];
+                limited = before.into_iter().chain(words).collect();
+                "/usr/bin/prlimit"
+            }
+        };
+        duct::cmd(program, limited)
             .before_spawn(move |command| {
                 if let Some(uid) = uid {
                     use std::os::unix::process::CommandExt as _;
@@ -107,7 +142,6 @@ impl TestEnvironment {
             })
             .full_env(variables)
             .dir(self.path("work"))
-            .stdin_null()
             .stdout_capture()
             .stderr_capture()
             .unchecked()

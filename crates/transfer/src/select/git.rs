@@ -34,6 +34,21 @@ pub(crate) fn git_part(path: &[u8], kind: Kind) -> GitPart {
     }
 }
 
+/// Whether a raw path relative to `.git` is of the kind that git writes all day and that
+/// leads nowhere: objects, refs, logs, the index. Everything else tells git what to run, to
+/// fetch or to believe, or may come to.
+pub(crate) fn is_ordinary(path: &[u8]) -> bool {
+    let first = path.split(|&byte| byte == b'/').next().unwrap_or_default();
+    match first {
+        b"refs" | b"logs" | b"reftable" => true,
+        b"objects" => path.len() > first.len() && !path.starts_with(b"objects/info"),
+        b"HEAD" | b"ORIG_HEAD" | b"FETCH_HEAD" | b"COMMIT_EDITMSG" | b"index" | b"packed-refs" => {
+            path.len() == first.len()
+        }
+        _ => false,
+    }
+}
+
 /// Makes the copy's `.git/config`: what the format of the repository needs and
 /// nothing else of `original`.
 pub(crate) fn synthetic_config(original: &[u8]) -> Vec<u8> {
@@ -133,6 +148,34 @@ mod tests {
             "hooks/pre-commit",
         ] {
             assert!(!sent(path, Kind::Other), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_tells_git_what_to_run_is_not_ordinary() {
+        for path in [
+            "refs",
+            "refs/heads/a",
+            "logs/HEAD",
+            "objects/ab/cd",
+            "index",
+            "HEAD",
+        ] {
+            assert!(is_ordinary(path.as_bytes()), "{path}");
+        }
+        for path in [
+            "config",
+            "hooks/pre-commit",
+            "info/attributes",
+            "objects",
+            "objects/info",
+            "objects/info/alternates",
+            "HEAD/x",
+            "shallow",
+            "modules/refs/config",
+            "commondir",
+        ] {
+            assert!(!is_ordinary(path.as_bytes()), "{path}");
         }
     }
 

@@ -12,11 +12,11 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 pub use caches::{CACHEDIR_SIGNATURE, CacheInside, is_cache_beside};
-pub(crate) use git::{GitPart, git_part, synthetic_config};
+pub(crate) use git::{GitPart, git_part, is_ordinary, synthetic_config};
 pub(crate) use ignores::{BadLine, IgnoreFile, Ignores};
 pub(crate) use secrets::{PEEK_BYTES, Suspicion, suspicion};
 
-use crate::{LinkTargetError, RelPathError, escape};
+use crate::{Entry, LinkTargetError, RelPathError, Tree, escape};
 
 /// What goes in, as a profile says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +75,17 @@ pub enum GitMode {
 pub struct Selector {
     git: GitMode,
     exclude: Gitignore,
+    rules: Rules,
+}
+
+/// Which rules a [`Selector`] knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rules {
+    /// All of those that it documents.
+    Usual,
+    /// [`Selection::exclude`], and no other: nothing that lies in the directory itself has
+    /// a say. Of a `.git` at the root, what git writes all day is left out.
+    ExcludeOnly,
 }
 
 /// A line of [`Selection::exclude`] that is no pattern.
@@ -192,6 +203,20 @@ impl Selection {
     /// The first line of `exclude` that is no pattern: a rule that silently does
     /// nothing would send what it was meant to keep out.
     pub fn compile(&self) -> Result<Selector, SelectError> {
+        self.compile_with(Rules::Usual)
+    }
+
+    /// Compiles `exclude` alone, for a directory that nobody vouches for: whatever is to be
+    /// judged must not choose what is looked at. Of the `.git` at the root everything goes in
+    /// but objects, refs, logs and the index; [`Selection::git`] has no say.
+    ///
+    /// # Errors
+    /// As [`Selection::compile`].
+    pub fn compile_exclude_only(&self) -> Result<Selector, SelectError> {
+        self.compile_with(Rules::ExcludeOnly)
+    }
+
+    fn compile_with(&self, rules: Rules) -> Result<Selector, SelectError> {
         let mut builder = GitignoreBuilder::new("");
         for line in &self.exclude {
             let added = builder.add_line(None, line);
@@ -207,6 +232,7 @@ impl Selection {
         Ok(Selector {
             git: self.git,
             exclude,
+            rules,
         })
     }
 }
@@ -223,6 +249,51 @@ pub(crate) enum Opinion {
 impl Selector {
     pub(crate) fn git(&self) -> GitMode {
         self.git
+    }
+
+    pub(crate) fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    /// Takes out of a tree that came another way what a walk would leave out.
+    pub fn filter(&self, tree: Tree) -> (Tree, Vec<Skipped>) {
+        let mut kept = Tree::new();
+        let mut skipped: Vec<Skipped> = Vec::new();
+        for (path, entry) in tree.iter() {
+            let name = path.as_str().as_bytes();
+            let below = |above: &Skipped| {
+                name.strip_prefix(&*above.name)
+                    .is_some_and(|rest| rest.starts_with(b"/"))
+            };
+            if skipped.last().is_some_and(below) {
+                continue;
+            }
+            if let Some(inside) = name.strip_prefix(b".git/") {
+                if !is_ordinary(inside) {
+                    kept.insert(path.to_owned(), entry.clone());
+                }
+                continue;
+            }
+            let (kind, bytes) = match entry {
+                Entry::Dir => (Kind::Dir, None),
+                Entry::File { size, .. } => (Kind::Other, Some(*size)),
+                Entry::Symlink { .. } => (Kind::Other, None),
+            };
+            // As in a walk: no pattern hides a repository.
+            let opinion = match path.file_name() {
+                ".git" => None,
+                _ => self.profile(name, kind),
+            };
+            match opinion {
+                Some(Opinion::LeaveOut) => skipped.push(Skipped {
+                    name: name.to_vec(),
+                    reason: SkipReason::Profile,
+                    bytes,
+                }),
+                Some(Opinion::TakeIn) | None => drop(kept.insert(path.to_owned(), entry.clone())),
+            }
+        }
+        (kept, skipped)
     }
 
     /// Asks the profile's `exclude`.

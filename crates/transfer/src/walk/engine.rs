@@ -12,7 +12,7 @@ use super::open::{OpenError, open_below};
 use super::small::{SMALL_FILE_BYTES, Small};
 use crate::select::{
     CACHEDIR_SIGNATURE, CacheInside, GitPart, IgnoreFile, Ignores, Kind, Opinion, PEEK_BYTES,
-    Suspicion, git_part, is_cache_beside, suspicion,
+    Rules, Suspicion, git_part, is_cache_beside, is_ordinary, suspicion,
 };
 use crate::{GitMode, LinkTarget, RelPath, Selector, SkipReason, Skipped, WorkspaceDir};
 
@@ -31,6 +31,17 @@ pub(crate) trait Sink {
 
     /// Takes an open regular file at its start.
     fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), Self::Error>;
+
+    /// Is told how many names a directory has, while it is listed.
+    fn listed(&mut self, _names: usize) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Is told of each entry before it is judged, by its raw path. Whoever has limits says
+    /// no in one of the two.
+    fn meet(&mut self, _path: &[u8]) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// Takes a file that exists only in the copy.
     fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), Self::Error>;
@@ -75,8 +86,10 @@ pub(super) struct Walk<'a, S> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Workspace,
-    /// In the `.git` of the root.
+    /// In the `.git` of the root, whose parts are chosen.
     Git,
+    /// In the `.git` of the root, of which all that matters is taken.
+    WholeGit,
 }
 
 /// One directory, open, with its names in order.
@@ -126,7 +139,7 @@ impl<S: Sink> Walk<'_, S> {
     }
 
     /// Reads the names of a directory, sorted by bytes: that is path order.
-    fn list(&self, dir: OwnedFd) -> Result<Listing, WalkError> {
+    fn list(&mut self, dir: OwnedFd) -> Result<Listing, S::Error> {
         let mut dir = Dir::new(dir).map_err(|errno| self.errno(errno))?;
         let mut entries = Vec::new();
         while let Some(entry) = dir.read() {
@@ -134,6 +147,7 @@ impl<S: Sink> Walk<'_, S> {
             let name = entry.file_name();
             if name != c"." && name != c".." {
                 entries.push((name.to_owned(), entry.file_type()));
+                self.sink.listed(entries.len())?;
             }
         }
         entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
@@ -144,7 +158,7 @@ impl<S: Sink> Walk<'_, S> {
     fn directory(&mut self, listing: &Listing, place: Place) -> Result<(), S::Error> {
         let depth = self.ignores.depth();
         let fd = listing.fd().map_err(|errno| self.errno(errno))?;
-        if place == Place::Workspace {
+        if place == Place::Workspace && self.selector.rules() == Rules::Usual {
             self.read_ignore_files(listing, fd)?;
         }
         let length = self.path.len();
@@ -182,6 +196,7 @@ impl<S: Sink> Walk<'_, S> {
         file_type: FileType,
         place: Place,
     ) -> Result<(), S::Error> {
+        self.sink.meet(&self.path)?;
         let file_type = match file_type {
             FileType::Unknown => FileType::from_raw_mode(self.stat(parent, name)?.st_mode),
             known => known,
@@ -193,6 +208,10 @@ impl<S: Sink> Walk<'_, S> {
         let judgement = match place {
             Place::Workspace => self.judge(listing, parent, name, file_type)?,
             Place::Git => self.judge_git(file_type),
+            Place::WholeGit => match self.path.strip_prefix(b".git/").is_some_and(is_ordinary) {
+                true => Judgement::LeaveOut(SkipReason::GitPart),
+                false => Judgement::TakeIn,
+            },
         };
         let cache = match judgement {
             Judgement::TakeIn => CacheCheck::None,
@@ -204,8 +223,9 @@ impl<S: Sink> Walk<'_, S> {
         };
         match file_type {
             FileType::Directory => {
-                let place = match &self.path[..] {
-                    b".git" => Place::Git,
+                let place = match (&self.path[..], self.selector.rules()) {
+                    (b".git", Rules::Usual) => Place::Git,
+                    (b".git", Rules::ExcludeOnly) => Place::WholeGit,
                     _ => place,
                 };
                 self.enter(parent, name, place, cache)
@@ -231,6 +251,10 @@ impl<S: Sink> Walk<'_, S> {
             FileType::Directory => Kind::Dir,
             _ => Kind::Other,
         };
+        let all = self.selector.rules() == Rules::ExcludeOnly;
+        if name == c".git" && all {
+            return Ok(Judgement::TakeIn);
+        }
         if name == c".git" {
             return Ok(match (kind, self.selector.git(), &self.path[..]) {
                 (Kind::Other, ..) => Judgement::LeaveOut(SkipReason::GitFile),
@@ -242,6 +266,7 @@ impl<S: Sink> Walk<'_, S> {
         match self.selector.profile(&self.path, kind) {
             Some(Opinion::TakeIn) => return Ok(Judgement::TakeIn),
             Some(Opinion::LeaveOut) => return Ok(Judgement::LeaveOut(SkipReason::Profile)),
+            None if all => return Ok(Judgement::TakeIn),
             None => {}
         }
         let secret = match suspicion(&self.path, kind) {

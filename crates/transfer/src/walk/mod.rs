@@ -4,6 +4,7 @@ mod engine;
 mod error;
 mod hash;
 mod open;
+mod scan;
 mod small;
 
 use std::num::NonZeroUsize;
@@ -15,6 +16,7 @@ pub(crate) use engine::{Sink, descend, seconds, size};
 pub use error::WalkError;
 pub(crate) use hash::check_unchanged;
 use hash::{HashPool, Workers};
+pub use scan::{ScanError, Scanned, scan};
 
 use crate::{Digest, Entry, LinkTarget, Mode, RelPath, Selector, Skipped, Tree, WorkspaceDir};
 

@@ -5,6 +5,7 @@ mod escape;
 mod pack;
 mod quarantine;
 mod rel_path;
+mod scan;
 mod stream;
 mod tar_corpus;
 mod tar_ends;

@@ -8,8 +8,9 @@ use std::str::FromStr;
 
 use lazaret_transfer::{escape, is_git_name};
 
+use super::Form;
 use crate::failure::{Failure, FailureKind};
-use crate::ui::{Output, Ui};
+use crate::ui::{Output, OutputFormat, Ui};
 
 /// Where a report goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,29 @@ pub enum Existing {
     Keep,
     /// The report replaces it.
     Replace,
+}
+
+/// Joins what was asked for with the current directory. With `--json`, stdout is taken.
+///
+/// # Errors
+/// When two reports would go to the same place.
+pub fn choose<'a>(
+    asked: impl IntoIterator<Item = (Form, &'a Option<Place>)>,
+    cwd: &Path,
+    format: OutputFormat,
+) -> Result<Vec<(Form, Place)>, Failure> {
+    let mut places: Vec<(Form, Place)> = Vec::new();
+    for (form, place) in asked {
+        let Some(place) = place.clone() else { continue };
+        let place = place.below(cwd);
+        let is_taken = format == OutputFormat::Json && place == Place::Stdout;
+        if is_taken || places.iter().any(|(_, other)| *other == place) {
+            let text = "two reports can't go to the same place";
+            return Err(Failure::message(FailureKind::Usage, text));
+        }
+        places.push((form, place));
+    }
+    Ok(places)
 }
 
 impl FromStr for Place {

@@ -343,13 +343,13 @@ fn g9_what_is_blocked_is_named_and_not_in_the_patch() {
     assert_snapshot!(head.replace(env!("CARGO_PKG_VERSION"), "$VERSION"), @r"
     # lazaret $VERSION: shop
     # verdict: needs review
+    # left out: .vscode: can't happen without .vscode/tasks.json
     # left out: .vscode/tasks.json: blocked by findings (suspect.vscode)
+    # left out: dir: can't happen without dir/.git
     # left out: dir/.git: blocked by findings (git.nested)
     # left out: dir/.git/hooks: can't happen without dir/.git
     # left out: dir/.git/hooks/pre-commit: can't happen without dir/.git/hooks (content.shebang)
     # left out: out\u{202e}: blocked by findings (link.absolute, name.invisible)
-    # left out: .vscode: an empty directory, which git does not keep
-    # left out: dir: an empty directory, which git does not keep
     ");
     assert_snapshot!(parts, @"
     diff --git a/good b/good
@@ -389,9 +389,21 @@ fn g9_a_file_that_the_user_changed_stands_in_full() {
     ");
 }
 
-/// The command as a process, over the session of a world.
+/// The command as a process, over the session of a world that nobody else has locked; see
+/// [`World::lock`].
 #[track_caller]
 fn lazaret(world: &World, arguments: &[&str]) -> (i32, String, String) {
+    for _ in 0..1000 {
+        let ended = run(world, arguments);
+        if !ended.2.contains("is in use by another lazaret") {
+            return ended;
+        }
+    }
+    panic!("somebody holds the session");
+}
+
+#[track_caller]
+fn run(world: &World, arguments: &[&str]) -> (i32, String, String) {
     let xdg = world.path("xdg");
     if !xdg.exists() {
         std::fs::create_dir(&xdg).unwrap();

@@ -1,0 +1,188 @@
+//! `lazaret check`.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use lazaret_transfer::{WorkspaceDir, escape};
+use lazaret_validator::{Finding, Outcome};
+
+use crate::context::Context;
+use crate::environment::StreamKind;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind};
+use crate::gate::check::{Candidate, Comparison, compare};
+use crate::gate::choices::Choices;
+use crate::gate::export::document::Document;
+use crate::gate::export::{self, Batch, Checked, Existing, Form, Place, Subject, place};
+use crate::gate::summary;
+use crate::interrupt::Interrupt;
+use crate::profile;
+use crate::session::record::GateLimits;
+use crate::ui::{OutputFormat, Tone};
+
+/// Judge a directory or an archive against a base, by the same rules
+///
+/// For CI: exits with 0 when nothing graver than a note is found, with 120 when a person has
+/// to look, and with 121 when the candidate is rejected as a whole. Nothing is applied, and
+/// nothing of the candidate is run or followed. Needs no engine.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Candidate: a directory, an uncompressed tar archive, or `-` for one on stdin
+    #[arg(value_name = "CANDIDATE")]
+    pub candidate: PathBuf,
+    /// Directory that the candidate is compared with
+    #[arg(long, value_name = "DIR")]
+    pub base: PathBuf,
+    /// Profile whose gate limits and excludes hold
+    #[arg(long, value_name = "PROFILE", default_value = "base")]
+    pub profile: String,
+    /// Complete report as JSON, as --json prints it
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<Place>,
+    /// Replace files that exist
+    #[arg(long)]
+    pub force: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let existing = match args.force {
+        true => Existing::Replace,
+        false => Existing::Keep,
+    };
+    let asked = [(Form::Json, &args.report)];
+    let places = place::choose(asked, &context.env.cwd, context.ui.format())?;
+    for (_, place) in &places {
+        place.check(existing)?;
+    }
+    let cwd = &context.env.cwd;
+    let base = open_dir(&cwd.join(&args.base), "base")?;
+    let profile = profile::load(&args.profile, &context.env)?;
+    // Its limits may be stricter; what it leaves out would be judged by nobody.
+    let gate = profile.clone().tightened_by(base.path())?.profile.gate;
+    let gate = GateLimits {
+        max_entries: u64::from(gate.max_entries),
+        max_bytes: gate.max_bytes,
+        max_file_bytes: gate.max_file_bytes,
+    };
+    let comparison = match args.candidate.as_os_str() == "-" {
+        true => {
+            if context.env.streams.stdin == StreamKind::Terminal {
+                let text = "stdin is a terminal, and an archive can't be typed";
+                return Err(Failure::message(FailureKind::Usage, text));
+            }
+            let mut stdin = context.ui.take_stdin().ok_or_else(|| {
+                Failure::message(FailureKind::Internal, "stdin was given to somebody else")
+            })?;
+            let mut reader = Interruptible(&mut stdin, &context.interrupt);
+            compare(base, Candidate::Tar(&mut reader), &profile, gate)
+        }
+        false => {
+            let path = cwd.join(&args.candidate);
+            match std::fs::metadata(&path) {
+                Ok(metadata) if !metadata.is_dir() => {
+                    let file = File::open(&path).map_err(|error| unreadable(&path, error))?;
+                    let mut reader = Interruptible(file, &context.interrupt);
+                    compare(base, Candidate::Tar(&mut reader), &profile, gate)
+                }
+                Ok(_) => {
+                    let dir = open_dir(&path, "candidate")?;
+                    compare(base, Candidate::Dir(dir), &profile, gate)
+                }
+                Err(error) => Err(unreadable(&path, error)),
+            }
+        }
+    };
+    context.interrupt.check()?;
+    let checked = Checked {
+        base: args.base.to_string_lossy().into_owned(),
+        candidate: args.candidate.to_string_lossy().into_owned(),
+        profile: args.profile,
+    };
+    report(&comparison?, &checked, &places, existing, context)
+}
+
+/// Writes what was asked for, shows the rest, and says how it ends.
+fn report(
+    comparison: &Comparison,
+    checked: &Checked,
+    places: &[(Form, Place)],
+    existing: Existing,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
+    let (case, ui) = (&comparison.case, &context.ui);
+    let proposal = case.propose(&Choices::all())?;
+    let now = SystemTime::now();
+    let mut batch = Batch::new(Subject::Check(checked), case, &proposal, now, Vec::new())?;
+    if let Some(finding) = &comparison.rejection {
+        batch.outcome = Outcome::Rejected;
+        batch.digest = None;
+        batch.findings = vec![finding];
+    }
+    for (form, place) in places {
+        place.write(existing, ui, |out| export::write(*form, &batch, case, out))?;
+        if *place != Place::Stdout {
+            ui.status(&format!("wrote {}", place.describe()));
+        }
+    }
+    let shown = places.iter().any(|(_, place)| *place == Place::Stdout);
+    match (ui.format(), &comparison.rejection) {
+        (OutputFormat::Json, _) => ui.json(&Document::new(&batch, case)?),
+        (OutputFormat::Text, _) if shown => {}
+        (OutputFormat::Text, Some(finding)) => show_rejection(finding, context),
+        (OutputFormat::Text, None) => {
+            ui.result(summary::render(case, &proposal, ui).trim_end());
+            let tone = match batch.outcome {
+                Outcome::Clean => Tone::Good,
+                Outcome::NeedsReview => Tone::Warning,
+                Outcome::Rejected => Tone::Error,
+            };
+            ui.result(&ui.paint_result(tone, batch.outcome.as_str()));
+        }
+    }
+    Ok(match batch.outcome {
+        Outcome::Clean => ExitCode::SUCCESS,
+        Outcome::NeedsReview => ExitCode::KEPT,
+        Outcome::Rejected => ExitCode::REJECTED,
+    })
+}
+
+fn show_rejection(finding: &Finding, context: &Context) {
+    let ui = &context.ui;
+    ui.result(&format!(
+        "{}  {}: {}",
+        ui.paint_result(Tone::Error, "rejected"),
+        finding.code,
+        finding.message
+    ));
+    if let Some(hint) = &finding.hint {
+        ui.hint(hint);
+    }
+}
+
+fn open_dir(path: &Path, what: &str) -> Result<WorkspaceDir, Failure> {
+    WorkspaceDir::open_ambient(path).map_err(|error| {
+        let name = escape(path.as_os_str().as_encoded_bytes());
+        Failure::new(FailureKind::Workspace, error.source)
+            .context(format!("the {what} {name} can't be read as a directory"))
+    })
+}
+
+fn unreadable(path: &Path, error: io::Error) -> Failure {
+    let name = escape(path.as_os_str().as_encoded_bytes());
+    Failure::new(FailureKind::Workspace, error)
+        .context(format!("the candidate {name} can't be read"))
+}
+
+/// A reader that ends with an error once the user asked for an end.
+struct Interruptible<'a, R>(R, &'a Interrupt);
+
+impl<R: Read> Read for Interruptible<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.1.check().is_err() {
+            return Err(io::Error::other("interrupted"));
+        }
+        self.0.read(buffer)
+    }
+}

@@ -1,0 +1,244 @@
+//! `scan`: a directory that nobody vouches for into its manifest.
+
+use std::os::fd::OwnedFd;
+
+use rustix::fs::Stat;
+
+use super::engine::{Sink, descend, size};
+use super::hash::{HashPool, Workers};
+use super::{Hashing, WalkError};
+use crate::{
+    Digest, Entry, LinkTarget, LinkTargetError, Mode, Note, Refusal, RelPath, Selector, SkipReason,
+    Skipped, StreamError, StreamLimits, Tree, WorkspaceDir,
+};
+
+/// A directory, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scanned {
+    /// What can be carried.
+    pub tree: Tree,
+    /// What can't: FIFOs, sockets, devices, other file systems, odd names and targets.
+    pub refusals: Vec<Refusal>,
+    /// What an apply would make safe: `mode.special`.
+    pub notes: Vec<Note>,
+    /// What the selector leaves out.
+    pub left_out: Vec<Skipped>,
+}
+
+/// Why a directory was not read to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ScanError {
+    /// It could not be read as one consistent tree.
+    #[error(transparent)]
+    Walk(#[from] WalkError),
+    /// It holds more than the limits allow; always one of the `limit.` codes.
+    #[error(transparent)]
+    Limit(StreamError),
+}
+
+/// Reads everything below `root` that `selector` takes in, by the same walk as
+/// [`walk`](super::walk), and what can't be carried becomes a refusal.
+///
+/// `limits` hold for what `known` does not have: entries at other paths, and files of
+/// another size. So a hostile directory costs no more than they say, and a large one that
+/// is as it was is no attack. Nothing is read of a file before its size was counted.
+///
+/// # Errors
+/// The first entry that can't be read or that changes while it is read, or a limit.
+pub fn scan(
+    root: &WorkspaceDir,
+    selector: &Selector,
+    known: &Tree,
+    limits: StreamLimits,
+) -> Result<Scanned, ScanError> {
+    let Hashing::Contents(threads) = Hashing::parallel() else {
+        unreachable!("parallel hashing reads contents");
+    };
+    let pool = HashPool::default();
+    std::thread::scope(|scope| {
+        let mut sink = Counted {
+            tree: Tree::new(),
+            notes: Vec::new(),
+            known,
+            limits,
+            entries: 0,
+            bytes: 0,
+            name_bytes: 0,
+            workers: pool.start(scope, threads),
+        };
+        let skipped = descend(root, selector, &mut sink);
+        let Counted {
+            mut tree,
+            notes,
+            workers,
+            ..
+        } = sink;
+        let files = workers.finish();
+        // A limit is the cause of all that follows; a file that failed is that of the walk.
+        let skipped = match skipped {
+            Err(ScanError::Limit(limit)) => return Err(ScanError::Limit(limit)),
+            other => other,
+        };
+        for (path, entry) in files? {
+            tree.insert(path, entry);
+        }
+        let mut scanned = Scanned {
+            tree,
+            refusals: Vec::new(),
+            notes,
+            left_out: Vec::new(),
+        };
+        for skip in skipped? {
+            match refusal(&skip) {
+                Kept::Refused(refusal) => scanned.refusals.push(refusal),
+                Kept::LeftOut => scanned.left_out.push(skip),
+                Kept::Silent => {}
+            }
+        }
+        Ok(scanned)
+    })
+}
+
+/// What becomes of something that the walk did not take.
+enum Kept {
+    Refused(Refusal),
+    LeftOut,
+    Silent,
+}
+
+fn refusal(skip: &Skipped) -> Kept {
+    let code = match skip.reason {
+        SkipReason::GitPart => return Kept::Silent,
+        SkipReason::Mount => "type.mount",
+        SkipReason::Target(error) => link_code(error),
+        SkipReason::Fifo
+        | SkipReason::Socket
+        | SkipReason::Device
+        | SkipReason::Unknown
+        | SkipReason::Name(_) => skip.reason.code(),
+        SkipReason::Secret
+        | SkipReason::Cache
+        | SkipReason::LazaretIgnore
+        | SkipReason::GitIgnore
+        | SkipReason::Profile
+        | SkipReason::GitNone
+        | SkipReason::GitNested
+        | SkipReason::GitFile => return Kept::LeftOut,
+    };
+    Kept::Refused(Refusal::new(
+        skip.name.clone(),
+        code,
+        skip.reason.to_string(),
+    ))
+}
+
+/// The same words as for a link that came out of a volume.
+fn link_code(error: LinkTargetError) -> &'static str {
+    match error {
+        LinkTargetError::Empty => "link.empty",
+        LinkTargetError::Nul => "link.nul",
+        LinkTargetError::Encoding => "link.encoding",
+        LinkTargetError::Control => "link.control",
+        LinkTargetError::TooLong => "link.too_long",
+    }
+}
+
+/// Counts, and hashes files on other threads.
+struct Counted<'a, 'scope> {
+    tree: Tree,
+    notes: Vec<Note>,
+    known: &'a Tree,
+    limits: StreamLimits,
+    entries: u64,
+    bytes: u64,
+    name_bytes: u64,
+    workers: Workers<'scope>,
+}
+
+impl Counted<'_, '_> {
+    fn charge(&mut self, bytes: usize) -> Result<(), ScanError> {
+        self.name_bytes = self.name_bytes.saturating_add(bytes as u64);
+        let limit = self.limits.name_bytes;
+        match self.name_bytes > limit {
+            true => Err(ScanError::Limit(StreamError::TooManyNames { limit })),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Sink for Counted<'_, '_> {
+    type Error = ScanError;
+
+    /// A directory's names are all kept before the first of them is met.
+    fn listed(&mut self, names: usize) -> Result<(), ScanError> {
+        let limit = self.limits.entries;
+        match names as u64 > limit.saturating_add(self.known.len() as u64) {
+            true => Err(ScanError::Limit(StreamError::TooManyEntries { limit })),
+            false => Ok(()),
+        }
+    }
+
+    fn meet(&mut self, path: &[u8]) -> Result<(), ScanError> {
+        if RelPath::from_bytes(path).is_ok_and(|path| self.known.get(path).is_some()) {
+            return Ok(());
+        }
+        self.entries += 1;
+        let limit = self.limits.entries;
+        match self.entries > limit {
+            true => Err(ScanError::Limit(StreamError::TooManyEntries { limit })),
+            false => self.charge(path.len()),
+        }
+    }
+
+    fn dir(&mut self, path: &RelPath, _: i64) -> Result<(), ScanError> {
+        self.tree.insert(path.to_owned(), Entry::Dir);
+        Ok(())
+    }
+
+    fn symlink(&mut self, path: &RelPath, target: LinkTarget, _: i64) -> Result<(), ScanError> {
+        self.charge(target.as_str().len())?;
+        self.tree.insert(path.to_owned(), Entry::Symlink { target });
+        Ok(())
+    }
+
+    #[expect(clippy::unnecessary_cast, reason = "the width differs between systems")]
+    fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), ScanError> {
+        let size = size(stat);
+        let known = match self.known.get(path) {
+            Some(Entry::File { size: known, .. }) => *known == size,
+            _ => false,
+        };
+        if !known {
+            let limit = self.limits.file_bytes;
+            if size > limit {
+                let name = path.as_str().as_bytes().to_vec();
+                let error = StreamError::FileTooBig { name, size, limit };
+                return Err(ScanError::Limit(error));
+            }
+            self.bytes = self.bytes.saturating_add(size);
+            let limit = self.limits.total_bytes;
+            if self.bytes > limit {
+                return Err(ScanError::Limit(StreamError::TooManyBytes { limit }));
+            }
+        }
+        let special = stat.st_mode as u32 & 0o7000;
+        if special != 0 {
+            self.notes.push(Note {
+                name: path.as_str().as_bytes().to_vec(),
+                code: "mode.special",
+                reason: format!("has the mode bits {special:04o}, which nothing carries"),
+            });
+        }
+        Ok(self.workers.hash(path.to_owned(), file, *stat)?)
+    }
+
+    fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), ScanError> {
+        let entry = Entry::File {
+            mode: Mode::Plain,
+            size: contents.len() as u64,
+            digest: Digest::of(contents),
+        };
+        self.tree.insert(path.to_owned(), entry);
+        Ok(())
+    }
+}
