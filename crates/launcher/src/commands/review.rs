@@ -29,8 +29,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let choices = Choices::all();
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let decision = if ui.can_draw() {
-        let name = args.session.to_string();
-        review::open(&case, &choices, &name, ui, interrupt)?.into_decision()
+        review::open(&case, &choices, ui, interrupt)?
     } else {
         decide(&case, &choices, Consent::Ask, ui, interrupt)?
     };

@@ -223,7 +223,7 @@ fn ask(
             Answer::Chosen("y") => return approve(proposal),
             Answer::Chosen("n") => return Ok(Decision::Discard),
             Answer::Chosen("r") => {
-                return Ok(review::open(case, &choices, "", ui, interrupt)?.into_decision());
+                return review::open(case, &choices, ui, interrupt);
             }
             Answer::Chosen("d") => {
                 for item in proposal.items() {

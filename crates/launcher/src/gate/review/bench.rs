@@ -25,4 +25,10 @@ pub trait Bench {
     /// # Errors
     /// When the gate fails; the review ends.
     fn propose(&mut self, items: &[Item]) -> Result<Plan, Failure>;
+
+    /// Writes a patch of what was chosen, and says where.
+    ///
+    /// # Errors
+    /// When it can't be written; the review says so and goes on.
+    fn export(&mut self, items: &[Item]) -> Result<String, Failure>;
 }

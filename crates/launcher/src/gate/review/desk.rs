@@ -1,6 +1,8 @@
 //! `Desk`: a case as a review knows it, and the choices of a review as the gate knows them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::SystemTime;
 
 use lazaret_transfer::{Change, ChangeKind, Entry, Mode, RelPath, RelPathBuf, escape};
 use lazaret_validator::{Allowance as Allowed, Finding, Severity, Subject, is_allowable};
@@ -9,13 +11,14 @@ use super::bench::Bench;
 use super::body::{Body, Parts};
 use super::item::{Allowance, Choice, Item, Remark, Sign, Standing, Tally};
 use super::plan::{Left, Plan, Said, Taken};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::gate::case::Case;
 use crate::gate::choices::{Choices, Pick};
 use crate::gate::export::side::Side;
+use crate::gate::export::{self, Batch};
 use crate::gate::patch;
 use crate::gate::proposal::{self, ItemState, Origin, Proposal};
-use crate::ui::bytes;
+use crate::ui::{Ui, bytes};
 
 /// A case under review.
 #[derive(Debug)]
@@ -27,6 +30,8 @@ pub struct Desk<'a> {
     paths: Vec<Option<RelPathBuf>>,
     /// What was shown last on the apply screen.
     shown: Option<Proposal>,
+    /// Who is told of what is written; without, nothing is.
+    ui: Option<&'a Ui>,
 }
 
 impl<'a> Desk<'a> {
@@ -45,9 +50,18 @@ impl<'a> Desk<'a> {
             whole,
             paths: Vec::new(),
             shown: None,
+            ui: None,
         };
         let items = desk.items(choices);
         Ok((desk, items))
+    }
+
+    /// Lets it write patches, next to where the user is.
+    pub fn exporting(self, ui: &'a Ui) -> Self {
+        Self {
+            ui: Some(ui),
+            ..self
+        }
     }
 
     /// Takes what was shown last on the apply screen: what a yes is to.
@@ -156,6 +170,7 @@ impl<'a> Desk<'a> {
     }
 }
 
+/// What a word for an item allows: what was on the screen.
 fn allowances(item: &Item, proposed: &proposal::Item) -> Vec<Allowed> {
     let blocks = item
         .remarks
@@ -403,6 +418,26 @@ impl Bench for Desk<'_> {
         }
         self.shown = Some(proposal);
         Ok(plan)
+    }
+
+    fn export(&mut self, items: &[Item]) -> Result<String, Failure> {
+        let (Some(ui), Some(record)) = (self.ui, &self.case.session) else {
+            let text = "only a session is exported";
+            return Err(Failure::message(FailureKind::Refused, text));
+        };
+        let proposal = self.case.propose(&self.choices(items)?)?;
+        let now = SystemTime::now();
+        let batch = Batch::new(
+            export::Subject::Session(record),
+            self.case,
+            &proposal,
+            now,
+            Vec::new(),
+        )?;
+        let written = export::write_all(&batch, self.case, Path::new("."), ui)?;
+        let names = written.iter().filter_map(|path| path.file_name());
+        let names: Vec<String> = names.map(|name| escape(name.as_encoded_bytes())).collect();
+        Ok(format!("Wrote {}.", names.join(" and ")))
     }
 }
 

@@ -19,6 +19,7 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("", ""),
     ("Decide", ""),
     ("A", "see what will be applied, then say yes or no"),
+    ("e", "write a patch and a report of what is chosen"),
     ("q Ctrl-C", "leave and keep everything for later"),
     ("D", "throw all of it away, after a question"),
     ("", ""),

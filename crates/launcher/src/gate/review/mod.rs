@@ -35,7 +35,6 @@ pub mod tree;
 pub mod view;
 
 use lazaret_transfer::escape;
-use lazaret_validator::Allowance;
 
 use self::desk::Desk;
 use self::model::{End, Review, Title};
@@ -49,45 +48,23 @@ use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::interrupt::Interrupt;
 use crate::ui::Ui;
 
-/// What came of a review.
-#[derive(Debug)]
-#[must_use = "a decision that is dropped applies nothing"]
-pub struct Reviewed {
-    /// What becomes of the case.
-    pub decision: Decision,
-    /// What is to be allowed from now on.
-    pub remember: Vec<Allowance>,
-}
-
-impl Reviewed {
-    /// Puts what is to be remembered into the decision.
-    pub fn into_decision(self) -> Decision {
-        match self.decision {
-            Decision::Apply(plan) => Decision::Apply(Plan {
-                remember: self.remember,
-                ..plan
-            }),
-            other => other,
-        }
-    }
-}
-
-/// Shows a case on the whole screen, and lets a person choose and decide. `name` is the
-/// session's; only where [`Ui::can_draw`].
+/// Shows a case on the whole screen, and lets a person choose and decide. Only where
+/// [`Ui::can_draw`].
 ///
 /// # Errors
 /// When the contents can't be read, or the terminal can't be taken.
 pub fn open(
     case: &Case,
     choices: &Choices,
-    name: &str,
     ui: &Ui,
     interrupt: &Interrupt,
-) -> Result<Reviewed, Failure> {
-    let (mut desk, items) = Desk::new(case, choices)?;
+) -> Result<Decision, Failure> {
+    let (desk, items) = Desk::new(case, choices)?;
+    let mut desk = desk.exporting(ui);
     let workspace = case.contents.workspace().path();
+    let session = case.session.as_ref();
     let title = Title {
-        session: name.to_owned(),
+        session: session.map_or(String::new(), |record| record.id.to_string()),
         workspace: escape(workspace.as_os_str().as_encoded_bytes()),
     };
     let mut review = Review::new(title, items);
@@ -100,17 +77,18 @@ pub fn open(
             Screen::open(ui, palette).or_fail(FailureKind::State, "the terminal can't be used")?;
         run::run(&mut review, &mut desk, &mut screen, interrupt)?
     };
-    let mut remember = Vec::new();
-    let decision = match ended {
+    Ok(match ended {
         Ended::By(End::Apply) => {
             let unasked = || Failure::message(FailureKind::Internal, "a yes without a question");
             let shown = desk.take_shown().ok_or_else(unasked)?;
-            remember = desk.remembered(review.items(), &shown);
-            approve(shown)?
+            let remember = desk.remembered(review.items(), &shown);
+            match approve(shown)? {
+                Decision::Apply(plan) => Decision::Apply(Plan { remember, ..plan }),
+                other => other,
+            }
         }
         Ended::By(End::Keep) => Decision::Keep(KeepReason::Chosen),
         Ended::By(End::Discard) => Decision::Discard,
         Ended::Unanswered(why) => Decision::Keep(KeepReason::NoAnswer(why)),
-    };
-    Ok(Reviewed { decision, remember })
+    })
 }

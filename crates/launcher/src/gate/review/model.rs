@@ -80,6 +80,8 @@ pub enum Effect {
     Propose,
     /// Judge again: an allowance was given or taken back.
     Rejudge,
+    /// Write a patch of what is chosen.
+    Export,
     /// Stop the process until it is continued.
     Suspend,
     /// Leave.

@@ -9,7 +9,7 @@ use super::model::{Effect, End, Mode, Review};
 /// Returns what has to be typed to pass what holds an item back.
 pub(super) fn word(standing: &Standing) -> &'static str {
     match standing {
-        Standing::Conflict(_) => "replace",
+        Standing::Conflict(_) => "theirs",
         Standing::Blocked | Standing::Free | Standing::Stays(_) => "allow",
     }
 }
@@ -85,6 +85,7 @@ impl Review {
                 self.mode = Mode::Discard;
                 return Effect::Ask;
             }
+            Key::Char('e') => return Effect::Export,
             Key::Char('!') => return self.start_allowing(),
             Key::Char('n') => self.next_hunk(),
             Key::Char('N') => self.previous_hunk(),

@@ -163,6 +163,14 @@ fn carry_out(effect: Effect, review: &mut Review, bench: &mut dyn Bench) -> Resu
             review.rejudged(standings);
             Step::On
         }
+        Effect::Export => {
+            let said = match bench.export(review.items()) {
+                Ok(said) => said,
+                Err(failure) => words(&failure),
+            };
+            review.say(said);
+            Step::On
+        }
         Effect::Suspend => Step::Suspend,
         Effect::End(end) => Step::End(end),
     })

@@ -63,6 +63,10 @@ impl Bench for FakeBench {
         }
         Ok(plan)
     }
+
+    fn export(&mut self, _items: &[Item]) -> Result<String, Failure> {
+        Ok("Wrote it.".to_owned())
+    }
 }
 
 pub(super) fn remark(severity: Severity, code: &str, message: &str) -> Remark {
@@ -540,5 +544,11 @@ mod looping {
         assert_eq!(ended, Ended::By(End::Keep));
         assert_eq!(script.suspended, 1);
         assert!(script.drawn >= 5);
+    }
+
+    #[test]
+    fn a_patch_is_written_on_the_way() {
+        let (_, review, _) = play([Event::Types(b"e")]);
+        assert_eq!(review.notice.as_deref(), Some("Wrote it."));
     }
 }

@@ -69,6 +69,7 @@ impl Terminal {
         let before = tcgetattr(&slave).unwrap();
         let child = duct::cmd(env!("CARGO_BIN_EXE_lazaret"), ["review", "shop"])
             .full_env(all)
+            .dir(world.root.path())
             .stdin_file(slave.try_clone().unwrap())
             .stderr_file(slave.try_clone().unwrap())
             .stdout_capture()
@@ -141,6 +142,22 @@ impl Terminal {
                 self.read();
             }
         }
+    }
+
+    /// Types something into a field until it appears, as in [`Self::answer`], and takes it
+    /// back.
+    #[track_caller]
+    fn be_heard(&mut self) {
+        let give_up = Instant::now() + PATIENCE;
+        while !self.text().contains("to apply it: x") {
+            assert!(Instant::now() < give_up, "nothing heard:\n{}", self.text());
+            self.press("x");
+            for _ in 0..20 {
+                self.read();
+            }
+        }
+        self.press("\x7f\x7f\x7f\x7f\x7f");
+        self.wait_for("to apply it: _");
     }
 
     fn signal(&self, signal: Signal) {
@@ -243,6 +260,50 @@ fn what_was_left_out_waits() {
     let one = "f notes.txt \"one\\nthree\\n\"";
     assert_eq!(world.workspace(), tree(&[BEFORE, one]));
     assert_eq!(world.phase(), Some(Phase::Collected));
+}
+
+#[test]
+fn a_patch_of_what_is_chosen_is_written_where_the_user_is() {
+    let world = world();
+    let mut terminal = Terminal::open(&world, "", &[]);
+    terminal.wait_for("3 of 3 will be applied");
+    terminal.press("e");
+    terminal.wait_for("Wrote lazaret-shop.patch and lazaret-shop.json.");
+    let patch = std::fs::read_to_string(world.path("lazaret-shop.patch")).unwrap();
+    assert!(patch.contains("\n-two\n+three\n"), "{patch}");
+    terminal.press("q");
+    assert_eq!(terminal.end().0, Some(120));
+    assert_kept(&world);
+}
+
+#[test]
+fn what_is_allowed_by_the_word_is_applied_and_remembered() {
+    let world = World::new();
+    world.command(|volume, _| {
+        std::os::unix::fs::symlink("/etc/passwd", volume.join("users")).unwrap();
+        0
+    });
+    drop(world.cycle().unwrap());
+    let mut terminal = Terminal::open(&world, "", &[]);
+    terminal.wait_for("0 of 1 will be applied, 1 can't be");
+    // What comes in one piece with the key that asks was typed before the question.
+    terminal.press("!allow\r");
+    terminal.wait_for("Allow what is blocked?");
+    terminal.be_heard();
+    terminal.press("allow");
+    terminal.wait_for("to apply it: allow");
+    terminal.press("\t");
+    terminal.wait_for("[x] remember");
+    terminal.press("\r");
+    terminal.wait_for("1 of 1 will be applied");
+    terminal.press("A");
+    terminal.wait_for("lazaret? Apply 1 of 1");
+    terminal.answer("y");
+    assert_eq!(terminal.end(), (Some(0), String::new()));
+    let link = std::fs::read_link(world.path("workspace/users")).unwrap();
+    assert_eq!(link.to_str(), Some("/etc/passwd"));
+    let allowed = std::fs::read_to_string(world.path(".config/lazaret/allowed.toml")).unwrap();
+    assert!(allowed.contains("link.absolute"), "{allowed}");
 }
 
 #[test]

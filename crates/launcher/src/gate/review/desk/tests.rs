@@ -189,8 +189,8 @@ fn every_kind_of_change_says_what_it_is() {
     let (case, _root) = zoo().case();
     let (_, items) = Desk::new(&case, &Choices::all()).unwrap();
     insta::assert_snapshot!(show(&items), @r#"
-    [x] + .github
-    [x] + .github/workflows
+    [!] + .github; stays: it depends on .github/workflows, which stays
+    [!] + .github/workflows; stays: it depends on .github/workflows/ci.yml, which stays
     [!] + .github/workflows/ci.yml; new, 9 B; block suspect.ci
     [x] ~ Makefile; changed, 5 B → 7 B; warn suspect.entry_point
     [!] + docs/absolute; block link.absolute
@@ -247,8 +247,6 @@ fn the_plan_is_what_the_gate_derived() {
     let (mut desk, mut items) = Desk::new(&case, &Choices::all()).unwrap();
     let plan = desk.propose(&items).unwrap();
     insta::assert_snapshot!(show_plan(&plan), @r#"
-    + .github ()
-    + .github/workflows ()
     ~ Makefile ()
     - docs/gone.md ()
     + docs/link ()
@@ -256,6 +254,8 @@ fn the_plan_is_what_the_gate_derived() {
     ~ src/hunks.c ()
     ~ src/merged.c (merged with yours)
     ~ tool.sh ()
+      .github: it depends on .github/workflows
+      .github/workflows: it depends on .github/workflows/ci.yml
       .github/workflows/ci.yml: blocked: suspect.ci
       docs/absolute: blocked: link.absolute
       src/already.c: your workspace has it already

@@ -213,12 +213,12 @@ fn the_keys_are_explained() {
        space          take or leave: a file, all of a directory, a hunk           ▐
        a              take or leave everything on show                            ▐
        !              allow what is blocked, or take that back                    ▐
-                                                                                  ▐
+
      Decide
        A              see what will be applied, then say yes or no
+       e              write a patch and a report of what is chosen
        q Ctrl-C       leave and keep everything for later
        D              throw all of it away, after a question
-
     4 of 5 will be applied, 1 can't be
     space take/leave  A apply  q keep  ? help  Tab diff  n hunk  ] finding  ! allow
     ");
