@@ -14,6 +14,17 @@ pub(crate) enum Test {
     Random,
 }
 
+/// What must follow a word for the expression to be worth a try: `token` is in any source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Anything.
+    Nothing,
+    /// `=` or `:` behind the rest of a name.
+    Sign,
+    /// `@` before a blank or a slash.
+    At,
+}
+
 /// One kind of secret.
 #[derive(Debug)]
 pub(crate) struct Secret {
@@ -23,6 +34,8 @@ pub(crate) struct Secret {
     pub(crate) what: &'static str,
     /// Words of which one is in every match, in lower case.
     pub(crate) words: &'static [&'static str],
+    /// What follows them.
+    pub(crate) need: Need,
     /// The expression.
     pub(crate) pattern: &'static str,
     pub(crate) test: Test,
@@ -38,6 +51,7 @@ const fn token(
         code,
         what,
         words,
+        need: Need::Nothing,
         pattern,
         test: Test::Varied,
     }
@@ -46,10 +60,11 @@ const fn token(
 const fn random(
     code: &'static str,
     what: &'static str,
-    words: &'static [&'static str],
+    (words, need): (&'static [&'static str], Need),
     pattern: &'static str,
 ) -> Secret {
     Secret {
+        need,
         test: Test::Random,
         ..token(code, what, words, pattern)
     }
@@ -121,12 +136,12 @@ pub(crate) const SECRETS: &[Secret] = &[
         r"(?i)twilio[^\n]{0,60}\b(?P<s>(?:SK|AC)?[0-9a-f]{32})\b"),
     token("secret.vault_token", "a Vault token", &["hvs.", "hvb.", "hvr."],
         r"\bhv[sbr]\.[A-Za-z0-9_-]{24,}"),
-    random("secret.url_password", "a password in a URL", &["://"],
+    random("secret.url_password", "a password in a URL", (&["://"], Need::At),
         r#"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s:/@'"<>]{0,64}:(?P<s>[^\s:/@'"<>]{8,128})@[A-Za-z0-9\[]"#),
     random("secret.assigned", "a password, a key or a token that is written out",
-        &["passw", "pwd", "secret", "token", "api_key", "apikey", "api-key", "access_key", "accesskey", "private_key", "credential"],
+        (&["passw", "pwd", "secret", "token", "api_key", "apikey", "api-key", "access_key", "accesskey", "private_key", "credential"], Need::Sign),
         r#"(?i)(?:passw(?:or)?d|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)[a-z0-9_-]{0,20}["'\]]{0,2}\s{0,8}(?:=>|:=|=|:)\s{0,8}(?:[a-z]{0,2}["'`](?P<s>[^\s"'`\\]{10,200})["'`])"#),
     random("secret.assigned", "a password, a key or a token that is written out",
-        &["passw", "pwd", "secret", "token", "api_key", "apikey", "access_key", "private_key", "credential"],
+        (&["passw", "pwd", "secret", "token", "api_key", "apikey", "access_key", "private_key", "credential"], Need::Sign),
         r"(?m)^\s{0,8}(?:export )?[A-Z0-9_]{0,60}(?:PASSW(?:OR)?D|PWD|SECRET|TOKEN|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)[A-Z0-9_]{0,30}=(?P<s>[A-Za-z0-9+/=_.~!@#%^&*-]{10,200})\s{0,4}$"),
 ];

@@ -10,7 +10,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use super::found_lines::FoundLines;
-use super::secret_table::{SECRETS, Test};
+use super::secret_table::{Need, SECRETS, Test};
 use super::{Context, Opened};
 use crate::Severity;
 use crate::report::Report;
@@ -67,7 +67,6 @@ pub(super) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
         if is_binary && secret.test == Test::Random {
             continue;
         }
-        let before = opened.before().bytes().unwrap_or_default();
         let mut known: Option<HashSet<&[u8]>> = None;
         let mut found = FoundLines::new(Severity::Warn, secret.code);
         let mut lines = Lines::new(bytes);
@@ -78,6 +77,7 @@ pub(super) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
             }
             // What was in the file before is not what this change brings.
             let known = known.get_or_insert_with(|| {
+                let before = opened.before().bytes().unwrap_or_default();
                 let known = pattern.captures_iter(before);
                 known.map(|captures| secret_of(&captures).1).collect()
             });
@@ -98,13 +98,39 @@ pub(super) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
 fn rows_in(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let mut rows = vec![false; SECRETS.len()];
     for found in SCANNER.words.find_overlapping_iter(bytes) {
-        let row = SCANNER.rows.get(found.pattern().as_usize());
-        if let Some(row) = row.and_then(|row| rows.get_mut(*row)) {
-            *row = true;
+        let Some(&row) = SCANNER.rows.get(found.pattern().as_usize()) else {
+            continue;
+        };
+        if let (Some(known), Some(secret)) = (rows.get_mut(row), SECRETS.get(row))
+            && !*known
+        {
+            *known = follows(secret.need, bytes.get(found.end()..).unwrap_or_default());
         }
     }
     let rows = rows.into_iter().enumerate();
     rows.filter_map(|(row, found)| found.then_some(row))
+}
+
+/// Whether what a row needs follows a word: no more than its expression allows for.
+fn follows(need: Need, rest: &[u8]) -> bool {
+    match need {
+        Need::Nothing => true,
+        Need::Sign => {
+            let rest = rest.get(..60).unwrap_or(rest).iter();
+            let in_name = |byte: &&u8| {
+                byte.is_ascii_alphanumeric()
+                    || byte.is_ascii_whitespace()
+                    || matches!(byte, b'_' | b'-' | b'"' | b'\'' | b']' | 0x0b)
+            };
+            matches!(rest.skip_while(in_name).next(), Some(b'=' | b':'))
+        }
+        Need::At => {
+            let rest = rest.get(..200).unwrap_or(rest);
+            let end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'@');
+            let end = rest.iter().find(|byte| end(byte));
+            end == Some(&b'@')
+        }
+    }
 }
 
 /// Where the match starts, and the secret in it.
