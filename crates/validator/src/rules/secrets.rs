@@ -116,13 +116,13 @@ fn follows(need: Need, rest: &[u8]) -> bool {
     match need {
         Need::Nothing => true,
         Need::Sign => {
-            let rest = rest.get(..60).unwrap_or(rest).iter();
-            let in_name = |byte: &&u8| {
+            let mut rest = rest.get(..60).unwrap_or(rest).iter();
+            let in_name = |byte: &u8| {
                 byte.is_ascii_alphanumeric()
                     || byte.is_ascii_whitespace()
                     || matches!(byte, b'_' | b'-' | b'"' | b'\'' | b']' | 0x0b)
             };
-            matches!(rest.skip_while(in_name).next(), Some(b'=' | b':'))
+            matches!(rest.find(|byte| !in_name(byte)), Some(b'=' | b':'))
         }
         Need::At => {
             let rest = rest.get(..200).unwrap_or(rest);
