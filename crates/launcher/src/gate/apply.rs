@@ -27,9 +27,11 @@ pub fn apply(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let _lock = wait_for_turn(store, case.contents.workspace(), ui, interrupt)?;
-    let journal = session.dir().next_journal()?;
+    let number = session.dir().next_apply()?;
+    let journal = session.dir().journal(number);
     session.update(|record| {
         record.phase = Phase::Applying;
+        record.applying = Some(number);
         record.left_out = (plan.left + plan.held) as u64;
         record.undone.clear();
     })?;

@@ -115,6 +115,10 @@ pub struct Record {
     pub rejection: Option<(String, String)>,
     /// How many changes the user left for later in the apply that [`Phase::Applying`] names.
     pub left_out: u64,
+    /// The number of the apply that [`Phase::Applying`] is about: only its journal tells how
+    /// far it came, and those of earlier ones say nothing of it.
+    #[serde(default)]
+    pub applying: Option<u32>,
     /// The numbers of the applies that were taken back and not done again, in the order in
     /// which that was.
     #[serde(default)]
@@ -186,6 +190,7 @@ impl Record {
             outcome: None,
             rejection: None,
             left_out: 0,
+            applying: None,
             undone: Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::EngineError;
-use lazaret_transfer::{LeftAlone, Recovered, recover};
+use lazaret_transfer::{HistoryState, LeftAlone, Recovered, history, recover};
 
 use super::belongings::Belongings;
 use super::collect::Collected;
@@ -67,12 +67,7 @@ pub fn resume(
             }
         }
         Phase::Applying => {
-            // Only the newest can have been cut short; the older ones are there to be undone.
-            let recovered = match session.dir().journals()?.last() {
-                Some(journal) => recover(journal)?,
-                None => Recovered::Nothing,
-            };
-            match recovered {
+            match finish_apply(&session)? {
                 Recovered::Completed if session.record().left_out > 0 => {
                     session.update(|record| record.phase = Phase::Collected)?;
                     Ok(Resumed::Applied(session))
@@ -125,6 +120,23 @@ fn finish_undo(session: &LockedSession) -> Result<Option<Vec<LeftAlone>>, Failur
         }
     }
     Ok(rolled_back)
+}
+
+/// Finishes the apply that the record names. One whose journal says that it is done, and of
+/// which only the record does not know yet, is complete.
+fn finish_apply(session: &LockedSession) -> Result<Recovered, Failure> {
+    let Some(number) = session.record().applying else {
+        return Ok(Recovered::Nothing);
+    };
+    let journal = session.dir().journal(number);
+    let recovered = recover(&journal)?;
+    if recovered != Recovered::Nothing {
+        return Ok(recovered);
+    }
+    Ok(match history(&journal)? {
+        Some(history) if history.state == HistoryState::Applied => Recovered::Completed,
+        _ => Recovered::Nothing,
+    })
 }
 
 fn belongings(site: &Site<'_>, session: &LockedSession) -> Result<Belongings, EngineError> {

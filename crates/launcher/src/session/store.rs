@@ -278,7 +278,7 @@ impl SessionDir {
         let mut numbers = Vec::new();
         for entry in entries {
             let name = entry.at(&dir)?.file_name();
-            numbers.extend(name.to_str().and_then(|name| name.parse::<u32>().ok()));
+            numbers.extend(number(&name));
         }
         numbers.sort_unstable();
         Ok(numbers
@@ -287,14 +287,20 @@ impl SessionDir {
             .collect())
     }
 
-    /// Returns where the next apply keeps its journal.
+    /// Returns the number of the next apply, and makes the directory of all of them.
     ///
     /// # Errors
     /// When the directory can't be made or read.
-    pub fn next_journal(&self) -> Result<PathBuf, PathError> {
-        let dir = self.file("apply");
-        private_dir(&dir)?;
-        Ok(dir.join((self.journals()?.len() + 1).to_string()))
+    pub fn next_apply(&self) -> Result<u32, PathError> {
+        private_dir(&self.file("apply"))?;
+        let numbers = self.journals()?;
+        let last = numbers.last().and_then(|path| number(path.file_name()?));
+        Ok(last.map_or(1, |last| last + 1))
+    }
+
+    /// Returns where an apply keeps its journal.
+    pub fn journal(&self, number: u32) -> PathBuf {
+        self.file("apply").join(number.to_string())
     }
 
     /// Reads the record.
@@ -383,6 +389,11 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
     staged.as_file().sync_all().at(path)?;
     staged.persist(path).map_err(|error| error.error).at(path)?;
     File::open(dir).and_then(|dir| dir.sync_all()).at(dir)
+}
+
+/// Reads the number that a journal's directory has for its name.
+fn number(name: &std::ffi::OsStr) -> Option<u32> {
+    name.to_str()?.parse().ok()
 }
 
 fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {

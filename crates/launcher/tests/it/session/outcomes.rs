@@ -277,3 +277,32 @@ fn flt_08_ctrl_c_during_the_collection_loses_nothing() {
         assert_eq!(world.workspace(), tree(&[BEFORE, EDITS]), "{verb}");
     }
 }
+
+/// The launcher is killed when its apply is done, and before its record says so.
+#[test]
+fn flt_09_an_apply_of_which_only_the_record_does_not_know_is_complete() {
+    for (applying, complete) in [(Some(1), true), (Some(2), false), (None, false)] {
+        let world = World::new();
+        assert_eq!(world.run().unwrap().report.outcome, Some(Outcome::Applied));
+        let applied = world.workspace();
+        let mut session = world.lock().unwrap();
+        session
+            .update(|record| {
+                record.phase = Phase::Applying;
+                record.applying = applying;
+                record.outcome = None;
+            })
+            .unwrap();
+        drop(session);
+        match world.resume().unwrap() {
+            Resumed::Applied(session) => {
+                assert!(complete);
+                assert_eq!(session.record().outcome, Some(Outcome::Applied));
+            }
+            // The second one had not begun; the first one's journal says nothing of it.
+            Resumed::RolledBack(_, left_alone) => assert!(!complete && left_alone.is_empty()),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(world.workspace(), applied);
+    }
+}
