@@ -208,6 +208,33 @@ fn every_kind_of_change_says_what_it_is() {
 }
 
 #[test]
+fn ui_04_names_are_escaped_wherever_they_are_put() {
+    let mut world = World::new();
+    let name = "photo_\u{202e}gpj.exe";
+    world.new_file(name, "x\n");
+    world.new_file(&format!("dir\u{200b}/{name}"), "x\n");
+    let link = Entry::Symlink {
+        target: "/\u{202e}x".parse::<LinkTarget>().unwrap(),
+    };
+    world.new_entry("link", link);
+    let (case, _root) = world.case();
+    let (mut desk, items) = Desk::new(&case, &Choices::all()).unwrap();
+    let plan = desk.propose(&items).unwrap();
+    let bodies: Vec<Body> = (0..items.len())
+        .map(|item| desk.body(item).unwrap())
+        .collect();
+    let shown = format!("{}{}{bodies:?}", show(&items), show_plan(&plan));
+    assert!(
+        !shown.chars().any(lazaret_transfer::is_invisible),
+        "{shown}"
+    );
+    assert!(
+        shown.contains(r"dir\u{200b}/photo_\u{202e}gpj.exe"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn aud_05_binary_files_links_and_modes_never_look_unchanged() {
     let (case, _root) = zoo().case();
     let (mut desk, items) = Desk::new(&case, &Choices::all()).unwrap();
