@@ -10,6 +10,7 @@
 use std::io::{self, BufWriter, Write};
 use std::panic;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
@@ -36,6 +37,9 @@ pub struct Screen {
     terminal: Terminal<Backend>,
     writer: UiWriter,
     cooked: Termios,
+    /// Whether the terminal is ours now. A second time, giving it back would put the cursor
+    /// where it was before the first, on top of the message of a panic.
+    taken: Arc<AtomicBool>,
     palette: Palette,
     hook: Option<Hook>,
 }
@@ -54,7 +58,8 @@ impl Screen {
     pub fn open(ui: &Ui, palette: Palette) -> io::Result<Self> {
         let cooked = tcgetattr(io::stdin())?;
         let writer = ui.writer(Output::Stderr);
-        let hook = Hook::install(cooked.clone());
+        let taken = Arc::new(AtomicBool::new(false));
+        let hook = Hook::install(cooked.clone(), taken.clone());
         let terminal = fresh(&writer, area())?;
         // NO_COLOR was looked at where the palette was chosen; a flag may have overruled it.
         force_color_output(true);
@@ -62,6 +67,7 @@ impl Screen {
             terminal,
             writer,
             cooked,
+            taken,
             palette,
             hook: Some(hook),
         };
@@ -75,6 +81,7 @@ impl Screen {
         // A read waits a tenth of a second, and then brings nothing.
         raw.special_codes[SpecialCodeIndex::VMIN] = 0;
         raw.special_codes[SpecialCodeIndex::VTIME] = 1;
+        self.taken.store(true, Ordering::SeqCst);
         tcsetattr(io::stdin(), OptionalActions::Flush, &raw)?;
         execute!(
             self.writer,
@@ -92,7 +99,9 @@ impl Screen {
     }
 
     fn leave(&mut self) {
-        give_back(&mut self.writer, &self.cooked);
+        if self.taken.swap(false, Ordering::SeqCst) {
+            give_back(&mut self.writer, &self.cooked);
+        }
     }
 }
 
@@ -196,12 +205,14 @@ struct Hook {
 }
 
 impl Hook {
-    fn install(cooked: Termios) -> Self {
+    fn install(cooked: Termios, taken: Arc<AtomicBool>) -> Self {
         let former = Arc::new(panic::take_hook());
         let next = former.clone();
         panic::set_hook(Box::new(move |info| {
             // Not through the `Ui`: the panic may have come while it was locked.
-            give_back(&mut io::stderr(), &cooked);
+            if taken.swap(false, Ordering::SeqCst) {
+                give_back(&mut io::stderr(), &cooked);
+            }
             next(info);
         }));
         Self { former }
