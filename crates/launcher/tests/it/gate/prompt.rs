@@ -61,7 +61,9 @@ fn talk(desk: &Desk, consent: Consent, typed: &str, streams: StreamKind) -> Talk
     let decision = decide(&case, &Choices::all(), consent, &ui, &Interrupt::new()).unwrap();
     let said = String::from_utf8(memory.0.lock().unwrap().clone()).unwrap();
     // The answers were typed: the terminal would have shown them, with their ends of lines.
-    let said = said.replace(": lazaret? ", ": \nlazaret? ");
+    let said = said
+        .replace(": lazaret? ", ":\nlazaret? ")
+        .replace(": \n", ":\n");
     Talk { decision, said }
 }
 
@@ -150,27 +152,27 @@ fn g4_picking_goes_through_one_by_one() {
     block  suspect.vscode       .vscode/tasks.json  tasks and settings take effect when the folder is opened
     warn   suspect.entry_point  Makefile            is run out of habit
     conflict  b  was changed here too
-    lazaret? Apply 6 of 9 changes to ~/workspace? [y]es [n]o [d]iff [p]ick [k]eep: 
+    lazaret? Apply 6 of 9 changes to ~/workspace? [y]es [n]o [d]iff [p]ick [k]eep:
     (1/7)
       + .vscode/tasks.json  blocked
     block  suspect.vscode  .vscode/tasks.json  tasks and settings take effect when the folder is opened
-    lazaret? Blocked. Type the word to apply it all the same: [allow] [n]o [d]iff [q]uit: 
+    lazaret? Blocked. Type the word to apply it all the same: [allow] [n]o [d]iff [q]uit:
     (2/7)
       + Makefile
     warn   suspect.entry_point  Makefile  is run out of habit
-    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit: 
+    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit:
     (3/7)
       ~ a  merged with your edit
-    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit: 
+    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit:
     (4/7)
       ~ b  conflict
-    lazaret? Yours stays. Type the word to have the session's in its place: [theirs] [n]o [d]iff [q]uit: 
+    lazaret? Yours stays. Type the word to have the session's in its place: [theirs] [n]o [d]iff [q]uit:
     (5/7)
       - gone
-    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit: 
+    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit:
     (6/7)
       + new/one
-    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit: 
+    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit:
     (7/7)
       + new/two
     lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit:   + .vscode
@@ -227,7 +229,7 @@ fn g5_only_blocked_changes_can_still_be_allowed_at_a_terminal() {
     0 modified, 1 added, 0 deleted (+1 -0)
     block  suspect.directory_env  .envrc  runs when a shell enters the directory
     warn   suspect.secret         .envrc  may hold a secret
-    lazaret? Nothing of 1 change can be applied as it is. [d]iff [p]ick [k]eep: 
+    lazaret? Nothing of 1 change can be applied as it is. [d]iff [p]ick [k]eep:
     (1/1)
       + .envrc  blocked
     block  suspect.directory_env  .envrc  runs when a shell enters the directory
