@@ -41,6 +41,9 @@ pub struct Args {
     /// Complete report as JSON, as --json prints it
     #[arg(long, value_name = "FILE")]
     pub report: Option<Place>,
+    /// Complete report as one page for a browser, without script
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<Place>,
     /// Replace files that exist
     #[arg(long)]
     pub force: bool,
@@ -51,7 +54,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         true => Existing::Replace,
         false => Existing::Keep,
     };
-    let asked = [(Form::Json, &args.report)];
+    let asked = [(Form::Json, &args.report), (Form::Html, &args.html)];
     let places = place::choose(asked, &context.env.cwd, context.ui.format())?;
     for (_, place) in &places {
         place.check(existing)?;

@@ -14,7 +14,7 @@ use crate::gate::export::{self, Batch, Existing, Form, Place, Subject, place};
 use crate::session::store::Store;
 use crate::ui::OutputFormat;
 
-/// Write a session's changes as a patch or a JSON report
+/// Write a session's changes as a patch, a JSON report or an HTML page
 ///
 /// Nothing is applied, and the session stays as it is. FILE may be `-` for stdout. Without
 /// any of the options, the patch goes to stdout; with --json, the report does.
@@ -32,6 +32,9 @@ pub struct Args {
     /// Complete report as JSON, as --json prints it
     #[arg(long, value_name = "FILE")]
     pub report: Option<Place>,
+    /// Complete report as one page for a browser, without script
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<Place>,
     /// Replace files that exist
     #[arg(long)]
     pub force: bool,
@@ -87,7 +90,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
 
 /// Says what goes where; nothing asked for is a patch on stdout.
 fn places(args: &Args, context: &Context) -> Result<Vec<(Form, Place)>, Failure> {
-    let asked = [(Form::Patch, &args.patch), (Form::Json, &args.report)];
+    let asked = [
+        (Form::Patch, &args.patch),
+        (Form::Json, &args.report),
+        (Form::Html, &args.html),
+    ];
     let format = context.ui.format();
     let mut places = place::choose(asked, &context.env.cwd, format)?;
     if places.is_empty() && format == OutputFormat::Text {

@@ -7,7 +7,7 @@ use crate::support::TestEnvironment;
 #[test]
 fn short_help_names_every_verb() {
     let env = TestEnvironment::new();
-    assert_snapshot!(env.run("-h"), @r"
+    assert_snapshot!(env.run("-h"), @"
     exit 0
     --- stdout
     Runs a coding agent, or any command you don't trust, in a hardened container
@@ -20,7 +20,7 @@ fn short_help_names_every_verb() {
       review       Look through a session's changes on the whole screen, choose, and apply
       apply        Apply a session's changes to its workspace
       allowed      List or remove what you allowed for good with `apply --remember`
-      export       Write a session's changes as a patch or a JSON report
+      export       Write a session's changes as a patch, a JSON report or an HTML page
       check        Judge a directory or an archive against a base, by the same rules
       discard      Throw a session's changes away
       undo         Take back what a session's last apply did to the workspace

@@ -6,6 +6,7 @@ mod engines;
 mod gate;
 mod help;
 mod manual;
+mod page;
 mod patch;
 mod profiles;
 mod results;

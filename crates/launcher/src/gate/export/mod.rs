@@ -4,8 +4,9 @@
 //! |---|---|---|
 //! | patch | `git apply` in any clone of the workspace | [`git_patch`] |
 //! | JSON | scripts | [`document`] |
+//! | HTML | people, attached to a pull request | [`html`] |
 //!
-//! Both tell of one [`Batch`]. None reads anything that the gate did not judge: new
+//! All three tell of one [`Batch`]. None reads anything that the gate did not judge: new
 //! contents come from the quarantine by digest, old ones from whoever still has them, and
 //! both are hashed again on the way.
 
@@ -15,6 +16,7 @@ mod blob;
 
 pub mod document;
 pub mod git_patch;
+pub mod html;
 pub mod lines;
 pub mod place;
 mod quote;
@@ -37,16 +39,19 @@ pub enum Form {
     Patch,
     /// The complete report, for machines.
     Json,
+    /// The complete report, for people.
+    Html,
 }
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 2] = [Self::Patch, Self::Json];
+    pub const ALL: [Self; 3] = [Self::Patch, Self::Json, Self::Html];
 
     fn extension(self) -> &'static str {
         match self {
             Self::Patch => "patch",
             Self::Json => "json",
+            Self::Html => "html",
         }
     }
 }
@@ -72,10 +77,11 @@ pub fn write(
                 .map_err(|error| failed(error.into()))?;
             writeln!(out).map_err(failed)
         }
+        Form::Html => html::write(batch, case, out),
     }
 }
 
-/// Writes all forms into `dir`, as `lazaret-NAME.patch` and `.json`, and returns
+/// Writes all forms into `dir`, as `lazaret-NAME.patch`, `.json` and `.html`, and returns
 /// the files. This is what the prompt's `export` does.
 ///
 /// # Errors

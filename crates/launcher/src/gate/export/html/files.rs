@@ -1,0 +1,264 @@
+//! The changes of the page, file by file, with their lines.
+
+use std::io::{self, Write};
+
+use lazaret_transfer::{ChangeKind, Entry};
+use lazaret_validator::Finding;
+
+use super::failed;
+use super::plan::{Fold, Show};
+use super::tables::{badge, digest, kind, message, numbers, state};
+use super::text::{escaped, line, name};
+use crate::failure::Failure;
+use crate::gate::case::Case;
+use crate::gate::export::batch::{Batch, Item};
+use crate::gate::export::lines::{Compared, Ending, Hunk, Sign};
+use crate::gate::export::side::Side;
+use crate::gate::patch::nature;
+use crate::ui::{bytes, count};
+
+/// Writes every change that has a section.
+pub(super) fn write(
+    (batch, case): (&Batch<'_>, &Case),
+    shows: &[Show],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if !shows.iter().any(|show| show.has_section()) {
+        return Ok(());
+    }
+    let head = "<section aria-labelledby=\"changes\">\n<h2 id=\"changes\">Changes</h2>";
+    writeln!(out, "{head}").map_err(failed)?;
+    for (number, (item, show)) in batch.items.iter().zip(shows).enumerate() {
+        if !show.has_section() {
+            continue;
+        }
+        head_of((batch, case), (number, item), *show, out)?;
+        match show {
+            Show::Row => {}
+            Show::NoRoom => {
+                let digest = digest(item).unwrap_or_default();
+                let words = "not shown, since the page would be too large: blake3";
+                writeln!(out, "<p>{words} {digest}</p>").map_err(failed)?;
+            }
+            Show::Section { most, .. } => body((batch, case), item, *most, out)?,
+        }
+        writeln!(out, "</div></details>").map_err(failed)?;
+    }
+    writeln!(out, "</section>").map_err(failed)
+}
+
+/// Writes a section up to its lines: the name, what happened, what was found.
+fn head_of(
+    (batch, case): (&Batch<'_>, &Case),
+    (number, item): (usize, &Item<'_>),
+    show: Show,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let open = match show {
+        Show::Section {
+            fold: Fold::Closed, ..
+        } => "",
+        _ => " open",
+    };
+    let counts = item
+        .counts(case)?
+        .filter(|_| item.change().kind() != ChangeKind::ModeOnly);
+    let counts = counts.map_or(String::new(), numbers);
+    let (kind, path) = (kind(item), name(item.path().as_str()));
+    writeln!(
+        out,
+        "<details class=\"file\"{open}><summary><h3 class=\"path\">{path}</h3> \
+         <span class=\"tag plain\">{kind}</span> {} <span class=\"push\">{counts}</span></summary>\n\
+         <div class=\"body\" id=\"f{number}\">",
+        state(item)
+    )
+    .map_err(failed)?;
+    let whole: Vec<&Finding> = about(batch, item)
+        .filter(|finding| finding.line.is_none())
+        .collect();
+    if !whole.is_empty() {
+        writeln!(out, "<ul>").map_err(failed)?;
+        for finding in whole {
+            writeln!(out, "<li>{} {}</li>", badge(finding), message(finding)).map_err(failed)?;
+        }
+        writeln!(out, "</ul>").map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn about<'a>(batch: &'a Batch<'_>, item: &'a Item<'_>) -> impl Iterator<Item = &'a Finding> {
+    item.findings.iter().map(|&index| batch.findings[index])
+}
+
+/// What is worth saying besides the lines.
+fn facts(item: &Item<'_>) -> Vec<String> {
+    let change = item.change();
+    let mut facts = Vec::new();
+    if let (Some(before), Some(after)) = (&change.before, &change.after) {
+        facts.extend(nature(before, after));
+    }
+    let size = |side: &Option<Entry>| match side {
+        Some(Entry::File { size, .. }) => Some(*size),
+        _ => None,
+    };
+    match (size(&change.before), size(&change.after)) {
+        (Some(old), Some(new)) if old != new => {
+            facts.push(format!("{} → {}", bytes(old), bytes(new)));
+        }
+        (_, Some(size)) | (Some(size), None) => facts.push(bytes(size)),
+        (None, None) => {}
+    }
+    facts
+}
+
+/// Writes the lines of a change, or words where it has none.
+fn body(
+    (batch, case): (&Batch<'_>, &Case),
+    item: &Item<'_>,
+    most: Option<usize>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let (old, new) = Side::both(case, item.change())?;
+    let said: Vec<String> = facts(item).into_iter().chain(words(&old, &new)).collect();
+    if !said.is_empty() {
+        writeln!(out, "<p>{}</p>", said.join(" · ")).map_err(failed)?;
+    }
+    let (old, new) = (old.as_text(), new.as_text());
+    let compared = Compared::new(old.as_bytes(), new.as_bytes());
+    let mut at_lines: Vec<&Finding> = about(batch, item)
+        .filter(|finding| finding.line.is_some())
+        .collect();
+    let mut left = most.unwrap_or(usize::MAX);
+    let mut cut = 0;
+    let mut rows = Rows { out, open: false };
+    for hunk in compared.hunks() {
+        rows.hunk(&hunk, &mut left, &mut cut, &mut at_lines)
+            .map_err(failed)?;
+    }
+    rows.end().map_err(failed)?;
+    if cut > 0 {
+        let digest = digest(item).map_or(String::new(), |digest| format!("; blake3 {digest}"));
+        let more = count(cut as u64);
+        writeln!(out, "<p>{more} more lines{digest}</p>").map_err(failed)?;
+    }
+    // About lines that are not among those that changed, or were cut.
+    for finding in at_lines {
+        let line = finding.line.unwrap_or_default();
+        let words = format!("line {line}: {} {}", badge(finding), message(finding));
+        writeln!(out, "<p>{words}</p>").map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// What is said of sides that are no text.
+fn words(old: &Side, new: &Side) -> Vec<String> {
+    match (old, new) {
+        (Side::Absent, Side::Words(only)) | (Side::Words(only), Side::Absent) => {
+            vec![escaped(only)]
+        }
+        (Side::Words(old), Side::Words(new)) if old == new => vec![escaped(old)],
+        (Side::Words(old), Side::Words(new)) => {
+            vec![
+                format!("was {}", escaped(old)),
+                format!("now {}", escaped(new)),
+            ]
+        }
+        (Side::Words(old), Side::Text(_)) => vec![format!("was {}", escaped(old))],
+        (Side::Text(_), Side::Words(new)) => vec![format!("now {}", escaped(new))],
+        (Side::Absent | Side::Text(_), Side::Absent | Side::Text(_)) => {
+            let empty = old.as_text().is_empty() && new.as_text().is_empty();
+            match empty {
+                true => vec!["empty".to_owned()],
+                false => Vec::new(),
+            }
+        }
+    }
+}
+
+/// The table of a diff, opened by its first row.
+struct Rows<'a> {
+    out: &'a mut dyn Write,
+    open: bool,
+}
+
+impl Rows<'_> {
+    fn begin(&mut self) -> io::Result<()> {
+        if self.open {
+            return Ok(());
+        }
+        self.open = true;
+        // For those who hear the page; the others see what the columns are.
+        let caption = "Lines: number before, number after, and the line with its sign";
+        writeln!(
+            self.out,
+            "<table class=\"diff\"><caption class=\"out\">{caption}</caption><colgroup><col class=\"n\"><col class=\"n\"><col></colgroup>\
+             <tbody>"
+        )
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        match self.open {
+            true => writeln!(self.out, "</tbody></table>"),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes a hunk, line by line, each followed by what was found about it.
+    fn hunk(
+        &mut self,
+        hunk: &Hunk<'_>,
+        left: &mut usize,
+        cut: &mut usize,
+        findings: &mut Vec<&Finding>,
+    ) -> io::Result<()> {
+        if *left == 0 {
+            *cut += hunk.lines.len();
+            return Ok(());
+        }
+        self.begin()?;
+        writeln!(
+            self.out,
+            "<tr class=\"h\"><td colspan=\"3\">{}</td></tr>",
+            hunk.header()
+        )?;
+        for shown in &hunk.lines {
+            let changed = shown.sign != Sign::Same;
+            if *left == 0 {
+                *cut += usize::from(changed);
+                continue;
+            }
+            *left -= usize::from(changed);
+            let (class, sign) = match shown.sign {
+                Sign::Same => ("", ' '),
+                Sign::Removed => (" class=\"d\"", '-'),
+                Sign::Added => (" class=\"a\"", '+'),
+            };
+            let number = |number: Option<usize>| number.map_or(String::new(), |n| n.to_string());
+            writeln!(
+                self.out,
+                "<tr{class}><td>{}</td><td>{}</td><td><i>{sign}</i>{}</td></tr>",
+                number(shown.old),
+                number(shown.new),
+                line(shown.bytes)
+            )?;
+            if shown.ending == Ending::EndOfText && changed {
+                let words = "no newline at the end";
+                writeln!(
+                    self.out,
+                    "<tr class=\"h\"><td colspan=\"3\">{words}</td></tr>"
+                )?;
+            }
+            let at = shown.new.and_then(|line| u32::try_from(line).ok());
+            let is_here = |finding: &&Finding| at.is_some() && finding.line == at;
+            for finding in findings.iter().filter(|finding| is_here(finding)) {
+                let (badge, message) = (badge(finding), message(finding));
+                writeln!(
+                    self.out,
+                    "<tr class=\"f\"><td colspan=\"3\">{badge} {message}</td></tr>"
+                )?;
+            }
+            findings.retain(|finding| !is_here(finding));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,262 @@
+//! The start and the end of the page: what this is, and how it stands.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use lazaret_transfer::ChangeKind;
+use lazaret_validator::{Outcome, Severity};
+
+use super::text::{escaped, name, plain};
+use crate::gate::export::batch::{Batch, Subject};
+use crate::gate::export::document::seconds;
+use crate::gate::export::lines::Counts;
+use crate::session::cycle::show_command;
+use crate::session::record::Record;
+use crate::ui::{bytes, count, elapsed};
+
+const STYLE: &str = include_str!("style.css");
+
+/// Writes everything above the findings.
+pub(super) fn write(batch: &Batch<'_>, lines: Counts, out: &mut dyn Write) -> io::Result<()> {
+    let (class, sign, verdict) = verdict(batch.outcome);
+    let title = match batch.subject {
+        Subject::Session(record) => plain(record.id.as_str()),
+        Subject::Check(checked) => name(&checked.candidate),
+    };
+    // The policy of the page itself: even markup that got in could load and run nothing.
+    write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" \
+         content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{} · lazaret</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n\
+         <p class=\"brand\">lazaret · {}</p>\n<div class=\"title\"><h1 class=\"path\">{title}</h1>\n\
+         <p class=\"verdict {class}\"><span aria-hidden=\"true\">{sign}</span> {verdict}</p></div>\n",
+        plain_title(batch),
+        match batch.subject {
+            Subject::Session(_) => "what a session changed",
+            Subject::Check(_) => "what a candidate changes",
+        },
+    )?;
+    writeln!(out, "<p class=\"say\">{}</p>", say(batch))?;
+    counts(batch, lines, out)?;
+    writeln!(out, "<dl>")?;
+    for (term, value) in facts(batch) {
+        writeln!(out, "<dt>{term}</dt><dd>{value}</dd>")?;
+    }
+    writeln!(out, "</dl>\n</header>\n<main>")
+}
+
+/// Writes everything below the changes.
+pub(super) fn write_end(batch: &Batch<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    writeln!(
+        out,
+        "</main>\n<footer>\n<p>Written by lazaret {version}, {}.",
+        date(seconds(batch.now))
+    )?;
+    if let Some(digest) = batch.digest {
+        writeln!(
+            out,
+            "What may be applied has the digest <code>{}</code>.",
+            digest.to_hex()
+        )?;
+    }
+    writeln!(
+        out,
+        "Names and contents are shown escaped: <b class=\"esc\">\\u{{202e}}</b> is a character \
+         that is not seen, <b class=\"esc\">\\xff</b> a byte that is no text. This page has no \
+         script and loads nothing.</p>\n</footer>\n</body>\n</html>"
+    )
+}
+
+/// The title bar of a window shows text as it is; it is escaped without frames.
+fn plain_title(batch: &Batch<'_>) -> String {
+    let subject = match batch.subject {
+        Subject::Session(record) => record.id.to_string(),
+        Subject::Check(checked) => lazaret_transfer::escape(checked.candidate.as_bytes()),
+    };
+    plain(&format!("{subject}: {}", batch.outcome.as_str()))
+}
+
+/// A class, a sign, and words: the colour is never alone.
+fn verdict(outcome: Outcome) -> (&'static str, &'static str, &'static str) {
+    match outcome {
+        Outcome::Clean => ("clean", "✓", "Clean"),
+        Outcome::NeedsReview => ("review", "!", "Needs review"),
+        Outcome::Rejected => ("rejected", "✕", "Rejected"),
+    }
+}
+
+fn say(batch: &Batch<'_>) -> String {
+    let applies = batch
+        .items
+        .iter()
+        .filter(|item| batch.may_apply(item))
+        .count();
+    let held = batch.items.len() - applies;
+    let part = match batch.paths.is_empty() {
+        true => "",
+        false => " This report is cut down to some paths.",
+    };
+    let words = match batch.outcome {
+        Outcome::Rejected => "The batch as a whole can't be applied.".to_owned(),
+        Outcome::Clean => "Nothing graver than a note was found.".to_owned(),
+        Outcome::NeedsReview if held == 0 => {
+            "A person has to look before this is applied.".to_owned()
+        }
+        Outcome::NeedsReview => format!(
+            "A person has to look: {} of {} {} held back.",
+            count(held as u64),
+            changes(batch.items.len()),
+            if held == 1 { "is" } else { "are" },
+        ),
+    };
+    words + part
+}
+
+fn changes(number: usize) -> String {
+    match number {
+        1 => "1 change".to_owned(),
+        number => format!("{} changes", count(number as u64)),
+    }
+}
+
+fn counts(batch: &Batch<'_>, lines: Counts, out: &mut dyn Write) -> io::Result<()> {
+    let kinds = |wanted: fn(ChangeKind) -> bool| {
+        let items = batch.items.iter();
+        items.filter(|item| wanted(item.change().kind())).count()
+    };
+    let number = |number: usize| count(number as u64);
+    writeln!(out, "<ul class=\"counts\">")?;
+    for (amount, word) in [
+        (
+            kinds(|kind| !matches!(kind, ChangeKind::Added | ChangeKind::Deleted)),
+            "modified",
+        ),
+        (kinds(|kind| kind == ChangeKind::Added), "added"),
+        (kinds(|kind| kind == ChangeKind::Deleted), "deleted"),
+    ] {
+        writeln!(out, "<li><b>{}</b> {word}</li>", number(amount))?;
+    }
+    writeln!(
+        out,
+        "<li><b class=\"added\">+{}</b> <b class=\"removed\">−{}</b> lines</li>",
+        count(lines.added),
+        count(lines.removed)
+    )?;
+    for severity in [Severity::Block, Severity::Warn, Severity::Note] {
+        let found = batch.count(severity);
+        if found > 0 {
+            let class = severity.as_str();
+            writeln!(
+                out,
+                "<li class=\"{class}\"><b>{}</b> {class}</li>",
+                number(found)
+            )?;
+        }
+    }
+    writeln!(out, "</ul>")
+}
+
+/// What is known of it: terms, and values as HTML.
+fn facts(batch: &Batch<'_>) -> Vec<(&'static str, String)> {
+    let mut facts = match batch.subject {
+        Subject::Session(record) => session(record),
+        Subject::Check(checked) => vec![
+            ("Base", path(&checked.base)),
+            ("Candidate", path(&checked.candidate)),
+            ("Profile", name(&checked.profile)),
+        ],
+    };
+    let limits = batch.limits;
+    let shown = format!(
+        "{} entries, {} in all, {} in one file",
+        count(limits.entries),
+        bytes(limits.total_bytes),
+        bytes(limits.file_bytes)
+    );
+    facts.push(("Limits", plain(&shown)));
+    if !batch.paths.is_empty() {
+        let paths = batch.paths.iter().map(|at| path(at.as_str()));
+        facts.push(("Paths", paths.collect::<Vec<_>>().join(", ")));
+    }
+    facts
+}
+
+fn path(text: &str) -> String {
+    format!("<span class=\"path\">{}</span>", name(text))
+}
+
+fn session(record: &Record) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("Workspace", path(&record.workspace.to_string_lossy())),
+        ("Profile", name(&record.profile)),
+        (
+            "Command",
+            format!("<code>{}</code>", escaped(&show_command(&record.command))),
+        ),
+        ("Engine", name(&record.engine)),
+        ("Image", path(&record.image)),
+        ("Started", date(record.created)),
+    ];
+    if let Some(end) = record.end {
+        let took = elapsed(Duration::from_millis(end.duration_ms));
+        let mut words = format!("with {} after {took}", end.exit_code);
+        for (is, word) in [
+            (end.timed_out, ", out of time"),
+            (end.oom_killed, ", out of memory"),
+            (end.interrupted, ", interrupted"),
+            (end.log_truncated, ", its log was cut"),
+        ] {
+            if is {
+                words.push_str(word);
+            }
+        }
+        facts.push(("Ended", plain(&words)));
+    }
+    facts
+}
+
+/// Writes seconds since 1970 as `2026-11-21 14:05 UTC` (Hinnant, "chrono-compatible low-level
+/// date algorithms").
+fn date(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    let year = year + era * 400 + next;
+    format!(
+        "{year}-{month:02}-{day:02} {:02}:{:02} UTC",
+        rest / 3600,
+        rest % 3600 / 60
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (seconds, shown) in [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_782_400, "2000-02-29 00:00 UTC"),
+            (1_709_251_199, "2024-02-29 23:59 UTC"),
+            (4_107_542_400, "2100-03-01 00:00 UTC"),
+        ] {
+            assert_eq!(date(seconds), shown);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The report as one page for people: no script, nothing from elsewhere, and not one byte of
+//! the batch that is markup.
+//!
+//! What a person has to look at is open and shown whole, up to [`MOST_TEXT_BYTES`] per file;
+//! beyond that it is named with its size and digest, and said to be (AUD-04). What nobody
+//! found anything about is folded in large batches, and cut.
+//!
+//! [`MOST_TEXT_BYTES`]: crate::gate::contents::MOST_TEXT_BYTES
+
+mod files;
+mod head;
+mod plan;
+mod tables;
+mod text;
+
+use std::io::{self, Write};
+
+use super::Batch;
+use crate::failure::{Failure, FailureKind};
+use crate::gate::case::Case;
+
+/// Writes the page.
+///
+/// # Errors
+/// When contents can't be read, or the writer fails.
+pub fn write(batch: &Batch<'_>, case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
+    let lines = batch.lines(case)?;
+    head::write(batch, lines, out).map_err(failed)?;
+    let shows = plan::plan(batch, case, lines)?;
+    tables::findings(batch, &shows, out).map_err(failed)?;
+    tables::conflicts(batch, out).map_err(failed)?;
+    tables::files((batch, case), &shows, out)?;
+    files::write((batch, case), &shows, out)?;
+    tables::left_out(batch, out).map_err(failed)?;
+    head::write_end(batch, out).map_err(failed)
+}
+
+fn failed(error: io::Error) -> Failure {
+    Failure::new(FailureKind::State, error).context("the report can't be written")
+}
