@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lazaret_tests::tree_text;
-use lazaret_transfer::{Digest, LinkTarget, Quarantine, Refusal, Tree, WorkspaceDir};
+use lazaret_transfer::{Digest, Entry, LinkTarget, Mode, Quarantine, Refusal, Tree, WorkspaceDir};
 use lazaret_validator::Policy;
 
 use super::*;

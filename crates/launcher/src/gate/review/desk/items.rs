@@ -1,0 +1,143 @@
+//! Changes and findings as items.
+
+use lazaret_transfer::{Change, ChangeKind, Entry, Mode, escape};
+use lazaret_validator::Finding;
+
+use crate::gate::choices::{Choices, Pick};
+use crate::gate::patch;
+use crate::gate::proposal::{self, ItemState, Origin};
+use crate::gate::review::item::{Allowance, Choice, Item, Remark, Sign, Standing, Tally};
+use crate::ui::bytes;
+
+pub(super) fn mentioned(path: String, findings: &[&Finding]) -> Item {
+    Item {
+        path,
+        is_dir: false,
+        sign: Sign::Mentioned,
+        facts: Vec::new(),
+        tag: None,
+        remarks: remarks(findings),
+        standing: Standing::Stays("there is nothing here that could be applied".to_owned()),
+        choice: Choice::Leave,
+        allowance: Allowance::None,
+        tally: Tally::None,
+    }
+}
+
+pub(super) fn change_item(
+    proposed: &proposal::Item,
+    findings: &[&Finding],
+    choices: &Choices,
+) -> Item {
+    let change = &proposed.proposed;
+    let sides = [&change.before, &change.after];
+    let is_dir = sides.iter().any(|side| **side == Some(Entry::Dir));
+    let path = proposed.path();
+    let is_allowed = choices
+        .allowed()
+        .iter()
+        .any(|allowed| *allowed.path == *path);
+    let (choice, allowance) = match (choices.of(path), is_allowed) {
+        (Pick::Take, false) => (Choice::Take, Allowance::None),
+        (Pick::Take, true) | (Pick::Theirs, _) => (Choice::Take, Allowance::Once),
+        (Pick::Leave, _) => (Choice::Leave, Allowance::None),
+        (Pick::Hunks(hunks), _) => (Choice::Hunks(hunks.clone()), Allowance::None),
+    };
+    let was_allowed = findings.iter().any(|finding| finding.allowed);
+    let tag = match (&proposed.state, proposed.origin) {
+        (ItemState::Conflict(_), _) => Some("conflict"),
+        (ItemState::Already, _) => Some("same"),
+        (_, Origin::Merged) => Some("merged"),
+        _ if was_allowed && !is_allowed => Some("allowed"),
+        _ => None,
+    };
+    Item {
+        path: escape(path.as_str().as_bytes()),
+        is_dir,
+        sign: sign(change),
+        facts: facts(proposed),
+        tag,
+        remarks: remarks(findings),
+        standing: standing(proposed, is_allowed),
+        choice,
+        allowance,
+        tally: Tally::Unknown,
+    }
+}
+
+pub(super) fn sign(change: &Change) -> Sign {
+    match (&change.before, &change.after) {
+        (None, _) => Sign::Added,
+        (_, None) => Sign::Deleted,
+        (Some(_), Some(_)) => Sign::Modified,
+    }
+}
+
+fn remarks(findings: &[&Finding]) -> Vec<Remark> {
+    let remark = |finding: &&Finding| Remark {
+        severity: finding.severity,
+        code: finding.code.to_owned(),
+        message: finding.message.clone(),
+        hint: finding.hint.clone(),
+        line: finding.line,
+    };
+    findings.iter().map(remark).collect()
+}
+
+/// What may become of an item; `is_allowed` when the review allowed it, so that it can take
+/// that back.
+pub(super) fn standing(item: &proposal::Item, is_allowed: bool) -> Standing {
+    match &item.state {
+        ItemState::Applies if is_allowed => Standing::Blocked,
+        ItemState::Applies | ItemState::LeftOut => Standing::Free,
+        ItemState::Already => Standing::Stays("your workspace has it already".to_owned()),
+        ItemState::Conflict(kind) => Standing::Conflict(kind.to_string()),
+        ItemState::Blocked(_) if item.is_allowable() => Standing::Blocked,
+        ItemState::Blocked(_) => Standing::Stays("nobody can allow this".to_owned()),
+        ItemState::Depends(path) => {
+            let path = escape(path.as_str().as_bytes());
+            Standing::Stays(format!("it depends on {path}, which stays"))
+        }
+    }
+}
+
+/// What is to be said besides the contents.
+fn facts(item: &proposal::Item) -> Vec<String> {
+    let change = &item.proposed;
+    let size = |entry: &Option<Entry>| match entry {
+        Some(Entry::File { size, .. }) => Some(bytes(*size)),
+        _ => None,
+    };
+    let mut facts = Vec::new();
+    let is_same = change.kind() == ChangeKind::ModeOnly;
+    match (size(&change.before), size(&change.after)) {
+        (Some(_), Some(new)) if is_same => facts.push(format!("the same contents, {new}")),
+        (Some(old), Some(new)) if old == new => facts.push(format!("changed, {new}")),
+        (Some(old), Some(new)) => facts.push(format!("changed, {old} → {new}")),
+        (None, Some(new)) => facts.push(format!("new, {new}")),
+        (Some(old), None) if change.after.is_none() => facts.push(format!("deleted, {old}")),
+        _ => {}
+    }
+    match (&change.before, &change.after) {
+        (Some(before), Some(after)) => {
+            facts.extend(patch::nature(before, after));
+        }
+        (
+            None,
+            Some(Entry::File {
+                mode: Mode::Executable,
+                ..
+            }),
+        ) => {
+            facts.push("executable".to_owned());
+        }
+        _ => {}
+    }
+    match item.origin {
+        Origin::Merged => facts.push(
+            "merged: you changed this file too, and this is what both changes come to".to_owned(),
+        ),
+        Origin::Session | Origin::Hunks | Origin::Theirs => {}
+    }
+    facts
+}
