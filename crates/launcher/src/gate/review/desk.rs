@@ -21,7 +21,6 @@ use crate::gate::case::Case;
 use crate::gate::choices::{Choices, Pick};
 use crate::gate::export::side::Side;
 use crate::gate::export::{self, Batch};
-use crate::gate::patch;
 use crate::gate::proposal::{self, ItemState, Origin, Proposal};
 use crate::ui::Ui;
 
