@@ -115,7 +115,7 @@ impl BaseWriter {
         }
         let seen = self.buffer.len() - self.start;
         let head = HEAD.saturating_sub(seen).min(bytes.len());
-        if bytes.iter().take(head).any(|byte| *byte == 0) {
+        if bytes.get(..head).unwrap_or(bytes).contains(&0) {
             self.buffer.truncate(self.start);
             self.taking = Taking::PassedOver;
         } else {
