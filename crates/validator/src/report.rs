@@ -92,3 +92,25 @@ impl Report {
         self.silent.insert(path.to_owned());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::Report;
+    use crate::Severity;
+
+    /// What makes every other test a test of the catalogue.
+    #[test]
+    fn a_code_that_the_catalogue_does_not_have_is_no_finding() {
+        let says = |severity, code| {
+            let mut report = Report::default();
+            let path = "a".parse::<lazaret_transfer::RelPathBuf>().unwrap();
+            let said = AssertUnwindSafe(|| report.path(&path, severity, code, "x"));
+            catch_unwind(said).is_ok()
+        };
+        assert!(says(Severity::Block, "git.hook"));
+        assert!(!says(Severity::Note, "git.hook"));
+        assert!(!says(Severity::Block, "git.nonsense"));
+    }
+}

@@ -1,6 +1,8 @@
 //! Symbolic links: where they lead, found out in the collected tree and never on
 //! a disk (TAR-06 to TAR-09).
 
+use std::collections::BTreeSet;
+
 use lazaret_transfer::{Change, Entry, LinkTarget, RelPath, RelPathBuf, Tree, escape, is_git_name};
 
 use super::Context;
@@ -51,10 +53,12 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
 }
 
 /// Finds links that were there, led inside, and no longer do, because what they
-/// lead through was changed: `x -> a/..` stays as it is, and `a` becomes `-> .`.
+/// lead through was changed: `x -> a/..` stays as it is, and `a` becomes `-> .`, or
+/// `a -> deep/er` becomes a directory.
 pub(super) fn redirected(context: &Context<'_>, report: &mut Report) {
-    let is_link = |change: &&Change| matches!(change.after, Some(Entry::Symlink { .. }));
-    if !context.changes.iter().any(|change| is_link(&change)) {
+    let is_link = |entry: &Option<Entry>| matches!(entry, Some(Entry::Symlink { .. }));
+    let mut changes = context.changes.iter();
+    if !changes.any(|change| is_link(&change.before) || is_link(&change.after)) {
         return;
     }
     for (path, entry) in context.baseline.iter() {
@@ -65,11 +69,13 @@ pub(super) fn redirected(context: &Context<'_>, report: &mut Report) {
             continue;
         }
         let (leads, through) = follow(context.collected, path, target);
-        if leads == Leads::Inside || follow(context.baseline, path, target).0 != Leads::Inside {
+        let (led, before) = follow(context.baseline, path, target);
+        if leads == Leads::Inside || led != Leads::Inside {
             continue;
         }
         let shown = escape(path.as_str().as_bytes());
-        for link in through {
+        let links: BTreeSet<RelPathBuf> = through.into_iter().chain(before).collect();
+        for link in links {
             if context.changes.get(&link).is_some() {
                 let message = format!("makes `{shown}` lead out of the workspace or in circles");
                 report.block(&link, "link.redirect", message);

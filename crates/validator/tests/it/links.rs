@@ -96,6 +96,18 @@ fn unchanged_link_that_is_redirected() {
 }
 
 #[test]
+fn unchanged_link_that_loses_the_link_it_led_through() {
+    let before = "f deep/er/f \"1\"\nl a -> deep/er\nl x -> a/../..";
+    let after = "f deep/er/f \"1\"\nf a/f \"2\"\nl x -> a/../..";
+    assert_snapshot!(check(before, after), @"
+    block link.redirect a: makes `x` lead out of the workspace or in circles
+    = needs review
+    withheld a: link.redirect
+    withheld a/f: below a
+    ");
+}
+
+#[test]
 fn app_15_type_changes_go_together() {
     assert_snapshot!(check("f d/x \"1\"\nf f \"1\"", "l d -> /etc\nf f/y \"1\""), @"
     block link.absolute d: leads to the absolute path `/etc`
