@@ -74,7 +74,9 @@ pub fn settle(
         Decision::Reject => Outcome::Rejected,
         Decision::Keep(reason) => {
             ui.status(&format!("kept as session {id}: {reason}"));
-            ui.hint(&format!("Look with `lazaret diff {id}`, then `lazaret apply {id}` or `lazaret discard {id}`."));
+            ui.hint(&format!(
+                "Look with `lazaret review {id}`, or with `lazaret diff {id}` and then `lazaret apply {id}` or `lazaret discard {id}`."
+            ));
             Outcome::Kept
         }
     };
