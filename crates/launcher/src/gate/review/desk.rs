@@ -312,7 +312,7 @@ impl Bench for Desk<'_> {
         let written = export::write_all(&batch, self.case, Path::new("."), ui)?;
         let names = written.iter().filter_map(|path| path.file_name());
         let names: Vec<String> = names.map(|name| escape(name.as_encoded_bytes())).collect();
-        Ok(format!("Wrote {}.", names.join(" and ")))
+        Ok(format!("Wrote {}.", names.join(", ")))
     }
 }
 

@@ -268,7 +268,7 @@ fn a_patch_of_what_is_chosen_is_written_where_the_user_is() {
     let mut terminal = Terminal::open(&world, "", &[]);
     terminal.wait_for("3 of 3 will be applied");
     terminal.press("e");
-    terminal.wait_for("Wrote lazaret-shop.patch and lazaret-shop.json.");
+    terminal.wait_for("Wrote lazaret-shop.patch, lazaret-shop.json, lazaret-shop.html.");
     let patch = std::fs::read_to_string(world.path("lazaret-shop.patch")).unwrap();
     assert!(patch.contains("\n-two\n+three\n"), "{patch}");
     terminal.press("q");
