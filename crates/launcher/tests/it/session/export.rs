@@ -4,12 +4,15 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use insta::assert_snapshot;
+use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::gate::case::Case;
-use lazaret_launcher::gate::export::{Batch, Form, Subject, propose, write};
+use lazaret_launcher::gate::check::{Candidate, compare};
+use lazaret_launcher::gate::export::{Batch, Checked, Form, Subject, propose, write};
 use lazaret_launcher::gate::proposal::ItemState;
 use lazaret_launcher::session::collect::Collected;
+use lazaret_launcher::session::record::GateLimits;
 use lazaret_tests::{Random, random_tree, tree_text};
-use lazaret_transfer::unescape;
+use lazaret_transfer::{WorkspaceDir, unescape};
 
 use super::world::World;
 
@@ -798,4 +801,96 @@ fn aud_10_the_report_is_json_with_reversible_names() {
       "verdict": "needs review"
     }
     "#);
+}
+
+/// Text that is too large to be compared travels as a binary part, both ways.
+#[test]
+fn aud_04_large_text_travels_whole() {
+    let root = tempfile::tempdir().unwrap();
+    let line = |byte: u8| [vec![byte; 6_000_000], b"\n".to_vec()].concat();
+    for (dir, byte) in [("base", b'a'), ("candidate", b'b')] {
+        std::fs::create_dir(root.path().join(dir)).unwrap();
+        std::fs::write(root.path().join(dir).join("line"), line(byte)).unwrap();
+    }
+    let open = |name: &str| WorkspaceDir::open_ambient(&root.path().join(name)).unwrap();
+    let env = Environment::new([], KINDS, None, 1000, "/".into());
+    let profile = lazaret_launcher::profile::load("base", &env).unwrap();
+    let gate = GateLimits {
+        max_entries: 10,
+        max_bytes: 10_000_000,
+        max_file_bytes: 10_000_000,
+    };
+    let candidate = Candidate::Dir(open("candidate"));
+    let compared = compare(open("base"), candidate, &profile, gate).unwrap();
+    let proposal = propose(&compared.case).unwrap();
+    let checked = Checked {
+        base: String::new(),
+        candidate: String::new(),
+        profile: String::new(),
+    };
+    let (subject, now) = (Subject::Check(&checked), SystemTime::UNIX_EPOCH);
+    let batch = Batch::new(subject, &compared.case, &proposal, now, Vec::new()).unwrap();
+    let mut patch = Vec::new();
+    write(Form::Patch, &batch, &compared.case, &mut patch).unwrap();
+    assert!(patch.len() < 100_000, "{}", patch.len());
+    std::fs::write(root.path().join("it.patch"), patch).unwrap();
+    let text = format!("{APPLY} ../it.patch; cmp line ../candidate/line; {APPLY} -R ../it.patch");
+    script(&root.path().join("base"), &text, &[]);
+    assert!(std::fs::read(root.path().join("base/line")).unwrap() == line(b'a'));
+}
+
+const KINDS: StreamKinds = StreamKinds {
+    stdin: StreamKind::Other,
+    stdout: StreamKind::Other,
+    stderr: StreamKind::Other,
+};
+
+#[test]
+fn aud_06_a_diff_in_colours_holds_no_other_sequences() {
+    let batched = Batched::of(
+        "f a \"one\\ntwo\\n\"\nf run \"x\"",
+        "f a \"one\\n\\e[32mgreen\\n\"\nm 755 run\nf bin \"\\0\"\nl link -> a",
+    );
+    let (code, out, _) = lazaret(&batched.world, &["diff", "shop", "--color", "always"]);
+    assert_eq!(code, 0);
+    let diff = out.split("\u{1b}[1m+++ bin").next().unwrap();
+    assert_snapshot!(diff.replace('\u{1b}', "ESC"), @r"
+    ESC[1m--- aESC[0m
+    ESC[1m+++ aESC[0m
+    ESC[36m@@ -1,2 +1,2 @@ESC[0m
+     one
+    ESC[31m-twoESC[0m
+    ESC[32m+\u{1b}[32mgreenESC[0m
+    ");
+    let (_, plain, _) = lazaret(&batched.world, &["diff", "shop"]);
+    assert!(!plain.contains('\u{1b}'));
+    let painted: String = out
+        .split('\u{1b}')
+        .enumerate()
+        .map(|(index, part)| match index {
+            0 => part,
+            _ => part.split_once('m').expect("a colour").1,
+        })
+        .collect();
+    assert_eq!(painted, plain);
+}
+
+#[test]
+fn g4_a_stat_counts_lines() {
+    let batched = Batched::of(
+        "f a \"one\\ntwo\\n\"\nf run \"x\"\nf gone \"x\\n\"",
+        "f a \"one\\n2\\n3\\n\"\nm 755 run\nf bin \"\\0\"\nl link -> a\nd dir\n- gone",
+    );
+    let (code, out, _) = lazaret(&batched.world, &["diff", "shop", "--stat"]);
+    assert_eq!(code, 0);
+    assert_snapshot!(out, @"
+      ~     +2     -1  a
+      +       no text  bin
+      +     directory  dir
+      -     +0     -1  gone
+      +          link  link
+      ~     +0     -0  run
+    2 modified, 3 added, 1 deleted (+2 -2)
+    warn   mode.executable  run  becomes executable
+    ");
 }
