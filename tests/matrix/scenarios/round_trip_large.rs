@@ -96,7 +96,25 @@ fn one_gib_file(ctx: &Ctx) -> Result<(), String> {
         "roomy",
         "image = \"base\"\n[gate]\nmax_file_bytes = \"2g\"\nmax_bytes = \"4g\"\n",
     );
-    applied(ctx, "roomy", "printf x >> big")?;
+    // More than the rules look into is never applied unasked.
+    let _kept = ctx
+        .lazaret(&[
+            "run",
+            "roomy",
+            "-w",
+            "project",
+            "--name",
+            "s",
+            "--apply",
+            "auto",
+            "--",
+            "sh",
+            "-c",
+            "printf x >> big",
+        ])?
+        .expect_code(120)?
+        .expect_text("content.unexamined")?;
+    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
 
     let file = File::open(&path).map_err(|error| error.to_string())?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
