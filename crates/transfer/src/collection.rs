@@ -87,8 +87,11 @@ impl Survey {
 }
 
 impl Collection {
-    /// Lists the files that have to be fetched: changed against `baseline`, not
-    /// below `.git`, and each content once.
+    /// Lists the files that have to be fetched: changed against `baseline`, be it
+    /// their mode alone, not below `.git`, and each content once.
+    ///
+    /// The bytes of a file that only became executable are fetched, too: what is
+    /// applied comes from the session, never from a workspace that can change.
     pub fn wanted(&self, baseline: &Tree) -> Vec<Wanted> {
         let mut digests = BTreeSet::new();
         let mut wanted = Vec::new();
@@ -96,9 +99,8 @@ impl Collection {
             let Entry::File { size, digest, .. } = entry else {
                 continue;
             };
-            let known = matches!(baseline.get(path),
-                Some(Entry::File { digest: old, .. }) if old == digest);
-            if known || path.components().next() == Some(".git") || !digests.insert(*digest) {
+            let is_old = baseline.get(path) == Some(entry);
+            if is_old || path.components().next() == Some(".git") || !digests.insert(*digest) {
                 continue;
             }
             wanted.push(Wanted {

@@ -37,6 +37,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         run: allowed,
     },
     Scenario {
+        name: "gate/a-mode-alone-is-applied",
+        run: mode_alone,
+    },
+    Scenario {
         name: "gate/pick-paths",
         run: pick,
     },
@@ -114,6 +118,41 @@ fn never_then_apply(ctx: &Ctx) -> Result<(), String> {
     )?;
     let _twice = ctx.lazaret(&["undo", "s"])?.expect_code(1)?;
     Ok(())
+}
+
+/// Contents that did not change are needed all the same: the file is written anew.
+fn mode_alone(ctx: &Ctx) -> Result<(), String> {
+    let before = "f edited \"1\\n\"\nx tool \"t\\n\"\nf script \"s\\n\"\n";
+    let workspace = ctx.workspace("project", before);
+    let _output = ctx
+        .lazaret(&[
+            "run",
+            "base",
+            "-w",
+            "project",
+            "--name",
+            "s",
+            "--apply",
+            "never",
+            "--",
+            "sh",
+            "-c",
+            "chmod +x script edited; chmod -x tool",
+        ])?
+        .expect_code(120)?;
+    fs::write(workspace.join("edited"), "2\n").map_err(|error| error.to_string())?;
+    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    expect_eq(
+        "the workspace",
+        &tree_text::dump(&workspace),
+        &"x edited \"2\\n\"\nx script \"s\\n\"\nf tool \"t\\n\"\n".to_owned(),
+    )?;
+    let _undone = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
+    expect_eq(
+        "the workspace after undo",
+        &tree_text::dump(&workspace),
+        &"f edited \"2\\n\"\nf script \"s\\n\"\nx tool \"t\\n\"\n".to_owned(),
+    )
 }
 
 fn discard(ctx: &Ctx) -> Result<(), String> {
