@@ -54,16 +54,22 @@ xflags::xflags! {
         /// Package a static lazaret with all it needs: one tar.gz in `target/dist`.
         cmd dist {}
 
-        /// Measure copying in and starting, beside Docker's own commands, as ratios;
-        /// with `gate` how fast changes are judged and applied.
+        /// Measure copying and starting beside what others do in the same run, as ratios
+        /// beside their targets; with `gate` how fast changes are judged and applied.
         cmd bench {
-            /// What to measure: `copy` or `gate`. Both when it is not given.
+            /// What to measure: `copy` or `gate`. `copy` when it is not given.
             optional suite: String
-            /// Rounds that count. Five when it is not given.
+            /// Two rounds without the large tree.
+            optional --quick
+            /// Rounds that count. Three when it is not given.
             optional --rounds count: usize
-            /// Files of the tree that is copied. 12000 when it is not given.
-            optional --files count: usize
-            /// Write all figures to this file, as JSON.
+            /// Engine: docker, podman or podman-rootless; may be repeated. All that answer
+            /// when there is none.
+            repeated --engine name: String
+            /// A row, by its name; may be repeated. All when there is none.
+            repeated --only row: String
+            /// Write all figures to this file, as JSON; `target/bench/report.json` when it is
+            /// not given.
             optional --report file: PathBuf
         }
 

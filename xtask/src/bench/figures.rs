@@ -1,101 +1,104 @@
 //! Medians, and ratios round by round.
 
-use std::fmt;
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use super::rows::Row;
+use super::series::Key;
 
-/// What was measured, in milliseconds per round.
+/// What was measured, per round: milliseconds, or the series' own unit.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Figures {
-    series: Vec<(&'static str, Vec<f64>)>,
-    ratios: Vec<(&'static str, &'static str, f64)>,
+pub(super) struct Figures(BTreeMap<Key, Vec<f64>>);
+
+/// A median and how far the rounds lie around it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spread {
+    pub(super) median: f64,
+    pub(super) min: f64,
+    pub(super) max: f64,
 }
 
 impl Figures {
-    pub(super) fn add(&mut self, name: &'static str, took: Duration) {
-        let took = took.as_secs_f64() * 1000.0;
-        match self.series.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, rounds)) => rounds.push(took),
-            None => self.series.push((name, vec![took])),
-        }
+    pub(super) fn add(&mut self, key: Key, value: f64) {
+        self.0.entry(key).or_default().push(value);
     }
 
-    /// The median of `name`'s time over `reference`'s time in the same round.
-    pub(super) fn compare(&mut self, name: &'static str, reference: &'static str) {
-        let rounds = self.rounds(name).iter().zip(self.rounds(reference));
-        let ratios: Vec<f64> = rounds.map(|(own, other)| own / other).collect();
-        if let Some(ratio) = median(&ratios) {
-            self.ratios.push((name, reference, ratio));
-        }
+    pub(super) fn series(&self) -> impl Iterator<Item = (Key, &[f64])> {
+        self.0.iter().map(|(key, rounds)| (*key, rounds.as_slice()))
     }
 
-    fn rounds(&self, name: &str) -> &[f64] {
-        let series = self.series.iter().find(|(other, _)| *other == name);
-        series
-            .map(|(_, rounds)| rounds.as_slice())
-            .unwrap_or_default()
-    }
-
-    pub(super) fn json(&self) -> Value {
-        let series: Vec<Value> = self
-            .series
+    /// Returns what came of a row: the ratios of each round's two values, since a slow
+    /// minute slows both. `None` where either was not measured.
+    pub(super) fn of(&self, row: &Row) -> Option<Spread> {
+        let own = self.0.get(&row.own)?;
+        let Some(reference) = row.reference else {
+            return Spread::of(own);
+        };
+        let reference = self.0.get(&reference)?;
+        let ratios: Vec<f64> = own
             .iter()
-            .map(|(name, rounds)| json!({ "name": name, "median_ms": median(rounds), "rounds_ms": rounds }))
+            .zip(reference)
+            .map(|(own, other)| own / other)
             .collect();
-        let ratios: Vec<Value> = self
-            .ratios
-            .iter()
-            .map(|(name, reference, ratio)| json!({ "name": name, "reference": reference, "ratio": ratio }))
-            .collect();
-        json!({ "series": series, "ratios": ratios })
+        Spread::of(&ratios)
     }
 }
 
-impl fmt::Display for Figures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, rounds) in &self.series {
-            let median = median(rounds).unwrap_or_default();
-            writeln!(
-                f,
-                "{name:24} {median:8.0} ms   (median of {})",
-                rounds.len()
-            )?;
-        }
-        for (name, reference, ratio) in &self.ratios {
-            writeln!(f, "{name} / {reference}: {ratio:.2}")?;
-        }
-        Ok(())
-    }
-}
-
-/// None of nothing.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        length if length % 2 == 1 => Some(sorted[middle]),
-        _ => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
+impl Spread {
+    /// `None` of nothing.
+    pub(super) fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        let middle = sorted.len() / 2;
+        let median = match sorted.len() % 2 {
+            1 => sorted[middle],
+            _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
+        };
+        Some(Self { median, min, max })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::series::Series;
 
     #[test]
     fn ratios_are_taken_round_by_round() {
+        let (own, other) = ((None, Series::Packer), (None, Series::ReadingWalk));
         let mut figures = Figures::default();
         // The second round was slow for both: the ratio does not care.
-        for (own, other) in [(10, 20), (100, 200), (15, 20)] {
-            figures.add("own", Duration::from_millis(own));
-            figures.add("other", Duration::from_millis(other));
+        for (one, two) in [(10.0, 20.0), (100.0, 200.0), (15.0, 20.0)] {
+            figures.add(own, one);
+            figures.add(other, two);
         }
-        figures.compare("own", "other");
-        assert_eq!(figures.ratios, [("own", "other", 0.5)]);
-        assert_eq!(median(&[]), None);
-        assert_eq!(median(&[4.0, 1.0]), Some(2.5));
+        let mut row = Row {
+            name: "row",
+            what: String::new(),
+            title: String::new(),
+            engine: None,
+            own,
+            reference: Some(other),
+            target: None,
+        };
+        let spread = Spread {
+            median: 0.5,
+            min: 0.5,
+            max: 0.75,
+        };
+        assert_eq!(figures.of(&row), Some(spread));
+        row.reference = Some((None, Series::HostTar));
+        assert_eq!(figures.of(&row), None);
+        row.reference = None;
+        assert_eq!(figures.of(&row).map(|spread| spread.median), Some(15.0));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between() {
+        assert_eq!(Spread::of(&[]), None);
+        assert_eq!(
+            Spread::of(&[4.0, 1.0]).map(|spread| spread.median),
+            Some(2.5)
+        );
     }
 }

@@ -1,0 +1,212 @@
+//! The rounds: everything in turn, each thing once per round.
+//!
+//! A slow minute slows all of them then, and ratios are taken round by round. Nothing is
+//! deleted before the end and no name is used twice: on ext4 every create pays for what was
+//! deleted in the minutes before.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use xshell::{Shell, cmd};
+
+use super::corpus::{Corpus, Size};
+use super::engine::EngineName;
+use super::figures::Figures;
+use super::series::{Key, Series};
+use super::station::{Station, tar};
+use super::timing::{self, GREET};
+
+/// Files that the command changes, of many.
+const FEW: usize = 20;
+
+/// What is measured, and on what.
+#[derive(Debug)]
+pub(super) struct Bench<'a> {
+    pub(super) sh: &'a Shell,
+    pub(super) stations: Vec<Station<'a>>,
+    pub(super) small: Corpus,
+    pub(super) medium: Corpus,
+    pub(super) large: Option<Corpus>,
+    pub(super) scratch: &'a Path,
+    pub(super) wanted: BTreeSet<Key>,
+    pub(super) has_rsync: bool,
+}
+
+/// The large tree takes so long that a few rounds must do: two where a target is set.
+fn most_large_rounds(engine: EngineName) -> usize {
+    match engine {
+        EngineName::Docker => 2,
+        EngineName::Podman | EngineName::PodmanRootless => 1,
+    }
+}
+
+impl Bench<'_> {
+    /// Whether any row needs one of these.
+    fn wants(&self, keys: &[Key]) -> bool {
+        keys.iter().any(|key| self.wanted.contains(key))
+    }
+
+    /// Measures `rounds` times; before them a round that warms caches up is not counted.
+    pub(super) fn measure(&self, rounds: usize, figures: &mut Figures) -> Result<()> {
+        for round in 0..=rounds {
+            let start = Instant::now();
+            let mut thrown_away = Figures::default();
+            let figures = match round {
+                0 => &mut thrown_away,
+                _ => &mut *figures,
+            };
+            self.host(round, figures)?;
+            for station in &self.stations {
+                self.medium(station, round, figures)?;
+                self.small(station, round, figures)?;
+            }
+            // Nothing to warm up: it is read in the first round, by the first that comes.
+            for station in &self.stations {
+                if (1..=most_large_rounds(station.cli.name)).contains(&round) {
+                    self.large(station, round, figures)?;
+                }
+            }
+            eprintln!(
+                "round {round} of {rounds}: {:.0} s",
+                start.elapsed().as_secs_f64()
+            );
+        }
+        Ok(())
+    }
+
+    fn host(&self, round: usize, figures: &mut Figures) -> Result<()> {
+        if self.wants(&[(None, Series::HostTar)]) {
+            let took = self.host_tar(&self.medium, &format!("host-{round}"))?;
+            add(figures, (None, Series::HostTar), took);
+        }
+        if self.has_rsync && self.wants(&[(None, Series::HostRsync)]) {
+            let source = format!("{}/", self.medium.path.display());
+            let target = self.scratch.join(format!("rsync-{round}"));
+            let took = timing::whole(self.sh, cmd!(self.sh, "rsync -a {source} {target}").quiet())?;
+            add(figures, (None, Series::HostRsync), took);
+        }
+        Ok(())
+    }
+
+    /// The floor: the same files, no engine.
+    fn host_tar(&self, corpus: &Corpus, name: &str) -> Result<Duration> {
+        let target = self.scratch.join(name);
+        self.sh.create_dir(&target)?;
+        let unpack = cmd!(self.sh, "tar -C {target} -x -f -").quiet();
+        timing::piped(self.sh, tar(self.sh, corpus), unpack)
+    }
+
+    fn medium(&self, station: &Station<'_>, round: usize, figures: &mut Figures) -> Result<()> {
+        let key = |series| (Some(station.cli.name), series);
+        let medium = &self.medium;
+        let others = [Series::TarIntoCp, Series::NaiveStart, Series::CpOut];
+        if self.wants(&others.map(key)) {
+            self.by_hand(station, round, figures)?;
+        }
+        if self.wants(&[
+            key(Series::CopyIn),
+            key(Series::ColdStart),
+            key(Series::FewOut),
+        ]) {
+            let ran = station.run(
+                medium,
+                &station.name("few", round),
+                &change(),
+                &medium.some_files(FEW)?,
+            )?;
+            figures.add(key(Series::CopyIn), ran.phase("copy_in_ms")?);
+            figures.add(key(Series::FewOut), ran.phase("collect_ms")?);
+            add(figures, key(Series::ColdStart), ran.first_byte);
+        }
+        if self.wants(&[key(Series::CpIn)]) {
+            let name = station.name("cp", round);
+            station.create(&name)?;
+            add(
+                figures,
+                key(Series::CpIn),
+                station.time_cp_in(medium, &name)?,
+            );
+        }
+        if self.wants(&[key(Series::CopyOut)]) {
+            // The history counts like any other file under another name.
+            let script =
+                format!("{GREET}; mkdir full && cp -r tree full/tree && cp -r .git full/history");
+            let ran = station.run(medium, &station.name("all", round), &script, &[])?;
+            figures.add(key(Series::CopyOut), ran.phase("collect_ms")?);
+        }
+        Ok(())
+    }
+
+    /// What people type without lazaret: create, fill, start, and in the end copy out.
+    fn by_hand(&self, station: &Station<'_>, round: usize, figures: &mut Figures) -> Result<()> {
+        let key = |series| (Some(station.cli.name), series);
+        let name = station.name("tar", round);
+        let start = Instant::now();
+        station.create(&name)?;
+        let created = start.elapsed();
+        let filled = station.time_tar_into(&self.medium, &name)?;
+        let started = station.start(&name)?;
+        add(figures, key(Series::TarIntoCp), filled);
+        add(figures, key(Series::NaiveStart), created + filled + started);
+        add(figures, key(Series::CpOut), station.time_cp_out(&name)?);
+        Ok(())
+    }
+
+    fn small(&self, station: &Station<'_>, round: usize, figures: &mut Figures) -> Result<()> {
+        let key = |series| (Some(station.cli.name), series);
+        if self.wants(&[key(Series::PlainRun), key(Series::SmallStart)]) {
+            add(figures, key(Series::PlainRun), station.plain_run()?);
+            let ran = station.run(&self.small, &station.name("small", round), GREET, &[])?;
+            add(figures, key(Series::SmallStart), ran.first_byte);
+        }
+        Ok(())
+    }
+
+    fn large(&self, station: &Station<'_>, round: usize, figures: &mut Figures) -> Result<()> {
+        let key = |series| (Some(station.cli.name), series);
+        let Some(large) = &self.large else {
+            return Ok(());
+        };
+        if !self.wants(&[key(Series::FewOutLarge), key(Series::CpOutLarge)]) {
+            return Ok(());
+        }
+        let name = station.name("large", round);
+        station.create(&name)?;
+        station.tar_into(large, &name)?;
+        add(
+            figures,
+            key(Series::CpOutLarge),
+            station.time_cp_out(&name)?,
+        );
+        let ran = station.run(
+            large,
+            &station.name("few-large", round),
+            &change(),
+            &large.some_files(FEW)?,
+        )?;
+        figures.add(key(Series::FewOutLarge), ran.phase("collect_ms")?);
+        Ok(())
+    }
+}
+
+/// Greets, then changes every file that it is given.
+fn change() -> String {
+    format!("{GREET}; for file; do echo changed >> \"$file\"; done")
+}
+
+fn add(figures: &mut Figures, key: Key, took: Duration) {
+    figures.add(key, took.as_secs_f64() * 1000.0);
+}
+
+/// Which sizes of corpora a bench needs.
+pub(super) fn needs(wanted: &BTreeSet<Key>, size: Size) -> bool {
+    let large = [
+        Series::CpOutLarge,
+        Series::FewOutLarge,
+        Series::HostTarLarge,
+        Series::PackerPeak,
+    ];
+    size != Size::Large || wanted.iter().any(|(_, series)| large.contains(series))
+}

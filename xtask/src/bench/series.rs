@@ -1,0 +1,70 @@
+//! What is timed: each series has one value per round.
+
+use super::engine::EngineName;
+
+/// One thing that is timed. `None` for the engine: it happens without one.
+pub(super) type Key = (Option<EngineName>, Series);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Series {
+    /// Every byte of the medium tree read, nothing done with it.
+    ReadingWalk,
+    /// The medium tree packed to nowhere.
+    Packer,
+    /// MiB that a process has held at most which packed the large tree.
+    PackerPeak,
+    HostTar,
+    HostTarLarge,
+    HostRsync,
+    TarIntoCp,
+    CpIn,
+    CopyIn,
+    CpOut,
+    CpOutLarge,
+    CopyOut,
+    FewOut,
+    FewOutLarge,
+    NaiveStart,
+    ColdStart,
+    PlainRun,
+    SmallStart,
+}
+
+impl Series {
+    /// Says what it is, in the words that are typed.
+    pub(super) fn label(self, engine: Option<EngineName>) -> String {
+        let program = engine.map_or("", EngineName::program);
+        match self {
+            Self::ReadingWalk => "a walk that only reads, medium".to_owned(),
+            Self::Packer => "lazaret's packer to nowhere, medium".to_owned(),
+            Self::PackerPeak => "peak memory of the packer, large".to_owned(),
+            Self::HostTar => "host: tar c | tar x, medium".to_owned(),
+            Self::HostTarLarge => "host: tar c | tar x, large".to_owned(),
+            Self::HostRsync => "host: rsync -a, medium".to_owned(),
+            Self::TarIntoCp if engine == Some(EngineName::Docker) => {
+                "tar c | docker cp -a -, medium".to_owned()
+            }
+            Self::TarIntoCp => format!("tar c | {program} cp -, medium"),
+            Self::CpIn => format!("{program} cp DIR, medium"),
+            Self::CopyIn => "lazaret: copy-in, medium".to_owned(),
+            Self::CpOut => format!("{program} cp of everything, medium"),
+            Self::CpOutLarge => format!("{program} cp of everything, large"),
+            Self::CopyOut => "lazaret: everything copied out, medium".to_owned(),
+            Self::FewOut => "lazaret: 20 changed files out, medium".to_owned(),
+            Self::FewOutLarge => "lazaret: 20 changed files out, large".to_owned(),
+            Self::NaiveStart => {
+                format!("{program} create, tar | {program} cp, start -a: first byte, medium")
+            }
+            Self::ColdStart => "lazaret run: first byte, medium".to_owned(),
+            Self::PlainRun => format!("{program} run --rm: first byte, nothing copied"),
+            Self::SmallStart => "lazaret run: first byte, small".to_owned(),
+        }
+    }
+
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            Self::PackerPeak => "MiB",
+            _ => "ms",
+        }
+    }
+}
