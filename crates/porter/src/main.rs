@@ -4,6 +4,7 @@
 //! the container's hardening. The program is static, has one thread except where `survey`
 //! hashes, and its exit codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
 
+mod clock;
 mod init;
 mod limit;
 mod oom;

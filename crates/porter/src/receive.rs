@@ -8,15 +8,14 @@ use std::io::{self, BufReader, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use lazaret_transfer::{
-    Digest, Entry, FileTime, LinkTarget, Member, MemberKind, MemberPath, Members, Mode, PathError,
-    Receipt, RelPath, RelPathBuf, StreamError, StreamLimits, Tree, VolumeIdentity, escape,
+    Digest, Entry, LinkTarget, Member, MemberKind, MemberPath, Members, Mode, PathError, Receipt,
+    RelPath, RelPathBuf, StreamError, StreamLimits, Tree, VolumeIdentity, escape,
 };
 use rustix::fs::{AtFlags, OFlags, Timespec, Timestamps, UTIME_OMIT};
-use rustix::time::{ClockId, clock_gettime};
 
+use crate::clock::outwait;
 use crate::root::{self, LOST_AND_FOUND, Root};
 
 /// The host packs its own workspace: only names, which have to be kept, are bounded.
@@ -28,8 +27,6 @@ const LIMITS: StreamLimits = StreamLimits {
     name_bytes: 1 << 30,
 };
 const BUFFER: usize = 64 << 10;
-/// The coarse clock moves every 1 to 10 ms; it stands behind only when it was set back.
-const CLOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
 enum ReceiveError {
@@ -101,7 +98,7 @@ fn receive(path: &Path) -> Result<(), ReceiveError> {
         arrived: trailer,
         identities: arriving.identities.into_iter().collect(),
     };
-    outwait(&receipt);
+    outwait(receipt.identities.values().map(|identity| identity.ctime));
     let mut stdout = root::stdout().map_err(ReceiveError::Receipt)?;
     receipt.write_to(&mut stdout).map_err(ReceiveError::Receipt)
 }
@@ -241,27 +238,5 @@ fn modified(mtime: i64) -> Timestamps {
             tv_sec: mtime,
             tv_nsec: 0,
         },
-    }
-}
-
-/// Waits until the clock that file systems take their times from has passed every ctime of
-/// the receipt: a write after this cannot share a tick with one before, and so moves ctime.
-///
-/// Gives up after a second: then the clock was set back, and an equal time to the nanosecond
-/// would be chance.
-fn outwait(receipt: &Receipt) {
-    let newest = receipt.identities.values().map(|identity| identity.ctime);
-    let Some(newest) = newest.max() else { return };
-    let start = Instant::now();
-    loop {
-        let now = clock_gettime(ClockId::RealtimeCoarse);
-        let now = FileTime {
-            seconds: now.tv_sec,
-            nanos: u32::try_from(now.tv_nsec).unwrap_or(0),
-        };
-        if now > newest || start.elapsed() > CLOCK_PATIENCE {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(1));
     }
 }

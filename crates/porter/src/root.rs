@@ -13,6 +13,10 @@ use rustix::io::Errno;
 /// What `mkfs.ext4` leaves in a fresh file system; some volumes are one.
 pub(crate) const LOST_AND_FOUND: &CStr = c"lost+found";
 
+/// Where an update writes files before they get their names: in the root of the volume.
+/// Reserved: whatever the agent puts there is not looked at, and is removed.
+pub(crate) const INCOMING: &CStr = c".lazaret-incoming";
+
 const DIR: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)

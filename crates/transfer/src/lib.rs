@@ -77,6 +77,7 @@ mod trailer;
 mod transaction;
 mod tree;
 mod unpack;
+mod volume_state;
 mod walk;
 pub mod wire;
 mod workspace;
@@ -110,9 +111,10 @@ pub use transaction::{
 };
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};
+pub use volume_state::VolumeState;
 pub use walk::{Hashing, ScanError, Scanned, WalkError, Walked, scan, walk};
 pub use wire::{
-    FileTime, Receipt, Survey, SurveyError, SurveyRequest, VolumeIdentity, Wanted, WireError,
-    read_wanted, write_wanted,
+    FileTime, Receipt, Survey, SurveyError, SurveyRequest, UpdateOrder, UpdateReceipt,
+    VolumeIdentity, Wanted, WireError, read_wanted, write_wanted,
 };
 pub use workspace::{FileIdentity, WorkspaceDir};

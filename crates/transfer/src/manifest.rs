@@ -17,23 +17,7 @@ impl Tree {
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut frame = FrameWriter::new(out, MAGIC);
         for (path, entry) in self.iter() {
-            let path = path.as_str().as_bytes();
-            match entry {
-                Entry::Dir => {
-                    frame.tag(b'd')?.path(path)?;
-                }
-                Entry::File { mode, size, digest } => {
-                    let tag = match mode {
-                        Mode::Plain => b'f',
-                        Mode::Executable => b'x',
-                    };
-                    frame.tag(tag)?.path(path)?.u64(*size).digest(digest);
-                }
-                Entry::Symlink { target } => {
-                    let target = target.as_str().as_bytes();
-                    frame.tag(b'l')?.path(path)?.bytes(target)?;
-                }
-            }
+            write_entry(&mut frame, path, entry)?;
         }
         frame.finish()
     }
@@ -48,23 +32,7 @@ impl Tree {
         while let Some(tag) = frame.tag()? {
             let path = RelPath::from_bytes(frame.path()?);
             let path = path.map_err(|_| malformed("a path"))?.to_owned();
-            let entry = match tag {
-                b'd' => Entry::Dir,
-                b'f' | b'x' => Entry::File {
-                    mode: match tag {
-                        b'x' => Mode::Executable,
-                        _ => Mode::Plain,
-                    },
-                    size: frame.u64()?,
-                    digest: frame.digest()?,
-                },
-                b'l' => {
-                    let target = LinkTarget::from_bytes(frame.bytes()?);
-                    let target = target.map_err(|_| malformed("a link target"))?;
-                    Entry::Symlink { target }
-                }
-                _ => return Err(malformed("a tag")),
-            };
+            let entry = read_entry(&mut frame, tag)?;
             if entries.last().is_some_and(|(last, _)| *last >= path) {
                 return Err(malformed("the order"));
             }
@@ -72,6 +40,53 @@ impl Tree {
         }
         Ok(entries.into_iter().collect())
     }
+}
+
+/// Writes one record.
+pub(crate) fn write_entry(
+    frame: &mut FrameWriter<'_>,
+    path: &RelPath,
+    entry: &Entry,
+) -> io::Result<()> {
+    let path = path.as_str().as_bytes();
+    match entry {
+        Entry::Dir => {
+            frame.tag(b'd')?.path(path)?;
+        }
+        Entry::File { mode, size, digest } => {
+            let tag = match mode {
+                Mode::Plain => b'f',
+                Mode::Executable => b'x',
+            };
+            frame.tag(tag)?.path(path)?.u64(*size).digest(digest);
+        }
+        Entry::Symlink { target } => {
+            let target = target.as_str().as_bytes();
+            frame.tag(b'l')?.path(path)?.bytes(target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads what follows tag and path in a record.
+pub(crate) fn read_entry(frame: &mut FrameReader<'_>, tag: u8) -> Result<Entry, WireError> {
+    Ok(match tag {
+        b'd' => Entry::Dir,
+        b'f' | b'x' => Entry::File {
+            mode: match tag {
+                b'x' => Mode::Executable,
+                _ => Mode::Plain,
+            },
+            size: frame.u64()?,
+            digest: frame.digest()?,
+        },
+        b'l' => {
+            let target = LinkTarget::from_bytes(frame.bytes()?);
+            let target = target.map_err(|_| malformed("a link target"))?;
+            Entry::Symlink { target }
+        }
+        _ => return Err(malformed("a tag")),
+    })
 }
 
 fn malformed(what: &'static str) -> WireError {

@@ -1,7 +1,9 @@
 //! A survey of anything against a baseline: what is collected is a tree.
 
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
-use lazaret_transfer::{Digest, Entry, Mode, Survey, Tree, check_arrived, diff};
+use lazaret_transfer::{
+    Digest, Entry, FileTime, Mode, Survey, Tree, VolumeIdentity, check_arrived, diff,
+};
 
 use crate::input::Input;
 
@@ -19,14 +21,16 @@ pub(crate) fn collected(bytes: &[u8]) {
             continue;
         }
         let kind = match kind % 9 {
-            0 => FoundKind::Dir { mode: 0o40755 },
+            0 => FoundKind::Dir {
+                identity: identity(0o40755, 0),
+            },
             1 | 2 => FoundKind::File {
-                mode: 0o100_644 | u32::from(kind) << 4,
+                identity: identity(0o100_644 | u32::from(kind) << 4, u64::from(kind)),
                 links: u32::from(kind % 3),
-                size: u64::from(kind),
                 digest: Digest::of(&[kind]),
             },
             3 => FoundKind::Symlink {
+                identity: identity(0o120_777, 0),
                 target: name.clone(),
             },
             4 => FoundKind::Odd(OddType::Fifo),
@@ -76,6 +80,20 @@ pub(crate) fn collected(bytes: &[u8]) {
         check_arrived(&wanted, &Tree::new()).is_ok(),
         wanted.is_empty()
     );
+}
+
+fn identity(mode: u32, size: u64) -> VolumeIdentity {
+    let time = FileTime {
+        seconds: 0,
+        nanos: 0,
+    };
+    VolumeIdentity {
+        ino: 1,
+        size,
+        mode,
+        mtime: time,
+        ctime: time,
+    }
 }
 
 /// Adds to the baseline, with parents, where that is possible.

@@ -11,8 +11,8 @@ use crate::input::Input;
 const MAGICS: [&[u8; 8]; 5] = [
     b"lztree 1",
     b"lzrcpt 1",
-    b"lzsurv 1",
-    b"lzask  1",
+    b"lzsurv 2",
+    b"lzask  2",
     b"lzwant 1",
 ];
 
@@ -134,7 +134,8 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let mode = 0o644_u32.to_le_bytes();
     let time = [0_u8; 12];
     let total = [&b"t"[..], &1_u64.to_le_bytes(), &size, &digest].concat();
-    let identity = [&path(b'i', b"a")[..], &size, &size, &mode, &time, &time].concat();
+    let stat = [&size[..], &size, &mode, &time, &time].concat();
+    let identity = [&path(b'i', b"a")[..], &stat].concat();
     let limits = [&b"m"[..], &[255; 40]].concat();
     vec![
         list(
@@ -155,11 +156,10 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
             4,
             &[
                 &path(b'd', b"d"),
-                &mode,
+                &stat,
                 &path(b'f', b"f"),
+                &stat,
                 &mode,
-                &mode,
-                &size,
                 &digest,
                 &path(b'o', b"p"),
                 b"p",
@@ -167,7 +167,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
             ],
         ),
         list(2, 1, &[b"E", &size]),
-        list(3, 3, &[&limits, &total, &identity]),
+        list(3, 2, &[&limits, &identity]),
         list(4, 1, &[&path(b'w', b"a"), &size, &digest]),
     ]
 }

@@ -10,7 +10,8 @@ use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, Process, Stdin};
 use lazaret_transfer::{
     AtPath as _, Collection, Ending, PathError, Quarantine, Receipt, StreamError, StreamLimits,
-    Survey, SurveyError, SurveyRequest, Tree, Wanted, check_arrived, unpack, write_wanted,
+    Survey, SurveyError, SurveyRequest, Tree, VolumeState, Wanted, check_arrived, unpack,
+    write_wanted,
 };
 
 use super::command::SIGKILL;
@@ -110,7 +111,11 @@ fn fetch_all(
 ) -> Attempt<()> {
     let (dir, record) = (session.dir(), session.record());
     let limits = limits(record.gate);
-    let survey = match survey(site, record, SurveyRequest { limits, receipt })? {
+    let known = match VolumeState::received(baseline, &receipt) {
+        Ok(known) => known,
+        Err(error) => return Err(damaged(&dir.file("receipt"), error)),
+    };
+    let survey = match survey(site, record, known.request(limits, baseline))? {
         Ok(survey) => survey,
         Err(broken) => return Ok(Err(broken)),
     };

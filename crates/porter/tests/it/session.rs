@@ -6,7 +6,7 @@ use std::path::Path;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
     Change, ChangeKind, Collection, Ending, Entry, GitMode, Packed, Quarantine, Receipt, Selection,
-    StreamLimits, Survey, SurveyError, SurveyRequest, Tree, WorkspaceDir, check_arrived, diff,
+    StreamLimits, Survey, SurveyError, Tree, VolumeState, WorkspaceDir, check_arrived, diff,
     escape, pack, read_wanted, unpack, write_wanted,
 };
 
@@ -103,9 +103,9 @@ impl Session {
     }
 
     pub(super) fn survey_bytes(&self, limits: StreamLimits) -> Vec<u8> {
-        let receipt = self.receipt.clone();
+        let known = VolumeState::received(&self.baseline, &self.receipt).expect("of one tree");
         let mut request = Vec::new();
-        let written = SurveyRequest { limits, receipt }.write_to(&mut request);
+        let written = known.request(limits, &self.baseline).write_to(&mut request);
         written.expect("to memory");
         porter("survey", self.volume.path(), &request).ok()
     }

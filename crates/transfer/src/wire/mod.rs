@@ -3,9 +3,11 @@
 //! | list | from → to | when |
 //! |---|---|---|
 //! | [`Receipt`] | porter → host | `porter receive` has the whole stream |
-//! | [`SurveyRequest`] | host → porter | starts `porter survey`: limits and the receipt |
-//! | [`Survey`] | porter → host | what differs from the receipt |
+//! | [`SurveyRequest`] | host → porter | starts `porter survey` and `porter update`: limits and what is known |
+//! | [`Survey`] | porter → host | what differs from that |
 //! | [`write_wanted`] | host → porter | starts `porter send`: which files, by digest |
+//! | [`UpdateOrder`] | host → porter | `porter update` has told its survey; a stream follows |
+//! | [`UpdateReceipt`] | porter → host | `porter update` has carried it out |
 //!
 //! All are frames: the `frame` module has the bytes. The stream of files, in both
 //! directions, is the tar of the `grammar` module, ended by a
@@ -18,11 +20,13 @@
 pub(crate) mod frame;
 mod receipt;
 mod survey;
+mod update;
 mod wanted;
 
 pub use frame::WireError;
 pub use receipt::{FileTime, Receipt, VolumeIdentity};
 pub use survey::{Found, FoundKind, OddType, Survey, SurveyError, SurveyRequest};
+pub use update::{UpdateOrder, UpdateReceipt};
 pub use wanted::{Wanted, read_wanted, write_wanted};
 
 fn malformed(what: &'static str) -> WireError {

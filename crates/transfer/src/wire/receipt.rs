@@ -59,6 +59,35 @@ impl From<&rustix::fs::Stat> for VolumeIdentity {
     }
 }
 
+impl VolumeIdentity {
+    /// Appends the fields to a record.
+    pub(crate) fn write_to(&self, record: &mut FrameWriter<'_>) {
+        record.u64(self.ino).u64(self.size).u32(self.mode);
+        for time in [self.mtime, self.ctime] {
+            record.i64(time.seconds).u32(time.nanos);
+        }
+    }
+
+    /// Reads what [`VolumeIdentity::write_to`] wrote.
+    pub(crate) fn read_from(frame: &mut FrameReader<'_>) -> Result<Self, WireError> {
+        let (ino, size, mode) = (frame.u64()?, frame.u64()?, frame.u32()?);
+        let mut time = || {
+            Ok::<_, WireError>(FileTime {
+                seconds: frame.i64()?,
+                nanos: frame.u32()?,
+            })
+        };
+        let (mtime, ctime) = (time()?, time()?);
+        Ok(Self {
+            ino,
+            size,
+            mode,
+            mtime,
+            ctime,
+        })
+    }
+}
+
 /// The proof that a stream arrived as a whole, and what lies in the volume since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
@@ -101,12 +130,7 @@ impl Receipt {
         } = &self.arrived;
         frame.tag(b't')?.u64(*entries).u64(*bytes).digest(tree);
         for (path, identity) in &self.identities {
-            let record = frame.tag(b'i')?.path(path.as_str().as_bytes())?;
-            record.u64(identity.ino).u64(identity.size);
-            record.u32(identity.mode);
-            for time in [identity.mtime, identity.ctime] {
-                record.i64(time.seconds).u32(time.nanos);
-            }
+            identity.write_to(frame.tag(b'i')?.path(path.as_str().as_bytes())?);
         }
         Ok(())
     }
@@ -137,22 +161,7 @@ impl Receipt {
             if identities.len() as u64 == arrived.entries {
                 return Err(malformed("the number of entries"));
             }
-            let (ino, size, mode) = (frame.u64()?, frame.u64()?, frame.u32()?);
-            let mut time = || {
-                Ok::<_, WireError>(FileTime {
-                    seconds: frame.i64()?,
-                    nanos: frame.u32()?,
-                })
-            };
-            let (mtime, ctime) = (time()?, time()?);
-            let identity = VolumeIdentity {
-                ino,
-                size,
-                mode,
-                mtime,
-                ctime,
-            };
-            identities.push((path, identity));
+            identities.push((path, VolumeIdentity::read_from(frame)?));
         }
         if identities.len() as u64 != arrived.entries {
             return Err(malformed("the number of entries"));

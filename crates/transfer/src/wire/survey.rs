@@ -1,24 +1,28 @@
-//! `Survey`: what in the volume differs from the receipt.
+//! `Survey`: what in the volume differs from what is known of it.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
-use crate::{Digest, Receipt, StreamError, StreamLimits, WireError};
+use crate::{Digest, RelPath, RelPathBuf, StreamError, StreamLimits, VolumeIdentity, WireError};
 
-const REQUEST: Magic = *b"lzask  1";
-const MAGIC: Magic = *b"lzsurv 1";
+const REQUEST: Magic = *b"lzask  2";
+const MAGIC: Magic = *b"lzsurv 2";
 
 /// What `porter survey` reads from stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SurveyRequest {
     /// When to give up: the host's promise to stay bounded holds in its porter too.
     pub limits: StreamLimits,
-    /// What lay in the volume when the command started.
-    pub receipt: Receipt,
+    /// What need not be told again: entries that are known, as they were when they were seen.
+    ///
+    /// A directory stands here only when it was sent in: it is entered whatever lies in it,
+    /// while any other one may turn out to be a cache.
+    pub known: BTreeMap<RelPathBuf, VolumeIdentity>,
 }
 
-/// Everything that differs from the receipt, in the order of the walk.
+/// Everything that differs from what is known, in the order of the walk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
     /// What is new or changed.
@@ -41,22 +45,22 @@ pub struct Found {
 pub enum FoundKind {
     /// A directory.
     Dir {
-        /// Type and permissions, as `stat` gives them.
-        mode: u32,
+        /// What tells it from any later state.
+        identity: VolumeIdentity,
     },
     /// A regular file, hashed.
     File {
-        /// Type and permissions, as `stat` gives them.
-        mode: u32,
+        /// What tells it from any later state; its size and its mode are the file's.
+        identity: VolumeIdentity,
         /// How many names it has.
         links: u32,
-        /// Bytes.
-        size: u64,
         /// BLAKE3 of the contents.
         digest: Digest,
     },
     /// A symbolic link.
     Symlink {
+        /// What tells it from any later state.
+        identity: VolumeIdentity,
         /// Its raw target.
         target: Vec<u8>,
     },
@@ -82,7 +86,7 @@ pub enum OddType {
 }
 
 impl OddType {
-    fn tag(self) -> u8 {
+    pub(crate) fn tag(self) -> u8 {
         match self {
             Self::Fifo => b'p',
             Self::Socket => b's',
@@ -91,7 +95,7 @@ impl OddType {
         }
     }
 
-    fn from_tag(tag: u8) -> Option<Self> {
+    pub(crate) fn from_tag(tag: u8) -> Option<Self> {
         let all = [Self::Fifo, Self::Socket, Self::Device, Self::Unknown];
         all.into_iter().find(|odd| odd.tag() == tag)
     }
@@ -164,7 +168,9 @@ impl SurveyRequest {
         record.u64(limits.entries).u64(limits.total_bytes);
         record.u64(limits.file_bytes).u64(limits.meta_bytes);
         record.u64(limits.name_bytes);
-        self.receipt.write_records(&mut frame)?;
+        for (path, identity) in &self.known {
+            identity.write_to(frame.tag(b'i')?.path(path.as_str().as_bytes())?);
+        }
         frame.finish()
     }
 
@@ -173,7 +179,7 @@ impl SurveyRequest {
     /// # Errors
     /// When it is cut off or changed.
     pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
-        let mut frame = FrameReader::new(input, REQUEST, "survey request of version 1")?;
+        let mut frame = FrameReader::new(input, REQUEST, "survey request of version 2")?;
         let Some(b'm') = frame.tag()? else {
             return Err(malformed("no limits"));
         };
@@ -184,11 +190,20 @@ impl SurveyRequest {
             meta_bytes: frame.u64()?,
             name_bytes: frame.u64()?,
         };
-        let Some(b't') = frame.tag()? else {
-            return Err(malformed("no receipt"));
-        };
-        let receipt = Receipt::read_records(&mut frame, u64::MAX)?;
-        Ok(Self { limits, receipt })
+        let mut known = Vec::new();
+        while let Some(tag) = frame.tag()? {
+            if tag != b'i' {
+                return Err(malformed("a tag"));
+            }
+            let path = RelPath::from_bytes(frame.path()?);
+            let path = path.map_err(|_| malformed("a path"))?.to_owned();
+            if known.last().is_some_and(|(last, _)| *last >= path) {
+                return Err(malformed("the order"));
+            }
+            known.push((path, VolumeIdentity::read_from(&mut frame)?));
+        }
+        let known = known.into_iter().collect();
+        Ok(Self { limits, known })
     }
 }
 
@@ -201,20 +216,20 @@ impl Survey {
         let mut frame = FrameWriter::new(out, MAGIC);
         for Found { name, kind } in &self.found {
             match kind {
-                FoundKind::Dir { mode } => {
-                    frame.tag(b'd')?.path(name)?.u32(*mode);
-                }
+                FoundKind::Dir { identity } => identity.write_to(frame.tag(b'd')?.path(name)?),
                 FoundKind::File {
-                    mode,
+                    identity,
                     links,
-                    size,
                     digest,
                 } => {
-                    let record = frame.tag(b'f')?.path(name)?.u32(*mode);
-                    record.u32(*links).u64(*size).digest(digest);
+                    let record = frame.tag(b'f')?.path(name)?;
+                    identity.write_to(record);
+                    record.u32(*links).digest(digest);
                 }
-                FoundKind::Symlink { target } => {
-                    frame.tag(b'l')?.path(name)?.bytes(target)?;
+                FoundKind::Symlink { identity, target } => {
+                    let record = frame.tag(b'l')?.path(name)?;
+                    identity.write_to(record);
+                    record.bytes(target)?;
                 }
                 FoundKind::Odd(odd) => {
                     frame.tag(b'o')?.path(name)?.u8(odd.tag());
@@ -262,7 +277,7 @@ impl Survey {
     /// # Errors
     /// When it is cut off or changed, or tells of more than the limits.
     pub fn read_from(input: &mut dyn Read, limits: &StreamLimits) -> Result<Self, SurveyError> {
-        let mut frame = FrameReader::new(input, MAGIC, "survey of version 1")?;
+        let mut frame = FrameReader::new(input, MAGIC, "survey of version 2")?;
         let mut survey = Self::default();
         let (mut entries, mut bytes, mut names) = (0, 0_u64, 0);
         while let Some(tag) = frame.tag()? {
@@ -297,10 +312,13 @@ impl Survey {
                     survey.gone.push(name);
                     continue;
                 }
-                b'd' => FoundKind::Dir { mode: frame.u32()? },
+                b'd' => FoundKind::Dir {
+                    identity: VolumeIdentity::read_from(&mut frame)?,
+                },
                 b'f' => {
-                    let (mode, links) = (frame.u32()?, frame.u32()?);
-                    let (size, digest) = (frame.u64()?, frame.digest()?);
+                    let identity = VolumeIdentity::read_from(&mut frame)?;
+                    let (links, digest) = (frame.u32()?, frame.digest()?);
+                    let size = identity.size;
                     if size > limits.file_bytes {
                         let limit = limits.file_bytes;
                         let error = StreamError::FileTooBig { name, size, limit };
@@ -308,13 +326,13 @@ impl Survey {
                     }
                     bytes = bytes.saturating_add(size);
                     FoundKind::File {
-                        mode,
+                        identity,
                         links,
-                        size,
                         digest,
                     }
                 }
                 b'l' => FoundKind::Symlink {
+                    identity: VolumeIdentity::read_from(&mut frame)?,
                     target: frame.bytes()?.to_vec(),
                 },
                 b'o' => {

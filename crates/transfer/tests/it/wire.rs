@@ -13,15 +13,18 @@ fn path(text: &str) -> RelPathBuf {
     text.parse().expect("a path")
 }
 
-fn receipt() -> Receipt {
+fn identity(ino: u64, mode: u32, size: u64) -> VolumeIdentity {
     let time = |seconds| FileTime { seconds, nanos: 5 };
-    let identity = |ino| VolumeIdentity {
+    VolumeIdentity {
         ino,
-        size: 7,
-        mode: 0o100_644,
+        size,
+        mode,
         mtime: time(-1),
         ctime: time(1_700_000_000),
-    };
+    }
+}
+
+fn receipt() -> Receipt {
     Receipt {
         arrived: Trailer {
             entries: 3,
@@ -31,7 +34,7 @@ fn receipt() -> Receipt {
         identities: ["a", "a/b", "c"]
             .map(path)
             .into_iter()
-            .zip((1..).map(identity))
+            .zip((1..).map(|ino| identity(ino, 0o100_644, 7)))
             .collect(),
     }
 }
@@ -40,9 +43,8 @@ fn file(name: &[u8], mode: u32, size: u64) -> Found {
     Found {
         name: name.to_vec(),
         kind: FoundKind::File {
-            mode,
+            identity: identity(1, mode, size),
             links: 1,
-            size,
             digest: Digest::of(b"x"),
         },
     }
@@ -57,11 +59,17 @@ fn survey() -> Survey {
     Survey {
         found: vec![
             found(b"bad\xff", FoundKind::BadName),
-            found(b"d", FoundKind::Dir { mode: 0o40_755 }),
+            found(
+                b"d",
+                FoundKind::Dir {
+                    identity: identity(2, 0o40_755, 0),
+                },
+            ),
             file(b"d/f", 0o100_755, 1),
             found(
                 b"d/l",
                 FoundKind::Symlink {
+                    identity: identity(3, 0o120_777, 4),
                     target: b"\xffraw".to_vec(),
                 },
             ),
@@ -90,7 +98,7 @@ fn lists_are_read_as_they_were_written() {
             entries: 1,
             ..LIMITS
         },
-        receipt: receipt(),
+        known: receipt().identities,
     };
     let written = bytes(|out| request.write_to(out));
     assert_eq!(
@@ -153,8 +161,8 @@ fn noise_is_refused_without_a_panic() {
     let random = &mut Random::new(7);
     for magic in [
         &b"lzrcpt 1"[..],
-        b"lzsurv 1",
-        b"lzask  1",
+        b"lzsurv 2",
+        b"lzask  2",
         b"lzwant 1",
         b"lztree 1",
     ] {
@@ -261,6 +269,7 @@ fn what_is_refused_is_neither_changed_nor_deleted() {
     let link = found(
         b"a",
         FoundKind::Symlink {
+            identity: identity(3, 0o120_777, 1025),
             target: vec![b't'; 1025],
         },
     );

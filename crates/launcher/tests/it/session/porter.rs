@@ -79,7 +79,7 @@ pub(super) fn healthy_report() -> String {
 /// `porter survey`.
 pub(super) fn survey(volume: &Path, stdin: &mut dyn Read) -> Result<Survey, Broken> {
     let request = SurveyRequest::read_from(stdin)?;
-    let mut known = request.receipt.identities;
+    let mut known = request.known;
     let mut survey = Survey::default();
     look(volume, "", &mut known, &mut survey)?;
     survey.gone = known
@@ -112,7 +112,7 @@ fn look(
                 if before.map(|before| before.mode) != Some(now.mode) {
                     survey.found.push(Found {
                         name: path.clone().into_bytes(),
-                        kind: FoundKind::Dir { mode: now.mode },
+                        kind: FoundKind::Dir { identity: now },
                     });
                 }
                 look(volume, &path, known, survey)?;
@@ -120,12 +120,12 @@ fn look(
             }
             _ if before == Some(now) => continue,
             FileType::Symlink => FoundKind::Symlink {
+                identity: now,
                 target: fs::read_link(&at)?.into_os_string().into_encoded_bytes(),
             },
             _ => FoundKind::File {
-                mode: now.mode,
+                identity: now,
                 links: 1,
-                size: now.size,
                 digest: Digest::of(&fs::read(&at)?),
             },
         };

@@ -1,33 +1,33 @@
-//! `porter survey ROOT`: what differs from the receipt on stdin, to stdout.
+//! `porter survey ROOT`: what differs from what stdin says is known, to stdout.
 //!
 //! Runs in a container of its own, over a read-only volume, once every process of the agent
-//! is gone. What did not change since the receipt is not read; the rest is hashed on every
+//! is gone or paused. What is as it was known is not read; the rest is hashed on every
 //! core. The order is that of the walk, whichever thread is faster.
 
+mod hash;
+
 use std::ffi::{CStr, CString, OsString};
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::iter::Peekable;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
-    CACHEDIR_SIGNATURE, CacheInside, Digest, PathError, RelPath, RelPathBuf, StreamError, Survey,
-    SurveyRequest, VolumeIdentity, WireError, escape, is_cache_beside,
+    CACHEDIR_SIGNATURE, CacheInside, Digest, FileTime, PathError, RelPath, RelPathBuf, StreamError,
+    Survey, SurveyRequest, VolumeIdentity, WireError, escape, is_cache_beside,
 };
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
-use crate::root::{self, LOST_AND_FOUND, Root};
-
-const CHUNK: usize = 64 << 10;
-/// More threads gain nothing from one disk.
-const MOST_THREADS: usize = 4;
+use crate::clock::outwait;
+use crate::root::{self, INCOMING, LOST_AND_FOUND, Root};
+use hash::hash_all;
 
 #[derive(Debug, thiserror::Error)]
-enum SurveyFailure {
+pub(crate) enum SurveyFailure {
     #[error("usage: porter survey ROOT")]
     Usage,
     #[error(transparent)]
@@ -71,23 +71,53 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
 fn survey(path: &Path) -> Result<(), SurveyFailure> {
     let root = Root::open(path)?;
     let mut stdin = root::stdin().map_err(SurveyFailure::Pipe)?;
-    let request = SurveyRequest::read_from(&mut stdin)?;
+    answer(&root, &mut stdin).map(drop)
+}
+
+/// What became of a survey that was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answered {
+    Whole,
+    /// The volume holds more than the limits allow.
+    GivenUp,
+}
+
+/// Reads the request from `stdin` and answers it on stdout.
+pub(crate) fn answer(root: &Root, stdin: &mut File) -> Result<Answered, SurveyFailure> {
+    let request = SurveyRequest::read_from(stdin)?;
     // A store into a mapped page that is dirty already does not move ctime until the page
     // has been written back.
-    rustix::fs::syncfs(&root).map_err(|errno| SurveyFailure::read(b"", errno))?;
+    rustix::fs::syncfs(root).map_err(|errno| SurveyFailure::read(b"", errno))?;
     let mut stdout = root::stdout().map_err(SurveyFailure::Pipe)?;
-    let written = match compare(&root, &request) {
-        Ok(survey) => survey.write_to(&mut stdout),
-        Err(SurveyFailure::Limit(limit)) => Survey::write_given_up(&limit, &mut stdout),
+    let (written, answered) = match compare(root, &request) {
+        Ok(survey) => {
+            // Whoever reads this may let the agent go on.
+            outwait(survey.found.iter().filter_map(ctime));
+            (survey.write_to(&mut stdout), Answered::Whole)
+        }
+        Err(SurveyFailure::Limit(limit)) => {
+            let written = Survey::write_given_up(&limit, &mut stdout);
+            (written, Answered::GivenUp)
+        }
         Err(failure) => return Err(failure),
     };
-    written.map_err(SurveyFailure::Pipe)
+    written.map_err(SurveyFailure::Pipe)?;
+    Ok(answered)
+}
+
+fn ctime(found: &Found) -> Option<FileTime> {
+    match &found.kind {
+        FoundKind::Dir { identity }
+        | FoundKind::File { identity, .. }
+        | FoundKind::Symlink { identity, .. } => Some(identity.ctime),
+        FoundKind::Odd(_) | FoundKind::Cache | FoundKind::BadName => None,
+    }
 }
 
 fn compare(root: &Root, request: &SurveyRequest) -> Result<Survey, SurveyFailure> {
     let mut walk = Walk {
         request,
-        known: request.receipt.identities.iter().peekable(),
+        known: request.known.iter().peekable(),
         path: Vec::new(),
         survey: Survey::default(),
         changed: Vec::new(),
@@ -112,7 +142,7 @@ fn compare(root: &Root, request: &SurveyRequest) -> Result<Survey, SurveyFailure
 
 type Identities<'a> = std::collections::btree_map::Iter<'a, RelPathBuf, VolumeIdentity>;
 
-/// One pass over volume and receipt together: both are in path order.
+/// One pass over the volume and what is known of it together: both are in path order.
 struct Walk<'a> {
     request: &'a SurveyRequest,
     known: Peekable<Identities<'a>>,
@@ -165,6 +195,11 @@ impl Walk<'_> {
         if self.path == LOST_AND_FOUND.to_bytes() && stat.st_uid == 0 {
             return Ok(());
         }
+        // What an update left half-done, or what the agent put there, which the next
+        // update removes.
+        if self.path == INCOMING.to_bytes() {
+            return Ok(());
+        }
         self.count()?;
         let Ok(path) = RelPath::from_bytes(&self.path).map(ToOwned::to_owned) else {
             self.found(FoundKind::BadName);
@@ -185,8 +220,7 @@ impl Walk<'_> {
                 }
                 // Its times tell of its entries, and those are visited anyway.
                 if known.map(|known| known.mode) != Some(identity.mode) {
-                    let mode = identity.mode;
-                    self.found(FoundKind::Dir { mode });
+                    self.found(FoundKind::Dir { identity });
                 }
                 self.names(inside, &names)
             }
@@ -197,7 +231,7 @@ impl Walk<'_> {
                     .map_err(|errno| failed(&self.path, errno))?;
                 let target = target.into_bytes();
                 self.charge(target.len())?;
-                self.found(FoundKind::Symlink { target });
+                self.found(FoundKind::Symlink { identity, target });
                 Ok(())
             }
             odd => {
@@ -215,7 +249,7 @@ impl Walk<'_> {
         stat: &Stat,
     ) -> Result<(), SurveyFailure> {
         let limits = &self.request.limits;
-        let VolumeIdentity { size, mode, .. } = identity;
+        let size = identity.size;
         if size > limits.file_bytes {
             let (name, limit) = (self.path.clone(), limits.file_bytes);
             return Err(StreamError::FileTooBig { name, size, limit }.into());
@@ -231,9 +265,8 @@ impl Walk<'_> {
             identity,
         });
         self.found(FoundKind::File {
-            mode,
+            identity,
             links: u32::try_from(stat.st_nlink as u64).unwrap_or(u32::MAX),
-            size,
             digest: Digest::of(b""),
         });
         Ok(())
@@ -262,7 +295,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns what the receipt says of `path`, and notes what it says of paths before it
+    /// Returns what is known of `path`, and notes what is known of paths before it
     /// that were not met.
     fn known(&mut self, path: &RelPath) -> Option<VolumeIdentity> {
         self.gone_before(Some(path));
@@ -311,73 +344,4 @@ fn odd_type(file_type: FileType) -> OddType {
         FileType::CharacterDevice | FileType::BlockDevice => OddType::Device,
         _ => OddType::Unknown,
     }
-}
-
-/// Hashes every changed file, each thread taking the next one.
-fn hash_all(root: &Root, changed: &[Changed]) -> Result<Vec<(usize, Digest)>, SurveyFailure> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut buffer = vec![0; CHUNK];
-        let mut digests = Vec::new();
-        while let Some(file) = changed.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let digest = hash(root, file, &mut buffer);
-            // The others stop at their next file.
-            let digest = digest.inspect_err(|_| next.store(changed.len(), Ordering::Relaxed))?;
-            digests.push((file.index, digest));
-        }
-        Ok(digests)
-    };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = cores.min(MOST_THREADS).min(changed.len());
-    if threads <= 1 {
-        return work();
-    }
-    let parts: Vec<Result<_, _>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined
-            .map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    });
-    let mut digests = Vec::with_capacity(changed.len());
-    for part in parts {
-        digests.append(&mut part?);
-    }
-    Ok(digests)
-}
-
-fn hash(root: &Root, file: &Changed, buffer: &mut [u8]) -> Result<Digest, SurveyFailure> {
-    let name = file.path.as_str().as_bytes();
-    let changed = || SurveyFailure::changed(&file.path);
-    let (open, stat) = match root.open_file(&file.path) {
-        Ok(opened) => opened,
-        Err(Errno::LOOP | Errno::NOENT | Errno::NOTDIR) => return Err(changed()),
-        Err(errno) => return Err(SurveyFailure::read(name, errno)),
-    };
-    if VolumeIdentity::from(&stat) != file.identity {
-        return Err(changed());
-    }
-    let mut open = std::fs::File::from(open).take(file.identity.size);
-    let mut hasher = blake3::Hasher::new();
-    let mut size = 0;
-    loop {
-        match open.read(buffer) {
-            Ok(0) => break,
-            Ok(length) => {
-                hasher.update(&buffer[..length]);
-                size += length as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(source) => {
-                let name = name.to_vec();
-                return Err(SurveyFailure::Read { name, source });
-            }
-        }
-    }
-    let after =
-        rustix::fs::fstat(open.get_ref()).map_err(|errno| SurveyFailure::read(name, errno))?;
-    if size != file.identity.size || VolumeIdentity::from(&after) != file.identity {
-        return Err(changed());
-    }
-    Ok(hasher.finalize().into())
 }

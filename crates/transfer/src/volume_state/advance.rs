@@ -1,0 +1,148 @@
+//! A state, advanced by what a survey or an update says.
+
+use std::collections::BTreeSet;
+
+use super::{Held, Origin, VolumeState};
+use crate::wire::{Found, FoundKind, SurveyError};
+use crate::{
+    Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Survey, Tree, UpdateOrder,
+    UpdateReceipt,
+};
+
+impl VolumeState {
+    /// Applies the differences that a survey told. `baseline` is the one of the
+    /// [request](VolumeState::request).
+    ///
+    /// # Errors
+    /// When the survey has names that no file system can hold, or contradicts itself or
+    /// what was known: then nothing of it can be believed.
+    pub fn surveyed(mut self, survey: Survey, baseline: &Tree) -> Result<Self, SurveyError> {
+        self.others.clear();
+        self.held.retain(|path, held| {
+            held.entry != Entry::Dir || baseline.get(path) == Some(&Entry::Dir)
+        });
+        let mut gone: BTreeSet<RelPathBuf> = BTreeSet::new();
+        for name in survey.gone {
+            let Ok(path) = RelPath::from_bytes(&name) else {
+                return Err(SurveyError::Name { name });
+            };
+            let known = self.held.remove(path).is_some();
+            if !known || !gone.insert(path.to_owned()) {
+                return Err(SurveyError::Contradiction { name });
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for Found { name, kind } in survey.found {
+            if !seen.insert(name.clone()) {
+                return Err(SurveyError::Contradiction { name });
+            }
+            match RelPath::from_bytes(&name) {
+                Ok(path) if gone.contains(path) || kind == FoundKind::BadName => {
+                    return Err(SurveyError::Contradiction { name });
+                }
+                Ok(path) => self.take(path.to_owned(), kind),
+                Err(error) => {
+                    possible(&name, error)?;
+                    self.others.insert(name, kind);
+                }
+            }
+        }
+        match self.orphan() {
+            Some(path) => Err(SurveyError::Contradiction {
+                name: path.as_str().as_bytes().to_vec(),
+            }),
+            None => Ok(self),
+        }
+    }
+
+    /// Applies what an update did.
+    ///
+    /// # Errors
+    /// When the receipt is for something else than the order.
+    pub fn updated(
+        mut self,
+        order: &UpdateOrder,
+        receipt: &UpdateReceipt,
+    ) -> Result<Self, SurveyError> {
+        let contradiction = |path: &RelPath| SurveyError::Contradiction {
+            name: path.as_str().as_bytes().to_vec(),
+        };
+        for path in &order.remove {
+            if receipt.stayed.binary_search(path).is_err() {
+                self.held.remove(path);
+                self.others.remove(path.as_str().as_bytes());
+            }
+        }
+        let written = Self::received(&order.send, &receipt.written)?;
+        for (path, held) in written.held {
+            self.others.remove(path.as_str().as_bytes());
+            self.held.insert(path, held);
+        }
+        match self.orphan() {
+            Some(path) => Err(contradiction(&path)),
+            None => Ok(self),
+        }
+    }
+
+    /// Takes what lies at a good path.
+    fn take(&mut self, path: RelPathBuf, kind: FoundKind) {
+        let (entry, identity, links) = match kind {
+            FoundKind::Dir { identity } => (Entry::Dir, identity, 1),
+            FoundKind::File {
+                identity,
+                links,
+                digest,
+            } => {
+                let (mode, size) = (Mode::from_unix(identity.mode), identity.size);
+                (Entry::File { mode, size, digest }, identity, links)
+            }
+            FoundKind::Symlink { identity, target } => match LinkTarget::from_bytes(&target) {
+                Ok(target) => (Entry::Symlink { target }, identity, 1),
+                Err(_) => return self.stays(&path, FoundKind::Symlink { identity, target }),
+            },
+            other => return self.stays(&path, other),
+        };
+        let origin = Origin::Found { links };
+        let held = Held {
+            entry,
+            identity,
+            origin,
+        };
+        self.held.insert(path, held);
+    }
+
+    fn stays(&mut self, path: &RelPath, kind: FoundKind) {
+        self.held.remove(path);
+        self.others.insert(path.as_str().as_bytes().to_vec(), kind);
+    }
+
+    /// Finds something at a good path whose parent is no directory.
+    pub(super) fn orphan(&self) -> Option<RelPathBuf> {
+        let others = self.others.keys();
+        let others = others.filter_map(|name| RelPath::from_bytes(name).ok());
+        let mut paths = self.held.keys().map(|path| &**path).chain(others);
+        let orphan = paths.find(|path| {
+            path.parent()
+                .is_some_and(|parent| self.get(parent) != Some(&Entry::Dir))
+        });
+        orphan.map(ToOwned::to_owned)
+    }
+}
+
+/// A file system can hold the name, though lazaret does not carry it.
+fn possible(name: &[u8], error: RelPathError) -> Result<(), SurveyError> {
+    match error {
+        RelPathError::Empty
+        | RelPathError::Absolute
+        | RelPathError::DotDot
+        | RelPathError::Noncanonical
+        | RelPathError::Nul => Err(SurveyError::Name {
+            name: name.to_vec(),
+        }),
+        RelPathError::Control
+        | RelPathError::Encoding
+        | RelPathError::ComponentTooLong
+        | RelPathError::TooLong
+        | RelPathError::TooDeep => Ok(()),
+    }
+}

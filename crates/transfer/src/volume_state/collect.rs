@@ -1,0 +1,118 @@
+//! A state as the gate sees it.
+
+use super::{Origin, VolumeState};
+use crate::wire::FoundKind;
+use crate::{
+    Collection, LinkTarget, LinkTargetError, Note, Refusal, RelPath, RelPathError, SkipReason,
+    Skipped, Tree,
+};
+
+impl VolumeState {
+    /// Returns what the volume holds, as far as lazaret carries it. What stays behind, and
+    /// everything below it, is as it was in the baseline.
+    pub fn collect(&self, baseline: &Tree) -> Collection {
+        let mut collection = Collection {
+            tree: self.tree(),
+            refusals: Vec::new(),
+            left_out: Vec::new(),
+            notes: Vec::new(),
+        };
+        for (path, held) in &self.held {
+            if let Origin::Found { links } = held.origin {
+                let (name, mode) = (path.as_str().as_bytes(), held.identity.mode);
+                collection.notes.extend(special(name, mode));
+                collection
+                    .notes
+                    .extend((links > 1).then(|| linked(name, links)));
+            }
+        }
+        for (name, kind) in &self.others {
+            match RelPath::from_bytes(name) {
+                Err(error) => collection.refusals.push(bad_name(name, error)),
+                Ok(path) => {
+                    restore(&mut collection.tree, baseline, path);
+                    match refusal(name, kind) {
+                        Some(refusal) => collection.refusals.push(refusal),
+                        None => collection.left_out.push(Skipped {
+                            name: name.clone(),
+                            reason: SkipReason::Cache,
+                            bytes: None,
+                        }),
+                    }
+                }
+            }
+        }
+        collection
+    }
+}
+
+/// Setgid and sticky directories are common; nothing of them is kept.
+fn special(name: &[u8], mode: u32) -> Option<Note> {
+    let special = mode & 0o7000;
+    (special != 0).then(|| Note {
+        name: name.to_vec(),
+        code: "mode.special",
+        reason: format!("the mode bits {special:04o} are dropped"),
+    })
+}
+
+fn linked(name: &[u8], links: u32) -> Note {
+    Note {
+        name: name.to_vec(),
+        code: "link.hard",
+        reason: format!("one of {links} names of a file; becomes a copy"),
+    }
+}
+
+/// Puts a path that stays behind back as it was, with what lay below it.
+fn restore(tree: &mut Tree, baseline: &Tree, path: &RelPath) {
+    // What lies above it in the volume is a directory, or the survey contradicts itself;
+    // in the baseline it may have been nothing, and then nothing is put back.
+    for (other, entry) in baseline.below(path) {
+        tree.insert(other.to_owned(), entry.clone());
+    }
+}
+
+/// Returns why something at a good path stays behind; `None` for a cache.
+fn refusal(name: &[u8], kind: &FoundKind) -> Option<Refusal> {
+    match kind {
+        FoundKind::Odd(odd) => Some(Refusal::new(name.to_vec(), odd.code(), odd.describe())),
+        FoundKind::Symlink { target, .. } => {
+            let error = LinkTarget::from_bytes(target).err()?;
+            Some(Refusal::new(
+                name.to_vec(),
+                link_code(error),
+                error.to_string(),
+            ))
+        }
+        FoundKind::Cache | FoundKind::BadName | FoundKind::Dir { .. } | FoundKind::File { .. } => {
+            None
+        }
+    }
+}
+
+fn bad_name(name: &[u8], error: RelPathError) -> Refusal {
+    let code = match error {
+        RelPathError::Encoding => "name.encoding",
+        RelPathError::ComponentTooLong | RelPathError::TooLong => "path.too_long",
+        RelPathError::TooDeep => "path.too_deep",
+        // The rest does not come from a file system, and was refused with its survey.
+        RelPathError::Control
+        | RelPathError::Empty
+        | RelPathError::Absolute
+        | RelPathError::DotDot
+        | RelPathError::Noncanonical
+        | RelPathError::Nul => "name.control",
+    };
+    Refusal::new(name.to_vec(), code, error.to_string())
+}
+
+fn link_code(error: LinkTargetError) -> &'static str {
+    match error {
+        LinkTargetError::Empty => "link.empty",
+        LinkTargetError::Nul => "link.nul",
+        LinkTargetError::Encoding => "link.encoding",
+        LinkTargetError::Control => "link.control",
+        LinkTargetError::TooLong => "link.too_long",
+    }
+}

@@ -1,0 +1,144 @@
+//! A state on disk.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+
+use super::{Held, Origin, VolumeState};
+use crate::wire::frame::{FrameReader, FrameWriter, Magic};
+use crate::wire::{FoundKind, OddType, SurveyError};
+use crate::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, VolumeIdentity, WireError};
+
+const MAGIC: Magic = *b"lzvol  1";
+
+impl VolumeState {
+    /// Writes the state as one checked, versioned list; see [`wire`](crate::wire).
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut frame = FrameWriter::new(out, MAGIC);
+        for (path, held) in &self.held {
+            let tag = match held.entry {
+                Entry::Dir => b'd',
+                Entry::File { .. } => b'f',
+                Entry::Symlink { .. } => b'l',
+            };
+            let record = frame.tag(tag)?.path(path.as_str().as_bytes())?;
+            held.identity.write_to(record);
+            // No file has no name, so none is how a sent one is told.
+            record.u32(match held.origin {
+                Origin::Sent => 0,
+                Origin::Found { links } => links.max(1),
+            });
+            match &held.entry {
+                Entry::Dir => {}
+                Entry::File { mode, size, digest } => {
+                    let mode = u8::from(*mode == Mode::Executable);
+                    record.u8(mode).u64(*size).digest(digest);
+                }
+                Entry::Symlink { target } => {
+                    record.bytes(target.as_str().as_bytes())?;
+                }
+            }
+        }
+        for (name, kind) in &self.others {
+            match kind {
+                FoundKind::Odd(odd) => {
+                    frame.tag(b'o')?.path(name)?.u8(odd.tag());
+                }
+                FoundKind::Cache => {
+                    frame.tag(b'c')?.path(name)?;
+                }
+                FoundKind::Symlink { identity, target } => {
+                    let record = frame.tag(b't')?.path(name)?;
+                    identity.write_to(record);
+                    record.bytes(target)?;
+                }
+                // Of what has a bad name, the name is all that matters.
+                FoundKind::BadName | FoundKind::Dir { .. } | FoundKind::File { .. } => {
+                    frame.tag(b'n')?.path(name)?;
+                }
+            }
+        }
+        frame.finish()
+    }
+
+    /// Reads what [`VolumeState::write_to`] wrote.
+    ///
+    /// # Errors
+    /// When it is cut off, changed, of another version, or no state.
+    pub fn read_from(input: &mut dyn Read) -> Result<Self, SurveyError> {
+        let mut frame = FrameReader::new(input, MAGIC, "state of a volume of version 1")?;
+        let mut held: Vec<(RelPathBuf, Held)> = Vec::new();
+        let mut others = BTreeMap::new();
+        while let Some(tag) = frame.tag()? {
+            let name = frame.path()?.to_vec();
+            if !matches!(tag, b'd' | b'f' | b'l') {
+                others.insert(name, other(tag, &mut frame)?);
+                continue;
+            }
+            let path = RelPath::from_bytes(&name).map_err(|_| malformed("a path"))?;
+            if held.last().is_some_and(|(last, _)| **last >= *path) {
+                return Err(malformed("the order").into());
+            }
+            held.push((path.to_owned(), entry(tag, &mut frame)?));
+        }
+        let state = Self {
+            held: held.into_iter().collect(),
+            others,
+        };
+        match state.orphan() {
+            Some(path) => Err(SurveyError::Contradiction {
+                name: path.as_str().as_bytes().to_vec(),
+            }),
+            None => Ok(state),
+        }
+    }
+}
+
+fn entry(tag: u8, frame: &mut FrameReader<'_>) -> Result<Held, WireError> {
+    let identity = VolumeIdentity::read_from(frame)?;
+    let origin = match frame.u32()? {
+        0 => Origin::Sent,
+        links => Origin::Found { links },
+    };
+    let entry = match tag {
+        b'd' => Entry::Dir,
+        b'f' => Entry::File {
+            mode: match frame.u8()? {
+                0 => Mode::Plain,
+                1 => Mode::Executable,
+                _ => return Err(malformed("a mode")),
+            },
+            size: frame.u64()?,
+            digest: frame.digest()?,
+        },
+        _ => {
+            let target = LinkTarget::from_bytes(frame.bytes()?);
+            let target = target.map_err(|_| malformed("a link target"))?;
+            Entry::Symlink { target }
+        }
+    };
+    Ok(Held {
+        entry,
+        identity,
+        origin,
+    })
+}
+
+fn other(tag: u8, frame: &mut FrameReader<'_>) -> Result<FoundKind, WireError> {
+    Ok(match tag {
+        b'o' => FoundKind::Odd(OddType::from_tag(frame.u8()?).ok_or(malformed("a type"))?),
+        b'c' => FoundKind::Cache,
+        b't' => FoundKind::Symlink {
+            identity: VolumeIdentity::read_from(frame)?,
+            target: frame.bytes()?.to_vec(),
+        },
+        b'n' => FoundKind::BadName,
+        _ => return Err(malformed("a tag")),
+    })
+}
+
+fn malformed(what: &'static str) -> WireError {
+    WireError::Malformed { what }
+}
