@@ -63,11 +63,13 @@ mod escape;
 pub mod fuzz;
 mod git_name;
 mod grammar;
+mod intent;
 mod journal;
 mod manifest;
 mod pack;
 mod path_error;
 mod quarantine;
+mod reconcile;
 mod refusal;
 mod rel_path;
 mod select;
@@ -89,10 +91,12 @@ pub use digest::{Digest, DigestParseError};
 pub use escape::{escape, is_invisible, unescape};
 pub use git_name::{is_git_name, is_hfs_ignored};
 pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};
+pub use intent::Intent;
 pub use journal::JournalError;
 pub use pack::{PackError, Packed, Progress, SendFileError, StreamWriter, pack, pack_and_keep};
 pub use path_error::{AtPath, PathError};
 pub use quarantine::{InsertError, Quarantine, QuarantineError};
+pub use reconcile::{Clash, ClashKind, Plan, Stance, reconcile};
 pub use refusal::Refusal;
 pub use rel_path::{
     MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf, RelPathError,

@@ -4,6 +4,7 @@ mod diff;
 mod escape;
 mod pack;
 mod quarantine;
+mod reconcile;
 mod rel_path;
 mod scan;
 mod stream;

@@ -1,0 +1,122 @@
+//! `Intent`: what an update is about to do, on disk before it does it.
+//!
+//! The porter may be killed after any rename, and the host at any time. What had arrived by
+//! then is the host's edit, not the agent's; with the baseline of before it would look like
+//! the agent's. So the host writes down what is to be, and when it comes back and finds just
+//! that in the volume, it counts as sent.
+
+use std::io::{self, Read, Write};
+
+use crate::manifest::{read_entry, write_entry};
+use crate::reconcile::{is_git, is_git_state};
+use crate::volume_state::At;
+use crate::wire::frame::{FrameReader, FrameWriter, Magic};
+use crate::{RelPath, RelPathBuf, Tree, VolumeState, WireError};
+
+const MAGIC: Magic = *b"lzintn 1";
+
+/// What will be in the volume once an update is through.
+///
+/// It is written before the order is given, and removed once the baseline that follows from
+/// the receipt is on disk. If it is found later, [`Intent::fold`] comes before anything else
+/// that moves the baseline; the folded baseline is stored, and then the intent goes, or is
+/// replaced by the next one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Intent {
+    /// What will not be there, or was not there for a moment; in path order.
+    pub gone: Vec<RelPathBuf>,
+    /// What will be there: a part of a tree, to which the parents may be missing.
+    pub there: Tree,
+}
+
+impl Intent {
+    /// Takes into the baseline what had been done when the update ended, given what the
+    /// volume holds now.
+    ///
+    /// What the agent changed after that, and before this, is the agent's; unless it put
+    /// back exactly what had been there before the update, which can't be told from an
+    /// update that did not come so far.
+    pub fn fold(&self, mut baseline: Tree, volume: &VolumeState) -> Tree {
+        if self.has_broken_git(&baseline, volume) {
+            // Half of the host's repository is nobody's work: the next update replaces it.
+            let old: Vec<_> = baseline.iter().map(|(path, _)| path.to_owned()).collect();
+            for path in old.iter().filter(|path| is_git(path)) {
+                baseline.remove(path);
+            }
+            for (path, entry) in volume.iter().filter(|(path, _)| is_git(path)) {
+                baseline.insert(path.to_owned(), entry.clone());
+            }
+        }
+        for path in &self.gone {
+            if volume.at(path) == At::Nothing {
+                baseline.remove(path);
+            }
+        }
+        for (path, entry) in self.there.iter() {
+            if volume.at(path) == At::Held(entry) {
+                baseline.insert(path.to_owned(), entry.clone());
+            }
+        }
+        baseline
+    }
+
+    /// Whether a repository was being replaced, the update did not come to its end, and the
+    /// agent has not moved the repository since.
+    fn has_broken_git(&self, baseline: &Tree, volume: &VolumeState) -> bool {
+        let mut there = self.there.iter().filter(|(path, _)| is_git(path));
+        let mut gone = self.gone.iter().filter(|path| is_git(path));
+        let is_whole = there.all(|(path, entry)| volume.at(path) == At::Held(entry))
+            && gone.all(|path| self.there.get(path).is_some() || volume.at(path) == At::Nothing);
+        let mut state = volume
+            .iter()
+            .filter(|(path, entry)| is_git_state(path, entry));
+        let is_known = state.all(|(path, entry)| {
+            baseline.get(path) == Some(entry) || self.there.get(path) == Some(entry)
+        });
+        !is_whole && is_known
+    }
+
+    /// Writes the intent as one checked, versioned list; see [`wire`](crate::wire).
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut frame = FrameWriter::new(out, MAGIC);
+        for path in &self.gone {
+            frame.tag(b'g')?.path(path.as_str().as_bytes())?;
+        }
+        for (path, entry) in self.there.iter() {
+            write_entry(&mut frame, path, entry)?;
+        }
+        frame.finish()
+    }
+
+    /// Reads what [`Intent::write_to`] wrote.
+    ///
+    /// # Errors
+    /// When it is cut off, changed, of another version, or not in path order.
+    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
+        let malformed = |what| WireError::Malformed { what };
+        let mut frame = FrameReader::new(input, MAGIC, "intent of version 1")?;
+        let mut gone: Vec<RelPathBuf> = Vec::new();
+        let mut there: Vec<(RelPathBuf, _)> = Vec::new();
+        while let Some(tag) = frame.tag()? {
+            let path = RelPath::from_bytes(frame.path()?);
+            let path = path.map_err(|_| malformed("a path"))?.to_owned();
+            let last = match (tag, there.last()) {
+                (b'g', None) => gone.last(),
+                (b'g', Some(_)) => return Err(malformed("the order")),
+                (_, last) => last.map(|(path, _)| path),
+            };
+            if last.is_some_and(|last| *last >= path) {
+                return Err(malformed("the order"));
+            }
+            match tag {
+                b'g' => gone.push(path),
+                _ => there.push((path, read_entry(&mut frame, tag)?)),
+            }
+        }
+        let there = there.into_iter().collect();
+        Ok(Self { gone, there })
+    }
+}

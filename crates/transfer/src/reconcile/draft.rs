@@ -1,0 +1,136 @@
+//! `Draft`: a plan in the making.
+
+use std::collections::BTreeSet;
+
+use super::{Clash, ClashKind, Plan};
+use crate::{Entry, RelPath, RelPathBuf, Tree, UpdateOrder, VolumeState};
+
+/// What was decided so far. Every path is decided once.
+#[derive(Debug, Clone)]
+pub(super) struct Draft {
+    remove: BTreeSet<RelPathBuf>,
+    send: Tree,
+    adopted: BTreeSet<RelPathBuf>,
+    stays: BTreeSet<RelPathBuf>,
+    clashes: Vec<Clash>,
+    baseline: Tree,
+    /// Directories to remove once it is known what else goes.
+    leaving: Vec<RelPathBuf>,
+}
+
+impl Draft {
+    pub(super) fn new(baseline: &Tree) -> Self {
+        Self {
+            remove: BTreeSet::new(),
+            send: Tree::new(),
+            adopted: BTreeSet::new(),
+            stays: BTreeSet::new(),
+            clashes: Vec::new(),
+            baseline: baseline.clone(),
+            leaving: Vec::new(),
+        }
+    }
+
+    /// The host's entry goes in; what lies there in the volume is of no use to anybody.
+    pub(super) fn send(&mut self, path: &RelPath, entry: &Entry) {
+        self.send.insert(path.to_owned(), entry.clone());
+        self.set(path, Some(entry));
+    }
+
+    /// Something goes before anything is sent: a file, a link, something odd, or a
+    /// directory of which all that it holds goes too.
+    pub(super) fn remove(&mut self, path: &RelPath) {
+        self.remove.insert(path.to_owned());
+        self.set(path, None);
+    }
+
+    /// A directory goes if nothing is left in it.
+    pub(super) fn leave(&mut self, path: &RelPath) {
+        self.leaving.push(path.to_owned());
+    }
+
+    /// Host and volume agree, and the baseline takes it over.
+    pub(super) fn adopt(&mut self, path: &RelPath, entry: Option<&Entry>) {
+        self.adopted.insert(path.to_owned());
+        self.set(path, entry);
+    }
+
+    pub(super) fn clash(&mut self, path: &RelPath, kind: ClashKind) {
+        let path = path.to_owned();
+        self.clashes.push(Clash { path, kind });
+    }
+
+    /// Whether `path` lies below the clash that was found last; those before it are behind,
+    /// as paths are decided in order.
+    pub(super) fn below_clash(&self, path: &RelPath) -> bool {
+        let last = self.clashes.last();
+        last.is_some_and(|clash| path.starts_with(&clash.path))
+    }
+
+    /// Whether `path` lies below any clash.
+    pub(super) fn below_any_clash(&self, path: &RelPath) -> bool {
+        let mut clashes = self.clashes.iter();
+        clashes.any(|clash| path.starts_with(&clash.path))
+    }
+
+    /// Whether there is a clash at `path` or below it.
+    pub(super) fn has_clash_below(&self, path: &RelPath) -> bool {
+        let mut clashes = self.clashes.iter();
+        clashes.any(|clash| clash.path.starts_with(path))
+    }
+
+    /// Whether the directory that `path` goes to will be one in the volume.
+    pub(super) fn has_parent(&self, path: &RelPath, volume: &VolumeState) -> bool {
+        let Some(parent) = path.parent() else {
+            return true;
+        };
+        match self.send.get(parent) {
+            Some(entry) => *entry == Entry::Dir,
+            None => volume.get(parent) == Some(&Entry::Dir) && !self.remove.contains(parent),
+        }
+    }
+
+    /// Decides the directories that were to leave: one that still holds something stays, in
+    /// the baseline too, so that it is not taken for the agent's.
+    pub(super) fn settle(&mut self, volume: &VolumeState) {
+        let mut leaving = std::mem::take(&mut self.leaving);
+        leaving.sort_unstable();
+        // From the bottom up.
+        for path in leaving.iter().rev() {
+            let held = volume
+                .below(path)
+                .all(|(path, _)| self.remove.contains(path));
+            let others = volume.others_below(path).all(|(name, _)| {
+                RelPath::from_bytes(name).is_ok_and(|path| self.remove.contains(path))
+            });
+            if held && others {
+                self.remove(path);
+            } else {
+                self.stays.insert(path.clone());
+                self.set(path, Some(&Entry::Dir));
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> Plan {
+        let mut clashes = self.clashes;
+        clashes.sort_unstable();
+        Plan {
+            order: UpdateOrder {
+                remove: self.remove.into_iter().collect(),
+                send: self.send,
+            },
+            adopted: self.adopted.into_iter().collect(),
+            stays: self.stays.into_iter().collect(),
+            clashes,
+            baseline: self.baseline,
+        }
+    }
+
+    fn set(&mut self, path: &RelPath, entry: Option<&Entry>) {
+        match entry {
+            Some(entry) => drop(self.baseline.insert(path.to_owned(), entry.clone())),
+            None => drop(self.baseline.remove(path)),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `.git`, as one thing: half of one repository and half of another is none.
+//!
+//! Its state is what `HEAD`, `refs/`, `packed-refs` and `reftable/` say. Index, logs and
+//! loose objects follow from that or are nobody's work, so they neither keep the host's
+//! repository out nor are they reason enough to replace one in which the agent commits.
+
+use super::draft::Draft;
+use super::{ClashKind, Sides, Stance, is_git, replace};
+use crate::{Entry, RelPath, Tree, VolumeState};
+
+/// Decides the repository at the root.
+pub(super) fn decide(sides: Sides<'_>, stance: Stance, draft: &mut Draft) {
+    let Sides {
+        baseline,
+        host,
+        volume,
+    } = sides;
+    let Ok(git) = RelPath::new(".git") else {
+        return;
+    };
+    let copy = copy(volume);
+    let same = |one: &Tree, other: &Tree| one.below(git).eq(other.below(git));
+    if stance == Stance::Keep {
+        if same(host, baseline) {
+            return;
+        }
+        let moved = |tree: &Tree| !state(tree).eq(state(baseline));
+        let agreed = same(host, &copy) && others(volume).next().is_none();
+        if !agreed && (moved(&copy) || others(volume).any(is_state)) {
+            if moved(host) {
+                draft.clash(git, ClashKind::BothChanged);
+            }
+            return;
+        }
+    }
+    let mut whole = draft.clone();
+    replace::decide(sides, &is_git, &mut whole);
+    if whole.has_clash_below(git) {
+        return draft.clash(git, ClashKind::Buried);
+    }
+    *draft = whole;
+}
+
+/// Returns the repository of the volume.
+fn copy(volume: &VolumeState) -> Tree {
+    let held = volume.iter().filter(|(path, _)| is_git(path));
+    held.map(|(path, entry)| (path.to_owned(), entry.clone()))
+        .collect()
+}
+
+/// Iterates over what lies in the repository of the volume and is not carried.
+fn others(volume: &VolumeState) -> impl Iterator<Item = &[u8]> {
+    let names = volume.others().map(|(name, _)| name);
+    names.filter(|name| *name == b".git" || name.starts_with(b".git/"))
+}
+
+/// Iterates over what says where a repository stands.
+fn state(tree: &Tree) -> impl Iterator<Item = (&RelPath, &Entry)> {
+    tree.iter()
+        .filter(|(path, entry)| is_git_state(path, entry))
+}
+
+/// Whether an entry says where the repository at the root stands.
+pub(crate) fn is_git_state(path: &RelPath, entry: &Entry) -> bool {
+    *entry != Entry::Dir && is_state(path.as_str().as_bytes())
+}
+
+fn is_state(path: &[u8]) -> bool {
+    let Some(inside) = path.strip_prefix(b".git/") else {
+        return path == b".git";
+    };
+    matches!(inside, b"HEAD" | b"packed-refs" | b"refs" | b"reftable")
+        || inside.starts_with(b"refs/")
+        || inside.starts_with(b"reftable/")
+}

@@ -1,0 +1,139 @@
+//! `reconcile`: baseline, host and volume into what an update of the volume does.
+//!
+//! B is the baseline, H the host, V the volume; an entry is equal to another when type,
+//! mode, contents and link target are.
+//!
+//! | | under [`Stance::Keep`] |
+//! |---|---|
+//! | H = B | nothing: what the agent changed is the agent's |
+//! | H ≠ B, V = B | H is sent, or removed |
+//! | H = V ≠ B | adopted: nothing moves, the baseline takes it over |
+//! | all three differ | a [`Clash`]: V stays, and so does B, so that the gate sees both sides |
+//!
+//! A directory that the host removed and that still holds something in the volume stays,
+//! in the baseline too. What the host leaves out takes no part: it neither moves nor goes.
+//! `.git` is one thing; `git.rs` has its rules.
+//!
+//! Nothing here does any I/O.
+
+mod draft;
+mod git;
+mod keep;
+mod part;
+mod replace;
+
+use crate::{Intent, RelPath, RelPathBuf, Tree, UpdateOrder, UpdateReceipt, VolumeState, Walked};
+use draft::Draft;
+pub(crate) use git::is_git_state;
+use part::Part;
+
+/// What becomes of the agent's changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stance {
+    /// They stay, whatever the host did.
+    Keep,
+    /// They were discarded: whatever takes part becomes as it is on the host. Caches stay,
+    /// and so does what the host leaves out.
+    Reset,
+}
+
+/// Why a change of the host does not go in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClashKind {
+    /// Both sides changed it, and not to the same.
+    BothChanged,
+    /// The directory that it would lie in is none in the volume any more.
+    NoParent,
+    /// Another type would bury what lies below it in the volume.
+    Buried,
+}
+
+/// A path at which host and volume can't be brought together, and everything below it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Clash {
+    /// Where.
+    pub path: RelPathBuf,
+    /// Why.
+    pub kind: ClashKind,
+}
+
+/// What brings a volume up to date.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// What the porter is to do.
+    pub order: UpdateOrder,
+    /// What host and volume have in common already, and the baseline had not: in path order.
+    pub adopted: Vec<RelPathBuf>,
+    /// Directories that the host removed and that are not empty in the volume: in path order.
+    pub stays: Vec<RelPathBuf>,
+    /// What stays as it is in the volume although the host changed it: in path order.
+    pub clashes: Vec<Clash>,
+    /// The baseline once the order is carried out.
+    pub baseline: Tree,
+}
+
+/// Decides what an update does. Nobody else changes the volume meanwhile.
+pub fn reconcile(baseline: &Tree, host: &Walked, volume: &VolumeState, stance: Stance) -> Plan {
+    let part = Part::of(&host.skipped);
+    let sides = Sides {
+        baseline,
+        host: &host.tree,
+        volume,
+    };
+    let mut draft = Draft::new(baseline);
+    match stance {
+        Stance::Keep => keep::decide(sides, &part, &mut draft),
+        Stance::Reset => {
+            replace::decide(sides, &|path| part.has(path) && !is_git(path), &mut draft)
+        }
+    }
+    if part.has_git() {
+        git::decide(sides, stance, &mut draft);
+    }
+    draft.finish()
+}
+
+impl Plan {
+    /// What has to be on disk before the order is given.
+    pub fn intent(&self) -> Intent {
+        let mut intent = Intent {
+            gone: self.order.remove.clone(),
+            there: self.order.send.clone(),
+        };
+        for path in self.adopted.iter().chain(&self.stays) {
+            match self.baseline.get(path) {
+                Some(entry) => drop(intent.there.insert(path.clone(), entry.clone())),
+                None => intent.gone.push(path.clone()),
+            }
+        }
+        intent.gone.sort_unstable();
+        intent.gone.dedup();
+        intent
+    }
+
+    /// Returns the baseline that holds once the porter's receipt has come.
+    pub fn settled(&self, receipt: &UpdateReceipt) -> Tree {
+        let mut baseline = self.baseline.clone();
+        for path in &receipt.stayed {
+            for path in path.ancestors().chain([&**path]) {
+                if baseline.get(path).is_none() {
+                    baseline.insert(path.to_owned(), crate::Entry::Dir);
+                }
+            }
+        }
+        baseline
+    }
+}
+
+/// The three trees.
+#[derive(Debug, Clone, Copy)]
+struct Sides<'a> {
+    baseline: &'a Tree,
+    host: &'a Tree,
+    volume: &'a VolumeState,
+}
+
+/// Whether a path is the repository at the root, or lies in it.
+pub(crate) fn is_git(path: &RelPath) -> bool {
+    path.components().next() == Some(".git")
+}

@@ -1,0 +1,6 @@
+//! Three trees into a plan.
+
+mod git;
+mod kit;
+mod random;
+mod tables;
