@@ -108,6 +108,9 @@ pub enum StreamError {
     /// A PAX record that is not `LENGTH KEY=VALUE\n` (TAR-21).
     #[error("a malformed PAX record")]
     PaxMalformed,
+    /// A PAX record with a line feed before its end, where some readers end it.
+    #[error("a PAX record with a line feed in it")]
+    PaxLineFeed,
     /// A PAX key given twice for one member.
     #[error("the PAX key {} is given twice", escape(.key))]
     PaxDuplicate {
@@ -282,6 +285,7 @@ impl StreamError {
             Self::PaxStacked => "pax.stacked",
             Self::PaxOrphan => "pax.orphan",
             Self::PaxMalformed => "pax.malformed",
+            Self::PaxLineFeed => "pax.line_feed",
             Self::PaxDuplicate { .. } => "pax.duplicate",
             Self::PaxKey { .. } => "pax.key",
             Self::PaxNumber { .. } => "pax.number",

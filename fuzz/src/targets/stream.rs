@@ -227,7 +227,7 @@ pub fn specimen() -> Vec<u8> {
         .pax(&[("path", b"d/renamed"), ("size", b"3"), ("mtime", b"-1.5")])
         .member(&Header::file("short", 0), "abc")
         .header(&Header::file("n", 0).raw(Field::Prefix, "d"))
-        .pax(&[("linkpath", b"d/n"), ("SCHILY.xattr.user.x", b"\0\n")])
+        .pax(&[("linkpath", b"d/n"), ("SCHILY.xattr.user.x", b"\0=")])
         .symlink("last", "")
         .end()
 }

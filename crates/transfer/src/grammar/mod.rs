@@ -21,8 +21,9 @@
 //! - Types `0 1 2 5 6` and the local PAX header `x`. Types 3 and 4, devices, are
 //!   refused by name, every other byte as a typeflag.
 //! - PAX keys `path`, `linkpath`, `size`, `mtime`, each once; attributes and access
-//!   lists are dropped and noted; any other key is refused. A size in both places
-//!   must be the same, unless the header's is 0.
+//!   lists are dropped and noted; any other key is refused, and so is a line feed
+//!   inside of a record. A size in both places must be the same, unless the header's
+//!   is 0.
 //! - Names: one leading `./` is stripped, one trailing `/` from a directory's; a
 //!   root entry `./` is ignored. Then the rules of [`RelPath`](crate::RelPath).
 //! - Every name once; nothing below a file or a link; a hard link only to a file

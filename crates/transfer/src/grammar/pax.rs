@@ -23,9 +23,10 @@ pub(super) struct Pax {
 impl Pax {
     /// Reads records, `LENGTH KEY=VALUE\n`, where LENGTH counts itself too.
     ///
-    /// A value may hold any byte, also NUL and newline; what a name may hold is
-    /// judged where names are judged. A later record does not replace an earlier
-    /// one, as it does in POSIX: readers disagree about that (TAR-18).
+    /// A value may hold any byte but a line feed: some readers end a record there,
+    /// whatever its length says, and find another record behind it. What a name may
+    /// hold is judged where names are judged. A later record does not replace an
+    /// earlier one, as it does in POSIX: readers disagree about that (TAR-18).
     pub(super) fn parse(mut body: &[u8]) -> Result<Self, StreamError> {
         let mut pax = Self::default();
         if body.is_empty() {
@@ -34,6 +35,9 @@ impl Pax {
         while !body.is_empty() {
             let (record, rest) = split_record(body).ok_or(StreamError::PaxMalformed)?;
             body = rest;
+            if record.contains(&b'\n') {
+                return Err(StreamError::PaxLineFeed);
+            }
             let equals = record.iter().position(|&byte| byte == b'=');
             let equals = equals.ok_or(StreamError::PaxMalformed)?;
             let (key, value) = (&record[..equals], &record[equals + 1..]);
@@ -98,14 +102,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_hold_any_byte() {
-        let pax =
-            Pax::parse(b"11 path=a\nb\n12 mtime=-1\n6 size=0\n").map_err(|error| error.code());
-        assert_eq!(pax, Err("pax.malformed"));
-        let pax =
-            Pax::parse(b"12 path=a\nb\n12 mtime=-1\n9 size=0\n").map_err(|error| error.code());
+    fn records_hold_any_byte_but_a_line_feed() {
+        let parse = |body: &[u8]| Pax::parse(body).map_err(|error| error.code());
+        assert_eq!(
+            parse(b"11 path=a\nb\n12 mtime=-1\n9 size=0\n"),
+            Err("pax.malformed")
+        );
+        assert_eq!(
+            parse(b"12 path=a\nb\n12 mtime=-1\n9 size=0\n"),
+            Err("pax.line_feed")
+        );
+        let pax = parse(b"13 path=a\0=\xff\n12 mtime=-1\n9 size=0\n");
         let expected = Pax {
-            path: Some(b"a\nb".to_vec()),
+            path: Some(b"a\0=\xff".to_vec()),
             size: Some(0),
             mtime: Some(-1),
             ..Pax::default()

@@ -115,6 +115,32 @@ fn tar_21_malformed_records() {
 }
 
 #[test]
+fn tar_21_line_feeds_inside_of_records() {
+    // A reader that ends a record at the first line feed finds `path=evil` in each.
+    let evil = b"x\n13 path=evil".as_slice();
+    for key in [
+        "path",
+        "linkpath",
+        "mtime",
+        "size",
+        "comment",
+        "SCHILY.xattr.user.x",
+        "SCHILY.xattr.user.x\n13 path",
+    ] {
+        let stream = TarBuilder::new().pax(&[(key, evil)]).file("f", "");
+        rejected(&stream.end()[..], "pax.line_feed");
+    }
+    // The end of the record is not inside of it; one more is no record.
+    let stream = TarBuilder::new().pax(&[("path", b"x\n")]).file("f", "");
+    rejected(&stream.end()[..], "pax.line_feed");
+    let stream = TarBuilder::new().pax(&[("path", b"x")]).file("f", "");
+    assert_snapshot!(outcome(&stream.end()[..]), @r#"f x """#);
+    // In a header of its own a name needs no record, and is odd and no more.
+    let stream = TarBuilder::new().file("a\nb", "").end();
+    assert_snapshot!(outcome(&stream[..]), @r#"Q name.control "a\nb""#);
+}
+
+#[test]
 fn tar_22_sizes_that_are_no_decimal_number() {
     for size in [
         "+5", " 5", "5 ", "0x5", "", "05", "-5", "5.0", "five", "\u{665}",
@@ -165,7 +191,7 @@ fn tar_26_sparse_and_every_other_key() {
 #[test]
 fn tar_31_attributes_are_dropped_and_noted() {
     let stream = TarBuilder::new()
-        .pax(&[("SCHILY.xattr.security.capability", b"\x01\0\0\x02\xff\n=")])
+        .pax(&[("SCHILY.xattr.security.capability", b"\x01\0\0\x02\xff=")])
         .file("capability", "")
         .pax(&[
             ("SCHILY.acl.access", b"user::rwx"),

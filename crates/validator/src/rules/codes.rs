@@ -155,6 +155,7 @@ pub(crate) const STREAM_CODES: &[Code] = &[
     row("path.through_link", &[Block], "a name that leads through a link; rejects the batch", &["TAR-03", "TAR-05"]),
     row("pax.duplicate", &[Block], "a PAX key given twice; rejects the batch", &[]),
     row("pax.key", &[Block], "a PAX key outside the grammar; rejects the batch", &["TAR-26"]),
+    row("pax.line_feed", &[Block], "a PAX record with a line feed in it, where some readers end it; rejects the batch", &["TAR-21"]),
     row("pax.malformed", &[Block], "a malformed PAX record; rejects the batch", &["TAR-21"]),
     row("pax.number", &[Block], "a PAX value that is no number; rejects the batch", &["TAR-22", "TAR-33"]),
     row("pax.orphan", &[Block], "a PAX header without its member; rejects the batch", &[]),

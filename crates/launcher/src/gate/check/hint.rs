@@ -18,6 +18,10 @@ pub(super) fn of(lie: &StreamError) -> Option<&'static str> {
         }
         // GNU tar's own format, sparse files, global PAX headers, extra PAX keys.
         StreamError::Magic | StreamError::Typeflag { .. } | StreamError::PaxKey { .. } => USTAR,
+        StreamError::PaxLineFeed => {
+            "An extended attribute or a long name has a line feed; `tar --no-xattrs` leaves \
+             attributes out."
+        }
         StreamError::Checksum | StreamError::Truncated { .. } => {
             "It is no tar archive, or it was cut or changed on its way."
         }
