@@ -8,7 +8,7 @@ use lazaret_transfer::{Selector, WorkspaceDir};
 
 use crate::commands::image;
 use crate::context::Context;
-use crate::environment::StreamKind;
+use crate::environment::{Environment, StreamKind};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::gate::case::Case;
@@ -126,7 +126,11 @@ impl Job {
             &site,
             &store,
             collected,
-            (self.apply, &remembered),
+            Terms {
+                apply: self.apply,
+                remembered: &remembered,
+                env: &context.env,
+            },
             self.volume,
         )
     }
@@ -149,6 +153,17 @@ pub fn site<'a>(context: &'a Context, store: &Store, detected: Detected) -> Site
     }
 }
 
+/// What a session goes through the gate by.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    /// What to do with the changes.
+    pub apply: ApplyMode,
+    /// What the user allows for good.
+    pub remembered: &'a Remembered,
+    /// Where the user's git configuration is.
+    pub env: &'a Environment,
+}
+
 /// Takes a collected session through the gate.
 ///
 /// # Errors
@@ -157,7 +172,7 @@ pub fn gate(
     site: &Site<'_>,
     store: &Store,
     collected: Collected,
-    (apply, remembered): (ApplyMode, &Remembered),
+    terms: Terms<'_>,
     keep: KeepVolume,
 ) -> Result<JobEnd, Failure> {
     let volume = match keep {
@@ -176,8 +191,8 @@ pub fn gate(
         }
     };
     let case = site.step("judge", |_| {
-        let mut case = Case::open(&session)?;
-        remembered.tell(&mut case)?;
+        let mut case = Case::open(&session, terms.env)?;
+        terms.remembered.tell(&mut case)?;
         Ok::<_, Failure>(case)
     })?;
     // A command that the user broke off has not finished its work: it is kept, not offered.
@@ -185,12 +200,12 @@ pub fn gate(
     let mode = if was_interrupted {
         ApplyMode::Never
     } else {
-        apply
+        terms.apply
     };
     let choices = Choices::all();
     let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let decision = decide(&case, &choices, mode.into(), site.ui, site.interrupt)?;
-    remembered.clone().keep(&decision)?;
+    terms.remembered.clone().keep(&decision)?;
     let Settled { outcome, undo } = site.step("apply", |_| {
         settle(
             store,

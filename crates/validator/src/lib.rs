@@ -13,6 +13,7 @@ mod finding;
 #[cfg(feature = "fuzz")]
 #[doc(hidden)]
 pub mod fuzz;
+mod git_drivers;
 mod judge;
 mod policy;
 mod report;
@@ -23,6 +24,7 @@ mod withhold;
 pub use allowance::{Allowance, fingerprint, is_allowable};
 pub use catalog::{CatalogEntry, catalog};
 pub use finding::{Finding, Severity, Subject};
+pub use git_drivers::{Driver, DriverKind, GitDrivers};
 pub use judge::{JudgeInput, judge};
 /// Readers of quarantined contents by digest.
 pub use lazaret_transfer::Blobs as Contents;

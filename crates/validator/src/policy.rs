@@ -2,7 +2,7 @@
 
 use lazaret_transfer::{Change, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf};
 
-use crate::Allowance;
+use crate::{Allowance, GitDrivers};
 
 /// The most that one batch of changes may hold. Reaching over one of the first
 /// two rejects the batch; the others withhold the entry (threats.md, section 0).
@@ -41,6 +41,8 @@ pub struct Policy {
     pub destination: Destination,
     /// What the user allows by name.
     pub allowed: Vec<Allowance>,
+    /// What the user's own git configuration would run for attributes (GIT-11).
+    pub drivers: GitDrivers,
 }
 
 impl Limits {
@@ -59,13 +61,14 @@ impl Limits {
 
 impl Policy {
     /// Returns the policy that lazaret ships with, for a destination that
-    /// distinguishes names; nothing is protected.
+    /// distinguishes names; nothing is protected, and git has no drivers.
     pub fn shipped() -> Self {
         Self {
             limits: Limits::shipped(),
             protect: Vec::new(),
             destination: Destination::Distinguishes,
             allowed: Vec::new(),
+            drivers: GitDrivers::default(),
         }
     }
 

@@ -26,7 +26,7 @@ pub(crate) fn open(
     match session.record().phase {
         Phase::Collected => {
             let remembered = Remembered::load(&context.env)?;
-            let mut case = Case::open(&session)?;
+            let mut case = Case::open(&session, &context.env)?;
             remembered.tell(&mut case)?;
             Ok((session, case))
         }

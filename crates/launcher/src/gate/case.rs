@@ -3,13 +3,15 @@
 use lazaret_transfer::{
     BaseStore, Change, Note, Quarantine, Refusal, RelPath, Skipped, Tree, WorkspaceDir, diff,
 };
-use lazaret_validator::{Allowance, Destination, Limits, Policy};
+use lazaret_validator::{Allowance, Destination, GitDrivers, Limits, Policy};
 
 use super::choices::Choices;
 use super::contents::Contents;
 use super::drift::{Drift, drifts};
+use super::git_config;
 use super::hunks::{self, Hunk};
 use super::proposal::Proposal;
+use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::session::collect::read_collection;
 use crate::session::record::{GateLimits, Record, identity};
@@ -67,11 +69,12 @@ pub struct CaseParts {
 
 impl Case {
     /// Reads a collected session, compares it with the workspace, and judges it. Nothing is
-    /// written outside of the session.
+    /// written outside of the session. Of the surroundings only the user's git configuration
+    /// is looked at.
     ///
     /// # Errors
     /// When the session's files are damaged, or its workspace is not where it was (APP-03).
-    pub fn open(session: &LockedSession) -> Result<Self, Failure> {
+    pub fn open(session: &LockedSession, env: &Environment) -> Result<Self, Failure> {
         let (dir, record) = (session.dir(), session.record());
         let workspace = WorkspaceDir::open_ambient(&record.workspace)?;
         if identity(workspace.identity()) != record.workspace_identity {
@@ -91,7 +94,7 @@ impl Case {
             // Without it there are fewer merges, and that is all.
             base: BaseStore::open(&dir.file("base")).ok(),
             workspace,
-            policy: policy(record.gate),
+            policy: policy(record.gate, git_config::drivers(env, &record.workspace)),
         })?;
         case.session = Some(record.clone());
         Ok(case)
@@ -199,7 +202,7 @@ impl Case {
 }
 
 /// Returns what a batch is judged by.
-pub(crate) fn policy(limits: GateLimits) -> Policy {
+pub(crate) fn policy(limits: GateLimits, drivers: GitDrivers) -> Policy {
     Policy {
         limits: Limits {
             entries: limits.max_entries,
@@ -215,5 +218,6 @@ pub(crate) fn policy(limits: GateLimits) -> Policy {
             Destination::Distinguishes
         },
         allowed: Vec::new(),
+        drivers,
     }
 }

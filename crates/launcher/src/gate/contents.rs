@@ -32,9 +32,12 @@ impl Contents {
         baseline: &Tree,
     ) -> Self {
         let mut places = HashMap::new();
-        for change in changes {
-            if let Some(Entry::File { digest, .. }) = baseline.get(&change.path) {
-                places.insert(*digest, change.path.clone());
+        // The attributes in the root hold for all others.
+        let attributes = RelPath::new(".gitattributes").ok();
+        let changed = changes.iter().map(|change| &*change.path);
+        for path in changed.chain(attributes) {
+            if let Some(Entry::File { digest, .. }) = baseline.get(path) {
+                places.insert(*digest, path.to_owned());
             }
         }
         Self {

@@ -11,6 +11,7 @@ pub mod decide;
 mod derive;
 mod drift;
 pub mod export;
+pub mod git_config;
 pub mod hunks;
 pub mod merge;
 pub mod patch;

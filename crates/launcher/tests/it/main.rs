@@ -2,6 +2,7 @@
 
 mod check;
 mod demo;
+mod drivers;
 mod engines;
 mod gate;
 mod help;

@@ -42,7 +42,9 @@ impl TestEnvironment {
             root,
         };
         let home = environment.path("home").display().to_string();
-        environment.variables.insert("HOME".to_owned(), home);
+        let own = [("HOME", home), ("GIT_CONFIG_NOSYSTEM", "1".to_owned())];
+        let own = own.map(|(name, value)| (name.to_owned(), value));
+        environment.variables.extend(own);
         environment
     }
 

@@ -46,7 +46,7 @@ pub(crate) const CODES: &[Code] = &[
     row("deleted.test", &[Warn], "a test was deleted, and was not moved elsewhere", &["AUD-03"]),
     row("git.alias", &[Block], "some file system takes this name for `.git`", &["GIT-07", "GIT-08"]),
     row("git.alternates", &[Block], "objects would come from elsewhere", &["GIT-10"]),
-    row("git.attributes", &[Warn], "a line that is added chooses a program, or another form of the contents", &["GIT-11"]),
+    row("git.attributes", &[Block, Warn], "a line that is added chooses a program, or another form of the contents; blocked if your git configuration has that program", &["GIT-11"]),
     row("git.bare", &[Block], "git takes this directory for a repository, with its configuration and hooks", &["GIT-09"]),
     row("git.config", &[Block], "the configuration names programs that git runs", &["GIT-02", "GIT-03", "GIT-04", "GIT-10"]),
     row("git.created", &[Note], "a repository was made in the copy; it stays there", &[]),

@@ -101,6 +101,11 @@ impl<'a> Opened<'a> {
         self.after.get_or_init(read)
     }
 
+    /// Reads another entry of the batch or of the baseline.
+    pub(crate) fn read_other(&self, entry: Option<&Entry>) -> Side {
+        read(entry, self.contents)
+    }
+
     /// Returns the first bytes of what the change brings, also of a file that is too large.
     pub(crate) fn head(&self) -> io::Result<Vec<u8>> {
         let mut head = Vec::with_capacity(HEAD_BYTES);

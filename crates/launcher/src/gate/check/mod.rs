@@ -21,7 +21,7 @@ use lazaret_transfer::{
     Entry, GitMode, Hashing, Quarantine, RelPath, RelPathBuf, ScanError, Selection, StreamError,
     StreamLimits, Tree, WorkspaceDir, scan, walk,
 };
-use lazaret_validator::{Finding, Severity, Subject};
+use lazaret_validator::{Finding, GitDrivers, Severity, Subject};
 use tempfile::TempDir;
 
 use self::candidate::Collected;
@@ -68,6 +68,7 @@ pub fn compare(
     candidate: Candidate<'_>,
     profile: &Profile,
     gate: GateLimits,
+    drivers: GitDrivers,
 ) -> Result<Comparison, Failure> {
     let spool = tempfile::Builder::new()
         .prefix("lazaret-check-")
@@ -139,7 +140,7 @@ pub fn compare(
         quarantine,
         base: None,
         workspace: base,
-        policy: policy(gate),
+        policy: policy(gate, drivers),
     })?;
     Ok(Comparison {
         case,

@@ -13,6 +13,7 @@ use lazaret_launcher::session::collect::Collected;
 use lazaret_launcher::session::record::GateLimits;
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{WorkspaceDir, unescape};
+use lazaret_validator::GitDrivers;
 
 use super::world::World;
 
@@ -85,7 +86,7 @@ impl Batched {
             Collected::Ready(session) => session,
             Collected::Rejected(session) => panic!("{:?}", session.record().rejection),
         };
-        let case = Case::open(&session).unwrap();
+        let case = Case::open(&session, &world.env).unwrap();
         drop(session);
         Self { world, case }
     }
@@ -821,7 +822,14 @@ fn aud_04_large_text_travels_whole() {
         max_file_bytes: 10_000_000,
     };
     let candidate = Candidate::Dir(open("candidate"));
-    let compared = compare(open("base"), candidate, &profile, gate).unwrap();
+    let compared = compare(
+        open("base"),
+        candidate,
+        &profile,
+        gate,
+        GitDrivers::default(),
+    )
+    .unwrap();
     let proposal = propose(&compared.case).unwrap();
     let checked = Checked {
         base: String::new(),

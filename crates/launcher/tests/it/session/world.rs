@@ -16,7 +16,7 @@ use lazaret_launcher::gate::decide::{Consent, OnConflict, decide};
 use lazaret_launcher::gate::remembered::Remembered;
 use lazaret_launcher::gate::settle::{Settled, Volume, settle};
 use lazaret_launcher::interrupt::Interrupt;
-use lazaret_launcher::job::{JobEnd, KeepVolume, gate};
+use lazaret_launcher::job::{JobEnd, KeepVolume, Terms, gate};
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_launcher::session::belongings::Belongings;
 use lazaret_launcher::session::collect::Collected;
@@ -65,6 +65,7 @@ pub(super) struct World {
     pub(super) store: Store,
     pub(super) interrupt: Interrupt,
     pub(super) patience: Patience,
+    pub(super) env: Environment,
     ui: Ui,
     said: Memory,
     image: Pinned,
@@ -98,7 +99,7 @@ impl World {
         let fake = FakeEngine::new();
         let image = image();
         fake.add_image(image.clone());
-        let (ui, said) = ui();
+        let (ui, said, env) = surroundings(root.path());
         let world = Self {
             store: Store::open(&root.path().join("state")).unwrap(),
             engine: Flaky::new(fake),
@@ -107,6 +108,7 @@ impl World {
                 timeout: Some(Duration::from_secs(60)),
                 grace: Duration::from_millis(20),
             },
+            env,
             ui,
             said,
             image: inspect(&image).unwrap(),
@@ -289,7 +291,7 @@ impl World {
     /// Does what `lazaret apply` does: the user agrees.
     pub(super) fn apply(&self) -> Settled {
         let mut session = self.lock().unwrap();
-        let case = Case::open(&session).unwrap();
+        let case = Case::open(&session, &self.env).unwrap();
         let consent = Consent::Given(OnConflict::Refuse);
         let choices = Choices::all();
         let decision = decide(&case, &choices, consent, &self.ui, &self.interrupt).unwrap();
@@ -311,7 +313,11 @@ impl World {
             &self.site(),
             &self.store,
             collected,
-            (ApplyMode::Auto, &Remembered::nothing()),
+            Terms {
+                apply: ApplyMode::Auto,
+                remembered: &Remembered::nothing(),
+                env: &self.env,
+            },
             KeepVolume::UntilSettled,
         )
     }
@@ -336,7 +342,8 @@ fn image() -> ImageInfo {
     }
 }
 
-fn ui() -> (Ui, Memory) {
+/// Nobody's terminal, and a home without any configuration.
+fn surroundings(root: &Path) -> (Ui, Memory, Environment) {
     let said = Memory::default();
     let streams = Streams {
         stdin: Box::new(io::empty()),
@@ -355,8 +362,12 @@ fn ui() -> (Ui, Memory) {
         stdout: StreamKind::Other,
         stderr: StreamKind::Other,
     };
-    let env = Environment::new([], kinds, None, 1000, "/".into());
-    (Ui::new(streams, options, &env), said)
+    let variables = [
+        ("HOME".into(), root.join("home").into()),
+        ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
+    ];
+    let env = Environment::new(variables, kinds, None, 1000, "/".into());
+    (Ui::new(streams, options, &env), said, env)
 }
 
 /// What a tree in the language looks like once it is built and edited.
