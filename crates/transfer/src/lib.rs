@@ -72,6 +72,7 @@ mod quarantine;
 mod reconcile;
 mod refusal;
 mod rel_path;
+mod repository;
 mod select;
 mod stream_error;
 mod stream_limits;
@@ -101,6 +102,7 @@ pub use refusal::Refusal;
 pub use rel_path::{
     MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf, RelPathError,
 };
+pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{
     CACHEDIR_SIGNATURE, CacheInside, GitMode, SelectError, Selection, Selector, SkipReason,
     Skipped, is_cache_beside,

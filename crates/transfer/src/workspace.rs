@@ -1,14 +1,17 @@
 //! `WorkspaceDir`: the one capability on the host's tree.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use crate::transaction::resolve::Resolver;
 use crate::{AtPath as _, PathError, RelPath};
+
+/// The longest file that [`WorkspaceDir::small`] reads, in bytes.
+const SMALL_BYTES: u64 = 1 << 20;
 
 /// An open directory that everything else is reached through.
 ///
@@ -90,6 +93,31 @@ impl WorkspaceDir {
             });
         }
         Ok(File::from(fd))
+    }
+
+    /// Opens a directory below this one, without following a link or leaving the file system.
+    pub(crate) fn subdir(&self, path: &RelPath) -> io::Result<Self> {
+        let fd = Resolver::Kernel.open_dir(self.fd(), path)?;
+        let identity = FileIdentity::from(&rustix::fs::fstat(&fd)?);
+        Ok(Self {
+            fd,
+            path: self.path.join(path.as_str()),
+            identity,
+        })
+    }
+
+    /// Reads a regular file of at most [`SMALL_BYTES`] below this directory, as
+    /// [`WorkspaceDir::open_file`] opens it; `None` when there is none to be read.
+    pub(crate) fn small(&self, path: &str) -> Option<Vec<u8>> {
+        let file = self.open_file(RelPath::new(path).ok()?).ok()?;
+        let mut contents = Vec::new();
+        let read = file.take(SMALL_BYTES + 1).read_to_end(&mut contents);
+        (read.is_ok() && contents.len() as u64 <= SMALL_BYTES).then_some(contents)
+    }
+
+    /// Whether there is anything by that name, a link included.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        rustix::fs::statat(self.fd(), path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
     /// Returns the resolved path, for messages and for locks; never open it again.

@@ -1,37 +1,64 @@
-//! Which parts of `.git` go in, and the configuration that replaces the real one.
+//! Which files of a repository go in, by their names.
 
 use super::Kind;
+use crate::repository::is_hex;
 
-/// What becomes of a path below `.git`.
+/// What becomes of a path in a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GitPart {
     /// It goes in.
     Send,
     /// It stays out.
     LeaveOut,
+    /// It stays out, and says that the pack beside it lacks what its source promised.
+    Promise,
 }
 
-/// Judges a raw path relative to `.git`.
+/// Judges a raw path in `objects` or `refs`, relative to the repository.
 ///
-/// A list of what goes in, not of what stays out: hooks, `config`, `config.worktree`,
-/// `info/`, `modules/`, `worktrees/`, `commondir`, `FETCH_HEAD` (it names URLs) and
-/// whatever a later git adds stay out by default.
+/// A list of what goes in, not of what stays out, by the names that git gives: notes of
+/// other programs, locks, halves of downloads, alternates, what belongs to one worktree,
+/// and whatever a later git adds stay out by default.
 pub(crate) fn git_part(path: &[u8], kind: Kind) -> GitPart {
-    let first = path.split(|&byte| byte == b'/').next().unwrap_or_default();
-    let sent = match (first, kind) {
-        // Paths to other directories, and URLs.
-        (b"objects", _) => !matches!(
-            path,
-            b"objects/info/alternates" | b"objects/info/http-alternates"
-        ),
-        (b"refs" | b"logs" | b"reftable", _) => first.len() < path.len() || kind == Kind::Dir,
-        (b"HEAD" | b"packed-refs" | b"index" | b"shallow", Kind::Other) => true,
+    let parts: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
+    let hex = |name: &[u8], lengths: &[usize]| lengths.contains(&name.len()) && is_hex(name);
+    let sent = match (&parts[..], kind) {
+        ([b"objects" | b"refs"], Kind::Dir) => true,
+        ([b"objects", name], Kind::Dir) => matches!(*name, b"pack" | b"info") || hex(name, &[2]),
+        ([b"objects", b"pack", name], Kind::Other) => match name.ends_with(b".promisor") {
+            true => return GitPart::Promise,
+            false => is_pack_file(name),
+        },
+        ([b"objects", b"info", b"commit-graphs"], Kind::Dir) => true,
+        ([b"objects", b"info", b"commit-graph"], Kind::Other) => true,
+        ([b"objects", b"info", b"commit-graphs", name], Kind::Other) => {
+            *name == b"commit-graph-chain" || is_named(name, b"graph-", &[b".graph"])
+        }
+        ([b"objects", one, rest], Kind::Other) => hex(one, &[2]) && hex(rest, &[38, 62]),
+        ([b"refs", b"bisect" | b"rewritten" | b"worktree", ..], _) => false,
+        ([b"refs", _, ..], _) => true,
         _ => false,
     };
     match sent {
         true => GitPart::Send,
         false => GitPart::LeaveOut,
     }
+}
+
+fn is_pack_file(name: &[u8]) -> bool {
+    const PARTS: &[&[u8]] = &[b".pack", b".idx", b".rev", b".bitmap", b".mtimes"];
+    name == b"multi-pack-index"
+        || is_named(name, b"multi-pack-index-", &[b".bitmap", b".rev"])
+        || is_named(name, b"pack-", PARTS)
+}
+
+/// Whether a name is an object id between two words.
+fn is_named(name: &[u8], start: &[u8], ends: &[&[u8]]) -> bool {
+    let Some(rest) = name.strip_prefix(start) else {
+        return false;
+    };
+    let mut ids = ends.iter().filter_map(|end| rest.strip_suffix(*end));
+    ids.any(|id| matches!(id.len(), 40 | 64) && is_hex(id))
 }
 
 /// Whether a raw path relative to `.git` is of the kind that git writes all day and that
@@ -49,54 +76,6 @@ pub(crate) fn is_ordinary(path: &[u8]) -> bool {
     }
 }
 
-/// Makes the copy's `.git/config`: what the format of the repository needs and
-/// nothing else of `original`.
-pub(crate) fn synthetic_config(original: &[u8]) -> Vec<u8> {
-    let mut extensions = String::new();
-    for (key, name, values) in [
-        ("objectformat", "objectFormat", &["sha1", "sha256"]),
-        ("refstorage", "refStorage", &["files", "reftable"]),
-    ] {
-        let value = extension(original, key);
-        let value = value.and_then(|value| values.iter().find(|known| **known == value));
-        if let Some(value) = value {
-            extensions.push_str(&format!("\t{name} = {value}\n"));
-        }
-    }
-    let version = if extensions.is_empty() { 0 } else { 1 };
-    let mut config = format!(
-        "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n"
-    );
-    if !extensions.is_empty() {
-        config.push_str("[extensions]\n");
-        config.push_str(&extensions);
-    }
-    config.into_bytes()
-}
-
-/// Looks up the last `extensions.KEY`. Only a known word of it is ever used, so a
-/// file that git would read otherwise can make no worse than a wrong format.
-fn extension(config: &[u8], key: &str) -> Option<String> {
-    let text = String::from_utf8_lossy(config);
-    let (mut inside, mut found) = (false, None);
-    for line in text.lines() {
-        let mut line = line.trim();
-        if let Some(rest) = line.strip_prefix('[') {
-            let (section, rest) = rest.split_once(']').unwrap_or((rest, ""));
-            inside = section.trim().eq_ignore_ascii_case("extensions");
-            line = rest.trim();
-        }
-        let Some((name, value)) = line.split_once('=') else {
-            continue;
-        };
-        if inside && name.trim().eq_ignore_ascii_case(key) {
-            let value = value.split(['#', ';']).next().unwrap_or_default();
-            found = Some(value.trim().trim_matches('"').to_ascii_lowercase());
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,51 +83,56 @@ mod tests {
     #[test]
     fn parts() {
         let sent = |path: &str, kind| git_part(path.as_bytes(), kind) == GitPart::Send;
+        let id = "0123456789abcdef0123456789abcdef01234567";
         for path in [
             "objects",
             "objects/pack",
+            "objects/info",
+            "objects/info/commit-graphs",
+            "objects/0a",
             "refs",
             "refs/heads/a",
-            "logs",
-            "reftable",
         ] {
             assert!(sent(path, Kind::Dir), "{path}");
         }
         for path in [
-            "HEAD",
-            "index",
-            "packed-refs",
-            "shallow",
-            "objects/ab/cd",
-            "logs/HEAD",
+            "refs/heads/a",
+            "refs/stash",
+            "objects/info/commit-graph",
+            "objects/pack/multi-pack-index",
+            &format!("objects/01/{}", &id[2..]),
+            &format!("objects/pack/pack-{id}.pack"),
+            &format!("objects/pack/pack-{id}.idx"),
+            &format!("objects/info/commit-graphs/graph-{id}.graph"),
         ] {
             assert!(sent(path, Kind::Other), "{path}");
         }
         for path in [
+            "objects/0A",
+            "objects/notes",
+            "refs/bisect",
+            "refs/worktree",
             "hooks",
-            "info",
-            "modules",
-            "worktrees",
-            "HEAD",
-            "lfs",
-            "rr-cache",
         ] {
             assert!(!sent(path, Kind::Dir), "{path}");
         }
         for path in [
-            "config",
-            "config.worktree",
-            "commondir",
-            "gitdir",
-            "FETCH_HEAD",
             "refs",
-            "index.lock",
             "objects/info/alternates",
             "objects/info/http-alternates",
-            "hooks/pre-commit",
+            "objects/info/packs",
+            "objects/pack/notes.txt",
+            "objects/pack/pack-token.pack",
+            "objects/pack/tmp_pack_x",
+            "objects/01/note",
+            "refs/bisect/bad",
+            &format!("objects/pack/pack-{id}.keep"),
+            &format!("objects/pack/{id}.pack"),
         ] {
             assert!(!sent(path, Kind::Other), "{path}");
         }
+        let promise = format!("objects/pack/pack-{id}.promisor");
+        assert_eq!(git_part(promise.as_bytes(), Kind::Other), GitPart::Promise);
     }
 
     #[test]
@@ -177,27 +161,5 @@ mod tests {
         ] {
             assert!(!is_ordinary(path.as_bytes()), "{path}");
         }
-    }
-
-    #[test]
-    fn config_keeps_formats_only() {
-        let config =
-            |text: &str| String::from_utf8(synthetic_config(text.as_bytes())).expect("ASCII");
-        insta::assert_snapshot!(config("[core]\n\tfsmonitor = evil\n[remote \"o\"]\nurl = https://t@x\n"), @r"
-        [core]
-        	repositoryformatversion = 0
-        	filemode = true
-        	bare = false
-        ");
-        insta::assert_snapshot!(config("[Extensions] objectFormat = SHA256 ; x\n\trefstorage=\"reftable\"\n"), @r"
-        [core]
-        	repositoryformatversion = 1
-        	filemode = true
-        	bare = false
-        [extensions]
-        	objectFormat = sha256
-        	refStorage = reftable
-        ");
-        assert_eq!(config("[extensions]\nobjectformat = !sh\n"), config(""));
     }
 }

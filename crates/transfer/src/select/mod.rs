@@ -5,18 +5,23 @@ mod git;
 mod ignores;
 mod secrets;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 pub use caches::{CACHEDIR_SIGNATURE, CacheInside, is_cache_beside};
-pub(crate) use git::{GitPart, git_part, is_ordinary, synthetic_config};
+pub(crate) use git::{GitPart, git_part, is_ordinary};
 pub(crate) use ignores::{BadLine, IgnoreFile, Ignores};
 pub(crate) use secrets::{PEEK_BYTES, Suspicion, suspicion};
 
-use crate::{Entry, LinkTargetError, RelPathError, Tree, escape};
+use crate::{
+    Entry, GitProblem, LinkTargetError, RelPath, RelPathBuf, RelPathError, Tree, WorkspaceDir,
+    escape,
+};
 
 /// What goes in, as a profile says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,10 +36,13 @@ pub struct Selection {
 /// What happens to the workspace's `.git`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GitMode {
-    /// Objects, refs, index and logs, and a configuration made for the copy: never
-    /// hooks, the real configuration, `info/` or alternates, so no token in a URL,
-    /// no helper, no include and no path to another directory.
+    /// Objects, refs, the index, stashes, and a configuration made for the copy: never
+    /// hooks, the real configuration, reflogs, attributes or alternates, so no token in a
+    /// URL, no helper, no include and no path to another directory.
     Full,
+    /// The commit that `HEAD` names, without what came before it, and the index. Somebody
+    /// has to make that: see [`Selector::with_made`].
+    Shallow,
     /// Nothing.
     None,
 }
@@ -43,9 +51,10 @@ pub enum GitMode {
 ///
 /// For each path, the first of these rules that has an opinion decides:
 ///
-/// 1. `.git` at the root follows [`GitMode`]; inside it no other rule looks at names.
-///    A `.git` further down, or one that is no directory (a linked worktree, a
-///    submodule), stays out.
+/// 1. `.git` at the root follows [`GitMode`]; inside it no other rule looks at names. A
+///    linked worktree's `.git` file becomes a repository of its own if what it names points
+///    back, and so do the submodules that lie in the workspace, below `.git/modules`. Any
+///    other `.git` stays out ([`Repository`](crate::Repository)).
 /// 2. The profile's `exclude`. It is the user's own word, so its `!` is the one way
 ///    to send a secret file or a cache.
 /// 3. Secret files, by name: `.env` and `.env.*` (not `.env.example`, `.sample`,
@@ -64,7 +73,7 @@ pub enum GitMode {
 ///    virtual environment (`pyvenv.cfg`), `__pycache__`.
 ///    What only its contents tell apart is looked at after rule 6, once it is open.
 /// 6. `.gitignore` files, nearest first, then `.git/info/exclude`. A line that does
-///    not parse is no rule, as for git. The user's global excludes are not read, nor
+///    not parse is no rule, as for git. Submodules have an `info/exclude` of their own. The user's global excludes are not read, nor
 ///    is the index: a tracked file that is ignored all the same stays out, until a
 ///    `.lazaretignore` or the profile takes it in.
 ///
@@ -76,6 +85,7 @@ pub struct Selector {
     git: GitMode,
     exclude: Gitignore,
     rules: Rules,
+    made: Arc<BTreeMap<RelPathBuf, WorkspaceDir>>,
 }
 
 /// Which rules a [`Selector`] knows.
@@ -128,8 +138,14 @@ pub enum SkipReason {
     GitPart,
     /// A repository inside the workspace.
     GitNested,
-    /// A `.git` that is no directory: a linked worktree or a submodule.
+    /// A `.git` further down that is no submodule of this repository.
     GitFile,
+    /// The workspace's repository, which can't be sent.
+    Git(GitProblem),
+    /// The repository, under [`GitMode::Shallow`], when nothing was made.
+    GitShallow,
+    /// What a partial clone never fetched; the rest of the repository goes in.
+    GitPartial,
     /// Another file system, or anything mounted.
     Mount,
     /// A FIFO.
@@ -159,6 +175,9 @@ impl SkipReason {
             Self::GitPart => "skip.git_part",
             Self::GitNested => "skip.git_nested",
             Self::GitFile => "skip.git_file",
+            Self::Git(problem) => problem.code(),
+            Self::GitShallow => "skip.git_shallow",
+            Self::GitPartial => "skip.git_partial",
             Self::Mount => "skip.mount",
             Self::Fifo => "type.fifo",
             Self::Socket => "type.socket",
@@ -185,6 +204,11 @@ impl fmt::Display for SkipReason {
             Self::GitPart => "a part of the repository that is never sent",
             Self::GitNested => "another repository inside the workspace",
             Self::GitFile => "a link to a repository elsewhere",
+            Self::Git(problem) => return problem.fmt(f),
+            Self::GitShallow => "no history of one commit was made",
+            Self::GitPartial => {
+                "a partial clone: objects that were never fetched are missing inside"
+            }
             Self::Mount => "another file system",
             Self::Fifo => "a FIFO",
             Self::Socket => "a socket",
@@ -233,6 +257,7 @@ impl Selection {
             git: self.git,
             exclude,
             rules,
+            made: Arc::default(),
         })
     }
 }
@@ -247,7 +272,24 @@ pub(crate) enum Opinion {
 }
 
 impl Selector {
-    pub(crate) fn git(&self) -> GitMode {
+    /// Takes parts of repositories from directories that were made for the copy, by where
+    /// the repository lies in it (`.git`, `.git/modules/x`): `HEAD`, `packed-refs`, `refs`
+    /// and `shallow`, and `objects` where it has them. What lies there is held to the same
+    /// rules as a repository's own parts.
+    #[must_use]
+    pub fn with_made(self, made: BTreeMap<RelPathBuf, WorkspaceDir>) -> Self {
+        Self {
+            made: Arc::new(made),
+            ..self
+        }
+    }
+
+    pub(crate) fn made(&self, repository: &[u8]) -> Option<&WorkspaceDir> {
+        self.made.get(RelPath::from_bytes(repository).ok()?)
+    }
+
+    /// Returns what happens to the repository.
+    pub fn git(&self) -> GitMode {
         self.git
     }
 

@@ -1,5 +1,7 @@
 //! The one walk: what `walk` lists, `pack` sends.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -14,7 +16,10 @@ use crate::select::{
     CACHEDIR_SIGNATURE, CacheInside, GitPart, IgnoreFile, Ignores, Kind, Opinion, PEEK_BYTES,
     Rules, Suspicion, git_part, is_cache_beside, is_ordinary, suspicion,
 };
-use crate::{GitMode, LinkTarget, RelPath, Selector, SkipReason, Skipped, WorkspaceDir};
+use crate::{
+    GitProblem, LinkTarget, RelPath, RelPathBuf, Repository, Selector, SkipReason, Skipped,
+    WorkspaceDir,
+};
 
 /// Who takes what the walk finds, in path order.
 pub(crate) trait Sink {
@@ -56,6 +61,10 @@ pub(crate) fn descend<S: Sink>(
     selector: &Selector,
     sink: &mut S,
 ) -> Result<Vec<Skipped>, S::Error> {
+    let repository = match selector.rules() {
+        Rules::Usual => Repository::find(root),
+        Rules::ExcludeOnly => Ok(None),
+    };
     let mut walk = Walk {
         selector,
         device: root.identity().dev,
@@ -63,31 +72,49 @@ pub(crate) fn descend<S: Sink>(
         path: Vec::with_capacity(1024),
         ignores: Ignores::default(),
         skipped: Vec::new(),
+        repository: match &repository {
+            Ok(found) => Ok(found.as_ref()),
+            Err(problem) => Err(*problem),
+        },
+        pointers: BTreeMap::new(),
+        promised: false,
     };
     // An own descriptor: reading a directory moves its position.
     let dir = open_below(root.fd(), c".", OFlags::DIRECTORY, walk.device);
     let dir = dir.map_err(|error| walk.error(error))?;
     let listing = walk.list(dir)?;
+    if selector.rules() == Rules::Usual && walk.is_bare(&listing)? {
+        return Err(WalkError::Bare.into());
+    }
     walk.directory(&listing, Place::Workspace)?;
-    Ok(walk.skipped)
+    let mut skipped = walk.skipped;
+    skipped.sort_by(|a, b| by_component(&a.name, &b.name));
+    Ok(skipped)
 }
 
 pub(super) struct Walk<'a, S> {
-    selector: &'a Selector,
+    pub(super) selector: &'a Selector,
     pub(super) device: u64,
     pub(super) sink: &'a mut S,
     /// The raw path of the current entry.
     pub(super) path: Vec<u8>,
     pub(super) ignores: Ignores,
-    skipped: Vec<Skipped>,
+    pub(super) skipped: Vec<Skipped>,
+    pub(super) repository: Result<Option<&'a Repository>, GitProblem>,
+    /// What the `.git` files of submodules say inside, by the submodule's directory.
+    pub(super) pointers: BTreeMap<RelPathBuf, String>,
+    /// Whether a pack says that objects were left at their source.
+    pub(super) promised: bool,
 }
 
 /// Where the walk is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Workspace,
-    /// In the `.git` of the root, whose parts are chosen.
-    Git,
+    /// In a repository that goes in, whose parts are chosen by their paths from `base` on.
+    Git {
+        base: usize,
+    },
     /// In the `.git` of the root, of which all that matters is taken.
     WholeGit,
 }
@@ -96,11 +123,17 @@ enum Place {
 pub(super) struct Listing {
     dir: Dir,
     entries: Vec<(CString, FileType)>,
+    /// What `open_below` holds its entries to.
+    pub(super) device: u64,
 }
 
 impl Listing {
-    fn fd(&self) -> Result<BorrowedFd<'_>, Errno> {
+    pub(super) fn fd(&self) -> Result<BorrowedFd<'_>, Errno> {
         self.dir.fd()
+    }
+
+    pub(super) fn entries(&self) -> &[(CString, FileType)] {
+        &self.entries
     }
 
     pub(super) fn has(&self, name: &CStr) -> bool {
@@ -109,11 +142,31 @@ impl Listing {
             .binary_search_by(|(other, _)| (**other).cmp(name))
             .is_ok()
     }
+
+    pub(super) fn is_dir(&self, name: &CStr) -> bool {
+        self.file_type(name) == Some(FileType::Directory)
+    }
+
+    pub(super) fn is_file(&self, name: &CStr) -> bool {
+        self.file_type(name) == Some(FileType::RegularFile)
+    }
+
+    fn file_type(&self, name: &CStr) -> Option<FileType> {
+        let entries = &self.entries;
+        let found = entries.binary_search_by(|(other, _)| (**other).cmp(name));
+        match entries[found.ok()?].1 {
+            FileType::Unknown => {
+                let stat = rustix::fs::statat(self.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW);
+                stat.ok().map(|stat| FileType::from_raw_mode(stat.st_mode))
+            }
+            known => Some(known),
+        }
+    }
 }
 
 /// Whether what lies in a directory may still keep it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CacheCheck {
+pub(super) enum CacheCheck {
     None,
     Inside,
 }
@@ -126,7 +179,7 @@ enum Judgement {
     LeaveOut(SkipReason),
 }
 
-impl<S: Sink> Walk<'_, S> {
+impl<'a, S: Sink> Walk<'a, S> {
     pub(super) fn error(&self, error: OpenError) -> WalkError {
         match error {
             OpenError::Errno(errno) => WalkError::io(&self.path, errno),
@@ -139,7 +192,7 @@ impl<S: Sink> Walk<'_, S> {
     }
 
     /// Reads the names of a directory, sorted by bytes: that is path order.
-    fn list(&mut self, dir: OwnedFd) -> Result<Listing, S::Error> {
+    pub(super) fn list(&mut self, dir: OwnedFd) -> Result<Listing, S::Error> {
         let mut dir = Dir::new(dir).map_err(|errno| self.errno(errno))?;
         let mut entries = Vec::new();
         while let Some(entry) = dir.read() {
@@ -151,7 +204,11 @@ impl<S: Sink> Walk<'_, S> {
             }
         }
         entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(Listing { dir, entries })
+        Ok(Listing {
+            dir,
+            entries,
+            device: self.device,
+        })
     }
 
     /// Walks what a directory holds; the directory itself was taken already.
@@ -162,26 +219,13 @@ impl<S: Sink> Walk<'_, S> {
             self.read_ignore_files(listing, fd)?;
         }
         let length = self.path.len();
-        let mut pending = match (place, &self.path[..]) {
-            (Place::Git, b".git") => Some(c"config"),
-            _ => None,
-        };
         for (name, file_type) in &listing.entries {
-            if let Some(made) = pending
-                && **name >= *made
-            {
-                self.git_config(fd)?;
-                pending = None;
-            }
             if length != 0 {
                 self.path.push(b'/');
             }
             self.path.extend_from_slice(name.to_bytes());
             self.entry(listing, fd, name, *file_type, place)?;
             self.path.truncate(length);
-        }
-        if pending.is_some() {
-            self.git_config(fd)?;
         }
         self.ignores.truncate(depth);
         Ok(())
@@ -205,9 +249,12 @@ impl<S: Sink> Walk<'_, S> {
             self.skip(parent, name, file_type, SkipReason::Name(error));
             return Ok(());
         }
+        if name == c".git" && place == Place::Workspace && self.selector.rules() == Rules::Usual {
+            return self.dot_git(parent, name, file_type);
+        }
         let judgement = match place {
             Place::Workspace => self.judge(listing, parent, name, file_type)?,
-            Place::Git => self.judge_git(file_type),
+            Place::Git { base } => self.judge_git(base, file_type),
             Place::WholeGit => match self.path.strip_prefix(b".git/").is_some_and(is_ordinary) {
                 true => Judgement::LeaveOut(SkipReason::GitPart),
                 false => Judgement::TakeIn,
@@ -223,14 +270,18 @@ impl<S: Sink> Walk<'_, S> {
         };
         match file_type {
             FileType::Directory => {
-                let place = match (&self.path[..], self.selector.rules()) {
-                    (b".git", Rules::Usual) => Place::Git,
-                    (b".git", Rules::ExcludeOnly) => Place::WholeGit,
+                let place = match &self.path[..] {
+                    b".git" => Place::WholeGit,
                     _ => place,
                 };
                 self.enter(parent, name, place, cache)
             }
-            FileType::RegularFile => self.file(parent, name),
+            FileType::RegularFile => match place {
+                Place::Git { base } if self.path[base..].starts_with(b"refs/") => {
+                    self.loose_ref(parent, name)
+                }
+                _ => self.file(parent, name),
+            },
             FileType::Symlink => self.symlink(parent, name),
             odd => {
                 self.skip(parent, name, odd, odd_reason(odd));
@@ -254,14 +305,6 @@ impl<S: Sink> Walk<'_, S> {
         let all = self.selector.rules() == Rules::ExcludeOnly;
         if name == c".git" && all {
             return Ok(Judgement::TakeIn);
-        }
-        if name == c".git" {
-            return Ok(match (kind, self.selector.git(), &self.path[..]) {
-                (Kind::Other, ..) => Judgement::LeaveOut(SkipReason::GitFile),
-                (_, _, path) if path != b".git" => Judgement::LeaveOut(SkipReason::GitNested),
-                (_, GitMode::None, _) => Judgement::LeaveOut(SkipReason::GitNone),
-                (_, GitMode::Full, _) => Judgement::TakeIn,
-            });
         }
         match self.selector.profile(&self.path, kind) {
             Some(Opinion::TakeIn) => return Ok(Judgement::TakeIn),
@@ -299,20 +342,23 @@ impl<S: Sink> Walk<'_, S> {
         })
     }
 
-    fn judge_git(&self, file_type: FileType) -> Judgement {
+    fn judge_git(&mut self, base: usize, file_type: FileType) -> Judgement {
         let kind = match file_type {
             FileType::Directory => Kind::Dir,
             FileType::RegularFile => Kind::Other,
             _ => return Judgement::LeaveOut(SkipReason::GitPart),
         };
-        let inside = self.path.strip_prefix(b".git/").unwrap_or_default();
-        match git_part(inside, kind) {
+        match git_part(&self.path[base..], kind) {
             GitPart::Send => Judgement::TakeIn,
+            GitPart::Promise => {
+                self.promised = true;
+                Judgement::LeaveOut(SkipReason::GitPart)
+            }
             GitPart::LeaveOut => Judgement::LeaveOut(SkipReason::GitPart),
         }
     }
 
-    fn enter(
+    pub(super) fn enter(
         &mut self,
         parent: BorrowedFd<'_>,
         name: &CStr,
@@ -352,7 +398,7 @@ impl<S: Sink> Walk<'_, S> {
         }
     }
 
-    fn file(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), S::Error> {
+    pub(super) fn file(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), S::Error> {
         let file = match open_below(parent, name, OFlags::empty(), self.device) {
             Ok(file) => file,
             Err(OpenError::Mount) => {
@@ -385,7 +431,7 @@ impl<S: Sink> Walk<'_, S> {
         }
     }
 
-    fn skip(
+    pub(super) fn skip(
         &mut self,
         parent: BorrowedFd<'_>,
         name: &CStr,
@@ -409,10 +455,15 @@ impl<S: Sink> Walk<'_, S> {
             .map_err(|errno| self.errno(errno))
     }
 
-    fn changed(&self) -> WalkError {
+    pub(super) fn changed(&self) -> WalkError {
         let name = self.path.clone();
         WalkError::Changed { name }
     }
+}
+
+fn by_component(one: &[u8], other: &[u8]) -> Ordering {
+    let components = |path| <[u8]>::split(path, |&byte| byte == b'/');
+    components(one).cmp(components(other))
 }
 
 /// The path was checked before the entry was judged.

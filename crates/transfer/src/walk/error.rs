@@ -49,6 +49,11 @@ pub enum WalkError {
         /// What is wrong with it.
         message: String,
     },
+    /// The workspace is no working directory, but a repository without one, or the inside of one.
+    #[error(
+        "the workspace is a bare repository: it has no files to work on; make it a worktree with `git worktree add`"
+    )]
+    Bare,
 }
 
 impl WalkError {
@@ -69,6 +74,7 @@ impl WalkError {
             | Self::Grew { name }
             | Self::Changed { name }
             | Self::IgnoreLine { name, .. } => name,
+            Self::Bare => b"",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod engine;
 mod error;
+mod git;
 mod hash;
 mod open;
 mod scan;

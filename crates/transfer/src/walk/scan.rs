@@ -123,7 +123,10 @@ fn refusal(skip: &Skipped) -> Kept {
         | SkipReason::Profile
         | SkipReason::GitNone
         | SkipReason::GitNested
-        | SkipReason::GitFile => return Kept::LeftOut,
+        | SkipReason::GitFile
+        | SkipReason::Git(_)
+        | SkipReason::GitShallow
+        | SkipReason::GitPartial => return Kept::LeftOut,
     };
     Kept::Refused(Refusal::new(
         skip.name.clone(),

@@ -9,9 +9,10 @@ use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
 use super::WalkError;
-use super::engine::{Listing, Sink, Walk, rel};
+use super::engine::{Listing, Sink, Walk};
 use super::open::{OpenError, open_below};
-use crate::select::{BadLine, IgnoreFile, synthetic_config};
+use crate::select::{BadLine, IgnoreFile};
+use crate::{RelPath, Repository};
 
 /// The longest ignore file or repository configuration that is read, in bytes.
 pub(super) const SMALL_FILE_BYTES: usize = 1 << 20;
@@ -30,7 +31,8 @@ impl<S: Sink> Walk<'_, S> {
         listing: &Listing,
         dir: BorrowedFd<'_>,
     ) -> Result<(), WalkError> {
-        if self.path.is_empty() && listing.has(c".git") {
+        let own = self.path.is_empty() || self.repository_here().is_some();
+        if own && listing.has(c".git") {
             let exclude = self.read_git_exclude(dir)?;
             self.add_rules(IgnoreFile::Git, c"info/exclude", exclude)?;
         }
@@ -82,10 +84,14 @@ impl<S: Sink> Walk<'_, S> {
         })
     }
 
-    fn read_git_exclude(&self, root: BorrowedFd<'_>) -> Result<Small, WalkError> {
+    /// Reads `info/exclude` of the repository whose files lie here.
+    fn read_git_exclude(&self, here: BorrowedFd<'_>) -> Result<Small, WalkError> {
         let open =
             |dir: BorrowedFd<'_>, name| open_below(dir, name, OFlags::DIRECTORY, self.device);
-        let info = open(root, c".git").and_then(|git| open(git.as_fd(), c"info"));
+        let info = match self.repository_here() {
+            Some(repository) => open(repository.common().fd(), c"info"),
+            None => open(here, c".git").and_then(|git| open(git.as_fd(), c"info")),
+        };
         // No repository of ours, or none with excludes: nothing to read.
         let Ok(info) = info else {
             return Ok(Small::NotAFile);
@@ -96,15 +102,12 @@ impl<S: Sink> Walk<'_, S> {
         }
     }
 
-    /// Hands the configuration over that replaces the real one, `git` being `.git`.
-    pub(super) fn git_config(&mut self, git: BorrowedFd<'_>) -> Result<(), S::Error> {
-        let original = match self.read_small(git, c"config", SMALL_FILE_BYTES) {
-            Ok(Small::Whole(original)) => original,
-            Ok(Small::TooLong | Small::NotAFile) | Err(WalkError::Vanished { .. }) => Vec::new(),
-            Err(error) => return Err(error.into()),
-        };
-        let made = synthetic_config(&original);
-        self.sink.made(rel(b".git/config")?, &made)
+    fn repository_here(&self) -> Option<&Repository> {
+        let repository = self.repository.ok()??;
+        match RelPath::from_bytes(&self.path) {
+            Ok(path) => repository.module_at(path),
+            Err(_) => Some(repository),
+        }
     }
 
     /// Reads a file of at most `limit` bytes.

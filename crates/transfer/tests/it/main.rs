@@ -2,6 +2,9 @@
 
 mod diff;
 mod escape;
+mod git;
+mod git_hostile;
+mod git_kit;
 mod pack;
 mod quarantine;
 mod reconcile;

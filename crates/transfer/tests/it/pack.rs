@@ -199,10 +199,10 @@ const REPOSITORY: &str = r#"
     f .git/index "DIRC"
     f .git/info/exclude "dist/\n"
     x .git/hooks/pre-commit "exit 1"
-    f .git/objects/ab/cdef "x"
-    f .git/objects/info/alternates "/elsewhere\n"
-    f .git/refs/heads/main "0000"
-    f .git/refs/heads/id_rsa "0000"
+    f .git/objects/ab/0123456789abcdef0123456789abcdef012345 "x"
+    f .git/objects/info/http-alternates "/elsewhere\n"
+    f .git/refs/heads/main "0123456789abcdef0123456789abcdef01234567\n"
+    f .git/refs/heads/id_rsa "0123456789abcdef0123456789abcdef01234567\n"
     f .git/logs/HEAD ""
     f .git/FETCH_HEAD "https://token@example.org/x\n"
     l .git/link -> HEAD
@@ -219,11 +219,11 @@ fn git_full_sends_objects_and_a_configuration_of_our_own() {
       .git/HEAD
       .git/config
       .git/index
-      .git/logs
-      .git/logs/HEAD
+      .git/info
+      .git/info/exclude
       .git/objects
       .git/objects/ab
-      .git/objects/ab/cdef
+      .git/objects/ab/0123456789abcdef0123456789abcdef012345
       .git/objects/info
       .git/refs
       .git/refs/heads
@@ -237,10 +237,10 @@ fn git_full_sends_objects_and_a_configuration_of_our_own() {
     - .git/FETCH_HEAD 28 skip.git_part
     - .git/config 53 skip.git_part
     - .git/hooks skip.git_part
-    - .git/info skip.git_part
     - .git/link skip.git_part
+    - .git/logs skip.git_part
     - .git/objects/fifo skip.git_part
-    - .git/objects/info/alternates 11 skip.git_part
+    - .git/objects/info/http-alternates 11 skip.git_part
     - dist skip.gitignore
     - module/.git 31 skip.git_file
     - vendor/x/.git skip.git_nested
