@@ -124,7 +124,7 @@ fn content(context: &Context<'_>, change: &Change, inside: &str, report: &mut Re
     if !is_there(context.collected) || change.after == Some(Entry::Dir) {
         return;
     }
-    let inside = skeleton(inside);
+    let inside = skeleton(below_module(context, path).unwrap_or(inside));
     // What `git init` and `git gc` write by themselves.
     let sample = inside.starts_with("hooks/") && inside.ends_with(".sample");
     let is_new = !is_there(context.baseline);
@@ -141,6 +141,23 @@ fn content(context: &Context<'_>, change: &Change, inside: &str, report: &mut Re
     if let Some((_, code, why)) = found {
         report.block(path, code, format!("never applied: {why}"));
     }
+}
+
+/// The rest of a path in the repository of a submodule that went in: what is ordinary in
+/// `.git` is ordinary there.
+fn below_module<'a>(context: &Context<'_>, path: &'a RelPath) -> Option<&'a str> {
+    let is_file = |path: &RelPath| matches!(context.baseline.get(path), Some(Entry::File { .. }));
+    let went_in = |above: &&RelPath| {
+        above.as_str().starts_with(".git/modules/")
+            && above.join("HEAD").is_ok_and(|head| is_file(&head))
+    };
+    let module = path
+        .ancestors()
+        .filter(went_in)
+        .max_by_key(|above| above.as_str().len())?;
+    path.as_str()
+        .strip_prefix(module.as_str())?
+        .strip_prefix('/')
 }
 
 /// Repositories below the root (GIT-06).

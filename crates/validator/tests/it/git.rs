@@ -33,6 +33,47 @@ fn git_01_hooks() {
 }
 
 #[test]
+fn ordinary_use_of_a_submodule_is_quiet_and_its_hooks_are_not() {
+    let repo = format!(
+        "{REPO}
+        f sub/.git \"gitdir: ../.git/modules/a/sub\"
+        f .git/modules/a/sub/HEAD \"ref\"
+        f .git/modules/a/sub/config \"[core]\"
+        f .git/modules/a/sub/index \"i\"
+        f .git/modules/a/sub/modules/deep/HEAD \"ref\"
+    "
+    );
+    assert_snapshot!(check(&repo, &format!("{repo}
+        f .git/modules/a/sub/index \"j\"
+        f .git/modules/a/sub/objects/12/34 \"o\"
+        f .git/modules/a/sub/modules/deep/refs/heads/x \"o\"
+        x .git/modules/a/sub/hooks/pre-commit \"evil\"
+        f .git/modules/a/sub/modules/deep/config \"evil\"
+        f .git/modules/new/HEAD \"evil\"
+        f sub/.git \"gitdir: ../elsewhere\"
+    ")), @"
+    block git.hook .git/modules/a/sub/hooks/pre-commit: never applied: hooks run by themselves
+    block git.config .git/modules/a/sub/modules/deep/config: never applied: the configuration names programs that git runs
+    block git.modules .git/modules/new/HEAD: never applied: a submodule's repository has hooks and configuration
+    block git.nested sub/.git: a repository in a subdirectory brings its own hooks and configuration
+    = needs review
+    withheld .git/modules/a/sub/hooks: git
+    withheld .git/modules/a/sub/hooks/pre-commit: git.hook
+    withheld .git/modules/a/sub/index: git
+    withheld .git/modules/a/sub/modules/deep/config: git.config
+    withheld .git/modules/a/sub/modules/deep/refs: git
+    withheld .git/modules/a/sub/modules/deep/refs/heads: git
+    withheld .git/modules/a/sub/modules/deep/refs/heads/x: git
+    withheld .git/modules/a/sub/objects: git
+    withheld .git/modules/a/sub/objects/12: git
+    withheld .git/modules/a/sub/objects/12/34: git
+    withheld .git/modules/new: git
+    withheld .git/modules/new/HEAD: git.modules
+    withheld sub/.git: git.nested
+    ");
+}
+
+#[test]
 fn git_05_redirect() {
     for after in [
         "f .git \"gitdir: /outside\"",
