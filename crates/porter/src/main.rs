@@ -4,6 +4,7 @@
 //! the container's hardening. The program is static, has one thread except where `survey`
 //! hashes, and its exit codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
 
+mod arriving;
 mod clock;
 mod init;
 mod limit;
@@ -16,6 +17,7 @@ mod send;
 mod status;
 mod survey;
 mod syscall;
+mod update;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -37,8 +39,9 @@ fn main() -> ExitCode {
         Some("run") => run::run(arguments),
         Some("send") => send::run(arguments),
         Some("survey") => survey::run(arguments),
+        Some("update") => update::run(arguments),
         _ => {
-            complain("usage: porter init|probe|receive|run|send|survey");
+            complain("usage: porter init|probe|receive|run|send|survey|update");
             ExitCode::from(FAILED)
         }
     }

@@ -4,29 +4,20 @@
 //! is written: a command is never started on a part of a workspace.
 
 use std::ffi::OsString;
-use std::io::{self, BufReader, Read as _, Write as _};
+use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
 use lazaret_transfer::{
-    Digest, Entry, LinkTarget, Member, MemberKind, MemberPath, Members, Mode, PathError, Receipt,
-    RelPath, RelPathBuf, StreamError, StreamLimits, Tree, VolumeIdentity, escape,
+    Digest, Entry, LinkTarget, Member, MemberKind, MemberPath, Mode, PathError, Receipt, RelPath,
+    RelPathBuf, StreamError, Tree, VolumeIdentity, escape,
 };
-use rustix::fs::{AtFlags, OFlags, Timespec, Timestamps, UTIME_OMIT};
+use rustix::fs::{AtFlags, OFlags};
 
+use crate::arriving::{self, BUFFER, BodyError, Stream, modified};
 use crate::clock::outwait;
 use crate::root::{self, LOST_AND_FOUND, Root};
-
-/// The host packs its own workspace: only names, which have to be kept, are bounded.
-const LIMITS: StreamLimits = StreamLimits {
-    entries: u64::MAX,
-    total_bytes: u64::MAX,
-    file_bytes: u64::MAX,
-    meta_bytes: 64 << 10,
-    name_bytes: 1 << 30,
-};
-const BUFFER: usize = 64 << 10;
 
 #[derive(Debug, thiserror::Error)]
 enum ReceiveError {
@@ -78,7 +69,7 @@ fn receive(path: &Path) -> Result<(), ReceiveError> {
     // The modes of the stream are the modes of the volume.
     rustix::process::umask(rustix::fs::Mode::empty());
     let stdin = root::stdin().map_err(ReceiveError::Stdin)?;
-    let mut members = Members::new(BufReader::with_capacity(BUFFER, stdin), LIMITS);
+    let mut members = arriving::stream(stdin);
     let mut arriving = Arriving {
         root: &root,
         open: Vec::new(),
@@ -102,8 +93,6 @@ fn receive(path: &Path) -> Result<(), ReceiveError> {
     let mut stdout = root::stdout().map_err(ReceiveError::Receipt)?;
     receipt.write_to(&mut stdout).map_err(ReceiveError::Receipt)
 }
-
-type Stream = Members<BufReader<std::fs::File>>;
 
 /// A tree on its way into the volume.
 struct Arriving<'a> {
@@ -189,27 +178,15 @@ impl Arriving<'_> {
         let bits = rustix::fs::Mode::from_raw_mode(mode.to_unix());
         let file = rustix::fs::openat(parent, path.file_name(), flags, bits);
         let mut file = std::fs::File::from(file.map_err(|errno| failed(errno.into()))?);
-        let mut hasher = blake3::Hasher::new();
-        let mut body = stream.body();
-        loop {
-            let length = match body.read(&mut self.buffer) {
-                Ok(0) => break,
-                Ok(length) => length,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(StreamError::from(error).into()),
-            };
-            hasher.update(&self.buffer[..length]);
-            if let Err(error) = file.write_all(&self.buffer[..length]) {
-                // On a full disk the engine may need a little room itself, to tell how this
-                // ended. Nothing of the copy will be used.
-                drop(file.set_len(0));
-                return Err(failed(error));
-            }
-        }
+        let digest = arriving::write_body(stream, &mut file, &mut self.buffer);
+        let digest = digest.map_err(|error| match error {
+            BodyError::Stream(error) => error.into(),
+            BodyError::Write(error) => failed(error),
+        })?;
         let stat = rustix::fs::futimens(&file, &modified(mtime))
             .and_then(|()| rustix::fs::fstat(&file))
             .map_err(|errno| failed(errno.into()))?;
-        Ok((hasher.finalize().into(), VolumeIdentity::from(&stat)))
+        Ok((digest, VolumeIdentity::from(&stat)))
     }
 
     fn symlink(
@@ -225,18 +202,5 @@ impl Arriving<'_> {
             .and_then(|()| rustix::fs::statat(parent, name, nofollow))
             .map_err(|errno| ReceiveError::write(path, errno))?;
         Ok(VolumeIdentity::from(&stat))
-    }
-}
-
-fn modified(mtime: i64) -> Timestamps {
-    Timestamps {
-        last_access: Timespec {
-            tv_sec: 0,
-            tv_nsec: UTIME_OMIT,
-        },
-        last_modification: Timespec {
-            tv_sec: mtime,
-            tv_nsec: 0,
-        },
     }
 }

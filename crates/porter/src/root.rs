@@ -13,10 +13,6 @@ use rustix::io::Errno;
 /// What `mkfs.ext4` leaves in a fresh file system; some volumes are one.
 pub(crate) const LOST_AND_FOUND: &CStr = c"lost+found";
 
-/// Where an update writes files before they get their names: in the root of the volume.
-/// Reserved: whatever the agent puts there is not looked at, and is removed.
-pub(crate) const INCOMING: &CStr = c".lazaret-incoming";
-
 const DIR: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
@@ -39,7 +35,7 @@ impl Root {
 
     /// Opens a regular file below the root, as it is.
     pub(crate) fn open_file(&self, path: &RelPath) -> Result<(OwnedFd, Stat), Errno> {
-        let file = self.open_path(path)?;
+        let file = self.open_path(path, FILE)?;
         let stat = rustix::fs::fstat(&file)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Ok((file, stat)),
@@ -47,12 +43,17 @@ impl Root {
         }
     }
 
-    fn open_path(&self, path: &RelPath) -> Result<OwnedFd, Errno> {
+    /// Opens a directory below the root, as it is.
+    pub(crate) fn open_dir(&self, path: &RelPath) -> Result<OwnedFd, Errno> {
+        self.open_path(path, DIR)
+    }
+
+    fn open_path(&self, path: &RelPath, last: OFlags) -> Result<OwnedFd, Errno> {
         let resolve = ResolveFlags::BENEATH
             | ResolveFlags::NO_SYMLINKS
             | ResolveFlags::NO_MAGICLINKS
             | ResolveFlags::NO_XDEV;
-        match rustix::fs::openat2(&self.0, path.as_str(), FILE, Mode::empty(), resolve) {
+        match rustix::fs::openat2(&self.0, path.as_str(), last, Mode::empty(), resolve) {
             // An old kernel, or a profile that does not know the call.
             Err(Errno::NOSYS | Errno::PERM) => {}
             outcome => return outcome,
@@ -62,7 +63,7 @@ impl Root {
         while let Some(component) = components.next() {
             let flags = match components.peek() {
                 Some(_) => DIR,
-                None => FILE,
+                None => last,
             };
             let at = parent.as_ref().map_or(self.0.as_fd(), AsFd::as_fd);
             parent = Some(rustix::fs::openat(at, component, flags, Mode::empty())?);

@@ -94,7 +94,9 @@ pub use git_name::{is_git_name, is_hfs_ignored};
 pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};
 pub use intent::Intent;
 pub use journal::JournalError;
-pub use pack::{PackError, Packed, Progress, SendFileError, StreamWriter, pack, pack_and_keep};
+pub use pack::{
+    PackError, Packed, Progress, SendFileError, StreamWriter, pack, pack_and_keep, pack_order,
+};
 pub use path_error::{AtPath, PathError};
 pub use quarantine::{InsertError, Quarantine, QuarantineError};
 pub use reconcile::{Clash, ClashKind, Plan, Stance, reconcile};
@@ -104,8 +106,8 @@ pub use rel_path::{
 };
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{
-    CACHEDIR_SIGNATURE, CacheInside, GitMode, SelectError, Selection, Selector, SkipReason,
-    Skipped, is_cache_beside,
+    CACHEDIR_SIGNATURE, CacheInside, GitMode, RESERVED_NAME, SelectError, Selection, Selector,
+    SkipReason, Skipped, is_cache_beside,
 };
 pub use stream_error::StreamError;
 pub use stream_limits::StreamLimits;

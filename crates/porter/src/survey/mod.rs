@@ -16,14 +16,15 @@ use std::process::ExitCode;
 
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
-    CACHEDIR_SIGNATURE, CacheInside, Digest, FileTime, PathError, RelPath, RelPathBuf, StreamError,
-    Survey, SurveyRequest, VolumeIdentity, WireError, escape, is_cache_beside,
+    CACHEDIR_SIGNATURE, CacheInside, Digest, FileTime, PathError, RESERVED_NAME, RelPath,
+    RelPathBuf, StreamError, Survey, SurveyRequest, VolumeIdentity, WireError, escape,
+    is_cache_beside,
 };
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use crate::clock::outwait;
-use crate::root::{self, INCOMING, LOST_AND_FOUND, Root};
+use crate::root::{self, LOST_AND_FOUND, Root};
 use hash::hash_all;
 
 #[derive(Debug, thiserror::Error)]
@@ -197,7 +198,7 @@ impl Walk<'_> {
         }
         // What an update left half-done, or what the agent put there, which the next
         // update removes.
-        if self.path == INCOMING.to_bytes() {
+        if self.path == RESERVED_NAME.to_bytes() {
             return Ok(());
         }
         self.count()?;

@@ -4,3 +4,4 @@ mod broken_transfers;
 mod changes;
 mod odd_entries;
 mod session;
+mod update;

@@ -1,6 +1,7 @@
 //! `pack`: a workspace into a stream.
 
 mod header;
+mod order;
 mod stream;
 
 use std::io::{self, Write};
@@ -8,11 +9,12 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::Stat;
 
+pub use order::pack_order;
 pub use stream::{SendFileError, StreamWriter};
 
 use crate::walk::{Sink, check_unchanged, descend, mode, seconds, size};
 use crate::{
-    BaseWriter, LinkTarget, Mode, RelPath, Selector, Skipped, Trailer, Tree, WalkError,
+    BaseWriter, Digest, LinkTarget, Mode, RelPath, Selector, Skipped, Trailer, Tree, WalkError,
     WorkspaceDir,
 };
 
@@ -136,36 +138,23 @@ impl Sink for Sending<'_> {
 
     fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), PackError> {
         self.entry();
-        let name = path.as_str().as_bytes();
         let Self {
             stream,
             so_far,
             progress,
             base,
         } = self;
-        if let Some(base) = base {
-            base.begin(path, size(stat));
-        }
-        let mut tee = |piece: &[u8]| {
-            so_far.bytes += piece.len() as u64;
-            progress(*so_far);
-            if let Some(base) = base {
-                base.piece(piece);
-            }
-        };
-        let sent = stream.file(path, mode(stat), size(stat), seconds(stat), &file, &mut tee);
-        let digest = sent.map_err(|error| match error {
-            SendFileError::Write(error) => PackError::Write(error),
-            SendFileError::Read(error) => WalkError::io(name, error).into(),
-            SendFileError::Shrank => WalkError::Shrank {
-                name: name.to_vec(),
-            }
-            .into(),
-        })?;
-        check_unchanged(&file, stat, name)?;
-        if let Some(base) = base {
-            base.end(digest);
-        }
+        send_file(
+            stream,
+            base.as_deref_mut(),
+            path,
+            &file,
+            stat,
+            &mut |bytes| {
+                so_far.bytes += bytes;
+                progress(*so_far);
+            },
+        )?;
         Ok(())
     }
 
@@ -175,4 +164,40 @@ impl Sink for Sending<'_> {
         let sent = self.stream.contents(path, Mode::Plain, contents, 0);
         sent.map_err(PackError::Write)
     }
+}
+
+/// Sends an open file that is at its start, and hands what is read to `base` as well.
+/// `progress` is told the bytes of each piece.
+fn send_file(
+    stream: &mut StreamWriter<&mut dyn Write>,
+    mut base: Option<&mut BaseWriter>,
+    path: &RelPath,
+    file: &OwnedFd,
+    stat: &Stat,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Digest, PackError> {
+    let name = path.as_str().as_bytes();
+    if let Some(base) = &mut base {
+        base.begin(path, size(stat));
+    }
+    let mut tee = |piece: &[u8]| {
+        progress(piece.len() as u64);
+        if let Some(base) = &mut base {
+            base.piece(piece);
+        }
+    };
+    let sent = stream.file(path, mode(stat), size(stat), seconds(stat), file, &mut tee);
+    let digest = sent.map_err(|error| match error {
+        SendFileError::Write(error) => PackError::Write(error),
+        SendFileError::Read(error) => WalkError::io(name, error).into(),
+        SendFileError::Shrank => WalkError::Shrank {
+            name: name.to_vec(),
+        }
+        .into(),
+    })?;
+    check_unchanged(file, stat, name)?;
+    if let Some(base) = base {
+        base.end(digest);
+    }
+    Ok(digest)
 }

@@ -1,6 +1,7 @@
 //! `.git`, as one thing: half of one repository and half of another is none.
 //!
-//! Its state is what `HEAD`, `refs/`, `packed-refs` and `reftable/` say. Index, logs and
+//! Its state is what `HEAD`, `refs/`, `packed-refs` and `reftable/` say, in it and in the
+//! repositories of its submodules. Index, logs and
 //! loose objects follow from that or are nobody's work, so they neither keep the host's
 //! repository out nor are they reason enough to replace one in which the agent commits.
 
@@ -69,7 +70,14 @@ fn is_state(path: &[u8]) -> bool {
     let Some(inside) = path.strip_prefix(b".git/") else {
         return path == b".git";
     };
-    matches!(inside, b"HEAD" | b"packed-refs" | b"refs" | b"reftable")
-        || inside.starts_with(b"refs/")
-        || inside.starts_with(b"reftable/")
+    let mut components = inside.split(|&byte| byte == b'/');
+    match inside.strip_prefix(b"modules/") {
+        None => components.next().is_some_and(is_state_name),
+        // A submodule's name may be anything: rather too much than too little.
+        Some(_) => components.any(is_state_name),
+    }
+}
+
+fn is_state_name(name: &[u8]) -> bool {
+    matches!(name, b"HEAD" | b"packed-refs" | b"refs" | b"reftable")
 }

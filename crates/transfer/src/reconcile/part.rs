@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{RelPath, Skipped};
+use crate::{RelPath, SkipReason, Skipped};
 
 /// Everything but what the host leaves out, and what lies below that.
 #[derive(Debug)]
@@ -13,7 +13,12 @@ pub(super) struct Part<'a> {
 impl<'a> Part<'a> {
     pub(super) fn of(skipped: &'a [Skipped]) -> Self {
         Self {
-            left_out: skipped.iter().map(|skipped| &*skipped.name).collect(),
+            left_out: skipped
+                .iter()
+                // Such a repository goes in, as far as it is here.
+                .filter(|skipped| skipped.reason != SkipReason::GitPartial)
+                .map(|skipped| &*skipped.name)
+                .collect(),
         }
     }
 

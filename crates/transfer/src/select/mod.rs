@@ -6,6 +6,7 @@ mod ignores;
 mod secrets;
 
 use std::collections::BTreeMap;
+use std::ffi::CStr;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ pub enum GitMode {
 ///
 /// Whatever no rule leaves out goes in, as far as it can be carried: other file
 /// systems, sockets, FIFOs, devices and names outside [`RelPath`](crate::RelPath)
-/// stay behind by name. A directory that stays out is reported once, not entered.
+/// stay behind by name, as does [`RESERVED_NAME`]. A directory that stays out is reported once, not entered.
 #[derive(Debug, Clone)]
 pub struct Selector {
     git: GitMode,
@@ -107,6 +108,11 @@ pub struct SelectError {
     /// What is wrong with it.
     pub message: String,
 }
+
+/// Where, in the root of a volume, an update writes files before they get their names.
+///
+/// Neither sent nor surveyed; whatever the agent puts there is removed by the next update.
+pub const RESERVED_NAME: &CStr = c".lazaret-incoming";
 
 /// One thing that stays out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,6 +152,8 @@ pub enum SkipReason {
     GitShallow,
     /// What a partial clone never fetched; the rest of the repository goes in.
     GitPartial,
+    /// [`RESERVED_NAME`], at the root.
+    Reserved,
     /// Another file system, or anything mounted.
     Mount,
     /// A FIFO.
@@ -178,6 +186,7 @@ impl SkipReason {
             Self::Git(problem) => problem.code(),
             Self::GitShallow => "skip.git_shallow",
             Self::GitPartial => "skip.git_partial",
+            Self::Reserved => "skip.reserved",
             Self::Mount => "skip.mount",
             Self::Fifo => "type.fifo",
             Self::Socket => "type.socket",
@@ -209,6 +218,7 @@ impl fmt::Display for SkipReason {
             Self::GitPartial => {
                 "a partial clone: objects that were never fetched are missing inside"
             }
+            Self::Reserved => "a name that lazaret needs in the copy",
             Self::Mount => "another file system",
             Self::Fifo => "a FIFO",
             Self::Socket => "a socket",

@@ -14,7 +14,7 @@ use super::open::{OpenError, open_below};
 use super::small::{SMALL_FILE_BYTES, Small};
 use crate::select::{
     CACHEDIR_SIGNATURE, CacheInside, GitPart, IgnoreFile, Ignores, Kind, Opinion, PEEK_BYTES,
-    Rules, Suspicion, git_part, is_cache_beside, is_ordinary, suspicion,
+    RESERVED_NAME, Rules, Suspicion, git_part, is_cache_beside, is_ordinary, suspicion,
 };
 use crate::{
     GitProblem, LinkTarget, RelPath, RelPathBuf, Repository, Selector, SkipReason, Skipped,
@@ -40,6 +40,12 @@ pub(crate) trait Sink {
     /// Is told how many names a directory has, while it is listed.
     fn listed(&mut self, _names: usize) -> Result<(), Self::Error> {
         Ok(())
+    }
+
+    /// Whether an entry, by its raw path, or anything below it is of use: the rest is passed
+    /// over without a look.
+    fn wants(&mut self, _path: &[u8]) -> bool {
+        true
     }
 
     /// Is told of each entry before it is judged, by its raw path. Whoever has limits says
@@ -240,6 +246,9 @@ impl<'a, S: Sink> Walk<'a, S> {
         file_type: FileType,
         place: Place,
     ) -> Result<(), S::Error> {
+        if !self.sink.wants(&self.path) {
+            return Ok(());
+        }
         self.sink.meet(&self.path)?;
         let file_type = match file_type {
             FileType::Unknown => FileType::from_raw_mode(self.stat(parent, name)?.st_mode),
@@ -305,6 +314,9 @@ impl<'a, S: Sink> Walk<'a, S> {
         let all = self.selector.rules() == Rules::ExcludeOnly;
         if name == c".git" && all {
             return Ok(Judgement::TakeIn);
+        }
+        if !all && self.path == RESERVED_NAME.to_bytes() {
+            return Ok(Judgement::LeaveOut(SkipReason::Reserved));
         }
         match self.selector.profile(&self.path, kind) {
             Some(Opinion::TakeIn) => return Ok(Judgement::TakeIn),

@@ -126,7 +126,8 @@ fn refusal(skip: &Skipped) -> Kept {
         | SkipReason::GitFile
         | SkipReason::Git(_)
         | SkipReason::GitShallow
-        | SkipReason::GitPartial => return Kept::LeftOut,
+        | SkipReason::GitPartial
+        | SkipReason::Reserved => return Kept::LeftOut,
     };
     Kept::Refused(Refusal::new(
         skip.name.clone(),

@@ -1,0 +1,154 @@
+//! `porter update ROOT`: brings a volume that is in use up to date, in one exec.
+//!
+//! ```text
+//! host → porter   a survey's request
+//! porter → host   the survey
+//! host → porter   the order, then the stream of what is sent
+//! porter → host   the receipt
+//! ```
+//!
+//! Runs when nothing of the agent's does: before its command starts, or while it is paused.
+//! Removals come first, from the bottom up; then each file is written beside the tree and
+//! renamed into its place. So whenever this ends, every path is as it was, gone, or as it
+//! is to be, and never half a file. Without the whole order and the whole stream there is
+//! no receipt; what was done by then stays done, and the host's intent tells it.
+
+mod dirs;
+mod incoming;
+mod write;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use lazaret_transfer::{
+    PathError, RelPath, RelPathBuf, StreamError, UpdateOrder, UpdateReceipt, WireError, escape,
+};
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+
+use crate::clock::outwait;
+use crate::root::{self, Root};
+use crate::survey::{self, Answered, SurveyFailure};
+use dirs::Dirs;
+
+#[derive(Debug, thiserror::Error)]
+enum UpdateError {
+    #[error("usage: porter update ROOT")]
+    Usage,
+    #[error(transparent)]
+    Root(#[from] PathError),
+    #[error(transparent)]
+    Survey(#[from] SurveyFailure),
+    #[error("the order: {0}")]
+    Order(#[from] WireError),
+    #[error("{0} [{code}]", code = .0.code())]
+    Stream(#[from] StreamError),
+    #[error("{}: not what was ordered", escape(.name))]
+    Unexpected { name: Vec<u8> },
+    #[error("{}: {source}", escape(.name))]
+    Write { name: Vec<u8>, source: io::Error },
+    #[error("{}: changed since the survey", escape(.name))]
+    Changed { name: Vec<u8> },
+    #[error("what an update left behind: {0}")]
+    Leftovers(#[source] io::Error),
+    #[error("the receipt: {0}")]
+    Receipt(#[source] io::Error),
+    #[error("stdin: {0}")]
+    Stdin(#[source] io::Error),
+}
+
+impl UpdateError {
+    /// Says what went wrong at `path`, where nobody but the porter is at work.
+    fn at(path: &RelPath, errno: Errno) -> Self {
+        let name = path.as_str().as_bytes().to_vec();
+        match errno {
+            Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ISDIR => Self::Changed { name },
+            errno => Self::Write {
+                name,
+                source: errno.into(),
+            },
+        }
+    }
+
+    fn unexpected(path: &RelPath) -> Self {
+        Self::Unexpected {
+            name: path.as_str().as_bytes().to_vec(),
+        }
+    }
+}
+
+/// Runs the verb. A volume over the limits is an answer, not a failure.
+pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let updated = match (arguments.next(), arguments.next()) {
+        (Some(root), None) => update(Path::new(&root)),
+        _ => Err(UpdateError::Usage),
+    };
+    crate::settle("update", updated)
+}
+
+fn update(path: &Path) -> Result<(), UpdateError> {
+    let root = Root::open(path)?;
+    // The modes of the stream are the modes of the volume.
+    rustix::process::umask(rustix::fs::Mode::empty());
+    let mut dirs = Dirs::new(&root);
+    let cleared = dirs.as_owner(None, |_| incoming::clear(&root));
+    cleared.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
+    let mut stdin = root::stdin().map_err(UpdateError::Stdin)?;
+    if survey::answer(&root, &mut stdin)? == Answered::GivenUp {
+        return Ok(());
+    }
+    let order = UpdateOrder::read_from(&mut stdin)?;
+    let receipt = carry_out(&root, &mut dirs, &order, stdin);
+    if receipt.is_err() {
+        // A half-written file may be what filled the disk; the next update clears it too.
+        let _left = incoming::clear(&root);
+    }
+    // The modes that the agent chose come back, however this ended.
+    let restored = dirs.restore();
+    let receipt = receipt?;
+    restored.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
+    let identities = receipt.written.identities.values();
+    outwait(identities.map(|identity| identity.ctime));
+    let mut stdout = root::stdout().map_err(UpdateError::Receipt)?;
+    let written = receipt.write_to(&mut stdout);
+    written.map_err(UpdateError::Receipt)
+}
+
+fn carry_out(
+    root: &Root,
+    dirs: &mut Dirs<'_>,
+    order: &UpdateOrder,
+    stdin: File,
+) -> Result<UpdateReceipt, UpdateError> {
+    let stayed = remove(dirs, &order.remove)?;
+    let written = write::all(root, dirs, &order.send, stdin)?;
+    Ok(UpdateReceipt { written, stayed })
+}
+
+/// Removes from the bottom up, and returns the directories that are not empty.
+fn remove(dirs: &mut Dirs<'_>, paths: &[RelPathBuf]) -> Result<Vec<RelPathBuf>, UpdateError> {
+    let mut stayed = Vec::new();
+    for path in paths.iter().rev() {
+        let removed = dirs.in_parent(path, |parent| {
+            match rustix::fs::unlinkat(parent, path.file_name(), AtFlags::empty()) {
+                Err(Errno::ISDIR | Errno::PERM) => {
+                    rustix::fs::unlinkat(parent, path.file_name(), AtFlags::REMOVEDIR)
+                }
+                other => other,
+            }
+        });
+        match removed {
+            Ok(()) => {}
+            // Something of the agent's, or a volume of another name that is mounted there.
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::BUSY) => stayed.push(path.clone()),
+            Err(errno) => return Err(UpdateError::at(path, errno)),
+        }
+    }
+    stayed.reverse();
+    // What was removed may be made again: nothing of it is open any more.
+    dirs.close();
+    Ok(stayed)
+}

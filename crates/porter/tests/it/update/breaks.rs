@@ -1,0 +1,122 @@
+//! Updates that break off, and the next one.
+
+use std::fs;
+
+use lazaret_transfer::{Stance, diff};
+
+use super::kept::{Fault, Kept, clashes};
+use crate::session::porter;
+
+const PROJECT: &str = r#"
+    f README.md "hello"
+    f docs/a "a"
+    f docs/deep/b "b"
+    f lib "lib"
+    f src/main.rs *40000
+    f .git/HEAD "ref: refs/heads/main"
+    f .git/index "i"
+    f .git/refs/heads/main "1111111111111111111111111111111111111111\n"
+"#;
+const EDITS: &str = r#"
+    f README.md "changed"
+    - docs
+    f docs "a file"
+    - lib
+    f lib/mod.rs "lib"
+    f new/file *3000
+    f .git/index "j"
+    f .git/refs/heads/main "2222222222222222222222222222222222222222\n"
+    f .git/refs/heads/new "2222222222222222222222222222222222222222\n"
+"#;
+
+/// Breaks an update at every step, goes on with the next one, and compares.
+fn broken_at(fault: impl Fn(usize) -> Fault) {
+    let mut whole = Kept::new(PROJECT);
+    whole.host(EDITS);
+    whole.agent("f mine \"x\"");
+    whole.update();
+    let mut length = 0;
+    loop {
+        let mut kept = Kept::new(PROJECT);
+        kept.agent("f mine \"x\"");
+        kept.host(EDITS);
+        if kept
+            .try_update(Stance::Keep, fault(length), &mut |_| {})
+            .is_ok()
+        {
+            assert!(length > 10_000, "at {length}");
+            return;
+        }
+        let plan = kept.update();
+        assert_eq!(clashes(&plan), "", "at {length}");
+        kept.assert_known("afterwards");
+        assert_eq!(kept.dump(), whole.dump(), "at {length}");
+        assert_eq!(kept.baseline, whole.baseline, "at {length}");
+        length += 509;
+    }
+}
+
+#[test]
+fn flt_09_a_stream_that_is_cut_anywhere_is_finished_by_the_next_update() {
+    broken_at(Fault::Cut);
+}
+
+#[test]
+fn a_porter_that_is_killed_anywhere_leaves_old_or_new() {
+    broken_at(Fault::Kill);
+}
+
+#[test]
+fn a_receipt_that_is_lost_is_not_missed() {
+    let lose = || {
+        let mut kept = Kept::new(PROJECT);
+        kept.host(EDITS);
+        let lost = kept.try_update(Stance::Keep, Fault::LostReceipt, &mut |_| {});
+        lost.expect_err("nobody heard");
+        kept.host("f README.md \"changed again\"");
+        kept
+    };
+    let mut kept = lose();
+    let plan = kept.update();
+    assert_eq!(clashes(&plan), "");
+    assert_eq!(plan.order.send.len(), 1);
+    assert!(diff(&kept.baseline, &kept.known.tree()).is_empty());
+    // It is the intent that makes the difference: without it, what was sent looks like the
+    // agent's.
+    let mut without = lose();
+    without.intent = None;
+    assert_eq!(clashes(&without.update()), "README.md");
+}
+
+#[test]
+fn what_changes_on_the_host_after_the_scan_does_not_go_in() {
+    for edit in [
+        "f README.md \"CHANGED\"",
+        "- README.md",
+        "m 755 README.md",
+        "- new\nf new 1",
+    ] {
+        let mut kept = Kept::new(PROJECT);
+        kept.host(EDITS);
+        let workspace = kept.workspace.path().to_path_buf();
+        let broken = kept.try_update(Stance::Keep, Fault::None, &mut |_| {
+            lazaret_tests::tree_text::build(edit, &workspace);
+        });
+        let stderr = broken.expect_err(edit).stderr;
+        assert!(stderr.starts_with("porter: update: "), "{stderr}");
+        let readme = fs::read(kept.path("README.md")).expect("there");
+        assert!(readme == b"hello" || readme == b"changed", "{edit}");
+        kept.update();
+        assert!(diff(&kept.baseline, &kept.known.tree()).is_empty());
+        assert_eq!(kept.baseline, kept.look().tree);
+    }
+}
+
+#[test]
+fn broken_requests_are_refused() {
+    let root = lazaret_tests::tree_text::temp("f a 1");
+    for bytes in [&b""[..], b"nonsense", &[0; 4096], &[0xff; 100_000]] {
+        porter("update", root.path(), bytes).failed();
+    }
+    assert_eq!(lazaret_tests::tree_text::dump(root.path()), "f a \"1\"\n");
+}

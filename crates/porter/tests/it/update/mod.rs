@@ -1,0 +1,6 @@
+//! `porter update`: a volume that is in use, brought up to date.
+
+mod breaks;
+mod kept;
+mod owner;
+mod tables;

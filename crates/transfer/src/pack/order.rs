@@ -1,0 +1,158 @@
+//! `pack_order`: what an update sends, and nothing else.
+
+use std::io::Write;
+use std::iter::Peekable;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::Stat;
+
+use super::{PackError, Progress, StreamWriter, send_file};
+use crate::walk::{Sink, descend, mode, size};
+use crate::{
+    BaseWriter, Digest, Entry, LinkTarget, Mode, RelPath, Selector, Trailer, Tree, UpdateOrder,
+    WalkError, WorkspaceDir,
+};
+
+/// Sends what `order` says to `out`, in the form of [`pack`](crate::pack), and hands what is
+/// read to `base` as well. It is the same walk as that of a pack, with the same rules, which
+/// passes over every directory that nothing is sent of.
+///
+/// # Errors
+/// The first entry that is not what it was when the order was made, or a failing `out`. The
+/// other side sees the stream cut off then, and gives no receipt.
+pub fn pack_order(
+    workspace: &WorkspaceDir,
+    selector: &Selector,
+    order: &UpdateOrder,
+    out: &mut dyn Write,
+    progress: &mut dyn FnMut(Progress),
+    base: &mut BaseWriter,
+) -> Result<Trailer, PackError> {
+    let ordered: Vec<(&RelPath, &Entry)> = order.send.iter().collect();
+    let mut sink = Picking {
+        order: &order.send,
+        // What a `.git` further down says is known once the one at the root was walked.
+        has_pointers: ordered
+            .iter()
+            .any(|(path, _)| path.as_str().ends_with("/.git")),
+        waiting: ordered.into_iter().peekable(),
+        stream: StreamWriter::new(out),
+        so_far: Progress::default(),
+        progress,
+        base,
+    };
+    if !order.send.is_empty() {
+        descend(workspace, selector, &mut sink)?;
+    }
+    if let Some((path, _)) = sink.waiting.next() {
+        return Err(changed(path).into());
+    }
+    let (_, trailer) = sink.stream.finish().map_err(PackError::Write)?;
+    Ok(trailer)
+}
+
+struct Picking<'a> {
+    order: &'a Tree,
+    has_pointers: bool,
+    /// What was not met yet, in the order of the walk.
+    waiting: Peekable<std::vec::IntoIter<(&'a RelPath, &'a Entry)>>,
+    stream: StreamWriter<&'a mut dyn Write>,
+    so_far: Progress,
+    progress: &'a mut dyn FnMut(Progress),
+    base: &'a mut BaseWriter,
+}
+
+impl<'a> Picking<'a> {
+    /// Returns what was ordered at `path`; `None` when nothing was.
+    fn ordered(&mut self, path: &RelPath) -> Result<Option<&'a Entry>, WalkError> {
+        match self.waiting.next_if(|(waiting, _)| *waiting <= path) {
+            None => Ok(None),
+            // The walk is past it, and did not meet it.
+            Some((passed, _)) if passed != path => Err(changed(passed)),
+            Some((_, entry)) => {
+                self.so_far.entries += 1;
+                (self.progress)(self.so_far);
+                Ok(Some(entry))
+            }
+        }
+    }
+}
+
+impl Sink for Picking<'_> {
+    type Error = PackError;
+
+    fn wants(&mut self, path: &[u8]) -> bool {
+        let Ok(path) = RelPath::from_bytes(path) else {
+            return false;
+        };
+        self.order.below(path).next().is_some() || self.has_pointers && path.as_str() == ".git"
+    }
+
+    fn dir(&mut self, path: &RelPath, mtime: i64) -> Result<(), PackError> {
+        match self.ordered(path)? {
+            None => Ok(()),
+            Some(Entry::Dir) => self.stream.dir(path, mtime).map_err(PackError::Write),
+            Some(_) => Err(changed(path).into()),
+        }
+    }
+
+    fn symlink(&mut self, path: &RelPath, target: LinkTarget, mtime: i64) -> Result<(), PackError> {
+        match self.ordered(path)? {
+            None => Ok(()),
+            Some(Entry::Symlink { target: ordered }) if *ordered == target => {
+                let sent = self.stream.symlink(path, target, mtime);
+                sent.map_err(PackError::Write)
+            }
+            Some(_) => Err(changed(path).into()),
+        }
+    }
+
+    fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), PackError> {
+        let Some(ordered) = self.ordered(path)? else {
+            return Ok(());
+        };
+        let (mode, size) = (mode(stat), size(stat));
+        if !matches!(ordered, Entry::File { mode: m, size: s, .. } if (mode, size) == (*m, *s)) {
+            return Err(changed(path).into());
+        }
+        let Self {
+            stream,
+            so_far,
+            progress,
+            base,
+            ..
+        } = self;
+        let digest = send_file(stream, Some(base), path, &file, stat, &mut |bytes| {
+            so_far.bytes += bytes;
+            progress(*so_far);
+        })?;
+        match *ordered == (Entry::File { mode, size, digest }) {
+            true => Ok(()),
+            false => Err(changed(path).into()),
+        }
+    }
+
+    fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), PackError> {
+        let Some(ordered) = self.ordered(path)? else {
+            return Ok(());
+        };
+        let found = Entry::File {
+            mode: Mode::Plain,
+            size: contents.len() as u64,
+            digest: Digest::of(contents),
+        };
+        if found != *ordered {
+            return Err(changed(path).into());
+        }
+        self.so_far.bytes += contents.len() as u64;
+        let sent = self.stream.contents(path, Mode::Plain, contents, 0);
+        sent.map_err(PackError::Write)
+    }
+}
+
+/// Something is not as it was when it was read last (FLT-04).
+fn changed(path: &RelPath) -> WalkError {
+    WalkError::Changed {
+        name: path.as_str().as_bytes().to_vec(),
+    }
+}
