@@ -17,6 +17,7 @@ use crate::gate::decide::decide;
 use crate::gate::remembered::Remembered;
 use crate::gate::report::Report;
 use crate::gate::settle::{Settled, Volume, finish, settle};
+use crate::git;
 use crate::profile::{ApplyMode, Profile};
 use crate::session::collect::Collected;
 use crate::session::command::Patience;
@@ -87,6 +88,7 @@ impl Job {
         let agent = image::ensure(context, &detected, &self.profile.image)?;
         let exporter = image::ensure(context, &detected, "porter")?;
         let site = site(context, &store, detected);
+        let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
         let id = match self.id {
             Some(id) => id,
             None => store.fresh_id(workspace.path())?,
@@ -98,7 +100,7 @@ impl Job {
         let order = Order {
             id,
             workspace,
-            selector,
+            selector: &made.selector,
             profile: self.profile.name.clone(),
             command: self.command,
             setting: Setting {

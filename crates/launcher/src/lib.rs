@@ -12,6 +12,7 @@ pub mod environment;
 pub mod exit_code;
 pub mod failure;
 pub mod gate;
+pub mod git;
 pub mod interrupt;
 pub mod job;
 mod markdown;

@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::git;
 use crate::ui::{OutputFormat, Tone, bytes, count};
 
 /// How many of the largest files are listed on a terminal; `--json` has them all.
@@ -16,7 +17,8 @@ pub(crate) fn run(
     selector: &Selector,
     context: &Context,
 ) -> Result<ExitCode, Failure> {
-    let walked = walk(workspace, selector, Hashing::SizesOnly)?;
+    let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
+    let walked = walk(workspace, &made.selector, Hashing::SizesOnly)?;
     let mut files: Vec<(String, u64)> = walked
         .tree
         .iter()

@@ -118,6 +118,7 @@ pub(crate) fn selector(profile: &Profile) -> Result<Selector, Failure> {
     let selection = Selection {
         git: match profile.workspace.git {
             GitChoice::None => GitMode::None,
+            GitChoice::Shallow => GitMode::Shallow,
             GitChoice::Full => GitMode::Full,
         },
         exclude: profile.workspace.exclude.clone(),

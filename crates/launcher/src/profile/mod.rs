@@ -71,6 +71,8 @@ pub struct WorkspaceRules {
 pub enum GitChoice {
     /// Nothing.
     None,
+    /// The commit that is checked out, and the index, scrubbed.
+    Shallow,
     /// The whole history, scrubbed.
     Full,
 }

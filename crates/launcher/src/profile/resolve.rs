@@ -88,6 +88,7 @@ pub(super) fn profile(
         workspace: WorkspaceRules {
             git: match raw.workspace.git.as_ref().map(toml::Spanned::get_ref) {
                 Some(RawGit::None) => GitChoice::None,
+                Some(RawGit::Shallow) => GitChoice::Shallow,
                 _ => GitChoice::Full,
             },
             exclude: patterns(source, &raw.workspace.exclude)?,
@@ -193,11 +194,6 @@ fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), Pr
         && *isolation.get_ref() == RawIsolation::Project
     {
         return later(&isolation.span(), "`workspace.isolation` = \"project\"");
-    }
-    if let Some(git) = &workspace.git
-        && *git.get_ref() == RawGit::Shallow
-    {
-        return later(&git.span(), "`workspace.git` = \"shallow\"");
     }
     Ok(())
 }

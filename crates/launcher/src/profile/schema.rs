@@ -49,7 +49,8 @@ pub fn schema() -> Value {
                 "target": { "type": "string", "default": "/workspace",
                     "description": "Where the workspace is inside." },
                 "git": { "enum": ["full", "shallow", "none"], "default": "full",
-                    "description": "What of .git goes in." },
+                    "description": "What of the repository goes in: the whole history, the \
+                        commit that is checked out (git on the host makes that), or nothing." },
                 "exclude": described(&strings, "Patterns of .gitignore syntax that stay out."),
                 "protect": described(&strings, "Paths that the command may read only."),
                 "isolation": { "enum": ["workspace", "project"], "default": "workspace" }

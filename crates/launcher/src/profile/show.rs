@@ -77,6 +77,7 @@ impl Profile {
                 target: super::resolve::TARGET,
                 git: match self.workspace.git {
                     GitChoice::None => "none",
+                    GitChoice::Shallow => "shallow",
                     GitChoice::Full => "full",
                 },
                 exclude: &self.workspace.exclude,

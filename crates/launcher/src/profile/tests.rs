@@ -210,7 +210,6 @@ fn what_comes_later_is_refused_by_name() {
         "image = \"base\"\n[services.db]\nimage = \"postgres\"",
         "image = \"base\"\n[workspace]\nprotect = [\"AGENTS.md\"]",
         "image = \"base\"\n[workspace]\nisolation = \"project\"",
-        "image = \"base\"\n[workspace]\ngit = \"shallow\"",
         "image = \"base\"\n[workspace]\ntarget = \"/src\"",
     ]), @r#"
     p.toml:1:9: found image "debian:12", expected one that comes with lazaret: base; other images are not available yet in this version
@@ -221,7 +220,6 @@ fn what_comes_later_is_refused_by_name() {
     p.toml:2:11: `services` is not available yet in this version
     p.toml:3:11: `workspace.protect` is not available yet in this version
     p.toml:3:13: `workspace.isolation` = "project" is not available yet in this version
-    p.toml:3:7: `workspace.git` = "shallow" is not available yet in this version
     p.toml:3:10: `workspace.target` other than "/workspace" is not available yet in this version
     "#);
 }
@@ -344,6 +342,22 @@ mod tightening {
     }
 
     #[test]
+    fn less_of_the_repository_is_stricter() {
+        let asked = |profile: &str, workspace: &str| {
+            let profile = format!("image = \"base\"\n[workspace]\ngit = \"{profile}\"");
+            let dir = tempfile::tempdir().unwrap();
+            let text = format!("[workspace]\ngit = \"{workspace}\"");
+            std::fs::write(dir.path().join("lazaret.toml"), text).unwrap();
+            let tightened = parse(&profile).unwrap().tightened_by(dir.path()).unwrap();
+            tightened.profile.workspace.git
+        };
+        assert_eq!(asked("full", "shallow"), GitChoice::Shallow);
+        assert_eq!(asked("shallow", "none"), GitChoice::None);
+        assert_eq!(asked("shallow", "full"), GitChoice::Shallow);
+        assert_eq!(asked("none", "shallow"), GitChoice::None);
+    }
+
+    #[test]
     fn apply_auto_never_loosens() {
         let tightened = tightened("[gate]\napply = \"auto\"").unwrap();
         assert_eq!(tightened.profile.gate.apply, ApplyMode::Ask);
@@ -361,7 +375,6 @@ mod tightening {
                 "workspace.isolation",
                 "[workspace]\nisolation = \"workspace\"",
             ),
-            ("workspace.git", "[workspace]\ngit = \"shallow\""),
             ("network", "[network]\nmode = \"open\""),
             ("secrets", "[secrets.a]\nfrom = { env = \"HOME\" }"),
             ("volumes", "[[volumes]]\nname = \"a\"\ntarget = \"/a\""),

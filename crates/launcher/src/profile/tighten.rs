@@ -57,7 +57,7 @@ impl Profile {
         tighten(self, &source).map_err(|error| {
             Failure::from(error).hinted(format!(
                 "A workspace's {WORKSPACE_FILE} can only tighten: `limits`, `gate`, \
-                 `workspace.exclude` and `workspace.git` = \"none\"."
+                 `workspace.exclude` and `workspace.git`."
             ))
         })
     }
@@ -115,6 +115,7 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
 
     let git = match raw.workspace.git.as_ref().map(toml::Spanned::get_ref) {
         Some(RawGit::None) => GitChoice::None,
+        Some(RawGit::Shallow) => GitChoice::Shallow,
         _ => GitChoice::Full,
     };
     lower("workspace.git", &mut profile.workspace.git, git, &mut keys);
@@ -138,10 +139,6 @@ fn lower<T: PartialOrd>(key: &'static str, value: &mut T, wanted: T, keys: &mut 
 
 fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileError> {
     let workspace = &raw.workspace;
-    let shallow = workspace
-        .git
-        .as_ref()
-        .filter(|git| *git.get_ref() == RawGit::Shallow);
     let others = [
         (
             "description",
@@ -154,7 +151,6 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
             "workspace.target",
             workspace.target.as_ref().map(toml::Spanned::span),
         ),
-        ("workspace.git", shallow.map(toml::Spanned::span)),
         (
             "workspace.protect",
             workspace.protect.as_ref().map(toml::Spanned::span),

@@ -5,6 +5,7 @@ mod demo;
 mod drivers;
 mod engines;
 mod gate;
+mod git;
 mod help;
 mod manual;
 mod page;

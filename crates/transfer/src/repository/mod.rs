@@ -12,7 +12,7 @@ pub(crate) use clean::{is_hex, packed_refs, reference, reflog, shallow};
 pub(crate) use config::{ConfigSource, synthetic_config};
 pub use modules::Module;
 
-use crate::{RelPath, WorkspaceDir};
+use crate::{RelPath, RelPathBuf, WorkspaceDir};
 
 /// The directories of a repository.
 ///
@@ -168,6 +168,32 @@ impl Repository {
     /// Returns how refs are stored.
     pub fn refs(&self) -> RefStorage {
         self.refs
+    }
+
+    /// Whether its objects have names of SHA-256.
+    pub fn is_sha256(&self) -> bool {
+        let config = self.common().small("config").unwrap_or_default();
+        config::value(&config, "extensions", "objectformat")
+            .is_some_and(|word| word.eq_ignore_ascii_case("sha256"))
+    }
+
+    /// Returns this repository and those of its submodules, with theirs, by where each lies
+    /// in a copy.
+    pub fn all(&self) -> Vec<(RelPathBuf, &Self)> {
+        let mut all = Vec::new();
+        self.collect(".git", &mut all);
+        all
+    }
+
+    fn collect<'a>(&'a self, at: &str, all: &mut Vec<(RelPathBuf, &'a Self)>) {
+        // One that lies deeper than a path may be is not sent either.
+        if let Ok(path) = at.parse() {
+            all.push((path, self));
+            for module in &self.modules {
+                let at = format!("{at}/modules/{}", module.name);
+                module.repository.collect(&at, all);
+            }
+        }
     }
 
     /// Returns the submodules that are checked out, by name.

@@ -2,7 +2,9 @@
 
 use lazaret_transfer::GitMode;
 
-use crate::git_kit::World;
+use lazaret_tests::git_world::World;
+
+use crate::git_kit::{copied, copied_with};
 
 const STATUS: &[&str] = &["status", "--porcelain"];
 
@@ -21,7 +23,7 @@ fn a_full_copy_is_what_it_is_outside() {
         disturb(&world, "main");
         world.git("main", &["pack-refs", "--all"]);
         world.write("main/.git/info/exclude", "ignored\n");
-        let copy = world.copy("main", GitMode::Full);
+        let copy = copied(&world, "main", GitMode::Full);
         for arguments in [
             STATUS,
             &["log", "--all", "--format=%H %D"],
@@ -43,7 +45,7 @@ fn a_linked_worktree_becomes_a_repository_of_its_own() {
     let world = World::new();
     world.git("main", &["worktree", "add", "-q", "../linked", "side"]);
     disturb(&world, "linked");
-    let copy = world.copy("linked", GitMode::Full);
+    let copy = copied(&world, "linked", GitMode::Full);
     assert!(copy.dir.join(".git").is_dir());
     for arguments in [
         STATUS,
@@ -62,9 +64,9 @@ fn a_linked_worktree_becomes_a_repository_of_its_own() {
         "main/.git/worktrees/linked/gitdir",
         "../../../../linked/.git\n",
     );
-    assert_eq!(world.copy("linked", GitMode::Full).stream, copy.stream);
+    assert_eq!(copied(&world, "linked", GitMode::Full).stream, copy.stream);
     assert_eq!(
-        world.copy("linked", GitMode::None).notable(),
+        copied(&world, "linked", GitMode::None).notable(),
         [".git skip.git_none"]
     );
 }
@@ -105,7 +107,7 @@ fn with_submodules() -> World {
 fn submodules_work_inside() {
     let world = with_submodules();
     world.write("main/sub/new", "n\n");
-    let copy = world.copy("main", GitMode::Full);
+    let copy = copied(&world, "main", GitMode::Full);
     assert_eq!(copy.notable(), [""; 0]);
     for arguments in [
         STATUS,
@@ -131,7 +133,7 @@ fn submodules_work_inside() {
 #[test]
 fn a_submodule_or_a_worktree_of_one_is_a_workspace_too() {
     let world = with_submodules();
-    let copy = world.copy("main/sub", GitMode::Full);
+    let copy = copied(&world, "main/sub", GitMode::Full);
     assert_eq!(copy.git(STATUS), world.git("main/sub", STATUS));
     copy.work("");
     copy.work("deep/inner");
@@ -139,14 +141,14 @@ fn a_submodule_or_a_worktree_of_one_is_a_workspace_too() {
         "main/sub",
         &["worktree", "add", "-q", "../../of-sub", "-b", "w"],
     );
-    world.copy("of-sub", GitMode::Full).work("");
+    copied(&world, "of-sub", GitMode::Full).work("");
     // The submodules of a linked worktree lie below `worktrees/<id>`.
     world.git("main", &["worktree", "add", "-q", "../linked", "-b", "x"]);
     world.git(
         "linked",
         &["submodule", "--quiet", "update", "--init", "--recursive"],
     );
-    let copy = world.copy("linked", GitMode::Full);
+    let copy = copied(&world, "linked", GitMode::Full);
     assert_eq!(copy.git(STATUS), world.git("linked", STATUS));
     for dir in ["", "sub", "sub/deep/inner", "libs/two"] {
         copy.work(dir);
@@ -156,7 +158,11 @@ fn a_submodule_or_a_worktree_of_one_is_a_workspace_too() {
 #[test]
 fn a_submodule_that_the_profile_leaves_out_takes_its_repository_along() {
     let world = with_submodules();
-    let copy = world.copy_with("main", &crate::pack::selector(GitMode::Full, &["/libs"]));
+    let copy = copied_with(
+        &world,
+        "main",
+        &crate::pack::selector(GitMode::Full, &["/libs"]),
+    );
     assert!(!copy.dir.join(".git/modules/libs").exists());
     assert!(copy.dir.join(".git/modules/sub").exists());
 }
@@ -166,7 +172,7 @@ fn other_repositories_in_the_workspace_stay_plain_directories() {
     let world = World::new();
     world.git("", &["clone", "-q", "main", "main/vendor"]);
     world.git("main", &["worktree", "add", "-q", "wt", "side"]);
-    let copy = world.copy("main", GitMode::Full);
+    let copy = copied(&world, "main", GitMode::Full);
     assert_eq!(
         copy.notable(),
         ["vendor/.git skip.git_nested", "wt/.git skip.git_file"]
@@ -187,7 +193,7 @@ fn a_filter_that_only_the_host_has_modifies_nothing_inside() {
     // An index no newer than its files says nothing of them; git writes it again when it looks.
     std::thread::sleep(std::time::Duration::from_millis(1100));
     assert_eq!(world.git("main", &["status", "--porcelain"]), "");
-    let copy = world.copy("main", GitMode::Full);
+    let copy = copied(&world, "main", GitMode::Full);
     assert_eq!(copy.git(&["show", "HEAD:large.bin"]), "yyyy\n");
     assert_eq!(copy.git(&["status", "--porcelain"]), "");
     copy.work("");
@@ -203,12 +209,11 @@ fn what_the_form_of_files_depends_on_is_carried_over() {
     world.write("main/crlf", "a\r\n");
     world.git("main", &["add", "crlf"]);
     world.git("main", &["commit", "-qm", "crlf"]);
-    let copy = world.copy("main", GitMode::Full);
+    let copy = copied(&world, "main", GitMode::Full);
     // As if nothing were known of its times.
     std::fs::write(copy.dir.join("crlf"), "a\r\n").expect("writable");
-    duct::cmd!("chmod", "+x", copy.dir.join("a"))
-        .run()
-        .expect("chmod");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(copy.dir.join("a"), executable).expect("writable");
     assert_eq!(copy.git(&["status", "--porcelain"]), "");
 }
 
@@ -220,7 +225,7 @@ fn sparse_and_split_indexes_are_whole_inside() {
     world.git("main", &["add", "."]);
     world.git("main", &["commit", "-qm", "directories"]);
     world.git("main", &["sparse-checkout", "set", "--sparse-index", "in"]);
-    let copy = world.copy("main", GitMode::Full);
+    let copy = copied(&world, "main", GitMode::Full);
     assert_eq!(copy.git(STATUS), world.git("main", STATUS));
     copy.git(&["reset", "-q", "--hard"]);
     assert!(!copy.dir.join("out").exists());
@@ -229,7 +234,7 @@ fn sparse_and_split_indexes_are_whole_inside() {
     let world = World::new();
     world.git("main", &["update-index", "--split-index"]);
     disturb(&world, "main");
-    let copy = world.copy("main", GitMode::Full);
+    let copy = copied(&world, "main", GitMode::Full);
     assert_eq!(copy.git(STATUS), world.git("main", STATUS));
     copy.work("");
 }
@@ -239,13 +244,13 @@ fn a_shallow_clone_stays_one_and_a_partial_one_is_named() {
     let world = World::new();
     let url = format!("file://{}", world.path("main").display());
     world.git("", &["clone", "-q", "--depth=1", &url, "shallow"]);
-    let copy = world.copy("shallow", GitMode::Full);
+    let copy = copied(&world, "shallow", GitMode::Full);
     assert_eq!(copy.git(&["log", "--format=%s"]), "second\n");
     copy.work("");
 
     world.git("main", &["config", "uploadpack.allowFilter", "true"]);
     world.git("", &["clone", "-q", "--filter=blob:none", &url, "partial"]);
-    let copy = world.copy("partial", GitMode::Full);
+    let copy = copied(&world, "partial", GitMode::Full);
     assert_eq!(copy.notable(), [".git skip.git_partial"]);
     assert_eq!(copy.git(STATUS), world.git("partial", STATUS));
     assert_eq!(copy.git(&["log", "--format=%s"]), "second\nfirst\n");
@@ -255,7 +260,7 @@ fn a_shallow_clone_stays_one_and_a_partial_one_is_named() {
 fn a_detached_head_and_a_branch_without_commits() {
     let world = World::new();
     world.git("main", &["checkout", "-q", "--detach", "side"]);
-    let copy = world.copy("main", GitMode::Full);
+    let copy = copied(&world, "main", GitMode::Full);
     assert_eq!(
         copy.git(&["status", "--porcelain", "--branch"]),
         "## HEAD (no branch)\n"
@@ -263,7 +268,7 @@ fn a_detached_head_and_a_branch_without_commits() {
     copy.work("");
     world.git("", &["init", "-q", "-b", "main", "fresh"]);
     world.write("fresh/a", "a\n");
-    let copy = world.copy("fresh", GitMode::Full);
+    let copy = copied(&world, "fresh", GitMode::Full);
     assert_eq!(copy.git(STATUS), world.git("fresh", STATUS));
     copy.work("");
 }

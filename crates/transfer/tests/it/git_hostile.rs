@@ -4,7 +4,9 @@ use std::os::unix::fs::symlink;
 
 use lazaret_transfer::{GitMode, Hashing, WalkError, WorkspaceDir, walk};
 
-use crate::git_kit::World;
+use lazaret_tests::git_world::World;
+
+use crate::git_kit::{copied, copied_with};
 use crate::pack::selector;
 
 const TOKEN: &str = "ghp_c4n4ry";
@@ -112,22 +114,22 @@ fn git_25_no_secret_goes_in_with_a_repository() {
     }
     for (workspace, head) in workspaces.into_iter().zip(heads) {
         for mode in [GitMode::Full, GitMode::None] {
-            let copy = world.copy(workspace, mode);
+            let copy = copied(&world, workspace, mode);
             assert!(!has_token(&copy.stream), "{workspace} {mode:?}");
         }
-        let copy = world.copy(workspace, GitMode::Full);
+        let copy = copied(&world, workspace, GitMode::Full);
         assert_eq!(copy.git(&["rev-parse", "HEAD"]), head);
         assert_eq!(copy.git(&["status", "--porcelain"]), "");
     }
     // The token is where it was put, and the search finds it.
-    let copy = world.copy_with("main/.git/hooks", &selector(GitMode::None, &[]));
+    let copy = copied_with(&world, "main/.git/hooks", &selector(GitMode::None, &[]));
     assert!(has_token(&copy.stream));
 }
 
 /// What becomes of the `.git` of a workspace.
 #[track_caller]
 fn check(world: &World, workspace: &str, expected: &str) {
-    let copy = world.copy(workspace, GitMode::Full);
+    let copy = copied(world, workspace, GitMode::Full);
     assert_eq!(copy.notable(), [format!(".git {expected}")], "{workspace}");
     assert!(!copy.dir.join(".git").exists(), "{workspace}");
 }
@@ -201,7 +203,7 @@ fn git_10_borrowed_objects_are_not_fetched_from_elsewhere() {
     check(&world, "shared", "skip.git_borrows");
     world.git("shared", &["repack", "-q", "-a", "-d"]);
     world.write("shared/.git/objects/info/alternates", "# none\n");
-    world.copy("shared", GitMode::Full).work("");
+    copied(&world, "shared", GitMode::Full).work("");
     // A repository whose parts are links, as `git-new-workdir` makes them.
     world.write("linked/.git/HEAD", "ref: refs/heads/main\n");
     for part in ["objects", "refs", "packed-refs"] {
@@ -220,7 +222,7 @@ fn git_10_borrowed_objects_are_not_fetched_from_elsewhere() {
         let to = world.path("lure/.git/objects/pack").join(pack.file_name());
         symlink(pack.path(), to).expect("new");
     }
-    let copy = world.copy("lure", GitMode::Full);
+    let copy = copied(&world, "lure", GitMode::Full);
     let packs = std::fs::read_dir(copy.dir.join(".git/objects/pack")).expect("there");
     assert_eq!(packs.count(), 0);
 }
@@ -241,14 +243,14 @@ fn a_submodule_that_does_not_fit_stays_a_directory() {
         "../../../.git",
     ] {
         world.write(config, &original.replace("../../../sub", worktree));
-        let copy = world.copy("main", GitMode::Full);
+        let copy = copied(&world, "main", GitMode::Full);
         assert_eq!(copy.notable(), ["sub/.git skip.git_file"], "{worktree}");
         assert!(!copy.dir.join(".git/modules").exists(), "{worktree}");
         assert_eq!(copy.git(&["status", "--porcelain"]), "");
     }
     world.write(config, &original);
     world.write("main/sub/.git", "gitdir: ../../other/.git\n");
-    let copy = world.copy("main", GitMode::Full);
+    let copy = copied(&world, "main", GitMode::Full);
     assert_eq!(copy.notable(), ["sub/.git skip.git_file"]);
 }
 

@@ -1,139 +1,34 @@
-//! Real repositories, and their copies unpacked beside them.
+//! Copies of repositories.
 
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
 
+use lazaret_tests::git_world::{self, World};
 use lazaret_transfer::{GitMode, Selector, SkipReason, Skipped, escape};
 
 use crate::pack::{packed, selector};
 
-/// Runs git in `dir`, apart from the machine's configuration, and returns what it printed.
-#[track_caller]
-pub(crate) fn git(dir: &Path, arguments: &[&str]) -> String {
-    let output = call(dir, arguments);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "git {arguments:?}: {stderr}");
-    String::from_utf8(output.stdout).expect("UTF-8")
-}
-
-/// Runs git where it may fail.
-pub(crate) fn call(dir: &Path, arguments: &[&str]) -> std::process::Output {
-    let mut all = vec!["-c", "protocol.file.allow=always"];
-    all.extend(arguments);
-    duct::cmd("git", all)
-        .dir(dir)
-        .full_env([
-            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-            ("HOME", "/nonexistent"),
-            ("GIT_CONFIG_NOSYSTEM", "1"),
-            ("GIT_CONFIG_GLOBAL", "/dev/null"),
-            ("GIT_AUTHOR_NAME", "A"),
-            ("GIT_AUTHOR_EMAIL", "a@example.org"),
-            ("GIT_COMMITTER_NAME", "A"),
-            ("GIT_COMMITTER_EMAIL", "a@example.org"),
-        ])
-        .stdout_capture()
-        .stderr_capture()
-        .unchecked()
-        .run()
-        .expect("git is installed")
-}
-
-/// A directory with repositories in it.
-pub(crate) struct World {
-    scratch: tempfile::TempDir,
-}
-
-impl World {
-    /// With `main`: two commits, a branch, a stash, and an index that is older than no file.
-    pub(crate) fn new() -> Self {
-        Self::with(&[])
-    }
-
-    pub(crate) fn with(init: &[&str]) -> Self {
-        let scratch = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-        let world = Self {
-            scratch: scratch.expect("a temporary directory"),
-        };
-        let mut arguments = vec!["init", "-q", "-b", "main"];
-        arguments.extend(init);
-        arguments.push("main");
-        git(&world.path(""), &arguments);
-        world.write("main/a", "one\n");
-        world.write("main/b", "b\n");
-        world.git("main", &["add", "."]);
-        world.git("main", &["commit", "-qm", "first"]);
-        world.write("main/a", "two\n");
-        world.git("main", &["commit", "-qam", "second"]);
-        world.git("main", &["branch", "side", "HEAD~1"]);
-        for text in ["older", "newer"] {
-            world.write("main/b", text);
-            world.git("main", &["stash", "push", "-qm", text]);
-        }
-        world
-    }
-
-    pub(crate) fn path(&self, path: &str) -> PathBuf {
-        self.scratch.path().join(path)
-    }
-
-    #[track_caller]
-    pub(crate) fn git(&self, dir: &str, arguments: &[&str]) -> String {
-        git(&self.path(dir), arguments)
-    }
-
-    #[track_caller]
-    pub(crate) fn write(&self, path: &str, text: &str) {
-        let path = self.path(path);
-        std::fs::create_dir_all(path.parent().expect("has one")).expect("writable");
-        std::fs::write(path, text).expect("writable");
-    }
-
-    /// Copies a workspace as a session would.
-    #[track_caller]
-    pub(crate) fn copy(&self, workspace: &str, mode: GitMode) -> Copied {
-        self.copy_with(workspace, &selector(mode, &[]))
-    }
-
-    #[track_caller]
-    pub(crate) fn copy_with(&self, workspace: &str, selector: &Selector) -> Copied {
-        let (packed, stream) = packed(&self.path(workspace), selector);
-        // Another level: a relative path that leads out of the copy leads nowhere.
-        let scratch = tempfile::tempdir().expect("a temporary directory");
-        let dir = scratch.path().join("in/side/of/it");
-        std::fs::create_dir_all(&dir).expect("writable");
-        duct::cmd!("tar", "-x", "--no-same-owner")
-            .dir(&dir)
-            .stdin_bytes(stream.clone())
-            .run()
-            .expect("tar reads it");
-        Copied {
-            _scratch: scratch,
-            dir,
-            stream,
-            skipped: packed.skipped,
-        }
-    }
-}
-
-/// A workspace as the command finds it.
+/// A workspace as the command finds it, and what stayed out.
 pub(crate) struct Copied {
-    _scratch: tempfile::TempDir,
-    pub(crate) dir: PathBuf,
-    pub(crate) stream: Vec<u8>,
-    pub(crate) skipped: Vec<Skipped>,
+    copied: git_world::Copied,
+    skipped: Vec<Skipped>,
+}
+
+/// Copies a workspace as a session would.
+#[track_caller]
+pub(crate) fn copied(world: &World, workspace: &str, mode: GitMode) -> Copied {
+    copied_with(world, workspace, &selector(mode, &[]))
+}
+
+#[track_caller]
+pub(crate) fn copied_with(world: &World, workspace: &str, selector: &Selector) -> Copied {
+    let (packed, stream) = packed(&world.path(workspace), selector);
+    Copied {
+        copied: git_world::Copied::unpack(stream),
+        skipped: packed.skipped,
+    }
 }
 
 impl Copied {
-    #[track_caller]
-    pub(crate) fn git(&self, arguments: &[&str]) -> String {
-        git(&self.dir, arguments)
-    }
-
-    #[track_caller]
-    pub(crate) fn git_in(&self, dir: &str, arguments: &[&str]) -> String {
-        git(&self.dir.join(dir), arguments)
-    }
-
     /// What stayed out that is not a usual part of a repository.
     pub(crate) fn notable(&self) -> Vec<String> {
         let notable = |skip: &&Skipped| skip.reason != SkipReason::GitPart;
@@ -142,19 +37,12 @@ impl Copied {
             .map(|skip| format!("{} {}", escape(&skip.name), skip.reason.code()))
             .collect()
     }
+}
 
-    /// Works in it as an agent would, and looks whether git is content.
-    #[track_caller]
-    pub(crate) fn work(&self, dir: &str) {
-        let dir = self.dir.join(dir);
-        std::fs::write(dir.join("made-inside"), "x\n").expect("writable");
-        git(&dir, &["add", "made-inside"]);
-        git(&dir, &["commit", "-qm", "inside"]);
-        std::fs::write(dir.join("made-inside"), "y\n").expect("writable");
-        git(&dir, &["stash", "push", "-q"]);
-        git(&dir, &["stash", "pop", "-q"]);
-        git(&dir, &["checkout", "-q", "--", "made-inside"]);
-        assert_eq!(git(&dir, &["show", "HEAD:made-inside"]), "x\n");
-        git(&dir, &["fsck", "--full", "--strict"]);
+impl Deref for Copied {
+    type Target = git_world::Copied;
+
+    fn deref(&self) -> &git_world::Copied {
+        &self.copied
     }
 }

@@ -1,0 +1,95 @@
+//! What of a repository only git can make: a history of one commit, and refs out of tables.
+//!
+//! Everything else is sent as it lies there, without git (`transfer::Repository`). Here the
+//! user's git runs, on objects that anybody may have written, and on nothing else of the
+//! repository: it works in a directory of ours, whose configuration is ours, to which the
+//! objects and refs are linked by name. So no key of the repository's configuration is ever
+//! read, no hook, no attribute and no filter, and alternates lead nowhere (GIT-24).
+//!
+//! Git and not a library, because it is the one reader of every format that git writes, reads
+//! packs at the speed of the disk, and is there where repositories are.
+
+mod program;
+mod refs;
+mod scratch;
+mod shallow;
+mod workshop;
+
+use std::collections::BTreeMap;
+
+use lazaret_transfer::{
+    GitMode, RefStorage, RelPathBuf, Repository, Selector, WorkspaceDir, escape,
+};
+
+use crate::environment::Environment;
+use crate::failure::{Failure, FailureKind};
+use crate::interrupt::Interrupt;
+use program::Program;
+use scratch::Scratch;
+use workshop::Workshop;
+
+/// What takes in what was made. The directory in which that lies goes with it.
+#[derive(Debug)]
+#[must_use = "what was made is removed with it"]
+pub struct Made {
+    /// The selector that knows of it.
+    pub selector: Selector,
+    _scratch: Option<Scratch>,
+}
+
+/// Makes what `selector` needs of the workspace's repository and its submodules.
+///
+/// # Errors
+/// When a history of one commit is wanted and can't be made: there is no git, or objects are
+/// missing. Refs out of tables are not made without git; the repository stays out then, and
+/// the walk says so.
+pub fn make(
+    workspace: &WorkspaceDir,
+    selector: &Selector,
+    env: &Environment,
+    interrupt: &Interrupt,
+) -> Result<Made, Failure> {
+    let nothing = || Made {
+        selector: selector.clone(),
+        _scratch: None,
+    };
+    let Ok(Some(repository)) = Repository::find(workspace) else {
+        return Ok(nothing());
+    };
+    let needs = |repository: &Repository| match selector.git() {
+        GitMode::None => false,
+        GitMode::Full => repository.refs() == RefStorage::Tables,
+        GitMode::Shallow => true,
+    };
+    let all = repository.all();
+    let needed: Vec<_> = all.into_iter().filter(|(_, one)| needs(one)).collect();
+    if needed.is_empty() {
+        return Ok(nothing());
+    }
+    let Some(program) = Program::find(env, workspace) else {
+        return match selector.git() {
+            GitMode::Shallow => Err(Failure::message(
+                FailureKind::Workspace,
+                "a history of one commit is made by git, and there is none on this machine",
+            )
+            .hinted("Install git, or set `workspace.git` to \"full\" or \"none\".")),
+            GitMode::Full | GitMode::None => Ok(nothing()),
+        };
+    };
+    let scratch = Scratch::create(&env.state_dir()?)?;
+    let mut made: BTreeMap<RelPathBuf, WorkspaceDir> = BTreeMap::new();
+    for (index, (at, repository)) in needed.into_iter().enumerate() {
+        let dir = scratch.path().join(index.to_string());
+        let workshop = Workshop::build(&dir, repository, &program, interrupt)?;
+        let done = match selector.git() {
+            GitMode::Shallow => shallow::make(&workshop),
+            GitMode::Full | GitMode::None => refs::make(&workshop),
+        };
+        done.map_err(|failure| failure.context(escape(at.as_str().as_bytes()).to_string()))?;
+        made.insert(at, WorkspaceDir::open_ambient(&workshop.made())?);
+    }
+    Ok(Made {
+        selector: selector.clone().with_made(made),
+        _scratch: Some(scratch),
+    })
+}

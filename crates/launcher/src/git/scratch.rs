@@ -1,0 +1,67 @@
+//! A private directory that goes away, with its owner if need be.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use lazaret_transfer::AtPath as _;
+use rustix::fs::FlockOperation;
+use tempfile::TempDir;
+
+use crate::failure::Failure;
+
+const PREFIX: &str = "git-";
+
+/// The directory. Its lock says that somebody uses it.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    dir: TempDir,
+    _lock: File,
+}
+
+impl Scratch {
+    /// Makes one in the state directory, and removes those whose owners are dead.
+    pub(super) fn create(state: &Path) -> Result<Self, Failure> {
+        std::fs::create_dir_all(state).at(state)?;
+        for entry in std::fs::read_dir(state).at(state)?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+                // One that can't be removed is in nobody's way.
+                drop(sweep(entry.path()));
+            }
+        }
+        let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(state);
+        let dir = dir.at(state)?;
+        let lock = File::open(dir.path()).at(dir.path())?;
+        rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).at(dir.path())?;
+        Ok(Self { dir, _lock: lock })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+}
+
+fn sweep(dir: PathBuf) -> std::io::Result<()> {
+    let lock = File::open(&dir)?;
+    rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+    std::fs::remove_dir_all(dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_dead_owner_left_is_removed_and_what_is_in_use_is_not() {
+        let state = tempfile::tempdir().unwrap();
+        let used = Scratch::create(state.path()).unwrap();
+        std::fs::create_dir(state.path().join("git-dead")).unwrap();
+        std::fs::create_dir(state.path().join("sessions")).unwrap();
+        let other = Scratch::create(state.path()).unwrap();
+        assert!(used.path().is_dir() && other.path().is_dir());
+        assert!(!state.path().join("git-dead").exists());
+        assert!(state.path().join("sessions").is_dir());
+        let path = used.path().to_owned();
+        drop(used);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,95 @@
+//! A history of one commit, with the index.
+
+use std::fs;
+
+use lazaret_transfer::AtPath as _;
+
+use super::workshop::{Workshop, write};
+use crate::failure::Failure;
+
+/// Makes `HEAD`, its branch, `shallow`, and one pack of all that the commit and the index
+/// refer to.
+pub(super) fn make(workshop: &Workshop<'_>) -> Result<(), Failure> {
+    let made = workshop.made();
+    for part in ["refs", "objects/pack"] {
+        let path = made.join(part);
+        fs::create_dir_all(&path).at(&path)?;
+    }
+    let branch = workshop.branch()?;
+    // Resolved before the change of sides: a detached head is known to the worktree alone.
+    let commit = match &branch {
+        Some(branch) => {
+            workshop.turn_to_common()?;
+            commit(workshop, branch)?
+        }
+        None => {
+            let commit = commit(workshop, "HEAD")?;
+            workshop.turn_to_common()?;
+            commit
+        }
+    };
+    if let Some(commit) = &commit {
+        let ends_here = format!("{commit}\n");
+        // Here it keeps git from going on to what came before.
+        write(&workshop.dir().join("shallow"), ends_here.as_bytes())?;
+        write(&made.join("shallow"), ends_here.as_bytes())?;
+    }
+    let head = match (&branch, &commit) {
+        (Some(branch), _) => format!("ref: {branch}\n"),
+        (None, Some(commit)) => format!("{commit}\n"),
+        (None, None) => return Err(no_head()),
+    };
+    write(&made.join("HEAD"), head.as_bytes())?;
+    if let (Some(branch), Some(commit)) = (&branch, &commit) {
+        write(
+            &made.join("packed-refs"),
+            format!("{commit} {branch}\n").as_bytes(),
+        )?;
+    }
+    let pack = made.join("objects/pack/pack");
+    let pack = pack.to_string_lossy();
+    // Deltas that the source has are used again, and none is looked for: the pack lives as
+    // long as a session, and time is what is short.
+    let packed = workshop.git(
+        &[
+            "-c",
+            "pack.writeBitmaps=false",
+            "-c",
+            "pack.compression=1",
+            "pack-objects",
+            "--quiet",
+            "--revs",
+            "--indexed-objects",
+            "--window=0",
+            "--delta-base-offset",
+            &pack,
+        ],
+        &commit.map_or(String::new(), |commit| format!("{commit}\n")),
+    )?;
+    packed.text("pack HEAD and the index").map_err(|failure| {
+        failure.hinted(
+            "Objects may be missing, as in a partial clone; `workspace.git` can also be \"full\" \
+             or \"none\".",
+        )
+    })?;
+    Ok(())
+}
+
+/// Returns the commit that a ref names; `None` for a branch without any.
+fn commit(workshop: &Workshop<'_>, name: &str) -> Result<Option<String>, Failure> {
+    // This looks the name up, and not what it names.
+    let there = workshop.git(&["rev-parse", "--verify", "--quiet", name], "")?;
+    if there.code == Some(1) && name != "HEAD" {
+        return Ok(None);
+    }
+    let peeled = format!("{name}^{{commit}}");
+    let found = workshop.git(&["rev-parse", "--verify", "--end-of-options", &peeled], "")?;
+    found.text("read the commit of HEAD").map(Some)
+}
+
+fn no_head() -> Failure {
+    Failure::message(
+        crate::failure::FailureKind::Workspace,
+        "the repository's HEAD names neither a branch nor a commit",
+    )
+}

@@ -1,0 +1,207 @@
+//! `Workshop`: a repository of ours that borrows another's objects and refs by name.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use lazaret_transfer::{AtPath as _, PathError, RefStorage, RelPath, Repository};
+
+use super::program::{Ended, Program};
+use crate::failure::{Failure, FailureKind};
+use crate::interrupt::Interrupt;
+
+/// The repository, and the directory in which what is made for the copy lies.
+#[derive(Debug)]
+pub(super) struct Workshop<'a> {
+    dir: PathBuf,
+    index: Option<PathBuf>,
+    pub(super) repository: &'a Repository,
+    program: &'a Program,
+    interrupt: &'a Interrupt,
+}
+
+/// Where refs are looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// `HEAD`, and what belongs to one worktree.
+    Own,
+    /// Branches and tags.
+    Common,
+}
+
+impl<'a> Workshop<'a> {
+    /// Builds it at `dir`.
+    pub(super) fn build(
+        dir: &Path,
+        repository: &'a Repository,
+        program: &'a Program,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self, Failure> {
+        let own = repository.own();
+        let index = own.path().join("index");
+        let workshop = Self {
+            dir: dir.to_owned(),
+            index: is_file(&index).then_some(index),
+            repository,
+            program,
+            interrupt,
+        };
+        for part in ["objects/info", "objects/pack", "borrowed/pack", "made"] {
+            let path = dir.join(part);
+            fs::create_dir_all(&path).at(&path)?;
+        }
+        let borrowed = dir.join("borrowed");
+        write(
+            &dir.join("objects/info/alternates"),
+            &[borrowed.as_os_str().as_encoded_bytes(), b"\n"].concat(),
+        )?;
+        write(&dir.join("config"), config(repository).as_bytes())?;
+        objects(&repository.common().path().join("objects"), &borrowed)?;
+        for entry in fs::read_dir(own.path()).at(own.path())?.flatten() {
+            let name = entry.file_name();
+            if name.as_encoded_bytes().starts_with(b"sharedindex.") {
+                link(&entry.path(), &dir.join(name))?;
+            }
+        }
+        workshop.head()?;
+        workshop.side(match repository.refs() {
+            RefStorage::Files => Side::Common,
+            RefStorage::Tables => Side::Own,
+        })?;
+        Ok(workshop)
+    }
+
+    /// The repository itself.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Where what is made for the copy lies.
+    pub(super) fn made(&self) -> PathBuf {
+        self.dir.join("made")
+    }
+
+    /// Runs git in it.
+    pub(super) fn git(&self, arguments: &[&str], stdin: &str) -> Result<Ended, Failure> {
+        let index = self.index.as_deref();
+        let what = (arguments, stdin);
+        self.program.run(&self.dir, index, what, self.interrupt)
+    }
+
+    /// Returns the branch that `HEAD` names, unless it is detached.
+    pub(super) fn branch(&self) -> Result<Option<String>, Failure> {
+        let asked = self.git(&["symbolic-ref", "--quiet", "HEAD"], "")?;
+        match asked.code {
+            Some(1) => Ok(None),
+            _ => asked.text("read HEAD").map(Some),
+        }
+    }
+
+    /// Turns from the worktree's refs to those of the repository.
+    pub(super) fn turn_to_common(&self) -> Result<(), Failure> {
+        match self.repository.refs() {
+            RefStorage::Files => Ok(()),
+            RefStorage::Tables => self.side(Side::Common),
+        }
+    }
+
+    fn head(&self) -> Result<(), Failure> {
+        let broken = |error: PathError| {
+            Failure::new(FailureKind::Workspace, error).context("the repository's HEAD")
+        };
+        let name = RelPath::new("HEAD").map_err(|error| {
+            Failure::new(FailureKind::Internal, error).context("the name of HEAD")
+        })?;
+        let mut head = self.repository.own().open_file(name).map_err(broken)?;
+        let path = self.dir.join("HEAD");
+        let mut copy = fs::File::create(&path).at(&path)?;
+        io::copy(&mut io::Read::take(&mut head, 4096), &mut copy).at(&path)?;
+        Ok(())
+    }
+
+    /// Links refs. Git reads `HEAD` of tables out of those of the worktree.
+    fn side(&self, side: Side) -> Result<(), Failure> {
+        let repository = self.repository;
+        match repository.refs() {
+            RefStorage::Files => {
+                let common = repository.common().path();
+                link(&common.join("refs"), &self.dir.join("refs"))?;
+                if is_file(&common.join("packed-refs")) {
+                    link(&common.join("packed-refs"), &self.dir.join("packed-refs"))?;
+                }
+            }
+            RefStorage::Tables => {
+                let from = match side {
+                    Side::Own => repository.own().path(),
+                    Side::Common => repository.common().path(),
+                };
+                let tables = self.dir.join("reftable");
+                if fs::symlink_metadata(&tables).is_ok() {
+                    fs::remove_file(&tables).at(&tables)?;
+                }
+                link(&from.join("reftable"), &tables)?;
+                let refs = self.dir.join("refs");
+                fs::create_dir_all(&refs).at(&refs)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Nothing but the format.
+fn config(repository: &Repository) -> String {
+    let mut extensions = String::new();
+    if repository.is_sha256() {
+        extensions.push_str("\tobjectFormat = sha256\n");
+    }
+    if repository.refs() == RefStorage::Tables {
+        extensions.push_str("\trefStorage = reftable\n");
+    }
+    let version = u8::from(!extensions.is_empty());
+    format!(
+        "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n[extensions]\n{extensions}"
+    )
+}
+
+/// Links packs and directories of loose objects, less what is a link itself: that could lead
+/// to the objects of any project. `info` is not linked, so neither are alternates.
+fn objects(from: &Path, to: &Path) -> Result<(), Failure> {
+    for entry in fs::read_dir(from).at(from)?.flatten() {
+        let name = entry.file_name();
+        let is_loose = name.len() == 2 && name.as_encoded_bytes().is_ascii();
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_dir {
+            continue;
+        }
+        if name == "pack" {
+            for pack in fs::read_dir(entry.path()).at(entry.path())?.flatten() {
+                if pack.file_type().is_ok_and(|kind| kind.is_file()) {
+                    link(&pack.path(), &to.join("pack").join(pack.file_name()))?;
+                }
+            }
+        } else if is_loose && all_files(&entry.path()) {
+            link(&entry.path(), &to.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+fn all_files(dir: &Path) -> bool {
+    let is_file = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+    };
+    fs::read_dir(dir).is_ok_and(|mut entries| entries.all(is_file))
+}
+
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+fn link(to: &Path, at: &Path) -> Result<(), PathError> {
+    symlink(to, at).at(at)
+}
+
+pub(super) fn write(path: &Path, contents: &[u8]) -> Result<(), Failure> {
+    Ok(fs::write(path, contents).at(path)?)
+}
