@@ -6,6 +6,7 @@
 
 mod arriving;
 mod clock;
+mod hold;
 mod init;
 mod limit;
 mod oom;
@@ -15,6 +16,7 @@ mod root;
 mod run;
 mod send;
 mod status;
+mod still;
 mod survey;
 mod syscall;
 mod update;
@@ -33,15 +35,17 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let verb = arguments.next().unwrap_or_default();
     match verb.to_str() {
+        Some("hold") => hold::run(arguments),
         Some("init") => init::run(),
         Some("probe") => probe::run(arguments),
         Some("receive") => receive::run(arguments),
         Some("run") => run::run(arguments),
         Some("send") => send::run(arguments),
         Some("survey") => survey::run(arguments),
+        Some("thaw") => hold::thaw(),
         Some("update") => update::run(arguments),
         _ => {
-            complain("usage: porter init|probe|receive|run|send|survey|update");
+            complain("usage: porter hold|init|probe|receive|run|send|survey|thaw|update");
             ExitCode::from(FAILED)
         }
     }
