@@ -29,6 +29,17 @@ pub enum UserNamespace {
     Mapped,
 }
 
+/// How the processes of a container can be made to stand still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pausing {
+    /// The engine freezes the container.
+    Freezer,
+    /// The engine can't: its processes have to be stopped by signals, from inside.
+    Signals,
+    /// Not at all, and no second container can see a volume that one has mounted.
+    None,
+}
+
 /// What an engine is and what it can enforce.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineInfo {
@@ -66,6 +77,18 @@ pub struct EngineInfo {
     pub not_applicable: BTreeMap<Control, String>,
     /// Known weaknesses of these versions, for `doctor` (CON-26). Warnings, not proof.
     pub warnings: Vec<String>,
+}
+
+impl EngineInfo {
+    /// Returns how its containers can be paused. On cgroup v1 only root has a freezer
+    /// (Podman 4.3: "can not pause containers on rootless containers with cgroup V1").
+    pub fn pausing(&self) -> Pausing {
+        match self.kind {
+            EngineKind::Apple => Pausing::None,
+            _ if self.rootless && self.cgroup_version == "1" => Pausing::Signals,
+            _ => Pausing::Freezer,
+        }
+    }
 }
 
 /// A stored image.

@@ -28,7 +28,8 @@ pub use detect::{
 };
 pub use engine::{
     ContainerInfo, ContainerState, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
-    ImageInfo, Process, ProcessControl, Stdin, Terminal, TerminalSize, UserNamespace, VolumeInfo,
+    ImageInfo, Pausing, Process, ProcessControl, Stdin, Terminal, TerminalSize, UserNamespace,
+    VolumeInfo,
 };
 pub use harden::{
     AGENT_HOME, AGENT_ID, Controls, ENGINE_ENV, HardenedSpec, Namespace, Resource, Tmpfs, Ulimit,

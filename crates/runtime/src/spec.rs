@@ -11,6 +11,8 @@ pub enum Role {
     Agent,
     /// Reads the volume after the command: our own image, read-only mount.
     Exporter,
+    /// Reads the volume while the command runs, as the exporter does afterwards.
+    Viewer,
 }
 
 /// How a volume may be used.
