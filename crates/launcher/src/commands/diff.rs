@@ -2,17 +2,27 @@
 
 use lazaret_transfer::{Change, RelPathBuf};
 
+use super::live::{Running, live};
 use super::resumed;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
+use crate::gate::case::Case;
 use crate::gate::choices::Choices;
-use crate::gate::report::Report;
+use crate::gate::live::preview;
+use crate::gate::remembered::Remembered;
+use crate::gate::report::{Live, Report};
 use crate::gate::{patch, summary};
+use crate::session::collect::Broken;
+use crate::session::record::Record;
 use crate::session::store::Store;
-use crate::ui::OutputFormat;
+use crate::session::viewer::Look;
+use crate::ui::{OutputFormat, Ui};
 
 /// Show what a session changed, judged
+///
+/// Where the command still runs it shows what is changed up to now: the command stands still
+/// while its files are looked at, and nothing is judged for good.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session
@@ -29,22 +39,72 @@ pub struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open(&context.env.state_dir()?)?;
     let paths = parse_paths(&args.paths)?;
-    let (session, case) = resumed::open(&store, &args.session, context)?;
-    let ui = &context.ui;
+    match Running::find(&store, &args.session)? {
+        Some(running) => look(running, &store, (&args, &paths), context),
+        None => {
+            let (session, case) = resumed::open(&store, &args.session, context)?;
+            show(session.record(), &case, None, (&args, &paths), &context.ui)
+        }
+    }
+}
+
+/// Shows what a command that runs has changed up to now.
+fn look(
+    running: Running,
+    store: &Store,
+    wanted: (&Args, &[RelPathBuf]),
+    context: &Context,
+) -> Result<ExitCode, Failure> {
+    let id = &wanted.0.session;
+    let remembered = Remembered::load(&context.env)?;
+    let site = running.site(store, context)?;
+    let mut viewer = running.view(&site)?;
+    let seen = match viewer.look()? {
+        Look::Seen(seen) => seen,
+        Look::Same | Look::Ended => {
+            let text = format!("the command of session {id} has just ended");
+            return Err(Failure::message(FailureKind::Refused, text)
+                .hinted("Look again when its changes are collected."));
+        }
+    };
+    let collection = seen.found.map_err(|Broken { code, reason }| {
+        let text = format!("as it is, the batch would be rejected: {code}: {reason}");
+        Failure::message(FailureKind::Refused, text)
+            .hinted("The command still runs; it may yet clean up.")
+    })?;
+    let case = preview(&viewer, collection, &remembered, &context.env)?;
+    let paused = live(seen.paused);
+    context.ui.status(&format!(
+        "live view, paused {} ms: the command runs, and nothing is judged for good yet",
+        paused.paused_ms
+    ));
+    show(viewer.record(), &case, Some(paused), wanted, &context.ui)
+}
+
+fn show(
+    record: &Record,
+    case: &Case,
+    live: Option<Live>,
+    (args, paths): (&Args, &[RelPathBuf]),
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
     let proposal = case.propose(&Choices::all())?;
     if ui.format() == OutputFormat::Json {
-        ui.json(&Report::of_case(session.record(), &case, &proposal));
+        ui.json(&Report {
+            live,
+            ..Report::of_case(record, case, &proposal)
+        });
         return Ok(ExitCode::SUCCESS);
     }
-    for change in case.changes.iter().filter(|change| covers(&paths, change)) {
+    for change in case.changes.iter().filter(|change| covers(paths, change)) {
         ui.result(&match args.stat {
-            true => patch::stat(&case, change, ui)?,
-            false => patch::painted(&case, change, ui)?,
+            true => patch::stat(case, change, ui)?,
+            false => patch::painted(case, change, ui)?,
         });
     }
     let summary = match args.stat {
-        true => summary::without_paths(&case, &proposal, ui),
-        false => summary::render(&case, &proposal, ui),
+        true => summary::without_paths(case, &proposal, ui),
+        false => summary::render(case, &proposal, ui),
     };
     ui.result(summary.trim_end());
     Ok(ExitCode::SUCCESS)

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::session::record::{Outcome, Phase, Record};
-use crate::session::store::{Store, StoreError};
+use crate::session::store::Store;
 use crate::ui::{OutputFormat, Tone, elapsed};
 
 /// List sessions
@@ -58,8 +58,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         {
             continue;
         }
-        let lock = store.as_ref().map(|store| store.lock(dir.id()));
-        let live = matches!(lock, Some(Err(StoreError::Busy { .. })));
+        // One that can't be looked at, or was removed just now, is not live.
+        let live = store
+            .as_ref()
+            .is_some_and(|store| store.is_live(dir.id()).unwrap_or(false));
         rows.push(Row {
             session: record.id.to_string(),
             state: if live { "live" } else { state(&record) },

@@ -1,6 +1,6 @@
 //! `lazaret prune`.
 
-use lazaret_runtime::SessionId;
+use lazaret_runtime::{ContainerName, SessionId};
 use serde_json::json;
 
 use crate::context::Context;
@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::session::belongings::Belongings;
 use crate::session::record::Phase;
 use crate::session::store::{Store, StoreError};
+use crate::session::views;
 use crate::ui::OutputFormat;
 
 /// Remove what no session needs any more
@@ -31,15 +32,31 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     // Listed before the sessions are looked at again: a session that is created meanwhile
     // has its directory before it has anything in the engine.
     let belongings = Belongings::of_store(&*detected.engine, store.id())?;
-    let known: Vec<SessionId> = store
-        .list()?
-        .into_iter()
-        .map(|dir| dir.id().clone())
-        .collect();
-    let orphans = belongings.only(|session| {
+    let mut known: Vec<SessionId> = Vec::new();
+    let mut dead: Vec<ContainerName> = Vec::new();
+    for dir in store.list()? {
+        // A record that can't be read names no view that could be told from others.
+        if let Ok(record) = dir.record() {
+            dead.extend(views::dead(&dir, &record)?);
+        }
+        known.push(dir.id().clone());
+    }
+    let doomed = |session: &str| {
         let is_known = known.iter().any(|id| id.as_str() == session);
         !is_known || settled.iter().any(|id| id.as_str() == session)
-    });
+    };
+    let orphans = Belongings {
+        containers: belongings
+            .containers
+            .into_iter()
+            .filter(|(name, session)| doomed(session) || dead.contains(name))
+            .collect(),
+        volumes: belongings
+            .volumes
+            .into_iter()
+            .filter(|(_, session)| doomed(session))
+            .collect(),
+    };
     if !dry_run {
         orphans.remove(&*detected.engine)?;
         for id in &settled {

@@ -12,7 +12,9 @@ use lazaret_transfer::{
 use super::{Failure, FailureKind};
 use crate::interrupt::Interrupted;
 use crate::profile::ProfileError;
+use crate::session::hold::HoldError;
 use crate::session::store::StoreError;
+use crate::session::turn::TurnError;
 
 /// What to do about an error of an engine.
 pub(crate) fn engine_hint(error: &EngineError) -> Option<&'static str> {
@@ -211,6 +213,29 @@ impl From<SelectError> for Failure {
 impl From<Interrupted> for Failure {
     fn from(error: Interrupted) -> Self {
         Self::new(FailureKind::Interrupted, error)
+    }
+}
+
+impl From<TurnError> for Failure {
+    fn from(error: TurnError) -> Self {
+        match error {
+            TurnError::Interrupted(error) => error.into(),
+            TurnError::Store(error) => error.into(),
+            TurnError::Taken { .. } => Self::new(FailureKind::Refused, error).hinted(
+                "Wait for it, or end it: only one at a time can make the command stand still.",
+            ),
+        }
+    }
+}
+
+impl From<HoldError> for Failure {
+    fn from(error: HoldError) -> Self {
+        match error {
+            HoldError::Engine(error) => error.into(),
+            HoldError::GaveUp { .. } | HoldError::Gone { .. } => {
+                Self::new(FailureKind::Engine, error)
+            }
+        }
     }
 }
 

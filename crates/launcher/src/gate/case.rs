@@ -76,13 +76,7 @@ impl Case {
     /// When the session's files are damaged, or its workspace is not where it was (APP-03).
     pub fn open(session: &LockedSession, env: &Environment) -> Result<Self, Failure> {
         let (dir, record) = (session.dir(), session.record());
-        let workspace = WorkspaceDir::open_ambient(&record.workspace)?;
-        if identity(workspace.identity()) != record.workspace_identity {
-            let text = format!("{} is another directory now", record.workspace.display());
-            return Err(Failure::message(FailureKind::Refused, text).hinted(
-                "The directory that was copied in was moved or replaced; put it back first.",
-            ));
-        }
+        let workspace = workspace_of(record)?;
         let (baseline, collection) = read_collection(dir, record.gate)?;
         let mut case = Self::assemble(CaseParts {
             baseline,
@@ -198,6 +192,23 @@ impl Case {
             .changes
             .binary_search_by(|change| (*change.path).cmp(path));
         self.changes.get(found.ok()?)
+    }
+}
+
+/// Opens the workspace of a session.
+///
+/// # Errors
+/// When it is not the directory any more that was copied in (APP-03).
+pub(super) fn workspace_of(record: &Record) -> Result<WorkspaceDir, Failure> {
+    let workspace = WorkspaceDir::open_ambient(&record.workspace)?;
+    match identity(workspace.identity()) == record.workspace_identity {
+        true => Ok(workspace),
+        false => {
+            let text = format!("{} is another directory now", record.workspace.display());
+            Err(Failure::message(FailureKind::Refused, text).hinted(
+                "The directory that was copied in was moved or replaced; put it back first.",
+            ))
+        }
     }
 }
 

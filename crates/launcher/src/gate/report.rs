@@ -37,6 +37,16 @@ pub struct Report {
     pub undo: Option<String>,
     /// Milliseconds of each step.
     pub phases: BTreeMap<String, u64>,
+    /// Only where the command still runs: then nothing of this is judged for good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<Live>,
+}
+
+/// How a command that still runs was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Live {
+    /// Milliseconds for which it stood still.
+    pub paused_ms: u64,
 }
 
 /// Paths by what happened to them, escaped as everywhere else (AUD-10).
@@ -165,6 +175,7 @@ impl Report {
             outcome: record.outcome,
             undo: None,
             phases: BTreeMap::new(),
+            live: None,
         }
     }
 }

@@ -90,7 +90,7 @@ pub(super) fn line(item: &Item, ui: &Ui) -> String {
 }
 
 /// Findings in columns: severity, code, path, reason.
-pub(super) fn findings<'a>(
+pub(crate) fn findings<'a>(
     findings: impl IntoIterator<Item = &'a Finding> + Clone,
     ui: &Ui,
 ) -> String {

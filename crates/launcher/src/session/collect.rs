@@ -16,7 +16,7 @@ use lazaret_transfer::{
 
 use super::command::SIGKILL;
 use super::populate::{STDERR_CAP, porter_failed, read_capped};
-use super::record::{GateLimits, Phase, Record};
+use super::record::{GateLimits, Phase};
 use super::site::{Site, WORKSPACE, porter};
 use super::stop::Stopped;
 use super::store::{LockedSession, SessionDir, write_atomically};
@@ -34,13 +34,16 @@ pub enum Collected {
 }
 
 /// The rule that a batch broke: a stable code, and the reason.
-struct Broken {
-    code: &'static str,
-    reason: String,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// The code.
+    pub code: &'static str,
+    /// The reason, raw.
+    pub reason: String,
 }
 
 /// What came of a step: a batch that broke a rule is rejected, a failure can be tried again.
-type Attempt<T> = Result<Result<T, Broken>, Failure>;
+pub(super) type Attempt<T> = Result<Result<T, Broken>, Failure>;
 
 impl Stopped {
     /// Collects the changes: a fresh container of the porter's own image mounts the volume
@@ -111,11 +114,12 @@ fn fetch_all(
 ) -> Attempt<()> {
     let (dir, record) = (session.dir(), session.record());
     let limits = limits(record.gate);
-    let known = match VolumeState::received(baseline, &receipt) {
-        Ok(known) => known,
-        Err(error) => return Err(damaged(&dir.file("receipt"), error)),
+    let exec = |verb| {
+        let spec = porter(&[verb, WORKSPACE], Stdin::Piped);
+        site.engine.exec(&record.exporter(), &spec)
     };
-    let survey = match survey(site, record, known.request(limits, baseline))? {
+    let known = received(dir, baseline, &receipt)?;
+    let survey = match survey(exec("survey")?, known.request(limits, baseline))? {
         Ok(survey) => survey,
         Err(broken) => return Ok(Err(broken)),
     };
@@ -136,7 +140,9 @@ fn fetch_all(
         _ => {}
     }
     let quarantine = Quarantine::create(&path)?;
-    if let Err(broken) = fetch(site, record, &wanted, limits, &quarantine, counter)? {
+    if !wanted.is_empty()
+        && let Err(broken) = fetch(exec("send")?, &wanted, limits, &quarantine, counter)?
+    {
         return Ok(Err(broken));
     }
     // Last: the survey is what makes a quarantine count as complete.
@@ -145,7 +151,7 @@ fn fetch_all(
 }
 
 /// The limits of the gate are those of the stream too: a bomb stays in its volume (TAR-49).
-fn limits(gate: GateLimits) -> StreamLimits {
+pub(super) fn limits(gate: GateLimits) -> StreamLimits {
     StreamLimits {
         entries: gate.max_entries,
         total_bytes: gate.max_bytes,
@@ -154,14 +160,14 @@ fn limits(gate: GateLimits) -> StreamLimits {
     }
 }
 
-fn survey(site: &Site<'_>, record: &Record, request: SurveyRequest) -> Attempt<Survey> {
-    let spec = porter(&["survey", WORKSPACE], Stdin::Piped);
+/// Asks a `porter survey` what differs.
+pub(super) fn survey(porter: Process, request: SurveyRequest) -> Attempt<Survey> {
     let Process {
         stdin,
         mut stdout,
         stderr,
         control,
-    } = site.engine.exec(&record.exporter(), &spec)?;
+    } = porter;
     let limits = request.limits;
     let (read, complaints) = thread::scope(|scope| {
         // A porter that stops reading says why on stderr and by its exit code.
@@ -181,7 +187,7 @@ fn survey(site: &Site<'_>, record: &Record, request: SurveyRequest) -> Attempt<S
 
 /// A survey that arrived and can't be believed breaks the batch; one that did not arrive
 /// is a failure of the way.
-fn survey_broken<T>(error: SurveyError) -> Attempt<T> {
+pub(super) fn survey_broken<T>(error: SurveyError) -> Attempt<T> {
     match error {
         SurveyError::Wire(error) => Err(Failure::new(FailureKind::Transfer, error)
             .context("the survey of the volume can't be read")),
@@ -192,25 +198,21 @@ fn survey_broken<T>(error: SurveyError) -> Attempt<T> {
     }
 }
 
-/// Fetches the wanted contents. What arrives must be what the survey announced.
-fn fetch(
-    site: &Site<'_>,
-    record: &Record,
+/// Fetches the wanted contents from a `porter send`. What arrives must be what the survey
+/// announced.
+pub(super) fn fetch(
+    porter: Process,
     wanted: &[Wanted],
     limits: StreamLimits,
     quarantine: &Quarantine,
     counter: &Counter,
 ) -> Attempt<()> {
-    if wanted.is_empty() {
-        return Ok(Ok(()));
-    }
-    let spec = porter(&["send", WORKSPACE], Stdin::Piped);
     let Process {
         stdin,
         stdout,
         stderr,
         control,
-    } = site.engine.exec(&record.exporter(), &spec)?;
+    } = porter;
     let (unpacked, complaints) = thread::scope(|scope| {
         scope.spawn(move || stdin.map(|mut stdin| write_wanted(wanted, &mut stdin)));
         let complaints = scope.spawn(move || read_capped(stderr, STDERR_CAP).unwrap_or_default());
@@ -250,7 +252,16 @@ fn fetch(
     )
 }
 
-fn read_receipt(dir: &SessionDir, baseline: &Tree) -> Result<Receipt, Failure> {
+/// Returns what is known of the volume before anybody looks into it.
+pub(super) fn received(
+    dir: &SessionDir,
+    baseline: &Tree,
+    receipt: &Receipt,
+) -> Result<VolumeState, Failure> {
+    VolumeState::received(baseline, receipt).map_err(|error| damaged(&dir.file("receipt"), error))
+}
+
+pub(super) fn read_receipt(dir: &SessionDir, baseline: &Tree) -> Result<Receipt, Failure> {
     let path = dir.file("receipt");
     let mut file = io::BufReader::new(File::open(&path).at(&path)?);
     Receipt::read_from(&mut file, baseline.len() as u64).map_err(|error| damaged(&path, error))

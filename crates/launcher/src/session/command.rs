@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, Engine, EngineError, ExecSpec, Process};
 
+use super::pause::Watchdog;
 use super::record::CommandEnd;
 use crate::interrupt::{Event, Interrupt, Mailbox, Urgency};
 
@@ -58,15 +59,18 @@ enum Ending {
 /// Runs a command and waits for its end. PID 1 of the container passes SIGTERM on to every
 /// process and leaves only when all are gone, so nothing that the command started survives.
 ///
+/// Whoever pauses the container to look into it, and is killed meanwhile, holds the command
+/// up for a moment only: `watchdog` lets it go on.
+///
 /// # Errors
 /// See [`CommandError`]. The container may still run then.
 pub fn run(
-    engine: &dyn Engine,
-    container: &ContainerName,
+    (engine, container): (&dyn Engine, &ContainerName),
     exec: &ExecSpec,
     patience: Patience,
     output: Arc<dyn Output>,
     interrupt: &Interrupt,
+    watchdog: Watchdog,
 ) -> Result<CommandEnd, CommandError> {
     let started = Instant::now();
     let process = engine.exec(container, exec)?;
@@ -79,6 +83,7 @@ pub fn run(
         container,
         patience,
         started,
+        watchdog,
     }
     .watch(&mailbox)?;
     Ok(CommandEnd {
@@ -129,23 +134,33 @@ struct Supervisor<'a> {
     container: &'a ContainerName,
     patience: Patience,
     started: Instant,
+    watchdog: Watchdog,
 }
 
 impl Supervisor<'_> {
     /// Waits for the command, and ends it when its time is up or the user wants an end.
     fn watch(
-        &self,
+        mut self,
         mailbox: &Mailbox<Result<i32, CommandError>>,
     ) -> Result<(i32, Option<Ending>), CommandError> {
         let timeout = self
             .patience
             .timeout
             .and_then(|timeout| self.started.checked_add(timeout));
-        let ending = match mailbox.wait(timeout) {
-            Event::Value(end) => return Ok((end?, None)),
-            Event::Deadline => Ending::TimedOut,
-            Event::Interrupt(_) => Ending::Interrupted,
+        let ending = loop {
+            let tick = Instant::now() + Watchdog::TICK;
+            let deadline = timeout.map_or(tick, |timeout| timeout.min(tick));
+            match mailbox.wait(Some(deadline)) {
+                Event::Value(end) => return Ok((end?, None)),
+                Event::Deadline if timeout.is_some_and(|end| Instant::now() >= end) => {
+                    break Ending::TimedOut;
+                }
+                Event::Deadline => self.watchdog.look(self.engine),
+                Event::Interrupt(_) => break Ending::Interrupted,
+            }
         };
+        // A paused process hears nothing.
+        self.watchdog.let_go(self.engine)?;
         self.engine.signal_container(self.container, SIGTERM)?;
         let exit = self.wait_for_end(mailbox)?;
         Ok((exit, Some(ending)))
@@ -153,17 +168,20 @@ impl Supervisor<'_> {
 
     /// After SIGTERM: waits for the grace, or until the user insists, then kills.
     fn wait_for_end(
-        &self,
+        &mut self,
         mailbox: &Mailbox<Result<i32, CommandError>>,
     ) -> Result<i32, CommandError> {
         let kill_at = Instant::now() + self.patience.grace;
         loop {
-            match mailbox.wait(Some(kill_at)) {
+            let tick = Instant::now() + Watchdog::TICK;
+            match mailbox.wait(Some(kill_at.min(tick))) {
                 Event::Value(end) => return Ok(asked_for(end, SIGTERM)),
                 Event::Interrupt(Urgency::Asked) => {}
+                Event::Deadline if Instant::now() < kill_at => self.watchdog.look(self.engine),
                 Event::Interrupt(Urgency::Insisted) | Event::Deadline => break,
             }
         }
+        self.watchdog.let_go(self.engine)?;
         match self.engine.signal_container(self.container, SIGKILL) {
             // It ended in this very moment: nothing is left to kill.
             Ok(()) | Err(EngineError::NotFound { .. } | EngineError::Refused { .. }) => {}

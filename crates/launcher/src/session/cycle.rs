@@ -9,6 +9,7 @@ use lazaret_transfer::{Selector, SkipReason, Skipped, WorkspaceDir, escape};
 use super::collect::Collected;
 use super::command::{self, CommandError, Patience};
 use super::log::{LogEnd, LogFile};
+use super::pause::Watchdog;
 use super::populate::Launched;
 use super::prepare::{Prepared, Setting};
 use super::record::{GateLimits, NewRecord, Record, identity};
@@ -165,12 +166,12 @@ impl Launched {
         site.ui.status(&format!("running {shown}"));
         let started = std::time::Instant::now();
         let ended = command::run(
-            &*site.engine,
-            &record.agent(),
+            (&*site.engine, &record.agent()),
             &spec,
             patience,
             Arc::clone(&relay) as Arc<dyn command::Output>,
             site.interrupt,
+            Watchdog::new(self.session.dir(), &record),
         );
         site.timings.note("run", started.elapsed());
         let mut end = ended.map_err(|error| lost(error, &record.id))?;

@@ -221,7 +221,7 @@ impl Record {
         Ok(bytes)
     }
 
-    /// `lazaret-<session>-<store>-<role>`: at most 60 bytes, so within every engine's
+    /// `lazaret-<session>-<store>-<role>`: at most 63 bytes, so within every engine's
     /// grammar. The start of the store's id keeps the sessions of two users apart that share
     /// an engine and like the same names.
     fn derived_name<N: FromStr<Err = NameError>>(&self, role: &str) -> N {
@@ -245,6 +245,12 @@ impl Record {
     /// Names the container that reads the volume afterwards.
     pub fn exporter(&self) -> ContainerName {
         self.derived_name("exporter")
+    }
+
+    /// Names a container that reads the volume while the command runs; `view` is the six
+    /// digits that tell views apart.
+    pub fn viewer(&self, view: &str) -> ContainerName {
+        self.derived_name(&format!("view-{view}"))
     }
 }
 

@@ -126,16 +126,42 @@ impl Site<'_> {
         record: &Record,
         image: &Pinned,
     ) -> Result<HardenedSpec, Unenforceable> {
+        self.reader_spec(record, image, (record.exporter(), Role::Exporter))
+    }
+
+    /// Hardens a container that reads the volume while the command runs.
+    ///
+    /// # Errors
+    /// Names the control that the engine can't enforce.
+    pub fn viewer_spec(
+        &self,
+        record: &Record,
+        image: &Pinned,
+        name: ContainerName,
+    ) -> Result<HardenedSpec, Unenforceable> {
+        self.reader_spec(record, image, (name, Role::Viewer))
+    }
+
+    fn reader_spec(
+        &self,
+        record: &Record,
+        image: &Pinned,
+        (name, role): (ContainerName, Role),
+    ) -> Result<HardenedSpec, Unenforceable> {
+        let word = match role {
+            Role::Viewer => "viewer",
+            Role::Exporter | Role::Agent => "exporter",
+        };
         let spec = ContainerSpec {
-            name: record.exporter(),
-            role: Role::Exporter,
+            name,
+            role,
             image: image.reference().clone(),
             privilege: Privilege::ReadEverything,
             volumes: vec![mount(record.volume(), Access::ReadOnly)],
             env: BTreeMap::new(),
             workdir: "/".to_owned(),
             limits: exporter_limits(),
-            labels: self.labels(record, "exporter"),
+            labels: self.labels(record, word),
         };
         HardenedSpec::new(spec, &self.info)
     }

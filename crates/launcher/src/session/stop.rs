@@ -5,13 +5,19 @@ use std::time::Duration;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::ContainerState;
 
+use super::pause::Watchdog;
 use super::record::Phase;
 use super::site::Site;
 use super::store::LockedSession;
+use super::turn::{Turn, TurnError};
+use super::views::{Sweep, sweep};
 use crate::failure::Failure;
 
 /// From SIGTERM to SIGKILL for what the command left behind.
 const GRACE: Duration = Duration::from_secs(15);
+
+/// How long a look at the session may take until its end no longer waits for it.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What `porter init` ends with when the OOM killer hit any process of the container; engines
 /// tell it of the first process only.
@@ -38,10 +44,9 @@ impl Stopped {
     ) -> Result<Self, Failure> {
         let agent = session.record().agent();
         site.step("stop", |_| {
-            if let Some(container) = site.engine.container(&agent)? {
-                if matches!(container.state, ContainerState::Paused) {
-                    site.engine.unpause_container(&agent)?;
-                }
+            let turn = take_turn(site, &session)?;
+            if site.engine.container(&agent)?.is_some() {
+                Watchdog::new(session.dir(), session.record()).let_go(&*site.engine)?;
                 site.engine.stop_container(&agent, GRACE)?;
             }
             let state = site
@@ -60,7 +65,10 @@ impl Stopped {
                     }
                 )
             );
+            // They keep the volume in use, and have nothing to look at any more.
+            sweep(&*site.engine, session.dir(), session.record(), Sweep::All)?;
             site.engine.remove_container(&agent)?;
+            drop(turn);
             session.update(|record| {
                 record.phase = Phase::Stopped;
                 if let Some(end) = &mut record.end {
@@ -75,5 +83,15 @@ impl Stopped {
     /// Returns the session.
     pub fn session(&self) -> &LockedSession {
         &self.session
+    }
+}
+
+/// Waits for those who look at the session, but not for long: one that hangs, or was itself
+/// stopped, holds no end up.
+fn take_turn(site: &Site<'_>, session: &LockedSession) -> Result<Option<Turn>, Failure> {
+    match Turn::take(session.dir(), PATIENCE, site.interrupt) {
+        Ok(turn) => Ok(Some(turn)),
+        Err(TurnError::Taken { .. } | TurnError::Interrupted(_)) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }

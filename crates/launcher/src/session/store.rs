@@ -11,12 +11,17 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lazaret_runtime::{NameError, SessionId};
 use lazaret_transfer::{AtPath as _, PathError};
 use rustix::fs::FlockOperation;
 
 use super::record::{Record, RecordError};
+
+/// How long, and how often, somebody else may be looking at a lock.
+const GLANCE: Duration = Duration::from_millis(10);
+const GLANCES: u32 = 5;
 
 /// The state directory of one user.
 #[derive(Debug)]
@@ -199,7 +204,7 @@ impl Store {
     /// record that can't be understood.
     pub fn lock(&self, id: &SessionId) -> Result<LockedSession, StoreError> {
         let dir = self.find(id)?;
-        let lock = take_lock(&dir.path.join("lock"))?
+        let lock = take_lock_soon(&dir.path.join("lock"))?
             .ok_or_else(|| StoreError::Busy { id: id.clone() })?;
         // It may have been removed between the look-up and the lock.
         if !dir.path.join("session.json").exists() {
@@ -211,6 +216,25 @@ impl Store {
             record,
             _lock: lock,
         })
+    }
+
+    /// Whether a launcher is at work on a session, without getting in its way for longer than
+    /// a moment.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], or when the lock can't be looked at.
+    pub fn is_live(&self, id: &SessionId) -> Result<bool, StoreError> {
+        let path = self.find(id)?.path.join("lock");
+        let file = open_lock(&path)?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(false),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
+            Err(error) => Err(PathError {
+                path,
+                source: error.into(),
+            }
+            .into()),
+        }
     }
 
     /// Serialises applies to one workspace (FLT-11): held while its files change. `None`
@@ -403,7 +427,7 @@ fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-fn private_dir(path: &Path) -> Result<(), PathError> {
+pub(super) fn private_dir(path: &Path) -> Result<(), PathError> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -411,18 +435,19 @@ fn private_dir(path: &Path) -> Result<(), PathError> {
         .at(path)
 }
 
-fn take_lock(path: &Path) -> Result<Option<File>, StoreError> {
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(|source| PathError {
-            path: path.to_path_buf(),
-            source,
-        })?;
+/// As [`take_lock`], and outwaits somebody who only looks whether it is taken.
+fn take_lock_soon(path: &Path) -> Result<Option<File>, StoreError> {
+    for _ in 0..GLANCES {
+        if let Some(lock) = take_lock(path)? {
+            return Ok(Some(lock));
+        }
+        std::thread::sleep(GLANCE);
+    }
+    take_lock(path)
+}
+
+pub(super) fn take_lock(path: &Path) -> Result<Option<File>, StoreError> {
+    let file = open_lock(path)?;
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file)),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
@@ -432,6 +457,17 @@ fn take_lock(path: &Path) -> Result<Option<File>, StoreError> {
         }
         .into()),
     }
+}
+
+fn open_lock(path: &Path) -> Result<File, PathError> {
+    OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        .open(path)
+        .at(path)
 }
 
 fn read_or_make_id(path: &Path) -> Result<String, PathError> {
@@ -477,7 +513,7 @@ fn is_store_id(text: &str) -> bool {
 
 /// Sixteen hexadecimal digits from the keys that std seeds its hash maps with: unique
 /// enough for names, and not meant to be a secret.
-fn random_hex() -> String {
+pub(super) fn random_hex() -> String {
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u32(std::process::id());
     format!("{:016x}", hasher.finish())

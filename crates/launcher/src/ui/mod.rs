@@ -4,6 +4,7 @@
 //! away (`lazaret ls | head -1`) is no error and ends nothing: what is being said is
 //! dropped, and the verb goes on to its own end (FLT-18).
 
+mod canvas;
 mod format;
 mod patient;
 mod progress;
@@ -273,6 +274,14 @@ impl Ui {
             StreamKind::Other => serde_json::to_string(value),
         };
         match text {
+            Ok(text) => self.result(&text),
+            Err(error) => self.error(&format!("the result has no JSON form: {error}")),
+        }
+    }
+
+    /// Prints one of many results as JSON: one line each, also on a terminal.
+    pub fn json_line(&self, value: &impl Serialize) {
+        match serde_json::to_string(value) {
             Ok(text) => self.result(&text),
             Err(error) => self.error(&format!("the result has no JSON form: {error}")),
         }

@@ -17,6 +17,7 @@ fn short_help_names_every_verb() {
     Commands:
       run          Run a command on a copy of the workspace, then pass its changes through the gate
       diff         Show what a session changed, judged
+      watch        Show what a running session changes, while it changes it
       review       Look through a session's changes on the whole screen, choose, and apply
       apply        Apply a session's changes to its workspace
       allowed      List or remove what you allowed for good with `apply --remember`

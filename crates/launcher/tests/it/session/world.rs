@@ -125,12 +125,7 @@ impl World {
             call.stdout.write_all(porter::healthy_report().as_bytes())?;
             Ok(0)
         });
-        world.on("survey", |volume, call| {
-            let survey = porter::survey(volume, &mut call.stdin)
-                .map_err(|error| io::Error::other(error.to_string()))?;
-            survey.write_to(&mut call.stdout)?;
-            Ok(0)
-        });
+        world.on("survey", answer_survey);
         world.on("send", |volume, call| {
             porter::send(volume, &mut call.stdin, &mut call.stdout, |_| {})
                 .map_err(|error| io::Error::other(error.to_string()))?;
@@ -193,6 +188,11 @@ impl World {
     pub(super) fn said(&self) -> String {
         let said = self.said.0.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&said).into_owned()
+    }
+
+    /// The image of everything here.
+    pub(super) fn image(&self) -> &Pinned {
+        &self.image
     }
 
     pub(super) fn id(&self) -> SessionId {
@@ -327,6 +327,14 @@ impl World {
         let session = self.lock()?;
         resume(&self.site(), self.image.clone(), session)
     }
+}
+
+/// Does what `porter survey` does.
+pub(super) fn answer_survey(volume: &Path, call: &mut ExecCall) -> io::Result<i32> {
+    let survey = porter::survey(volume, &mut call.stdin)
+        .map_err(|error| io::Error::other(error.to_string()))?;
+    survey.write_to(&mut call.stdout)?;
+    Ok(0)
 }
 
 fn image() -> ImageInfo {

@@ -1,0 +1,80 @@
+//! What `diff` and `watch` share: a session whose command runs.
+
+use std::time::Duration;
+
+use lazaret_runtime::SessionId;
+
+use super::image;
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::gate::report::Live;
+use crate::job;
+use crate::session::record::{Phase, Record};
+use crate::session::site::Site;
+use crate::session::store::{SessionDir, Store};
+use crate::session::viewer::Viewer;
+
+/// A session whose command runs now.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) dir: SessionDir,
+    pub(crate) record: Record,
+}
+
+impl Running {
+    /// Finds a session whose command runs; `None` when no launcher is at work on it.
+    ///
+    /// # Errors
+    /// When one is, and its command does not run yet, or has ended.
+    pub(crate) fn find(store: &Store, id: &SessionId) -> Result<Option<Self>, Failure> {
+        let dir = store.find(id)?;
+        if !store.is_live(id)? {
+            return Ok(None);
+        }
+        let record = dir.record()?;
+        let refuse = |text: String| Failure::message(FailureKind::Refused, text);
+        match record.phase {
+            Phase::Running => Ok(Some(Self { dir, record })),
+            Phase::Preparing => Err(refuse(format!(
+                "session {id} is being prepared: its command has not started"
+            ))
+            .hinted("Try again in a moment.")),
+            _ => Err(refuse(format!(
+                "the command of session {id} has ended, and another lazaret is at its gate"
+            ))
+            .hinted("Answer it there, or wait until it has ended.")),
+        }
+    }
+
+    /// Puts together what looking at it takes.
+    ///
+    /// # Errors
+    /// When the engine is away, or has no porter.
+    pub(crate) fn site<'a>(
+        &self,
+        store: &Store,
+        context: &'a Context,
+    ) -> Result<(Site<'a>, lazaret_image_builder::Pinned), Failure> {
+        let detected = context.engine_of(&self.record)?;
+        let porter = image::ensure(context, &detected, "porter")?.pinned;
+        Ok((job::site(context, store, detected), porter))
+    }
+
+    /// Begins to look.
+    ///
+    /// # Errors
+    /// As [`Viewer::open`].
+    pub(crate) fn view<'a>(
+        self,
+        (site, porter): &'a (Site<'a>, lazaret_image_builder::Pinned),
+    ) -> Result<Viewer<'a>, Failure> {
+        Viewer::open(site, self.dir, self.record, porter)
+    }
+}
+
+/// What a report says of a pause.
+pub(crate) fn live(paused: Duration) -> Live {
+    Live {
+        paused_ms: u64::try_from(paused.as_millis()).unwrap_or(u64::MAX),
+    }
+}

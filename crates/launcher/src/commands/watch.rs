@@ -1,0 +1,293 @@
+//! `lazaret watch`.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use lazaret_runtime::SessionId;
+use lazaret_transfer::{Entry, RelPathBuf, escape};
+use serde::Serialize;
+
+use super::live::{Running, live};
+use super::{ls, resumed};
+use crate::context::Context;
+use crate::environment::Environment;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind};
+use crate::gate::case::Case;
+use crate::gate::choices::Choices;
+use crate::gate::live::preview;
+use crate::gate::proposal::Proposal;
+use crate::gate::remembered::Remembered;
+use crate::gate::report::{Changes, ConflictReport, FindingReport};
+use crate::gate::{patch, summary};
+use crate::profile::units::Span;
+use crate::session::collect::Broken;
+use crate::session::record::Phase;
+use crate::session::store::{Store, StoreError};
+use crate::session::viewer::{Look, Seen, Viewer};
+use crate::ui::{OutputFormat, Tone, Ui, elapsed};
+
+/// Show what a running session changes, while it changes it
+///
+/// Looks again and again, and shows what the command has changed up to then. The command
+/// stands still while its files are looked at, for as long as is shown, and only when
+/// something has changed. Nothing is judged for good: findings are a preview. The watch ends
+/// with the command, or with Ctrl-C.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Session
+    #[arg(value_name = "NAME")]
+    pub session: SessionId,
+    /// Time between two looks, such as 2s, 1m
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    pub interval: Span,
+}
+
+/// One line of `watch --json`.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    session: &'a str,
+    /// `running` or `ended`.
+    state: &'static str,
+    /// Milliseconds since the watch began.
+    at_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<SeenLine>,
+}
+
+/// What was seen, while the command ran.
+#[derive(Debug, Default, Serialize)]
+struct SeenLine {
+    /// Milliseconds for which the command stood still.
+    paused_ms: u64,
+    changes: Changes,
+    findings: Vec<FindingReport>,
+    conflicts: Vec<ConflictReport>,
+    /// The rule that a collection would break now; null when there is none.
+    rejection: Option<Rejection>,
+}
+
+#[derive(Debug, Serialize)]
+struct Rejection {
+    code: &'static str,
+    message: String,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let store = Store::open(&context.env.state_dir()?)?;
+    let Some(running) = Running::find(&store, &args.session)? else {
+        return Err(not_running(&store, &args.session)?);
+    };
+    let remembered = Remembered::load(&context.env)?;
+    let id = args.session.as_str();
+    let mut watch = Watch {
+        ui: &context.ui,
+        env: &context.env,
+        id,
+        started: Instant::now(),
+        shown: BTreeMap::new(),
+        findings: String::new(),
+    };
+    let site = running.site(&store, context)?;
+    let watched = running.view(&site).and_then(|mut viewer| {
+        loop {
+            match viewer.look()? {
+                Look::Ended => return Ok(()),
+                Look::Same => {}
+                Look::Seen(seen) => watch.show(&viewer, seen, &remembered)?,
+            }
+            if !context.ui.is_heard() || !is_alive(&store, &args.session)? {
+                return Ok(());
+            }
+            context.interrupt.sleep(args.interval.0)?;
+        }
+    });
+    match watched {
+        // How a watch is ended.
+        Err(failure) if failure.kind == FailureKind::Interrupted => Ok(ExitCode::INTERRUPTED),
+        Err(failure) => Err(failure),
+        Ok(()) => {
+            watch.ended();
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Whether there is still something to look at.
+///
+/// # Errors
+/// When the launcher of the session is dead, and its command may still run.
+fn is_alive(store: &Store, id: &SessionId) -> Result<bool, Failure> {
+    match store.is_live(id) {
+        Ok(true) => Ok(true),
+        Err(StoreError::NotFound { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+        Ok(false) => match store.find(id)?.record()? {
+            record if record.phase == Phase::Running => Err(resumed::not_waiting(&record)),
+            _ => Ok(false),
+        },
+    }
+}
+
+/// Says why there is nothing to watch.
+fn not_running(store: &Store, id: &SessionId) -> Result<Failure, Failure> {
+    let record = store.find(id)?.record()?;
+    Ok(match record.phase {
+        Phase::Collected | Phase::Settled => {
+            let text = format!("nothing runs in session {id}: it is {}", ls::state(&record));
+            let failure = Failure::message(FailureKind::Refused, text);
+            match record.phase {
+                Phase::Collected => failure.hinted(format!("See `lazaret diff {id}`.")),
+                _ => failure,
+            }
+        }
+        _ => resumed::not_waiting(&record),
+    })
+}
+
+/// What was shown so far.
+struct Watch<'a> {
+    ui: &'a Ui,
+    env: &'a Environment,
+    id: &'a str,
+    started: Instant,
+    /// The changed paths, and what is there; `None` for a deleted one.
+    shown: BTreeMap<RelPathBuf, Option<Entry>>,
+    /// The findings as text.
+    findings: String,
+}
+
+impl Watch<'_> {
+    fn show(
+        &mut self,
+        viewer: &Viewer<'_>,
+        seen: Seen,
+        remembered: &Remembered,
+    ) -> Result<(), Failure> {
+        let collection = match seen.found {
+            Ok(collection) => collection,
+            Err(broken) => {
+                self.show_broken(&broken, seen.paused);
+                return Ok(());
+            }
+        };
+        let case = preview(viewer, collection, remembered, self.env)?;
+        let proposal = case.propose(&Choices::all())?;
+        if self.ui.format() == OutputFormat::Json {
+            self.line(Some(SeenLine {
+                paused_ms: live(seen.paused).paused_ms,
+                changes: Changes::of(&case.changes),
+                findings: proposal
+                    .findings()
+                    .iter()
+                    .map(FindingReport::from)
+                    .collect(),
+                conflicts: proposal.conflicts().map(ConflictReport::from).collect(),
+                rejection: None,
+            }));
+        } else if self.ui.can_redraw() {
+            let mut lines = vec![self.heading(seen.paused)];
+            for change in &case.changes {
+                lines.push(patch::stat(&case, change, self.ui)?);
+            }
+            let rest = summary::without_paths(&case, &proposal, self.ui);
+            self.ui.redraw(&lines, rest.trim_end());
+        } else {
+            self.append(&case, &proposal, seen.paused)?;
+        }
+        self.shown = case
+            .changes
+            .iter()
+            .map(|change| (change.path.clone(), change.after.clone()))
+            .collect();
+        Ok(())
+    }
+
+    /// Adds what is new since the last time.
+    fn append(
+        &mut self,
+        case: &Case,
+        proposal: &Proposal,
+        paused: Duration,
+    ) -> Result<(), Failure> {
+        let ui = self.ui;
+        ui.result(&format!(
+            "{}: {}",
+            self.heading(paused),
+            summary::counts(&case.changes)
+        ));
+        for change in &case.changes {
+            if self.shown.get(&change.path) != Some(&change.after) {
+                ui.result(&patch::stat(case, change, ui)?);
+            }
+        }
+        for path in self.shown.keys() {
+            if case.change(path).is_none() {
+                let path = escape(path.as_str().as_bytes());
+                ui.result(&format!("  = {:>13}  {path}", "as it was"));
+            }
+        }
+        let findings = summary::findings(proposal.findings(), ui);
+        if findings != self.findings {
+            if !findings.is_empty() {
+                ui.result(findings.trim_end());
+            }
+            self.findings = findings;
+        }
+        Ok(())
+    }
+
+    fn show_broken(&mut self, broken: &Broken, paused: Duration) {
+        let message = escape(broken.reason.as_bytes());
+        if self.ui.format() == OutputFormat::Json {
+            self.line(Some(SeenLine {
+                paused_ms: live(paused).paused_ms,
+                rejection: Some(Rejection {
+                    code: broken.code,
+                    message,
+                }),
+                ..SeenLine::default()
+            }));
+            return;
+        }
+        let words = format!("as it is, it would be rejected: {}: {message}", broken.code);
+        match self.ui.can_redraw() {
+            true => self.ui.redraw(&[self.heading(paused)], &words),
+            false => self
+                .ui
+                .result(&format!("{}: {words}", self.heading(paused))),
+        }
+    }
+
+    fn heading(&self, paused: Duration) -> String {
+        let heading = format!(
+            "{} after {}, live view, paused {} ms",
+            self.id,
+            elapsed(self.started.elapsed()),
+            paused.as_millis()
+        );
+        self.ui.paint_result(Tone::Strong, &heading)
+    }
+
+    fn line(&self, seen: Option<SeenLine>) {
+        self.ui.json_line(&Line {
+            session: self.id,
+            state: match seen {
+                Some(_) => "running",
+                None => "ended",
+            },
+            at_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            seen,
+        });
+    }
+
+    fn ended(&self) {
+        match self.ui.format() {
+            OutputFormat::Json => self.line(None),
+            OutputFormat::Text => self.ui.status(&format!(
+                "the command of session {} has ended: its changes are at the gate",
+                self.id
+            )),
+        }
+    }
+}

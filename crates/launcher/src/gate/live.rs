@@ -1,0 +1,38 @@
+//! What the command of a live session has changed up to now, judged as a preview.
+
+use lazaret_transfer::Collection;
+
+use super::case::{Case, CaseParts, policy, workspace_of};
+use super::git_config;
+use super::remembered::Remembered;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::session::viewer::Viewer;
+
+/// Puts together what was seen. Nothing can be decided on it: the command goes on, and what
+/// it leaves behind is collected and judged when it has ended.
+///
+/// # Errors
+/// As [`Case::open`].
+pub fn preview(
+    viewer: &Viewer<'_>,
+    seen: Collection,
+    remembered: &Remembered,
+    env: &Environment,
+) -> Result<Case, Failure> {
+    let record = viewer.record();
+    let mut case = Case::assemble(CaseParts {
+        baseline: viewer.baseline().clone(),
+        collected: seen.tree,
+        refusals: seen.refusals,
+        notes: seen.notes,
+        caches: seen.left_out,
+        quarantine: viewer.quarantine()?,
+        base: viewer.base(),
+        workspace: workspace_of(record)?,
+        policy: policy(record.gate, git_config::drivers(env, &record.workspace)),
+    })?;
+    case.session = Some(record.clone());
+    remembered.tell(&mut case)?;
+    Ok(case)
+}

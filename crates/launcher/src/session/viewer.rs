@@ -1,0 +1,304 @@
+//! Looks at the volume of a live session, read-only, while its command stands still.
+//!
+//! A container like the exporter's, with a name and a role of its own, is started once and
+//! kept for as long as somebody looks. What needs no pause is done before it: the porters
+//! are started, the file system is flushed, and what had changed before is fetched already.
+//! The stored receipt is never touched: it belongs to the collection.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{ContainerLease, ContainerName, Process, Stdin};
+use lazaret_transfer::{
+    AtPath as _, BaseStore, Collection, Quarantine, StreamLimits, Survey, Tree, VolumeState, Wanted,
+};
+
+use super::collect::{
+    Attempt, Broken, fetch, limits, read_receipt, read_tree, received, survey, survey_broken,
+};
+use super::command::SIGKILL;
+use super::pause::{Pausable, is_up};
+use super::record::{Phase, Record};
+use super::site::{Site, WORKSPACE, porter};
+use super::store::SessionDir;
+use super::turn::Turn;
+use super::views::{Sweep, Trace, View, sweep};
+use crate::failure::Failure;
+use crate::interrupt::Guard;
+use crate::ui::Counter;
+
+/// How long others may look, or copy, before us.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A look at a live session. Dropping it ends the look and removes its container.
+#[derive(Debug)]
+#[must_use = "dropping it ends the look"]
+pub struct Viewer<'a> {
+    site: &'a Site<'a>,
+    session: SessionDir,
+    record: Record,
+    baseline: Tree,
+    /// What was known after the last pause. A look without one never advances it: a write
+    /// in the same tick of the clock would not show.
+    known: VolumeState,
+    quarantine: Quarantine,
+    /// Bytes in it.
+    fetched: u64,
+    /// What the last look came to.
+    last: Option<Result<Collection, Broken>>,
+    /// Waits for a list of what to send: most looks need none.
+    sender: Option<Process>,
+    /// In this order: first the signal's guard, then what it would end.
+    _guard: Guard,
+    desk: Desk,
+}
+
+/// The container and the folder of a look.
+#[derive(Debug)]
+struct Desk {
+    name: ContainerName,
+    container: Option<ContainerLease>,
+    view: View,
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        // The failure is told with those of all leases; the folder says what is left.
+        if let Some(container) = self.container.take()
+            && container.release().is_ok()
+        {
+            self.view.note(Trace::None);
+        }
+    }
+}
+
+/// What a look came to.
+#[derive(Debug)]
+pub enum Look {
+    /// What the command has changed up to now.
+    Seen(Seen),
+    /// The same as the last time. The command was not paused for it.
+    Same,
+    /// The command has ended.
+    Ended,
+}
+
+/// What was seen while the command stood still.
+#[derive(Debug)]
+pub struct Seen {
+    /// What the volume held; or the rule that a collection would break now.
+    pub found: Result<Collection, Broken>,
+    /// How long the command stood still.
+    pub paused: Duration,
+}
+
+impl<'a> Viewer<'a> {
+    /// Begins to look at a session whose command runs.
+    ///
+    /// # Errors
+    /// The engine's, the disk's, or damage to the session's files.
+    pub fn open(
+        site: &'a Site<'a>,
+        session: SessionDir,
+        record: Record,
+        image: &Pinned,
+    ) -> Result<Self, Failure> {
+        sweep(&*site.engine, &session, &record, Sweep::Dead)?;
+        let baseline = read_tree(&session.file("baseline"))?;
+        let receipt = read_receipt(&session, &baseline)?;
+        let known = received(&session, &baseline, &receipt)?;
+        let mut view = View::create(&session)?;
+        let quarantine = Quarantine::create(&view.quarantine())?;
+        let name = view.container(&record);
+        let spec = site.viewer_spec(&record, image, name.clone())?;
+        view.note(Trace::Container);
+        let desk = Desk {
+            name: name.clone(),
+            container: Some(ContainerLease::create(&site.engine, &spec)?),
+            view,
+        };
+        // A signal makes the calls return, wherever they wait (FLT-08).
+        let engine = Arc::clone(&site.engine);
+        let guard = site.interrupt.guard(move |_| {
+            // It may have ended by itself, and is removed in any case.
+            drop(engine.signal_container(&name, SIGKILL));
+        });
+        site.engine.start_container(&desk.name)?;
+        Ok(Self {
+            site,
+            session,
+            record,
+            baseline,
+            known,
+            quarantine,
+            fetched: 0,
+            last: None,
+            sender: None,
+            _guard: guard,
+            desk,
+        })
+    }
+
+    /// Returns the record, as it was when the look began.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Returns what was sent in.
+    pub fn baseline(&self) -> &Tree {
+        &self.baseline
+    }
+
+    /// Opens what was fetched up to now.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn quarantine(&self) -> Result<Quarantine, Failure> {
+        Ok(Quarantine::open(&self.desk.view.quarantine())?)
+    }
+
+    /// Opens the texts that were sent in, where they were kept.
+    pub fn base(&self) -> Option<BaseStore> {
+        BaseStore::open(&self.session.file("base")).ok()
+    }
+
+    /// Looks once.
+    ///
+    /// # Errors
+    /// The engine's or the disk's, or an interruption. That the session ends meanwhile is
+    /// none.
+    pub fn look(&mut self) -> Result<Look, Failure> {
+        let looked = self.try_look();
+        self.site.interrupt.check()?;
+        match looked {
+            // The launcher removes us when it is done with the command.
+            Err(_) if self.has_ended() => Ok(Look::Ended),
+            other => other,
+        }
+    }
+
+    fn try_look(&mut self) -> Result<Look, Failure> {
+        if self.peek()? {
+            return Ok(Look::Same);
+        }
+        let surveyor = self.exec("survey")?;
+        if self.sender.is_none() {
+            self.sender = Some(self.exec("send")?);
+        }
+        let pausable = Pausable::new(self.site, &self.session, &self.record)?;
+        let turn = Turn::take(&self.session, PATIENCE, self.site.interrupt)?;
+        if self.has_ended() {
+            return Ok(Look::Ended);
+        }
+        let Some(paused) = pausable.begin(&turn)? else {
+            return Ok(Look::Ended);
+        };
+        let found = match self.survey(surveyor)? {
+            Err(broken) => Err(broken),
+            Ok(known) => {
+                let collection = known.collect(&self.baseline);
+                self.known = known;
+                self.fetch(&collection)?.map(|()| collection)
+            }
+        };
+        let paused = paused.end()?;
+        drop(turn);
+        if self.last.as_ref() == Some(&found) {
+            return Ok(Look::Same);
+        }
+        self.last = Some(found.clone());
+        Ok(Look::Seen(Seen { found, paused }))
+    }
+
+    /// Looks without a pause, and says whether all is as it was the last time. What it finds
+    /// is fetched, so that less is left for the pause; none of it is shown, since files may
+    /// have changed while it was looked at.
+    fn peek(&mut self) -> Result<bool, Failure> {
+        let surveyor = self.exec("survey")?;
+        let known = match self.survey(surveyor) {
+            Ok(Ok(known)) => known,
+            Ok(Err(broken)) => return Ok(self.last == Some(Err(broken))),
+            // Something changed under its eyes: only a pause will tell.
+            Err(_) if !self.has_ended() => return Ok(false),
+            Err(failure) => return Err(failure),
+        };
+        if known == self.known && matches!(self.last, Some(Ok(_))) {
+            return Ok(true);
+        }
+        // As above. What did arrive is in the quarantine under its digest.
+        drop(self.fetch(&known.collect(&self.baseline)));
+        Ok(false)
+    }
+
+    /// Returns what is known of the volume by a new survey.
+    fn survey(&self, porter: Process) -> Attempt<VolumeState> {
+        let request = self.known.request(self.limits(), &self.baseline);
+        let found: Survey = match survey(porter, request)? {
+            Ok(found) => found,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        match self.known.clone().surveyed(found, &self.baseline) {
+            Ok(known) => Ok(Ok(known)),
+            Err(error) => survey_broken(error),
+        }
+    }
+
+    /// Lists what has to be fetched and was not yet. What earlier looks fetched is thrown away
+    /// when there would be more than the gate allows to a batch.
+    fn wanted(&mut self, collection: &Collection) -> Result<Vec<Wanted>, Failure> {
+        let all = collection.wanted(&self.baseline);
+        let missing = |quarantine: &Quarantine| {
+            let mut missing = Vec::new();
+            for file in &all {
+                if !quarantine.has(&file.digest)? {
+                    missing.push(file.clone());
+                }
+            }
+            Ok::<_, Failure>(missing)
+        };
+        let bytes = |files: &[Wanted]| files.iter().map(|file| file.size).sum::<u64>();
+        let mut wanted = missing(&self.quarantine)?;
+        if self.fetched.saturating_add(bytes(&wanted)) > self.limits().total_bytes {
+            let path = self.desk.view.quarantine();
+            fs::remove_dir_all(&path).at(&path)?;
+            self.quarantine = Quarantine::create(&path)?;
+            self.fetched = 0;
+            wanted = all;
+        }
+        Ok(wanted)
+    }
+
+    /// Fetches what is missing.
+    fn fetch(&mut self, collection: &Collection) -> Attempt<()> {
+        let wanted = self.wanted(collection)?;
+        if wanted.is_empty() {
+            return Ok(Ok(()));
+        }
+        let sender = match self.sender.take() {
+            Some(sender) => sender,
+            None => self.exec("send")?,
+        };
+        self.fetched += wanted.iter().map(|file| file.size).sum::<u64>();
+        let counter = Counter::default();
+        fetch(sender, &wanted, self.limits(), &self.quarantine, &counter)
+    }
+
+    fn limits(&self) -> StreamLimits {
+        limits(self.record.gate)
+    }
+
+    fn exec(&self, verb: &str) -> Result<Process, Failure> {
+        let spec = porter(&[verb, WORKSPACE], Stdin::Piped);
+        Ok(self.site.engine.exec(&self.desk.name, &spec)?)
+    }
+
+    /// Whether the command has ended, or is being ended.
+    fn has_ended(&self) -> bool {
+        if !matches!(self.session.record(), Ok(record) if record.phase == Phase::Running) {
+            return true;
+        }
+        matches!(is_up(&*self.site.engine, &self.record.agent()), Ok(false))
+    }
+}

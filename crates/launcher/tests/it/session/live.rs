@@ -1,0 +1,261 @@
+//! Looking at a session while its command runs: whatever fails, the command goes on.
+
+use std::io::Read as _;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use lazaret_launcher::failure::{Failure, FailureKind};
+use lazaret_launcher::interrupt::Interrupt;
+use lazaret_launcher::session::pause::Watchdog;
+use lazaret_launcher::session::record::Phase;
+use lazaret_launcher::session::site::Site;
+use lazaret_launcher::session::store::SessionDir;
+use lazaret_launcher::session::turn::Turn;
+use lazaret_launcher::session::viewer::{Look, Viewer};
+use lazaret_launcher::session::views::{self, Sweep, sweep};
+use lazaret_runtime::fake::Verb;
+use lazaret_runtime::{ContainerState, Engine as _};
+use lazaret_tests::tree_text;
+use lazaret_transfer::diff;
+
+use super::flaky::{At, Fault, Kind};
+use super::world::{EDITS, World, answer_survey};
+
+/// A command that has made [`EDITS`], and goes on until it is told to end.
+struct Running {
+    world: Arc<World>,
+    end: Sender<()>,
+    ended: Receiver<()>,
+}
+
+impl Running {
+    fn new() -> Self {
+        let world = World::new();
+        let (up, is_up) = mpsc::channel();
+        let (end, ends) = mpsc::channel::<()>();
+        let (ended, has_ended) = mpsc::channel();
+        let ends = Mutex::new(ends);
+        world.command(move |volume, _| {
+            tree_text::build(EDITS, volume);
+            up.send(()).unwrap();
+            // An end of the test is one too.
+            let _end = ends.lock().unwrap().recv();
+            0
+        });
+        let world = Arc::new(world);
+        let runs = Arc::clone(&world);
+        thread::spawn(move || {
+            drop(runs.cycle());
+            let _heard = ended.send(());
+        });
+        is_up.recv_timeout(Duration::from_secs(60)).unwrap();
+        Self {
+            world,
+            end,
+            ended: has_ended,
+        }
+    }
+
+    fn dir(&self) -> SessionDir {
+        self.world.store.find(&self.world.id()).unwrap()
+    }
+
+    /// Looks once, with a viewer of its own.
+    fn look(&self) -> Result<Look, Failure> {
+        self.look_from(&self.world.site())
+    }
+
+    fn look_from(&self, site: &Site<'_>) -> Result<Look, Failure> {
+        let record = self.world.record().unwrap();
+        Viewer::open(site, self.dir(), record, self.world.image())?.look()
+    }
+
+    fn state(&self) -> Option<ContainerState> {
+        let agent = self.world.record().unwrap().agent();
+        let container = self.world.engine.fake.container(&agent).unwrap();
+        container.map(|container| container.state)
+    }
+
+    /// Whether the command runs, or does once its launcher has looked after it.
+    #[track_caller]
+    fn goes_on(&self, fault: Fault) {
+        self.world.engine.order(None);
+        let record = self.world.record().unwrap();
+        let mut watchdog = Watchdog::new(&self.dir(), &record);
+        watchdog.look(&self.world.engine.fake);
+        assert_eq!(self.state(), Some(ContainerState::Running), "{fault:?}");
+        assert!(!self.dir().file("paused").exists(), "{fault:?}");
+    }
+
+    fn end(self) {
+        self.end.send(()).unwrap();
+        self.ended.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(self.world.phase(), Some(Phase::Collected));
+        assert!(!self.world.left().iter().any(|name| name.contains("-view-")));
+    }
+}
+
+/// The changed paths of a look.
+#[track_caller]
+fn seen(running: &Running, look: Look) -> Vec<String> {
+    let Look::Seen(seen) = look else {
+        panic!("{look:?}");
+    };
+    let site = running.world.site();
+    let record = running.world.record().unwrap();
+    let viewer = Viewer::open(&site, running.dir(), record, running.world.image()).unwrap();
+    let changes = diff(viewer.baseline(), &seen.found.unwrap().tree);
+    changes
+        .iter()
+        .map(|change| change.path.to_string())
+        .collect()
+}
+
+#[test]
+fn a_look_shows_what_is_changed_and_leaves_nothing_behind() {
+    let running = Running::new();
+    let look = running.look().unwrap();
+    assert_eq!(
+        seen(&running, look),
+        ["notes.txt", "src/new.rs", "src/old.rs"]
+    );
+    assert_eq!(running.state(), Some(ContainerState::Running));
+    assert!(
+        !running
+            .world
+            .left()
+            .iter()
+            .any(|name| name.contains("-view-"))
+    );
+    assert!(
+        views::dead(&running.dir(), &running.world.record().unwrap())
+            .unwrap()
+            .is_empty()
+    );
+    running.end();
+}
+
+#[test]
+fn a_second_look_at_the_same_pauses_nobody() {
+    let running = Running::new();
+    let site = running.world.site();
+    let record = running.world.record().unwrap();
+    let mut viewer = Viewer::open(&site, running.dir(), record, running.world.image()).unwrap();
+    assert!(matches!(viewer.look().unwrap(), Look::Seen(_)));
+    // The engine would refuse a pause from now on.
+    running.world.engine.order(Some(Fault {
+        at: At::Verb(Verb::PauseContainer, 1),
+        kind: Kind::Refused,
+    }));
+    assert!(matches!(viewer.look().unwrap(), Look::Same));
+    assert!(!running.world.engine.met());
+    drop(viewer);
+    drop(site);
+    running.end();
+}
+
+/// Each call to the engine fails in each way; and the engine dies at each call.
+#[test]
+fn flt_09_whatever_fails_while_looking_the_command_goes_on() {
+    let running = Running::new();
+    let kinds = [Kind::Refused, Kind::Lost, Kind::AnswerLost, Kind::Died];
+    let mut met = 0;
+    for kind in kinds {
+        for nth in 1.. {
+            let fault = Fault {
+                at: At::Call(nth),
+                kind,
+            };
+            running.world.engine.order(Some(fault));
+            let looked = running.look();
+            if !running.world.engine.met() {
+                assert!(matches!(looked, Ok(Look::Seen(_))), "{fault:?}: {looked:?}");
+                break;
+            }
+            met += 1;
+            running.goes_on(fault);
+        }
+        // What could not be removed while the engine was away is found by the next one.
+        running.world.engine.order(None);
+        let record = running.world.record().unwrap();
+        sweep(
+            &running.world.engine.fake,
+            &running.dir(),
+            &record,
+            Sweep::Dead,
+        )
+        .unwrap();
+    }
+    assert!(met > 40, "{met} faults");
+    running.end();
+}
+
+#[test]
+fn flt_08_ctrl_c_while_looking_lets_the_command_go_on() {
+    let running = Running::new();
+    let interrupt = Interrupt::new();
+    let raised = interrupt.clone();
+    let fake = running.world.engine.fake.clone();
+    let agent = running.world.record().unwrap().agent();
+    running.world.on("survey", move |_, call| {
+        // Nobody asks before it is time. The first survey is before the pause, and fails.
+        call.stdin.read_exact(&mut [0])?;
+        if fake.container(&agent).unwrap().unwrap().state == ContainerState::Paused {
+            raised.raise();
+            call.sleep();
+        }
+        Ok(137)
+    });
+    let site = Site {
+        interrupt: &interrupt,
+        ..running.world.site()
+    };
+    let failure = running.look_from(&site).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Interrupted);
+    assert_eq!(running.state(), Some(ContainerState::Running));
+    drop(site);
+    // The launcher's own collection needs an answer.
+    running.world.on("survey", answer_survey);
+    running.end();
+}
+
+/// As somebody leaves it who is killed during a pause, and as somebody who is himself
+/// stopped: then the pause is as long as it may be.
+#[test]
+fn flt_09_the_launcher_lets_a_forgotten_command_go_on() {
+    let running = Running::new();
+    let record = running.world.record().unwrap();
+    let mut watchdog = Watchdog::new(&running.dir(), &record);
+    let pause = || {
+        std::fs::write(running.dir().file("paused"), "").unwrap();
+        running
+            .world
+            .engine
+            .fake
+            .pause_container(&record.agent())
+            .unwrap();
+    };
+    let turn = Turn::try_take(&running.dir()).unwrap().unwrap();
+    pause();
+    watchdog.look(&running.world.engine.fake);
+    assert_eq!(
+        running.state(),
+        Some(ContainerState::Paused),
+        "somebody looks"
+    );
+    drop(turn);
+    watchdog.look(&running.world.engine.fake);
+    assert_eq!(running.state(), Some(ContainerState::Running));
+    // The launcher of the session looks by itself.
+    pause();
+    for _ in 0..600 {
+        if running.state() == Some(ContainerState::Running) {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(running.state(), Some(ContainerState::Running));
+    running.end();
+}
