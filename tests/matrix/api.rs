@@ -14,6 +14,14 @@ pub(crate) enum Object {
     Volume { name: String },
 }
 
+impl Object {
+    fn name(&self) -> &str {
+        match self {
+            Self::Container { name, .. } | Self::Volume { name } => name,
+        }
+    }
+}
+
 impl std::fmt::Display for Object {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -61,6 +69,33 @@ pub(crate) fn remove(socket: &Path, object: &Object) -> Result<(), String> {
     match answer.status {
         200..=299 | 404 => Ok(()),
         status => Err(format!("remove {object}: {status} {}", answer.body)),
+    }
+}
+
+/// Pauses a container, as somebody with another program would.
+pub(crate) fn pause(socket: &Path, object: &Object) -> Result<(), String> {
+    let path = format!("/containers/{}/pause", object.name());
+    let answer = request(socket, "POST", &path)?;
+    match answer.status {
+        200..=299 => Ok(()),
+        status => Err(format!("pause {object}: {status} {}", answer.body)),
+    }
+}
+
+/// Starts a program in a container, beside the command, and waits for nothing.
+pub(crate) fn exec(socket: &Path, object: &Object, argv: &[&str]) -> Result<(), String> {
+    let body = serde_json::json!({ "Cmd": argv }).to_string();
+    let path = format!("/containers/{}/exec", object.name());
+    let answer = send(socket, "POST", &path, &body)?;
+    let created: Value = match answer.status {
+        200..=299 => serde_json::from_str(&answer.body).map_err(|error| error.to_string())?,
+        status => return Err(format!("exec in {object}: {status} {}", answer.body)),
+    };
+    let path = format!("/exec/{}/start", text(&created["Id"]));
+    let answer = send(socket, "POST", &path, "{\"Detach\":true}")?;
+    match answer.status {
+        200..=299 => Ok(()),
+        status => Err(format!("exec in {object}: {status} {}", answer.body)),
     }
 }
 

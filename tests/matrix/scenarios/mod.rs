@@ -8,6 +8,7 @@ mod hostile;
 mod interrupt;
 mod isolation;
 mod limits;
+mod live;
 mod recover;
 mod round_trip;
 mod round_trip_large;
@@ -31,6 +32,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     hostile::SCENARIOS,
     isolation::SCENARIOS,
     limits::SCENARIOS,
+    live::SCENARIOS,
     interrupt::SCENARIOS,
     recover::SCENARIOS,
     fault::SCENARIOS,

@@ -1,0 +1,373 @@
+//! Looking at a command that runs: what is seen, that it goes on unharmed, and what a look
+//! that was killed leaves behind.
+
+use std::fs;
+use std::path::PathBuf;
+
+use lazaret_tests::tree_text;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::Scenario;
+use crate::api::{self, Object};
+use crate::ctx::{Ctx, expect, expect_eq};
+use crate::engine::EngineName;
+use crate::lazaret::Running;
+use crate::watch::{SOON, sparse};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "live/diff-while-the-command-runs",
+        run: diff,
+    },
+    Scenario {
+        name: "live/watch-until-the-command-ends",
+        run: watch,
+    },
+    Scenario {
+        name: "live/nothing-moves-while-it-is-looked-at",
+        run: still,
+    },
+    Scenario {
+        name: "live/two-watches-at-once",
+        run: two,
+    },
+    Scenario {
+        name: "live/ctrl-c-on-a-watch",
+        run: interrupted,
+    },
+    Scenario {
+        name: "live/killed-while-the-command-is-paused",
+        run: killed,
+    },
+    Scenario {
+        name: "live/a-paused-command-hears-the-end",
+        run: paused_and_ended,
+    },
+    Scenario {
+        name: "live/nothing-to-look-at",
+        run: nothing,
+    },
+    Scenario {
+        name: "live/over-the-limits",
+        run: over_the_limits,
+    },
+];
+
+const TREE: &str = "f a \"a\\n\"\n";
+
+/// Counts in `b` and on stdout, in ever the same time.
+const COUNT: &str = "i=0; while :; do i=$((i+1)); echo $i > b; echo \"tick $i\"; sleep 0.05; done";
+
+/// Starts [`COUNT`], or what begins with it, as session `s`.
+fn counting(ctx: &Ctx, profile: &str, script: &str) -> Result<(PathBuf, Running), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let running = ctx.spawn(&[
+        "run",
+        profile,
+        "-w",
+        "project",
+        "--name",
+        "s",
+        "--apply",
+        "never",
+        "--timeout",
+        "10m",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ])?;
+    running.until_said("tick 2\n")?;
+    Ok((workspace, running))
+}
+
+/// How far the command has counted.
+fn ticks(running: &Running) -> u64 {
+    let said = running.stdout_so_far();
+    let last = said
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("tick "));
+    last.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// Waits until the command has gone on counting.
+fn goes_on(running: &Running) -> Result<(), String> {
+    let before = ticks(running);
+    running.wait_until("the command goes on", SOON, || ticks(running) > before + 2)
+}
+
+/// Makes a file in the command's `/tmp`, for which it may wait.
+fn tell(ctx: &Ctx, word: &str) -> Result<(), String> {
+    let socket = ctx.engine().socket();
+    api::exec(&socket, &agent(ctx)?, &["touch", &format!("/tmp/{word}")])
+}
+
+/// The command's container.
+fn agent(ctx: &Ctx) -> Result<Object, String> {
+    let mut objects = ctx.objects()?.into_iter();
+    let agent = objects.find(|object| object.to_string().ends_with("-agent"));
+    agent.ok_or_else(|| "the command has no container".to_owned())
+}
+
+/// Ends the command with Ctrl-C: its changes are kept.
+fn end(ctx: &Ctx, running: Running) -> Result<(), String> {
+    running.signal(Signal::INT)?;
+    let _ended = running.wait()?.expect_code(130)?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    Ok(())
+}
+
+fn diff(ctx: &Ctx) -> Result<(), String> {
+    let (workspace, running) = counting(ctx, "base", COUNT)?;
+    let _text = ctx
+        .lazaret(&["diff", "s"])?
+        .expect_code(0)?
+        .expect_text("+++ b (new)")?
+        .expect_text("live view, paused ")?;
+    let report = ctx
+        .lazaret(&["diff", "s", "--json"])?
+        .expect_code(0)?
+        .json()?;
+    expect_eq(
+        "what is new",
+        &report["changes"]["added"][0].as_str(),
+        &Some("b"),
+    )?;
+    expect("the pause is shown", || {
+        report["live"]["paused_ms"].is_u64()
+    })?;
+    expect_eq("it has no end yet", &report["exit_code"], &Value::Null)?;
+    goes_on(&running)?;
+    // Nothing can be decided on it.
+    let _refused = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(1)?;
+    expect_eq(
+        "the workspace",
+        &tree_text::dump(&workspace),
+        &TREE.to_owned(),
+    )?;
+    end(ctx, running)
+}
+
+/// The lines of `watch --json` so far.
+fn lines(text: &str) -> Result<Vec<Value>, String> {
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let parse = |line| serde_json::from_str(line).map_err(|error| format!("{line}: {error}"));
+    whole.lines().map(parse).collect()
+}
+
+/// Each line tells of a change, and the watch ends with the command.
+fn watch(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let script = "until_told() { while [ ! -e /tmp/$1 ]; do sleep 0.05; done; }; echo up; \
+        until_told one; echo 1 > b; until_told two; echo more >> a; \
+        until_told three; rm a; until_told end";
+    let running = ctx.spawn(&[
+        "run", "base", "-w", "project", "--name", "s", "--apply", "never", "--", "sh", "-c", script,
+    ])?;
+    running.until_said("up")?;
+    let watch = ctx.spawn(&["watch", "s", "--interval", "1s", "--json"])?;
+    let until_seen = |kind: &str, path: &str| {
+        watch.wait_until(&format!("{path} was seen as {kind}"), SOON, || {
+            let lines = lines(&watch.stdout_so_far()).unwrap_or_default();
+            let last = lines
+                .last()
+                .map(|line| line["seen"]["changes"][kind].clone());
+            last.is_some_and(|paths| {
+                let mut paths = paths.as_array().into_iter().flatten();
+                paths.any(|found| found == path)
+            })
+        })
+    };
+    for (word, kind, path) in [
+        ("one", "added", "b"),
+        ("two", "modified", "a"),
+        ("three", "deleted", "a"),
+    ] {
+        tell(ctx, word)?;
+        until_seen(kind, path)?;
+    }
+    tell(ctx, "end")?;
+    let lines = lines(&watch.wait()?.expect_code(0)?.stdout)?;
+    expect("each line is a change", || {
+        let seen = |line: &Value| line["seen"]["changes"].clone();
+        lines
+            .windows(2)
+            .all(|pair| seen(&pair[0]) != seen(&pair[1]))
+    })?;
+    expect_eq(
+        "the last line",
+        &lines.last().and_then(|line| line["state"].as_str()),
+        &Some("ended"),
+    )?;
+    let _kept = running.wait()?.expect_code(120)?;
+    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    expect_eq(
+        "what the command did",
+        &tree_text::dump(&workspace),
+        &"f b \"1\\n\"\n".to_owned(),
+    )
+}
+
+/// The command puts one number into two files, one after the other: whoever sees it stand
+/// still finds them at most one apart.
+fn still(ctx: &Ctx) -> Result<(), String> {
+    let script = "i=0; while :; do i=$((i+1)); for f in b c; do echo $i > t; mv t $f; done; \
+        echo \"tick $i\"; done";
+    let (_, running) = counting(ctx, "base", script)?;
+    for _ in 0..5 {
+        let seen = ctx.lazaret(&["diff", "s"])?.expect_code(0)?;
+        let number = |file: &str| {
+            let (_, text) = seen.stdout.split_once(&format!("+++ {file} (new)\n"))?;
+            let line = text.lines().nth(1)?;
+            line.strip_prefix('+')?.parse::<i64>().ok()
+        };
+        let (b, c) = (number("b"), number("c"));
+        expect(&format!("b and c at most one apart: {b:?} {c:?}"), || {
+            b.zip(c).is_some_and(|(b, c)| b == c || b == c + 1)
+        })?;
+    }
+    end(ctx, running)
+}
+
+fn two(ctx: &Ctx) -> Result<(), String> {
+    let (_, running) = counting(ctx, "base", COUNT)?;
+    let watch = || ctx.spawn(&["watch", "s", "--interval", "1s", "--json"]);
+    let watches = [watch()?, watch()?];
+    for watch in &watches {
+        watch.wait_until("three looks", SOON, || {
+            watch.stdout_so_far().lines().count() >= 3
+        })?;
+    }
+    goes_on(&running)?;
+    end(ctx, running)?;
+    for watch in watches {
+        let output = watch.wait()?.expect_code(0)?;
+        let lines = lines(&output.stdout)?;
+        expect_eq(
+            "it says that it has ended",
+            &lines.last().and_then(|line| line["state"].as_str()),
+            &Some("ended"),
+        )?;
+    }
+    Ok(())
+}
+
+fn interrupted(ctx: &Ctx) -> Result<(), String> {
+    let (_, running) = counting(ctx, "base", COUNT)?;
+    let watch = ctx.spawn(&["watch", "s", "--interval", "1s"])?;
+    watch.wait_until("a look", SOON, || watch.stdout_so_far().contains(" b\n"))?;
+    watch.signal(Signal::INT)?;
+    let _ended = watch.wait()?.expect_code(130)?;
+    let left = ctx.objects()?;
+    expect(&format!("its container is gone: {left:?}"), || {
+        !left
+            .iter()
+            .any(|object| object.to_string().contains("-view-"))
+    })?;
+    goes_on(&running)?;
+    end(ctx, running)
+}
+
+/// So much lies in the command's `.git`, where it is hashed and not fetched, that a look
+/// takes long enough to be killed in the midst of it.
+fn killed(ctx: &Ctx) -> Result<(), String> {
+    ctx.profile(
+        "roomy",
+        "image = \"base\"\n[gate]\nmax_file_bytes = \"3g\"\nmax_bytes = \"3g\"\n",
+    );
+    let script = format!("mkdir .git; truncate -s 2G .git/big; {COUNT}");
+    let (_, running) = counting(ctx, "roomy", &script)?;
+    let mark = ctx.state().join("sessions/s/paused");
+    for _ in 0..2 {
+        let watch = ctx.spawn(&["watch", "s", "--interval", "1s"])?;
+        watch.wait_until("the command is paused", SOON, || mark.exists())?;
+        watch.signal(Signal::KILL)?;
+        let _killed = watch.wait()?.expect_code(137)?;
+        goes_on(&running)?;
+    }
+    // What it left behind is found by whoever looks next, and by `prune`.
+    let pruned = ctx.lazaret(&["prune", "--json"])?.expect_code(0)?.json()?;
+    expect("the dead view's container is removed", || {
+        let names = pruned["containers"].as_array();
+        names.is_some_and(|names| names.len() == 1)
+    })?;
+    goes_on(&running)?;
+    end(ctx, running)
+}
+
+/// Ctrl-C ends a command that somebody paused, and so does its time limit.
+fn paused_and_ended(ctx: &Ctx) -> Result<(), String> {
+    let script = "trap 'echo last words > c; exit 3' TERM; i=0; \
+        while :; do i=$((i+1)); echo \"tick $i\"; sleep 0.05; done";
+    let (_, running) = counting(ctx, "base", script)?;
+    pause(ctx)?;
+    running.signal(Signal::INT)?;
+    let _ended = running.wait()?.expect_code(130)?;
+    let _words = ctx
+        .lazaret(&["diff", "s"])?
+        .expect_code(0)?
+        .expect_text("+last words")?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    Ok(())
+}
+
+/// Pauses the command's container where the engine can, as somebody with another program
+/// would.
+fn pause(ctx: &Ctx) -> Result<(), String> {
+    if ctx.engine() == EngineName::PodmanRootless {
+        return Ok(());
+    }
+    api::pause(&ctx.engine().socket(), &agent(ctx)?)
+}
+
+fn nothing(ctx: &Ctx) -> Result<(), String> {
+    let _unknown = ctx.lazaret(&["watch", "nobody"])?.expect_code(1)?;
+    let (_, running) = counting(ctx, "base", COUNT)?;
+    running.signal(Signal::KILL)?;
+    let _killed = running.wait()?;
+    for verb in ["watch", "diff"] {
+        let _dead = ctx
+            .lazaret(&[verb, "s"])?
+            .expect_code(1)?
+            .expect_text("lazaret recover s")?;
+    }
+    let _recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
+    let _kept = ctx
+        .lazaret(&["watch", "s"])?
+        .expect_code(1)?
+        .expect_text("lazaret diff s")?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    let workspace = ctx.workspace("big", "");
+    sparse(&workspace.join("big"), 1 << 30)?;
+    let preparing = ctx.spawn(&["run", "base", "-w", "big", "--name", "s", "--", "true"])?;
+    preparing.until_copying_in(ctx)?;
+    let _early = ctx
+        .lazaret(&["watch", "s"])?
+        .expect_code(1)?
+        .expect_text("is being prepared")?;
+    preparing.signal(Signal::INT)?;
+    let _ended = preparing.wait()?.expect_code(130)?;
+    Ok(())
+}
+
+/// The limits of the gate are those of a look, and the command may clean up.
+fn over_the_limits(ctx: &Ctx) -> Result<(), String> {
+    ctx.profile("tight", "image = \"base\"\n[gate]\nmax_entries = 50\n");
+    let script = format!("mkdir d; for n in $(seq 60); do : > d/$n; done; {COUNT}");
+    let (_, running) = counting(ctx, "tight", &script)?;
+    let _refused = ctx
+        .lazaret(&["diff", "s"])?
+        .expect_code(1)?
+        .expect_text("limit.entries")?;
+    goes_on(&running)?;
+    running.signal(Signal::INT)?;
+    let _ended = running.wait()?.expect_code(130)?;
+    let quarantine = fs::read_dir(ctx.state().join("sessions/s/views"));
+    expect("no view is left", || {
+        quarantine.map_or(true, |mut views| views.next().is_none())
+    })?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    Ok(())
+}
