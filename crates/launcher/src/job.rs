@@ -19,6 +19,7 @@ use crate::gate::report::Report;
 use crate::gate::settle::{Settled, Volume, finish, settle};
 use crate::git;
 use crate::profile::{ApplyMode, Profile};
+use crate::session::chores::Chores;
 use crate::session::collect::Collected;
 use crate::session::command::Patience;
 use crate::session::cycle::{self, Order};
@@ -152,6 +153,7 @@ pub fn site<'a>(context: &'a Context, store: &Store, detected: Detected) -> Site
         ui: &context.ui,
         interrupt: &context.interrupt,
         timings: Timings::default(),
+        chores: Chores::default(),
     }
 }
 

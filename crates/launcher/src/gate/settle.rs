@@ -145,6 +145,7 @@ pub fn finish(
 /// What can't be removed now is left to `prune`, with a word about it; how the run ended
 /// does not change by it (FLT-24).
 fn remove_belongings(session: &LockedSession, site: &Site<'_>) {
+    site.chores.finish();
     let removed = Belongings::of_store(&*site.engine, &site.store_id)
         .and_then(|all| all.of_session(&session.record().id).remove(&*site.engine));
     if let Err(error) = removed {

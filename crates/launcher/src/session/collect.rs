@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, Process, Stdin};
+use lazaret_runtime::Process;
 use lazaret_transfer::{
     AtPath as _, Collection, Ending, PathError, Quarantine, Receipt, StreamError, StreamLimits,
     Survey, SurveyError, SurveyRequest, Tree, VolumeState, Wanted, check_arrived, unpack,
@@ -17,7 +16,8 @@ use lazaret_transfer::{
 use super::command::SIGKILL;
 use super::populate::{STDERR_CAP, porter_failed, read_capped};
 use super::record::{GateLimits, Phase};
-use super::site::{Site, WORKSPACE, porter};
+use super::site::Site;
+use super::standby::Standby;
 use super::stop::Stopped;
 use super::store::{LockedSession, SessionDir, write_atomically};
 use crate::failure::{Failure, FailureKind};
@@ -47,18 +47,22 @@ pub(super) type Attempt<T> = Result<Result<T, Broken>, Failure>;
 
 impl Stopped {
     /// Collects the changes: a fresh container of the porter's own image mounts the volume
-    /// read-only, surveys it, and sends what differs.
+    /// read-only, surveys it, and sends what differs. One that stands by saves its start.
     ///
     /// # Errors
     /// The engine's, the disk's, or an interruption: nothing is lost then, the volume is
     /// kept and `recover` tries again.
-    pub fn collect(self, site: &Site<'_>) -> Result<Collected, Failure> {
+    pub fn collect(self, site: &Site<'_>, standby: Option<Standby>) -> Result<Collected, Failure> {
         let Self {
             mut session,
             exporter,
         } = self;
         let outcome = site.step("collect", |phase| {
-            bring_out(site, &session, &exporter, phase.counter())
+            let standby = match standby {
+                Some(standby) => standby,
+                None => Standby::now(site, (session.dir(), session.record()), &exporter)?,
+            };
+            bring_out(site, &session, standby, phase.counter())
         })?;
         match outcome {
             Ok(()) => {
@@ -79,26 +83,28 @@ impl Stopped {
 fn bring_out(
     site: &Site<'_>,
     session: &LockedSession,
-    exporter: &Pinned,
+    standby: Standby,
     counter: &Counter,
 ) -> Attempt<()> {
-    let (dir, record) = (session.dir(), session.record());
-    let baseline = read_tree(&dir.file("baseline"))?;
-    let receipt = read_receipt(dir, &baseline)?;
-    let spec = site.exporter_spec(record, exporter)?;
-    let _lease = ContainerLease::create(&site.engine, &spec)?;
-    site.engine.start_container(&record.exporter())?;
+    let Standby {
+        lease,
+        survey,
+        send,
+        baseline,
+        receipt,
+    } = standby;
     // A signal makes the calls below return, wherever they wait (FLT-08).
-    let (engine, name) = (Arc::clone(&site.engine), record.exporter());
+    let (engine, name) = (Arc::clone(&site.engine), lease.name().clone());
     let guard = site.interrupt.guard(move |_| {
         // It may have ended by itself, and is removed in any case.
         drop(engine.signal_container(&name, SIGKILL));
     });
-    let outcome = fetch_all(site, session, &baseline, receipt, counter);
+    let outcome = fetch_all(session, (survey, send), (&baseline, receipt), counter, site);
     drop(guard);
+    site.chores.remove(lease);
     if !matches!(outcome, Ok(Ok(()))) {
         // A half-filled spool is no use to anybody, and may be what filled the disk (FLT-07).
-        drop(fs::remove_dir_all(dir.file("quarantine")));
+        drop(fs::remove_dir_all(session.dir().file("quarantine")));
     }
     // What broke off because of a signal is nobody's failure.
     site.interrupt.check()?;
@@ -106,20 +112,16 @@ fn bring_out(
 }
 
 fn fetch_all(
-    site: &Site<'_>,
     session: &LockedSession,
-    baseline: &Tree,
-    receipt: Receipt,
+    (surveying, sending): (Process, Process),
+    (baseline, receipt): (&Tree, Receipt),
     counter: &Counter,
+    site: &Site<'_>,
 ) -> Attempt<()> {
     let (dir, record) = (session.dir(), session.record());
     let limits = limits(record.gate);
-    let exec = |verb| {
-        let spec = porter(&[verb, WORKSPACE], Stdin::Piped);
-        site.engine.exec(&record.exporter(), &spec)
-    };
     let known = received(dir, baseline, &receipt)?;
-    let survey = match survey(exec("survey")?, known.request(limits, baseline))? {
+    let survey = match survey(surveying, known.request(limits, baseline))? {
         Ok(survey) => survey,
         Err(broken) => return Ok(Err(broken)),
     };
@@ -141,7 +143,7 @@ fn fetch_all(
     }
     let quarantine = Quarantine::create(&path)?;
     if !wanted.is_empty()
-        && let Err(broken) = fetch(exec("send")?, &wanted, limits, &quarantine, counter)?
+        && let Err(broken) = fetch(sending, &wanted, limits, &quarantine, counter)?
     {
         return Ok(Err(broken));
     }
@@ -290,7 +292,10 @@ pub fn read_collection(dir: &SessionDir, gate: GateLimits) -> Result<(Tree, Coll
     Ok((baseline, collection))
 }
 
-fn damaged(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+pub(super) fn damaged(
+    path: &Path,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> Failure {
     Failure::new(FailureKind::State, error).context(format!("{} is damaged", path.display()))
 }
 

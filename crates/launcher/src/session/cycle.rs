@@ -1,6 +1,7 @@
 //! The whole way of a session, from a workspace to a collected batch.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::SystemTime;
 
 use lazaret_runtime::{ExecSpec, SessionId, Stdin};
@@ -15,6 +16,7 @@ use super::prepare::{Prepared, Setting};
 use super::record::{GateLimits, NewRecord, Record, identity};
 use super::relay::{Destination, Relay};
 use super::site::{Site, WORKSPACE, porter};
+use super::standby::{Over, Standby};
 use super::stop::Stopped;
 use super::store::Store;
 use crate::failure::{Failure, FailureKind};
@@ -71,29 +73,33 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Collected
     // Before the command may start: a log that can't be written costs nothing yet.
     let log = LogFile::create(&populated.dir()?.file("log"))?;
     let launched = populated.launch()?;
-    let launched = launched.run(
-        site,
-        &order.command,
-        order.patience,
-        order.destinations,
-        log,
-    )?;
-    let Launched {
-        session,
-        exporter,
-        spec: _,
-    } = launched;
-    let id = session.record().id.clone();
+    let record = launched.session.record().clone();
+    let (id, dir) = (record.id.clone(), launched.session.dir().clone());
+    let image = launched.exporter.clone();
     let kept = |failure: Failure| {
         failure.hinted(format!(
             "Nothing is lost: `lazaret recover {id}` goes on from here."
         ))
     };
-    let stopped = Stopped::stop(site, session, exporter).map_err(kept)?;
-    if site.interrupt.urgency() == Some(Urgency::Insisted) {
-        return Err(kept(crate::interrupt::Interrupted.into()));
-    }
-    stopped.collect(site).map_err(kept)
+    thread::scope(|scope| {
+        let (tell, over) = mpsc::channel();
+        let standby = scope.spawn(move || Standby::beside(site, (&dir, &record), &image, &over));
+        let launched = launched.run(
+            site,
+            &order.command,
+            order.patience,
+            order.destinations,
+            log,
+        )?;
+        // One that has given up needs no word.
+        let _ = tell.send(Over);
+        let stopped = Stopped::stop(site, launched.session, launched.exporter).map_err(&kept)?;
+        let standby = standby.join().ok().flatten();
+        if site.interrupt.urgency() == Some(Urgency::Insisted) {
+            return Err(kept(crate::interrupt::Interrupted.into()));
+        }
+        stopped.collect(site, standby).map_err(&kept)
+    })
 }
 
 /// Names what stayed out, once, before the command starts.

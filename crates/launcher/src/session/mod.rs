@@ -5,6 +5,7 @@
 //! [`prepare::Prepared`], [`populate::Populated`], [`stop::Stopped`], [`collect::Collected`].
 
 pub mod belongings;
+pub mod chores;
 pub mod collect;
 pub mod command;
 pub mod cycle;
@@ -18,6 +19,7 @@ pub mod record;
 pub mod relay;
 pub mod resume;
 pub mod site;
+pub mod standby;
 pub mod stop;
 pub mod store;
 pub mod turn;

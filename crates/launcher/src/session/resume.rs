@@ -60,8 +60,7 @@ pub fn resume(
                     record.rejection = None;
                 })?;
             }
-            site.engine.remove_container(&session.record().exporter())?;
-            match Stopped::stop(site, session, exporter)?.collect(site)? {
+            match Stopped::stop(site, session, exporter)?.collect(site, None)? {
                 Collected::Ready(session) => Ok(Resumed::Collected(session)),
                 Collected::Rejected(session) => Ok(Resumed::Rejected(session)),
             }

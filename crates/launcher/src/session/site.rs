@@ -12,6 +12,7 @@ use lazaret_runtime::{
 };
 use lazaret_transfer::Digest;
 
+use super::chores::Chores;
 use super::record::Record;
 use crate::interrupt::Interrupt;
 use crate::ui::{Phase, Total, Ui};
@@ -34,6 +35,8 @@ pub struct Site<'a> {
     pub interrupt: &'a Interrupt,
     /// How long each step took.
     pub timings: Timings,
+    /// What is being removed meanwhile.
+    pub chores: Chores,
 }
 
 /// How long each step took, for the `phases` of `run --json`.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::ContainerState;
+use lazaret_runtime::{ContainerLease, ContainerState};
 
 use super::pause::Watchdog;
 use super::record::Phase;
@@ -32,8 +32,8 @@ pub struct Stopped {
 }
 
 impl Stopped {
-    /// Stops and removes the container of a session whose command has ended, or has lost
-    /// its launcher.
+    /// Stops the container of a session whose command has ended, or has lost
+    /// its launcher. The container is removed meanwhile.
     ///
     /// # Errors
     /// The engine's. The session stays as it is then, for another try.
@@ -67,7 +67,9 @@ impl Stopped {
             );
             // They keep the volume in use, and have nothing to look at any more.
             sweep(&*site.engine, session.dir(), session.record(), Sweep::All)?;
-            site.engine.remove_container(&agent)?;
+            // Beside the collection: nothing of it is running any more.
+            site.chores
+                .remove(ContainerLease::adopt(&site.engine, &agent)?);
             drop(turn);
             session.update(|record| {
                 record.phase = Phase::Stopped;

@@ -1,7 +1,8 @@
 //! How a run can end when the engine does its part.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::failure::FailureKind;
@@ -9,7 +10,7 @@ use lazaret_launcher::interrupt::Interrupt;
 use lazaret_launcher::session::collect::Collected;
 use lazaret_launcher::session::record::{Outcome, Phase};
 use lazaret_launcher::session::resume::Resumed;
-use lazaret_runtime::{ContainerState, Engine as _};
+use lazaret_runtime::{ContainerState, Engine as _, Label};
 use lazaret_tests::tree_text;
 
 use super::porter;
@@ -305,4 +306,43 @@ fn flt_09_an_apply_of_which_only_the_record_does_not_know_is_complete() {
         }
         assert_eq!(world.workspace(), applied);
     }
+}
+
+/// The exporter waits while the command runs, and looks at nothing before that is over.
+#[test]
+fn the_exporter_stands_by_and_looks_at_nothing_before_the_command_is_over() {
+    let world = World::new();
+    let (engine, over) = (world.engine.fake.clone(), Arc::new(AtomicBool::new(false)));
+    let is_over = Arc::clone(&over);
+    world.command(move |volume, _| {
+        let stands_by = || {
+            let containers = engine.containers(Label::Store.key()).unwrap();
+            containers.iter().any(|container| {
+                container.name.as_str().ends_with("-exporter")
+                    && container.state == ContainerState::Running
+            })
+        };
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !stands_by() {
+            if Instant::now() > deadline {
+                return 1;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        tree_text::build(EDITS, volume);
+        over.store(true, Ordering::SeqCst);
+        0
+    });
+    world.on("survey", move |volume, call| {
+        if !is_over.load(Ordering::SeqCst) {
+            return Ok(125);
+        }
+        let survey = porter::survey(volume, &mut call.stdin).unwrap();
+        survey.write_to(&mut call.stdout)?;
+        Ok(0)
+    });
+    let end = world.run().unwrap();
+    assert_eq!(end.exit_code, ExitCode::SUCCESS);
+    assert_eq!(end.report.outcome, Some(Outcome::Applied));
+    assert_eq!(world.left(), [""; 0]);
 }

@@ -19,6 +19,7 @@ use lazaret_launcher::interrupt::Interrupt;
 use lazaret_launcher::job::{JobEnd, KeepVolume, Terms, gate};
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_launcher::session::belongings::Belongings;
+use lazaret_launcher::session::chores::Chores;
 use lazaret_launcher::session::collect::Collected;
 use lazaret_launcher::session::command::Patience;
 use lazaret_launcher::session::cycle::{self, Order};
@@ -226,6 +227,7 @@ impl World {
             ui: &self.ui,
             interrupt: &self.interrupt,
             timings: Timings::default(),
+            chores: Chores::default(),
         }
     }
 

@@ -1,0 +1,39 @@
+//! Removals that nobody waits for before the end.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use lazaret_runtime::ContainerLease;
+
+/// Containers on their way out, each on a thread of its own, beside whatever comes next.
+/// What could not be removed is among the runtime's leftovers, which are named at the end.
+#[derive(Debug, Default)]
+pub struct Chores(Mutex<Vec<JoinHandle<()>>>);
+
+impl Chores {
+    /// Removes a container, and returns at once.
+    pub fn remove(&self, container: ContainerLease) {
+        // A failure is in the list of leftovers.
+        let removal = thread::spawn(move || drop(container.release()));
+        self.lock().push(removal);
+    }
+
+    /// Waits until all of them are gone: a volume can't be removed before.
+    pub fn finish(&self) {
+        let removals = std::mem::take(&mut *self.lock());
+        for removal in removals {
+            // A panic there is no reason for another one here.
+            drop(removal.join());
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Chores {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

@@ -1,0 +1,119 @@
+//! The container that collects, made while the command runs.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{ContainerLease, EngineKind, Process, Stdin};
+use lazaret_transfer::{Receipt, Tree, escape};
+
+use super::collect::{read_receipt, read_tree};
+use super::record::Record;
+use super::site::{Site, WORKSPACE, porter};
+use super::store::SessionDir;
+use crate::failure::Failure;
+
+/// How long a command has the machine to itself, so that it starts no later for this.
+const HEAD_START: Duration = Duration::from_millis(300);
+
+/// The command has ended, and its changes are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Over;
+
+/// A running exporter, whose porter waits for what it is asked, and what it is to be asked
+/// about. Nothing in the volume was looked at yet.
+#[derive(Debug)]
+#[must_use = "dropping it removes the container"]
+pub struct Standby {
+    pub(super) lease: ContainerLease,
+    pub(super) survey: Process,
+    pub(super) send: Process,
+    pub(super) baseline: Tree,
+    pub(super) receipt: Receipt,
+}
+
+impl Standby {
+    /// Makes the container while the command runs, and its processes once that is over.
+    /// `None` where the command was lost, or anything went wrong: then the collection
+    /// begins with a container of its own.
+    pub fn beside(
+        site: &Site<'_>,
+        (dir, record): (&SessionDir, &Record),
+        image: &Pinned,
+        over: &Receiver<Over>,
+    ) -> Option<Self> {
+        // There a volume can be in one machine at a time.
+        if site.info.kind == EngineKind::Apple {
+            return None;
+        }
+        let waited = over.recv_timeout(HEAD_START);
+        if waited == Err(RecvTimeoutError::Disconnected) {
+            return None;
+        }
+        let made = start(site, record, image).and_then(|lease| {
+            if waited.is_err() && over.recv().is_err() {
+                return Ok(None);
+            }
+            Self::listen(site, (dir, record), lease).map(Some)
+        });
+        made.unwrap_or_else(|failure| {
+            let cause = failure.error.to_string();
+            site.ui
+                .detail(&format!("no exporter yet: {}", escape(cause.as_bytes())));
+            None
+        })
+    }
+
+    /// Makes everything now.
+    ///
+    /// # Errors
+    /// The engine's, or the disk's.
+    pub(super) fn now(
+        site: &Site<'_>,
+        (dir, record): (&SessionDir, &Record),
+        image: &Pinned,
+    ) -> Result<Self, Failure> {
+        // An earlier try may have left one behind.
+        site.engine.remove_container(&record.exporter())?;
+        Self::listen(site, (dir, record), start(site, record, image)?)
+    }
+
+    /// Starts both processes, and reads meanwhile what the volume is compared with.
+    fn listen(
+        site: &Site<'_>,
+        (dir, record): (&SessionDir, &Record),
+        lease: ContainerLease,
+    ) -> Result<Self, Failure> {
+        let exec = |verb: &str| {
+            let spec = porter(&[verb, WORKSPACE], Stdin::Piped);
+            site.engine.exec(&record.exporter(), &spec)
+        };
+        let (survey, send, known) = thread::scope(|scope| {
+            let survey = scope.spawn(|| exec("survey"));
+            let send = scope.spawn(|| exec("send"));
+            let known = read_tree(&dir.file("baseline"))
+                .and_then(|baseline| Ok((read_receipt(dir, &baseline)?, baseline)));
+            (survey.join(), send.join(), known)
+        });
+        let (receipt, baseline) = known?;
+        let panicked = |_| super::populate::internal("starting the porter panicked");
+        Ok(Self {
+            lease,
+            survey: survey.map_err(panicked)??,
+            send: send.map_err(panicked)??,
+            baseline,
+            receipt,
+        })
+    }
+}
+
+/// Creates and starts the container; removed again with the lease.
+fn start(site: &Site<'_>, record: &Record, image: &Pinned) -> Result<ContainerLease, Failure> {
+    let started = Instant::now();
+    let spec = site.exporter_spec(record, image)?;
+    let lease = ContainerLease::create(&site.engine, &spec)?;
+    site.engine.start_container(&record.exporter())?;
+    site.timings.note("exporter", started.elapsed());
+    Ok(lease)
+}
