@@ -125,34 +125,39 @@ impl Inner {
     }
 
     pub(super) async fn negotiated(&self) -> Result<&Spoken, EngineError> {
-        let ask = async || {
-            let version: probe::Version =
-                self.wire.get("/version").await.map_err(|error| {
-                    error.about("negotiate", "path", "/version", self.endpoint())
-                })?;
-            let newest = (
-                API_DEFAULT_VERSION.major_version,
-                API_DEFAULT_VERSION.minor_version,
-            );
-            let newest = (
-                u32::try_from(newest.0).unwrap_or(u32::MAX),
-                u32::try_from(newest.1).unwrap_or(u32::MAX),
-            );
-            let api = version.negotiate(newest, self.endpoint())?;
-            self.wire.speak(&api);
-            Ok(Spoken { version, api })
-        };
         self.spoken
             .get_or_try_init(async || {
-                // Silence is told from slowness: Podman runs three programs to answer
-                // `/version`, which takes seconds on a machine that is busy.
-                within(ANSWER_LIMIT, self.endpoint(), async {
-                    self.wire.ping().await.map_err(|error| {
-                        error.about("negotiate", "path", "/_ping", self.endpoint())
-                    })
+                let about = |error: WireError, path| {
+                    error.about("negotiate", "path", path, self.endpoint())
+                };
+                // Silence is told from slowness: the limit of a first answer is short.
+                let told = within(ANSWER_LIMIT, self.endpoint(), async {
+                    self.wire
+                        .ping()
+                        .await
+                        .map_err(|error| about(error, "/_ping"))
                 })
                 .await?;
-                within(PROBE_LIMIT, self.endpoint(), ask()).await
+                // Podman runs three programs to answer `/version`, which takes a second on a
+                // machine that is busy, and says what matters in the head of each answer.
+                let version = match probe::Version::of_podman(&told) {
+                    Some(version) => version,
+                    None => {
+                        within(PROBE_LIMIT, self.endpoint(), async {
+                            let version = self.wire.get("/version").await;
+                            version.map_err(|error| about(error, "/version"))
+                        })
+                        .await?
+                    }
+                };
+                let number = |part| u32::try_from(part).unwrap_or(u32::MAX);
+                let newest = (
+                    number(API_DEFAULT_VERSION.major_version),
+                    number(API_DEFAULT_VERSION.minor_version),
+                );
+                let api = version.negotiate(newest, self.endpoint())?;
+                self.wire.speak(&api);
+                Ok(Spoken { version, api })
             })
             .await
     }

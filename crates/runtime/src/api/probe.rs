@@ -21,6 +21,9 @@ const PODMAN_FLOOR: [u32; 3] = [5, 7, 1];
 const RUNC_FLOOR: [u32; 3] = [1, 2, 8];
 const RUNC_13_FLOOR: [u32; 3] = [1, 3, 3];
 
+/// How Podman names itself among its parts.
+const PODMAN_ENGINE: &str = "Podman Engine";
+
 /// `GET /version`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
@@ -97,9 +100,24 @@ struct PodmanSecurity {
 }
 
 impl Version {
+    /// Reads the head of an answer of Podman's; `None` for any other engine's.
+    pub(super) fn of_podman(told: &BTreeMap<String, String>) -> Option<Self> {
+        let version = told.get("libpod-api-version")?.clone();
+        let engine = Component {
+            name: PODMAN_ENGINE.to_owned(),
+            version: version.clone(),
+        };
+        Some(Self {
+            version,
+            api_version: told.get("api-version")?.clone(),
+            components: Some(vec![engine]),
+            ..Self::default()
+        })
+    }
+
     /// Which program this is.
     pub(super) fn kind(&self) -> EngineKind {
-        match self.component("Podman Engine") {
+        match self.component(PODMAN_ENGINE) {
             Some(_) => EngineKind::Podman,
             None => EngineKind::Docker,
         }
@@ -426,6 +444,45 @@ mod tests {
         CON-16 memory limit: the engine may not use the memory controller (cgroup v1)
         CON-17 cpu and process limits: the engine may not use the cpu controller (cgroup v1)
         ");
+    }
+
+    #[test]
+    fn podman_is_known_by_the_head_of_its_answers() {
+        let head = |lines: &[(&str, &str)]| {
+            let lines = lines.iter();
+            lines
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect()
+        };
+        let podman = head(&[("api-version", "1.41"), ("libpod-api-version", "4.3.1")]);
+        let podman = Version::of_podman(&podman).unwrap();
+        assert_eq!(podman.kind(), EngineKind::Podman);
+        assert_eq!(podman.negotiate((1, 44), &endpoint()).unwrap(), "1.41");
+        let told = version(PODMAN);
+        let info = |version: &Version| {
+            let podman = PodmanInfo::default();
+            engine_info(
+                &endpoint(),
+                "1.41",
+                version,
+                &Info::default(),
+                Some(&podman),
+            )
+            .version
+        };
+        assert_eq!(info(&podman), info(&told));
+
+        let old = head(&[("api-version", "1.40"), ("libpod-api-version", "4.2.0")]);
+        Version::of_podman(&old)
+            .unwrap()
+            .negotiate((1, 44), &endpoint())
+            .unwrap_err();
+        for other in [
+            head(&[("api-version", "1.41"), ("server", "Docker/20.10")]),
+            head(&[("libpod-api-version", "4.3.1")]),
+        ] {
+            assert!(Version::of_podman(&other).is_none());
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! its reader of attached streams guesses from the first byte whether a frame header
 //! follows, which terminal output can fool: [`Wire::upgrade`] hands out the bare socket.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::sync::OnceLock;
@@ -107,14 +108,22 @@ impl Wire {
     }
 
     /// Asks whether anyone answers: the one request for which an engine does no work.
-    pub(super) async fn ping(&self) -> Result<(), WireError> {
+    /// Returns what the head of the answer tells, by lower-case name.
+    pub(super) async fn ping(&self) -> Result<BTreeMap<String, String>, WireError> {
         let response = self
             .send(request(Method::GET, "/_ping", Bytes::new())?)
             .await?;
         let status = response.status();
+        let told = response
+            .headers()
+            .iter()
+            .filter_map(|(name, value)| {
+                Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+            })
+            .collect();
         let body = read(response).await?;
         match status.is_success() {
-            true => Ok(()),
+            true => Ok(told),
             false => Err(refused(status, &body)),
         }
     }
