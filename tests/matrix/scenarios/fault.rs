@@ -182,7 +182,7 @@ fn two_launchers(ctx: &Ctx) -> Result<(), String> {
         &["recover", "s"] as &[&str],
         &["apply", "s", "--yes"],
         &["discard", "s", "--yes"],
-        &["diff", "s"],
+        &["review", "s"],
         &["rm", "--force", "s"],
     ] {
         let output = ctx.lazaret(verb)?;
