@@ -14,7 +14,7 @@
 //! nothing else, and nothing that comes out of it is believed before its digest is checked.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Cursor, Read, Write as _};
+use std::io::{self, Cursor, Read, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,12 @@ pub struct BaseWriter {
     written: u64,
     /// How many bytes may still be kept.
     room: u64,
+    /// What is new, unsorted.
     index: Vec<Record>,
+    /// What the file held when it was opened, sorted.
+    old: Vec<Record>,
+    /// Where the old index began, as long as the file has to end as it did.
+    restore: Option<u64>,
     failed: Option<io::Error>,
 }
 
@@ -84,6 +89,40 @@ impl BaseWriter {
         Ok(Self::over(file, path, room))
     }
 
+    /// Opens a store to keep more: what a session started from is needed for as long as a
+    /// conflict waits, whatever was sent since. One that is missing or damaged begins anew.
+    ///
+    /// Contents and index are written over the old index, so a crash in between loses the
+    /// store; a failure does not.
+    ///
+    /// # Errors
+    /// When it can't be read or made.
+    pub fn append(path: &Path, room: u64) -> Result<Self, PathError> {
+        let store = match BaseStore::open(path) {
+            Ok(store) => store,
+            Err(BaseStoreError::Damaged { .. }) => {
+                std::fs::remove_file(path).at(path)?;
+                return Self::create(path, room);
+            }
+            Err(BaseStoreError::Io(error)) if error.source.kind() == io::ErrorKind::NotFound => {
+                return Self::create(path, room);
+            }
+            Err(BaseStoreError::Io(error)) => return Err(error),
+        };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .open(path)
+            .at(path)?;
+        file.seek(SeekFrom::Start(store.end)).at(path)?;
+        let mut writer = Self::over(file, path, room.saturating_sub(store.end));
+        writer.written = store.end;
+        writer.restore = Some(store.end);
+        writer.old = store.index;
+        Ok(writer)
+    }
+
     fn over(file: File, path: &Path, room: u64) -> Self {
         Self {
             file,
@@ -94,6 +133,8 @@ impl BaseWriter {
             written: 0,
             room,
             index: Vec::new(),
+            old: Vec::new(),
+            restore: None,
             failed: None,
         }
     }
@@ -129,6 +170,11 @@ impl BaseWriter {
             return;
         }
         self.taking = Taking::PassedOver;
+        let known = self.old.binary_search_by(|old| old.digest.cmp(&digest));
+        if known.is_ok() {
+            self.buffer.truncate(self.start);
+            return;
+        }
         let length = self.buffer.len() - self.start;
         self.room = self.room.saturating_sub(length as u64);
         self.index.push(Record {
@@ -145,26 +191,28 @@ impl BaseWriter {
     /// Ends the store: from here on it can be opened.
     ///
     /// # Errors
-    /// The first error of all writes. The file is removed then.
+    /// The first error of all writes. The file is as it was before then, or removed.
     pub fn finish(mut self) -> Result<(), PathError> {
-        self.buffer.truncate(self.start);
-        self.flush();
-        self.index.sort_unstable();
-        self.index.dedup_by_key(|record| record.digest);
-        let mut tail = Vec::with_capacity(self.index.len() * RECORD_BYTES as usize + 32);
-        for record in &self.index {
-            tail.extend_from_slice(record.digest.as_bytes());
-            tail.extend_from_slice(&record.offset.to_le_bytes());
-            tail.extend_from_slice(&record.length.to_le_bytes());
+        if self.index.is_empty() && self.restore.is_some() {
+            return Ok(());
         }
-        tail.extend_from_slice(MAGIC);
-        tail.extend_from_slice(&(self.index.len() as u64).to_le_bytes());
-        tail.extend_from_slice(&self.written.to_le_bytes());
+        self.buffer.truncate(self.start);
+        // The end in the same write, where all of it is small.
+        let mut index = self.old.clone();
+        index.append(&mut self.index);
+        index.sort_unstable();
+        index.dedup_by_key(|record| record.digest);
+        let end = self.written + self.buffer.len() as u64;
+        append_tail(&mut self.buffer, &index, end);
+        self.flush();
         let done = match self.failed.take() {
             Some(error) => Err(error),
-            None => self.file.write_all(&tail),
+            None => {
+                self.restore = None;
+                Ok(())
+            }
         };
-        if done.is_err() {
+        if done.is_err() && self.restore.is_none() {
             // Without its end it can't be opened anyway; what is reported is why.
             drop(std::fs::remove_file(&self.path));
         }
@@ -183,11 +231,44 @@ impl BaseWriter {
     }
 }
 
+impl Drop for BaseWriter {
+    /// Gives the file the end back that it had, unless it has a new one.
+    fn drop(&mut self) {
+        let Some(end) = self.restore.filter(|end| *end != self.written) else {
+            return;
+        };
+        let mut tail = Vec::new();
+        append_tail(&mut tail, &self.old, end);
+        let restored = self
+            .file
+            .set_len(end)
+            .and_then(|()| self.file.write_all_at(&tail, end));
+        if restored.is_err() {
+            drop(std::fs::remove_file(&self.path));
+        }
+    }
+}
+
+/// Appends index and trailer, for contents of `end` bytes.
+fn append_tail(out: &mut Vec<u8>, index: &[Record], end: u64) {
+    out.reserve(index.len() * RECORD_BYTES as usize + TRAILER_BYTES as usize);
+    for record in index {
+        out.extend_from_slice(record.digest.as_bytes());
+        out.extend_from_slice(&record.offset.to_le_bytes());
+        out.extend_from_slice(&record.length.to_le_bytes());
+    }
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&(index.len() as u64).to_le_bytes());
+    out.extend_from_slice(&end.to_le_bytes());
+}
+
 /// The texts that were sent in, by digest.
 #[derive(Debug)]
 pub struct BaseStore {
     file: File,
     index: Vec<Record>,
+    /// Where the contents end.
+    end: u64,
 }
 
 /// Why a store can't be used.
@@ -246,7 +327,11 @@ impl BaseStore {
             u64::from(record.length) <= MOST_FILE_BYTES && end.is_some_and(|end| end <= first)
         });
         match sound && index.is_sorted() {
-            true => Ok(Self { file, index }),
+            true => Ok(Self {
+                file,
+                index,
+                end: first,
+            }),
             false => Err(damaged()),
         }
     }
@@ -416,6 +501,69 @@ mod tests {
             std::fs::write(&kept.path, &whole[..length]).unwrap();
             assert!(BaseStore::open(&kept.path).is_err(), "{length}");
         }
+    }
+
+    fn appended(path: &Path, files: &[(&str, &[u8])], room: u64) {
+        let mut writer = BaseWriter::append(path, room).unwrap();
+        for (path, bytes) in files {
+            keep(&mut writer, path, bytes, 5000);
+        }
+        writer.finish().unwrap();
+    }
+
+    fn read<'a>(path: &Path, texts: &[&'a [u8]]) -> Vec<&'a [u8]> {
+        let store = BaseStore::open(path).unwrap();
+        let there = |text: &&[u8]| store.read(&Digest::of(text)).unwrap().as_deref() == Some(*text);
+        texts.iter().copied().filter(there).collect()
+    }
+
+    #[test]
+    fn what_was_kept_before_is_still_there() {
+        let kept = kept(&[("a", b"one\n"), ("b", b"two\n")], u64::MAX);
+        let before = std::fs::read(&kept.path).unwrap();
+        appended(&kept.path, &[("a", b"two\n"), ("b", b"one\n")], u64::MAX);
+        assert_eq!(std::fs::read(&kept.path).unwrap(), before, "nothing is new");
+        let large = vec![b'a'; FLUSH * 3];
+        appended(
+            &kept.path,
+            &[("a", b"three\n"), ("b", &large), ("c", b"one\n")],
+            u64::MAX,
+        );
+        let all: [&[u8]; 4] = [b"one\n", b"two\n", b"three\n", &large];
+        assert_eq!(read(&kept.path, &all), all);
+        assert_eq!(BaseStore::open(&kept.path).unwrap().len(), 4);
+        // The room is for all of it.
+        let used = std::fs::metadata(&kept.path).unwrap().len();
+        appended(&kept.path, &[("a", b"four\n")], used - 1000);
+        assert_eq!(read(&kept.path, &[b"four\n"]).len(), 0);
+    }
+
+    #[test]
+    fn a_store_that_is_missing_or_damaged_begins_anew() {
+        let kept = kept(&[("a", b"one\n")], u64::MAX);
+        std::fs::write(&kept.path, "noise").unwrap();
+        appended(&kept.path, &[("a", b"two\n")], u64::MAX);
+        assert_eq!(read(&kept.path, &[b"one\n", b"two\n"]), [b"two\n"]);
+        std::fs::remove_file(&kept.path).unwrap();
+        appended(&kept.path, &[("a", b"three\n")], u64::MAX);
+        assert_eq!(read(&kept.path, &[b"two\n", b"three\n"]), [b"three\n"]);
+    }
+
+    /// An update that fails halfway has told the store more than it will keep.
+    #[test]
+    fn a_writer_that_is_given_up_leaves_the_store_as_it_was() {
+        let kept = kept(&[("a", b"one\n")], u64::MAX);
+        let before = std::fs::read(&kept.path).unwrap();
+        let mut writer = BaseWriter::append(&kept.path, u64::MAX).unwrap();
+        let large = vec![b'a'; FLUSH * 3];
+        keep(&mut writer, "b", &large, 5000);
+        assert_ne!(
+            std::fs::read(&kept.path).unwrap(),
+            before,
+            "it was written over"
+        );
+        drop(writer);
+        assert_eq!(std::fs::read(&kept.path).unwrap(), before);
     }
 
     /// A full disk (`/dev/full` is always one) loses the store, and the writer says so at
