@@ -74,6 +74,7 @@ mod refusal;
 mod rel_path;
 mod repository;
 mod select;
+mod stat_cache;
 mod stream_error;
 mod stream_limits;
 mod trailer;
@@ -95,7 +96,8 @@ pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};
 pub use intent::Intent;
 pub use journal::JournalError;
 pub use pack::{
-    PackError, Packed, Progress, SendFileError, StreamWriter, pack, pack_and_keep, pack_order,
+    Keeping, PackError, Packed, Progress, SendFileError, StreamWriter, pack, pack_and_keep,
+    pack_order,
 };
 pub use path_error::{AtPath, PathError};
 pub use quarantine::{InsertError, Quarantine, QuarantineError};
@@ -109,6 +111,7 @@ pub use select::{
     CACHEDIR_SIGNATURE, CacheInside, GitMode, RESERVED_NAME, SelectError, Selection, Selector,
     SkipReason, Skipped, is_cache_beside,
 };
+pub use stat_cache::{StatCache, StatRecorder};
 pub use stream_error::StreamError;
 pub use stream_limits::StreamLimits;
 pub use trailer::{TRAILER_BYTES, Trailer, TrailerError};
@@ -120,7 +123,7 @@ pub use transaction::{
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};
 pub use volume_state::VolumeState;
-pub use walk::{Hashing, ScanError, Scanned, WalkError, Walked, scan, walk};
+pub use walk::{Hashing, ScanError, Scanned, WalkError, Walked, scan, walk, walk_cached};
 pub use wire::{
     FileTime, Receipt, Survey, SurveyError, SurveyRequest, UpdateOrder, UpdateReceipt,
     VolumeIdentity, Wanted, WireError, read_wanted, write_wanted,

@@ -43,8 +43,8 @@ impl Tree {
 }
 
 /// Writes one record.
-pub(crate) fn write_entry(
-    frame: &mut FrameWriter<'_>,
+pub(crate) fn write_entry<W: Write + ?Sized>(
+    frame: &mut FrameWriter<'_, W>,
     path: &RelPath,
     entry: &Entry,
 ) -> io::Result<()> {

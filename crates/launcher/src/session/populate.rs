@@ -1,13 +1,14 @@
 //! Copies the workspace in and proves the controls, both at once.
 
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write};
 use std::thread;
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{Engine, EngineError, ExecSpec, HardenedSpec, ProbeReport, Process, Stdin};
 use lazaret_transfer::{
-    BaseWriter, Packed, Progress, Receipt, Selector, Skipped, Tree, WorkspaceDir, escape,
-    pack_and_keep,
+    AtPath as _, BaseWriter, Keeping, Packed, Progress, Receipt, Selector, Skipped, StatRecorder,
+    Tree, WorkspaceDir, escape, pack_and_keep,
 };
 
 use super::prepare::{Nest, Prepared};
@@ -63,6 +64,9 @@ impl Prepared {
         let engine = &*site.engine;
         let base = self.nest.session()?.dir().file("base");
         let mut base = BaseWriter::create(&base, BASE_ROOM)?;
+        let stat_cache = self.nest.session()?.dir().file("stat-cache");
+        let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
+        let mut stats = StatRecorder::new(workspace, &mut stat_file);
         let (packed, receipt) = site.step("copy in", |phase| {
             thread::scope(|scope| {
                 let probing = scope.spawn(|| prove(engine, &self.spec, site.ui));
@@ -73,7 +77,11 @@ impl Prepared {
                     .and_then(|process| {
                         send(
                             process,
-                            (workspace, selector, &mut base),
+                            (workspace, selector),
+                            Keeping {
+                                base: &mut base,
+                                stats: &mut stats,
+                            },
                             site.interrupt,
                             phase.counter(),
                         )
@@ -90,6 +98,10 @@ impl Prepared {
             let cause = escape(error.to_string().as_bytes());
             site.ui
                 .detail(&format!("the texts for merging could not be kept: {cause}"));
+        }
+        if stats.finish().is_err() {
+            // The next update reads everything, and makes another.
+            drop(fs::remove_file(&stat_cache));
         }
         let dir = self.nest.session()?.dir().clone();
         let mut baseline = Vec::new();
@@ -148,7 +160,8 @@ impl Populated {
 /// Packs the workspace into the porter's stdin and checks the receipt.
 fn send(
     process: Process,
-    (workspace, selector, base): (&WorkspaceDir, &Selector, &mut BaseWriter),
+    (workspace, selector): (&WorkspaceDir, &Selector),
+    keeping: Keeping<'_, '_>,
     interrupt: &Interrupt,
     counter: &Counter,
 ) -> Result<(Packed, Vec<u8>), Failure> {
@@ -171,7 +184,7 @@ fn send(
                 counter.add_bytes(progress.bytes - shown.bytes);
                 shown = progress;
             };
-            let packed = pack_and_keep(workspace, selector, &mut out, &mut tell, base)?;
+            let packed = pack_and_keep(workspace, selector, &mut out, &mut tell, keeping)?;
             out.flush().map_err(broken_stream)?;
             Ok::<_, Failure>(packed)
         });

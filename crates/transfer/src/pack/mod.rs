@@ -12,10 +12,11 @@ use rustix::fs::Stat;
 pub use order::pack_order;
 pub use stream::{SendFileError, StreamWriter};
 
+use crate::stat_cache::Seen;
 use crate::walk::{Sink, check_unchanged, descend, mode, seconds, size};
 use crate::{
-    BaseWriter, Digest, LinkTarget, Mode, RelPath, Selector, Skipped, Trailer, Tree, WalkError,
-    WorkspaceDir,
+    BaseWriter, Digest, LinkTarget, Mode, RelPath, Selector, Skipped, StatRecorder, Trailer, Tree,
+    WalkError, WorkspaceDir,
 };
 
 /// How far a pack has come.
@@ -69,8 +70,17 @@ pub fn pack(
     send(workspace, selector, out, progress, None)
 }
 
-/// As [`pack`], and hands what is read to `base` as well, which keeps what it wants of it.
-/// A `base` that fails does not show here: it says so at its own end.
+/// What a pack keeps beside the stream. Neither shows here when it fails: both say so at
+/// their own ends.
+#[derive(Debug)]
+pub struct Keeping<'a, 'w> {
+    /// Takes what it wants of all that is read.
+    pub base: &'a mut BaseWriter,
+    /// Remembers what was read, so that it need not be read again.
+    pub stats: &'a mut StatRecorder<'w>,
+}
+
+/// As [`pack`], and keeps what is read.
 ///
 /// # Errors
 /// As [`pack`].
@@ -79,9 +89,9 @@ pub fn pack_and_keep(
     selector: &Selector,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
-    base: &mut BaseWriter,
+    keeping: Keeping<'_, '_>,
 ) -> Result<Packed, PackError> {
-    send(workspace, selector, out, progress, Some(base))
+    send(workspace, selector, out, progress, Some(keeping))
 }
 
 fn send(
@@ -89,13 +99,13 @@ fn send(
     selector: &Selector,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
-    base: Option<&mut BaseWriter>,
+    keeping: Option<Keeping<'_, '_>>,
 ) -> Result<Packed, PackError> {
     let mut sink = Sending {
         stream: StreamWriter::new(out),
         so_far: Progress::default(),
         progress,
-        base,
+        keeping,
     };
     let skipped = descend(workspace, selector, &mut sink)?;
     let bytes = sink.so_far.bytes;
@@ -108,21 +118,21 @@ fn send(
     })
 }
 
-struct Sending<'a> {
+struct Sending<'a, 'w> {
     stream: StreamWriter<&'a mut dyn Write>,
     so_far: Progress,
     progress: &'a mut dyn FnMut(Progress),
-    base: Option<&'a mut BaseWriter>,
+    keeping: Option<Keeping<'a, 'w>>,
 }
 
-impl Sending<'_> {
+impl Sending<'_, '_> {
     fn entry(&mut self) {
         self.so_far.entries += 1;
         (self.progress)(self.so_far);
     }
 }
 
-impl Sink for Sending<'_> {
+impl Sink for Sending<'_, '_> {
     type Error = PackError;
 
     fn dir(&mut self, path: &RelPath, mtime: i64) -> Result<(), PackError> {
@@ -142,19 +152,19 @@ impl Sink for Sending<'_> {
             stream,
             so_far,
             progress,
-            base,
+            keeping,
         } = self;
-        send_file(
-            stream,
-            base.as_deref_mut(),
-            path,
-            &file,
-            stat,
-            &mut |bytes| {
-                so_far.bytes += bytes;
-                progress(*so_far);
-            },
-        )?;
+        let (base, stats) = match keeping {
+            Some(Keeping { base, stats }) => (Some(&mut **base), Some(stats)),
+            None => (None, None),
+        };
+        let digest = send_file(stream, base, path, &file, stat, &mut |bytes| {
+            so_far.bytes += bytes;
+            progress(*so_far);
+        })?;
+        if let (Some(stats), Some(seen)) = (stats, Seen::of(stat)) {
+            stats.record(path, seen, &digest);
+        }
         Ok(())
     }
 

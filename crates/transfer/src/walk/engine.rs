@@ -37,6 +37,16 @@ pub(crate) trait Sink {
     /// Takes an open regular file at its start.
     fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), Self::Error>;
 
+    /// Whether a regular file is known as it is, so that nobody has to open it. Asks `stat`
+    /// only if it may be.
+    fn knows(
+        &mut self,
+        _path: &RelPath,
+        _stat: &mut dyn FnMut() -> Result<Stat, WalkError>,
+    ) -> Result<bool, Self::Error> {
+        Ok(false)
+    }
+
     /// Is told how many names a directory has, while it is listed.
     fn listed(&mut self, _names: usize) -> Result<(), Self::Error> {
         Ok(())
@@ -411,6 +421,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     pub(super) fn file(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), S::Error> {
+        let path = &self.path;
+        let mut stat = || stat_below(parent, name, path);
+        if self.sink.knows(rel(path)?, &mut stat)? {
+            return Ok(());
+        }
         let file = match open_below(parent, name, OFlags::empty(), self.device) {
             Ok(file) => file,
             Err(OpenError::Mount) => {
@@ -463,14 +478,18 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn stat(&self, parent: BorrowedFd<'_>, name: &CStr) -> Result<Stat, WalkError> {
-        rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|errno| self.errno(errno))
+        stat_below(parent, name, &self.path)
     }
 
     pub(super) fn changed(&self) -> WalkError {
         let name = self.path.clone();
         WalkError::Changed { name }
     }
+}
+
+fn stat_below(parent: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Result<Stat, WalkError> {
+    rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
+        .map_err(|errno| WalkError::io(path, errno))
 }
 
 fn by_component(one: &[u8], other: &[u8]) -> Ordering {

@@ -1,5 +1,6 @@
 //! `walk`: a workspace into its manifest.
 
+mod cached;
 mod engine;
 mod error;
 mod git;
@@ -13,6 +14,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::Stat;
 
+pub use cached::walk_cached;
 pub(crate) use engine::{Sink, descend, seconds, size};
 pub use error::WalkError;
 pub(crate) use hash::check_unchanged;

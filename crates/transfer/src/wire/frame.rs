@@ -76,17 +76,17 @@ impl WireError {
 
 /// Writes one frame.
 #[must_use = "a frame is complete only after `finish`"]
-pub(crate) struct FrameWriter<'w> {
-    out: &'w mut dyn Write,
+pub(crate) struct FrameWriter<'w, W: ?Sized = dyn Write + 'w> {
+    out: &'w mut W,
     buffer: Vec<u8>,
     hasher: blake3::Hasher,
     last_path: Vec<u8>,
     records: u64,
 }
 
-impl<'w> FrameWriter<'w> {
+impl<'w, W: Write + ?Sized> FrameWriter<'w, W> {
     /// Starts a frame.
-    pub(crate) fn new(out: &'w mut dyn Write, magic: Magic) -> Self {
+    pub(crate) fn new(out: &'w mut W, magic: Magic) -> Self {
         let mut buffer = Vec::with_capacity(BUFFER + 1024);
         buffer.extend_from_slice(&magic);
         Self {

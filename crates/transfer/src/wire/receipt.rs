@@ -61,7 +61,7 @@ impl From<&rustix::fs::Stat> for VolumeIdentity {
 
 impl VolumeIdentity {
     /// Appends the fields to a record.
-    pub(crate) fn write_to(&self, record: &mut FrameWriter<'_>) {
+    pub(crate) fn write_to<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) {
         record.u64(self.ino).u64(self.size).u32(self.mode);
         for time in [self.mtime, self.ctime] {
             record.i64(time.seconds).u32(time.nanos);

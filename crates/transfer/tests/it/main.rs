@@ -10,6 +10,7 @@ mod quarantine;
 mod reconcile;
 mod rel_path;
 mod scan;
+mod stat_cache;
 mod stream;
 mod tar_corpus;
 mod tar_ends;

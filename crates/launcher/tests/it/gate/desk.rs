@@ -10,8 +10,8 @@ use lazaret_launcher::gate::decide::{Decision, Plan, approve};
 use lazaret_launcher::gate::proposal::{ItemState, Origin, Proposal};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    ApplyError, BaseStore, BaseWriter, GitMode, Hashing, Quarantine, RelPath, Selection, Selector,
-    Transaction, WorkspaceDir, pack_and_keep, walk,
+    ApplyError, BaseStore, BaseWriter, GitMode, Hashing, Keeping, Quarantine, RelPath, Selection,
+    Selector, StatRecorder, Transaction, WorkspaceDir, pack_and_keep, walk,
 };
 use lazaret_validator::Policy;
 
@@ -46,7 +46,12 @@ impl Desk {
         let mut base = BaseWriter::create(&desk.path("base"), 1 << 20).unwrap();
         let workspace = desk.open("workspace");
         let mut sink = io::sink();
-        let packed = pack_and_keep(&workspace, &selector(), &mut sink, &mut |_| {}, &mut base);
+        let mut unread = io::sink();
+        let keeping = Keeping {
+            base: &mut base,
+            stats: &mut StatRecorder::new(&workspace, &mut unread),
+        };
+        let packed = pack_and_keep(&workspace, &selector(), &mut sink, &mut |_| {}, keeping);
         let mut stored = Vec::new();
         packed.unwrap().tree.write_to(&mut stored).unwrap();
         std::fs::write(desk.path("baseline"), stored).unwrap();

@@ -3,4 +3,5 @@
 mod breaks;
 mod kept;
 mod owner;
+mod sequences;
 mod tables;

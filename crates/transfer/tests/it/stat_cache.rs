@@ -1,0 +1,265 @@
+//! What was read once need not be read again, unless it may have changed.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use lazaret_tests::{Random, random_tree, tree_text};
+use lazaret_transfer::{
+    BaseWriter, GitMode, Hashing, Keeping, Selection, Selector, StatCache, StatRecorder, Tree,
+    WorkspaceDir, pack_and_keep, walk, walk_cached,
+};
+
+fn selector() -> Selector {
+    let (git, exclude) = (GitMode::Full, Vec::new());
+    Selection { git, exclude }.compile().expect("no pattern")
+}
+
+/// Walks with a cache, and makes the next one.
+fn look(dir: &Path, cache: &StatCache) -> (Tree, StatCache) {
+    let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
+    let mut stored = Vec::new();
+    let mut recorder = StatRecorder::new(&workspace, &mut stored);
+    let walked = walk_cached(&workspace, &selector(), cache, &mut recorder).expect("readable");
+    recorder.finish().expect("to memory");
+    (
+        walked.tree,
+        StatCache::read_from(&mut &stored[..]).expect("our own"),
+    )
+}
+
+/// Reads everything.
+fn read(dir: &Path) -> Tree {
+    let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
+    walk(&workspace, &selector(), Hashing::parallel())
+        .expect("readable")
+        .tree
+}
+
+/// Lets the clock of the file system pass every time that is there.
+fn come_of_age() {
+    std::thread::sleep(Duration::from_millis(25));
+}
+
+/// A directory of 50 files and the cache of it.
+fn aged() -> (tempfile::TempDir, StatCache) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for number in 0..50 {
+        fs::create_dir_all(dir.path().join(format!("d{}", number % 7))).expect("new");
+        let path = format!("d{}/f{number}", number % 7);
+        fs::write(dir.path().join(path), format!("file {number:02}")).expect("new");
+    }
+    come_of_age();
+    let (tree, cache) = look(dir.path(), &StatCache::default());
+    assert_eq!((tree, cache.len()), (read(dir.path()), 50));
+    (dir, cache)
+}
+
+#[track_caller]
+fn assert_seen(dir: &Path, cache: &StatCache) {
+    assert_eq!(look(dir, cache).0, read(dir));
+}
+
+#[test]
+fn flt_17_an_edit_in_the_tick_of_the_scan_is_seen() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("file");
+    let (mut same, mut missed) = (0, 0);
+    for round in 0..300 {
+        fs::write(&path, format!("{round:04} old")).expect("ours");
+        let (_, cache) = look(dir.path(), &StatCache::default());
+        let before = fs::metadata(&path).expect("there");
+        fs::write(&path, format!("{round:04} new")).expect("ours");
+        let after = fs::metadata(&path).expect("there");
+        let times = |metadata: &fs::Metadata| (metadata.ctime(), metadata.ctime_nsec());
+        same += usize::from(times(&before) == times(&after));
+        missed += usize::from(look(dir.path(), &cache).0 != read(dir.path()));
+    }
+    assert_eq!(missed, 0, "of {same} edits that left ctime as it was");
+}
+
+#[test]
+fn an_edit_of_the_same_size_with_the_old_time_is_seen() {
+    let (dir, cache) = aged();
+    let path = dir.path().join("d3/f3");
+    let modified = fs::metadata(&path)
+        .expect("there")
+        .modified()
+        .expect("Unix");
+    fs::write(&path, "FILE 03").expect("ours");
+    let file = File::options().write(true).open(&path).expect("ours");
+    file.set_modified(modified).expect("ours");
+    assert_seen(dir.path(), &cache);
+}
+
+#[test]
+fn files_that_change_places_are_seen() {
+    let (dir, cache) = aged();
+    let path = |name: &str| dir.path().join(name);
+    let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    for name in ["d1/f1", "d1/f8"] {
+        let file = File::options().write(true).open(path(name)).expect("ours");
+        file.set_modified(modified).expect("ours");
+    }
+    come_of_age();
+    let (_, cache) = look(dir.path(), &cache);
+    fs::rename(path("d1/f1"), path("d1/aside")).expect("ours");
+    fs::rename(path("d1/f8"), path("d1/f1")).expect("ours");
+    fs::rename(path("d1/aside"), path("d1/f8")).expect("ours");
+    assert_seen(dir.path(), &cache);
+    // A whole directory in place of another one.
+    fs::rename(path("d2"), path("aside")).expect("ours");
+    fs::rename(path("d4"), path("d2")).expect("ours");
+    fs::rename(path("aside"), path("d4")).expect("ours");
+    assert_seen(dir.path(), &cache);
+}
+
+#[test]
+fn a_file_that_was_replaced_is_read() {
+    let (dir, cache) = aged();
+    let path = dir.path().join("d3/f3");
+    fs::remove_file(&path).expect("ours");
+    fs::write(&path, "FILE 03").expect("ours");
+    assert_seen(dir.path(), &cache);
+    fs::remove_file(&path).expect("ours");
+    std::os::unix::fs::symlink("f10", &path).expect("ours");
+    assert_seen(dir.path(), &cache);
+    fs::remove_file(&path).expect("ours");
+    fs::create_dir(&path).expect("ours");
+    assert_seen(dir.path(), &cache);
+}
+
+#[test]
+fn a_mode_is_seen_and_costs_one_read() {
+    let (dir, cache) = aged();
+    let path = dir.path().join("d3/f3");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+    assert_seen(dir.path(), &cache);
+}
+
+#[test]
+fn times_of_the_future_are_never_believed() {
+    let (dir, _) = aged();
+    let path = dir.path().join("d3/f3");
+    let file = File::options().write(true).open(&path).expect("ours");
+    file.set_modified(SystemTime::now() + Duration::from_secs(3600))
+        .expect("ours");
+    come_of_age();
+    assert_eq!(look(dir.path(), &StatCache::default()).1.len(), 49);
+}
+
+#[test]
+fn what_is_known_is_not_opened() {
+    let (dir, cache) = aged();
+    // Nobody but root may open it, and root is asked not to: a FIFO by the same name would
+    // be noticed, and so would a file that is not there.
+    let accessed = |name: &str| {
+        fs::metadata(dir.path().join(name))
+            .expect("there")
+            .accessed()
+    };
+    let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+    for number in 0..50 {
+        let path = dir.path().join(format!("d{}/f{number}", number % 7));
+        let file = File::options().write(true).open(path).expect("ours");
+        let metadata = file.metadata().expect("there");
+        let times = fs::FileTimes::new().set_accessed(old);
+        file.set_times(times.set_modified(metadata.modified().expect("Unix")))
+            .expect("ours");
+    }
+    come_of_age();
+    let (_, cache) = look(dir.path(), &cache);
+    let marked = accessed("d3/f3").expect("Unix");
+    look(dir.path(), &cache);
+    assert_eq!(accessed("d3/f3").expect("Unix"), marked);
+    assert_eq!(cache.len(), 50);
+}
+
+#[test]
+fn rules_that_look_into_files_look_each_time() {
+    let dir = tree_text::temp(
+        r#"
+        f .gitignore "x"
+        f .npmrc "registry=https://example.org"
+        f cache/CACHEDIR.TAG "no signature"
+        f cache/a "a"
+        f x "x"
+        f y "y"
+    "#,
+    );
+    come_of_age();
+    let (tree, cache) = look(dir.path(), &StatCache::default());
+    assert_eq!(tree.len(), 6);
+    tree_text::build(
+        r#"
+        f .gitignore "y"
+        f .npmrc "//example.org/:_authToken=abcdefghijklmnopqrstuvwxyz0123456789"
+        f cache/CACHEDIR.TAG "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "#,
+        dir.path(),
+    );
+    let (tree, _) = look(dir.path(), &cache);
+    let paths: Vec<_> = tree.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, [".gitignore", "x"]);
+}
+
+#[test]
+fn a_pack_makes_the_same_cache() {
+    let (dir, cache) = aged();
+    let workspace = WorkspaceDir::open_ambient(dir.path()).expect("a directory");
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let base = &mut BaseWriter::create(&scratch.path().join("base"), 1000).expect("new");
+    let mut stored = Vec::new();
+    let mut recorder = StatRecorder::new(&workspace, &mut stored);
+    let stats = &mut recorder;
+    let keeping = Keeping { base, stats };
+    let mut sent = Vec::new();
+    pack_and_keep(&workspace, &selector(), &mut sent, &mut |_| {}, keeping).expect("readable");
+    recorder.finish().expect("to memory");
+    assert_eq!(
+        StatCache::read_from(&mut &stored[..]).expect("our own"),
+        cache
+    );
+}
+
+#[test]
+fn damage_is_noticed() {
+    let (dir, _) = aged();
+    let workspace = WorkspaceDir::open_ambient(dir.path()).expect("a directory");
+    let mut stored = Vec::new();
+    let mut recorder = StatRecorder::new(&workspace, &mut stored);
+    let empty = StatCache::default();
+    walk_cached(&workspace, &selector(), &empty, &mut recorder).expect("readable");
+    recorder.finish().expect("to memory");
+    for length in (0..stored.len()).step_by(7) {
+        StatCache::read_from(&mut &stored[..length]).expect_err("cut");
+    }
+    for at in (0..stored.len()).step_by(7) {
+        let mut changed = stored.clone();
+        changed[at] ^= 1;
+        StatCache::read_from(&mut &changed[..]).expect_err("changed");
+    }
+}
+
+/// Edits in a row with as little time between them as it takes, and what is found each time.
+#[test]
+fn random_edits_are_all_seen() {
+    for seed in 0..40 {
+        let random = &mut Random::new(seed);
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut cache = StatCache::default();
+        for _ in 0..12 {
+            random_tree::grow(random, dir.path(), 5);
+            if random.below(3) == 0 {
+                random_tree::prune(random, dir.path());
+            }
+            if random.below(4) == 0 {
+                std::thread::sleep(Duration::from_millis(random.below(12) as u64));
+            }
+            let (tree, next) = look(dir.path(), &cache);
+            assert_eq!(tree, read(dir.path()), "seed {seed}");
+            cache = next;
+        }
+    }
+}
