@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use lazaret_transfer::{
     BaseWriter, Clash, Entry, Hashing, Intent, Mode, Plan, Receipt, Selection, Selector, Stance,
-    StreamLimits, Survey, Tree, UpdateOrder, UpdateReceipt, VolumeState, Walked, WorkspaceDir,
-    pack_order, reconcile, walk,
+    StatCache, StatRecorder, StreamLimits, Survey, Tree, UpdateOrder, UpdateReceipt, VolumeState,
+    Walked, WorkspaceDir, pack_order, reconcile, walk, walk_cached,
 };
 
 use crate::session::{fast_tempdir, packed, porter};
@@ -35,6 +35,8 @@ pub(crate) struct Kept {
     pub(crate) baseline: Tree,
     pub(crate) known: VolumeState,
     pub(crate) intent: Option<Intent>,
+    /// What the last look at the workspace left for the next one.
+    pub(crate) stats: StatCache,
     pub(crate) start: Starter,
 }
 
@@ -64,6 +66,7 @@ impl Kept {
             known: VolumeState::received(&packed.tree, &receipt).expect("of one tree"),
             baseline: packed.tree,
             intent: None,
+            stats: StatCache::default(),
             start: update_verb,
         }
     }
@@ -115,7 +118,8 @@ impl Kept {
             if let Some(intent) = self.intent.take() {
                 self.baseline = intent.fold(self.baseline.clone(), &self.known);
             }
-            let plan = reconcile(&self.baseline, &self.look(), &self.known, stance);
+            let host = self.look();
+            let plan = reconcile(&self.baseline, &host, &self.known, stance);
             self.intent = Some(plan.intent());
             meanwhile(&plan);
             done = self.order(&plan.order, fault, &mut stdin, &child);
@@ -178,10 +182,18 @@ impl Kept {
         written
     }
 
-    /// Reads the workspace.
-    pub(crate) fn look(&self) -> Walked {
+    /// Reads what may have changed in the workspace, and holds it against all of it.
+    pub(crate) fn look(&mut self) -> Walked {
         let workspace = WorkspaceDir::open_ambient(self.workspace.path()).expect("ours");
-        walk(&workspace, &selector(), Hashing::parallel()).expect("readable")
+        let mut stored = Vec::new();
+        let mut recorder = StatRecorder::new(&workspace, &mut stored);
+        let looked = walk_cached(&workspace, &selector(), &self.stats, &mut recorder);
+        recorder.finish().expect("to memory");
+        self.stats = StatCache::read_from(&mut &stored[..]).expect("our own");
+        let looked = looked.expect("readable");
+        let read = walk(&workspace, &selector(), Hashing::parallel()).expect("readable");
+        assert_eq!(looked, read, "a file is not what the cache says");
+        looked
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {

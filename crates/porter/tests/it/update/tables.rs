@@ -51,7 +51,8 @@ fn host_edits_go_in_and_nothing_else_moves() {
     f src/new/file *300000
     "#);
     kept.assert_known("after the update");
-    assert_eq!(kept.baseline, kept.look().tree);
+    let host = kept.look().tree;
+    assert_eq!(kept.baseline, host);
     assert_eq!(inode(&kept), before, "what is equal is not written again");
     assert!(kept.update().order.is_empty());
 }
@@ -89,7 +90,8 @@ fn a_discard_leaves_caches() {
     kept.assert_known("after the discard");
     let mut tree = kept.known.tree();
     tree.remove(lazaret_transfer::RelPath::new("a").expect("a path"));
-    assert_eq!(tree, kept.look().tree);
+    let host = kept.look().tree;
+    assert_eq!(tree, host);
     assert!(kept.path("a/__pycache__/x").exists() && !kept.path("fifo").exists());
 }
 
