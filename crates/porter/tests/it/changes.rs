@@ -16,7 +16,7 @@ fn what_arrives_is_what_was_there() {
     let file = fs::File::open(workspace.path().join("README.md")).expect("just built");
     file.set_modified(old).expect("our own");
     let session = Session::start(workspace.path());
-    let config = "f .git/config \"[core]\\n\\trepositoryformatversion = 0\\n\\tfilemode = true\\n\\tbare = false\\n\"";
+    let config = "f .git/config \"[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\ttrustctime = false\\n\\tcheckStat = minimal\\n\\tuntrackedCache = false\\n\"";
     tree_text::build(config, workspace.path());
     assert_eq!(
         tree_text::dump(session.volume.path()),

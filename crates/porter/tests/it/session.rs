@@ -203,7 +203,7 @@ pub(super) const PROJECT: &str = r#"
     l src/link -> ../README.md
     l out -> /etc/passwd
     f .git/HEAD "ref: refs/heads/main\n"
-    f .git/objects/ab/cd "x"
+    f .git/objects/ab/cdefabcdefabcdefabcdefabcdefabcdefabcd "x"
     f "blank name" "x"
     f "\xc3\xa4\xe2\x80\xae" "x"
     f big *3000000

@@ -62,7 +62,7 @@ fn assert_seen(dir: &Path, cache: &StatCache) {
 }
 
 #[test]
-fn flt_17_an_edit_in_the_tick_of_the_scan_is_seen() {
+fn an_edit_in_the_tick_of_the_scan_is_seen() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("file");
     let (mut same, mut missed) = (0, 0);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lazaret_transfer::{Stance, diff};
+use lazaret_transfer::{Stance, StreamLimits, Survey, diff};
 
 use super::kept::{Fault, Kept, clashes};
 use crate::session::porter;
@@ -57,7 +57,7 @@ fn broken_at(fault: impl Fn(usize) -> Fault) {
 }
 
 #[test]
-fn flt_09_a_stream_that_is_cut_anywhere_is_finished_by_the_next_update() {
+fn a_stream_that_is_cut_anywhere_is_finished_by_the_next_update() {
     broken_at(Fault::Cut);
 }
 
@@ -120,4 +120,19 @@ fn broken_requests_are_refused() {
         porter("update", root.path(), bytes).failed();
     }
     assert_eq!(lazaret_tests::tree_text::dump(root.path()), "f a \"1\"\n");
+}
+
+#[test]
+fn a_volume_over_the_limits_is_an_answer() {
+    let kept = Kept::new(PROJECT);
+    let limits = StreamLimits {
+        entries: 3,
+        ..StreamLimits::DEFAULT
+    };
+    let mut request = Vec::new();
+    let asked = kept.known.request(limits, &kept.baseline);
+    asked.write_to(&mut request).expect("to memory");
+    let said = porter("update", kept.volume.path(), &request).ok();
+    let error = Survey::read_from(&mut &said[..], &limits).expect_err("over");
+    assert_eq!(error.code(), "limit.entries");
 }

@@ -54,7 +54,12 @@ pub(crate) fn update_verb(root: &Path) -> duct::Expression {
 impl Kept {
     /// Copies `text` in.
     pub(crate) fn new(text: &str) -> Self {
-        let (workspace, volume) = (fast_tempdir(), fast_tempdir());
+        Self::in_volume(text, fast_tempdir())
+    }
+
+    /// Copies `text` into a directory that is there.
+    pub(crate) fn in_volume(text: &str, volume: tempfile::TempDir) -> Self {
+        let workspace = fast_tempdir();
         lazaret_tests::tree_text::build(text, workspace.path());
         let (packed, stream) = packed(workspace.path());
         let stdout = porter("receive", volume.path(), &stream).ok();

@@ -1,6 +1,7 @@
 //! `porter update`: a volume that is in use, brought up to date.
 
 mod breaks;
+mod full;
 mod kept;
 mod owner;
 mod sequences;

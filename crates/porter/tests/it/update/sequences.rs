@@ -21,7 +21,7 @@ const STEPS: usize = 12;
 const NAMES: [&str; 5] = ["a", "b", "a.b", "d", "e"];
 
 #[test]
-fn flt_every_sequence_ends_as_the_model_says() {
+fn every_sequence_ends_as_the_model_says() {
     let sequences = sequences();
     let mut done = Counts::default();
     for seed in 0..sequences {
@@ -74,6 +74,12 @@ impl Counts {
     }
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Host,
+    Volume,
+}
+
 /// Files and links, by path.
 type Leaves = BTreeMap<RelPathBuf, Entry>;
 
@@ -116,10 +122,8 @@ impl Play {
     fn step(&mut self, step: usize) {
         let what = format!("seed {}, step {step}", self.seed);
         match self.random.below(10) {
-            0..=2 => self.edit(&self.kept.workspace.path().to_path_buf()),
-            3..=5 => {
-                self.edit(&self.kept.volume.path().to_path_buf());
-            }
+            0..=2 => self.edit(Side::Host),
+            3..=5 => self.edit(Side::Volume),
             6 => {
                 self.kept.survey();
                 self.kept.assert_known(&what);
@@ -144,14 +148,19 @@ impl Play {
     }
 
     /// A few edits of one side.
-    fn edit(&mut self, root: &Path) {
+    fn edit(&mut self, side: Side) {
+        let root = match side {
+            Side::Host => self.kept.workspace.path(),
+            Side::Volume => self.kept.volume.path(),
+        };
+        let root = root.to_path_buf();
         for _ in 0..=self.random.below(3) {
             let depth = 1 + self.random.below(3);
-            let mut path = root.to_path_buf();
+            let mut path = root.clone();
             for _ in 0..depth {
                 path.push(self.random.pick(&NAMES));
             }
-            self.edit_one(root, &path);
+            self.edit_one(&root, &path);
         }
     }
 
