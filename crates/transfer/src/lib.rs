@@ -123,7 +123,9 @@ pub use transaction::{
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};
 pub use volume_state::VolumeState;
-pub use walk::{Hashing, ScanError, Scanned, WalkError, Walked, scan, walk, walk_cached};
+pub use walk::{
+    Hashing, Scale, ScanError, Scanned, WalkError, Walked, Weight, scan, walk, walk_cached,
+};
 pub use wire::{
     FileTime, Receipt, Survey, SurveyError, SurveyRequest, UpdateOrder, UpdateReceipt,
     VolumeIdentity, Wanted, WireError, read_wanted, write_wanted,

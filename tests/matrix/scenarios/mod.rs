@@ -4,6 +4,7 @@ mod bad_input;
 mod fault;
 mod fault_daemon;
 mod gate;
+mod git;
 mod hostile;
 mod interrupt;
 mod isolation;
@@ -29,6 +30,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     round_trip::SCENARIOS,
     round_trip_large::SCENARIOS,
     gate::SCENARIOS,
+    git::SCENARIOS,
     hostile::SCENARIOS,
     isolation::SCENARIOS,
     limits::SCENARIOS,

@@ -1,24 +1,52 @@
 //! `lazaret run --dry-run`: what would go in, and what would stay out and why.
 
-use lazaret_transfer::{Entry, Hashing, Selector, WorkspaceDir, escape, walk};
-use serde_json::json;
+mod listing;
+mod text;
+
+use lazaret_transfer::{
+    Entry, GitMode, Hashing, Scale, Selector, Tree, Walked, WorkspaceDir, escape, walk,
+};
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::git;
-use crate::ui::{OutputFormat, Tone, bytes, count};
+use crate::ui::OutputFormat;
+use listing::{Group, Left, groups};
 
-/// How many of the largest files are listed on a terminal; `--json` has them all.
-const MOST_FILES: usize = 20;
+/// How many names are looked at to weigh what stays out: some tenths of a second.
+const MOST_NAMES: u64 = 200_000;
+
+/// What would happen.
+#[derive(Debug)]
+struct Listing {
+    /// Files that go in, largest first.
+    files: Vec<(String, u64)>,
+    entries: usize,
+    bytes: u64,
+    git: Option<Repository>,
+    /// What stays out by reason, heaviest first.
+    groups: Vec<Group>,
+}
+
+/// What the repository weighs in the copy, in bytes.
+#[derive(Debug)]
+struct Repository {
+    chosen: GitMode,
+    full: Weighed,
+    shallow: Weighed,
+}
+
+type Weighed = Result<u64, String>;
 
 pub(crate) fn run(
     workspace: &WorkspaceDir,
     selector: &Selector,
     context: &Context,
 ) -> Result<ExitCode, Failure> {
-    let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
-    let walked = walk(workspace, &made.selector, Hashing::SizesOnly)?;
+    let walked = walked(workspace, selector, context)?;
+    let git = repository(workspace, selector, &walked.tree, context)?;
     let mut files: Vec<(String, u64)> = walked
         .tree
         .iter()
@@ -28,59 +56,120 @@ pub(crate) fn run(
         })
         .collect();
     files.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let ui = &context.ui;
-    if ui.format() == OutputFormat::Json {
-        let file = |(path, size): &(String, u64)| json!({ "path": path, "bytes": size });
-        let skipped = |skip: &lazaret_transfer::Skipped| {
-            json!({
-                "path": escape(&skip.name),
-                "code": skip.reason.code(),
-                "reason": skip.reason.to_string(),
-                "bytes": skip.bytes,
-            })
-        };
-        ui.json(&json!({
-            "workspace": workspace.path().to_string_lossy(),
-            "entries": walked.tree.len(),
-            "bytes": walked.tree.total_bytes(),
-            "files": files.iter().map(file).collect::<Vec<_>>(),
-            "left_out": walked.skipped.iter().map(skipped).collect::<Vec<_>>(),
-        }));
-        return Ok(ExitCode::SUCCESS);
-    }
-    let total = bytes(walked.tree.total_bytes());
-    ui.result(&ui.paint_result(
-        Tone::Strong,
-        &format!(
-            "goes in: {} files, {} entries, {total}",
-            count(files.len() as u64),
-            walked.tree.len()
-        ),
-    ));
-    for (path, size) in files.iter().take(MOST_FILES) {
-        ui.result(&format!(
-            "  {:>10}  {}",
-            bytes(*size),
-            escape(path.as_bytes())
-        ));
-    }
-    if files.len() > MOST_FILES {
-        ui.result(&format!(
-            "  … and {} smaller files",
-            count((files.len() - MOST_FILES) as u64)
-        ));
-    }
-    if !walked.skipped.is_empty() {
-        let heading = format!("stays out: {}", count(walked.skipped.len() as u64));
-        ui.result(&ui.paint_result(Tone::Strong, &heading));
-    }
-    for skip in &walked.skipped {
-        let size = skip.bytes.map(bytes).unwrap_or_default();
-        ui.result(&format!(
-            "  {size:>10}  {}  ({})",
-            escape(&skip.name),
-            skip.reason
-        ));
+    let mut scale = Scale::new(workspace, MOST_NAMES);
+    let left = walked.skipped.iter().map(|skipped| Left {
+        name: escape(&skipped.name),
+        reason: skipped.reason,
+        weight: scale.weigh(skipped),
+    });
+    let listing = Listing {
+        entries: walked.tree.len(),
+        bytes: walked.tree.total_bytes(),
+        groups: groups(left.collect()),
+        files,
+        git,
+    };
+    match context.ui.format() {
+        OutputFormat::Json => context.ui.json(&document(workspace, &listing)),
+        OutputFormat::Text => text::print(&listing, &context.ui),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn walked(
+    workspace: &WorkspaceDir,
+    selector: &Selector,
+    context: &Context,
+) -> Result<Walked, Failure> {
+    let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
+    Ok(walk(workspace, &made.selector, Hashing::SizesOnly)?)
+}
+
+/// Weighs the repository in every mode; `None` where there is none.
+fn repository(
+    workspace: &WorkspaceDir,
+    selector: &Selector,
+    chosen: &Tree,
+    context: &Context,
+) -> Result<Option<Repository>, Failure> {
+    if let Ok(None) = lazaret_transfer::Repository::find(workspace) {
+        return Ok(None);
+    }
+    let weigh = |mode| -> Result<Weighed, Failure> {
+        if mode == selector.git() {
+            return Ok(weight(chosen));
+        }
+        match walked(workspace, &selector.clone().with_git(mode), context) {
+            Ok(walked) => Ok(weight(&walked.tree)),
+            Err(failure) => {
+                context.interrupt.check()?;
+                Ok(Err(failure.chain().join(": ")))
+            }
+        }
+    };
+    Ok(Some(Repository {
+        chosen: selector.git(),
+        full: weigh(GitMode::Full)?,
+        shallow: weigh(GitMode::Shallow)?,
+    }))
+}
+
+fn weight(tree: &Tree) -> Weighed {
+    let inside = tree
+        .iter()
+        .filter(|(path, _)| path.components().next() == Some(".git"));
+    let (mut entries, mut bytes) = (0, 0);
+    for (_, entry) in inside {
+        entries += 1;
+        if let Entry::File { size, .. } = entry {
+            bytes += size;
+        }
+    }
+    match entries {
+        0 => Err("stays out".to_owned()),
+        _ => Ok(bytes),
+    }
+}
+
+fn document(workspace: &WorkspaceDir, listing: &Listing) -> Value {
+    let file = |(path, size): &(String, u64)| json!({ "path": path, "bytes": size });
+    let left = |group: &Group| {
+        let (code, reason) = (group.code, group.reason.clone());
+        let left = group.left.iter().map(move |left| {
+            json!({
+                "path": left.name,
+                "code": code,
+                "reason": reason,
+                "bytes": left.weight.map(|weight| weight.bytes),
+                "entries": left.weight.map(|weight| weight.entries),
+            })
+        });
+        left.collect::<Vec<_>>()
+    };
+    let total = |group: &Group| {
+        json!({
+            "code": group.code,
+            "reason": group.reason,
+            "count": group.left.len(),
+            "bytes": group.weight.bytes,
+            "entries": group.weight.entries,
+            "not_counted": group.not_counted,
+        })
+    };
+    let mut all: Vec<Value> = listing.groups.iter().flat_map(left).collect();
+    // Stable: what weighs the same stays in the order of reasons and names.
+    all.sort_by_key(|left| std::cmp::Reverse(left["bytes"].as_u64()));
+    json!({
+        "workspace": workspace.path().to_string_lossy(),
+        "entries": listing.entries,
+        "bytes": listing.bytes,
+        "files": listing.files.iter().map(file).collect::<Vec<_>>(),
+        "git": listing.git.as_ref().map(|git| json!({
+            "mode": text::word(git.chosen),
+            "bytes": { "full": git.full.as_ref().ok(), "shallow": git.shallow.as_ref().ok(), "none": 0 },
+            "problems": { "full": git.full.as_ref().err(), "shallow": git.shallow.as_ref().err() },
+        })),
+        "left_out": all,
+        "reasons": listing.groups.iter().map(total).collect::<Vec<_>>(),
+    })
 }

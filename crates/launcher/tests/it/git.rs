@@ -368,3 +368,58 @@ fn a_partial_clone_without_its_objects_is_refused_by_name() {
     assert_eq!(skipped, [""; 0]);
     copied.work("");
 }
+
+#[test]
+fn a_dry_run_weighs_what_goes_in_and_what_stays_out() {
+    let world = World::new();
+    world.write("main/.gitignore", "out/\n");
+    world.write("main/out/large", &"x".repeat(5000));
+    world.write("main/out/deep/small", "x");
+    world.write("main/.env", "KEY=1");
+    let dir = world.path("main").display().to_string();
+    let env = crate::support::TestEnvironment::new().variable("PATH", PATH);
+    let listed = env
+        .run(&format!("run base -w {dir} --dry-run --json"))
+        .json();
+    let left = |path: &str| {
+        let all = listed["left_out"].as_array().unwrap();
+        let found = all.iter().find(|left| left["path"] == path).unwrap();
+        (
+            found["code"].clone(),
+            found["bytes"].clone(),
+            found["entries"].clone(),
+        )
+    };
+    assert_eq!(
+        left("out"),
+        ("skip.gitignore".into(), 5001.into(), 3.into())
+    );
+    assert_eq!(left(".env"), ("skip.secret".into(), 5.into(), 1.into()));
+    assert_eq!(listed["left_out"][0]["path"], ".git/hooks", "largest first");
+    let ignored = &listed["reasons"].as_array().unwrap()[1];
+    assert_eq!(ignored["code"], "skip.gitignore");
+    assert_eq!(
+        (&ignored["bytes"], &ignored["not_counted"]),
+        (&5001.into(), &0.into())
+    );
+    let git = |mode: &str| listed["git"]["bytes"][mode].as_u64().unwrap();
+    assert_eq!(listed["git"]["mode"], "full");
+    assert!(git("full") > git("shallow") && git("shallow") > git("none"));
+    let copy = copy(&world, "main", GitMode::Shallow);
+    let weigh = |path: std::path::PathBuf| {
+        let output = duct::cmd!("find", path, "-type", "f", "-printf", "%s\\n")
+            .read()
+            .unwrap();
+        output
+            .lines()
+            .map(|size| size.parse::<u64>().unwrap())
+            .sum::<u64>()
+    };
+    assert_eq!(git("shallow"), weigh(copy.dir.join(".git")));
+    let text = env.run(&format!("run base -w {dir} --dry-run")).stdout;
+    assert!(text.contains("the repository: full "), "{text}");
+    assert!(
+        text.contains("  left out by .gitignore: 1, 4.9 KiB\n"),
+        "{text}"
+    );
+}

@@ -294,6 +294,16 @@ impl Selector {
         }
     }
 
+    /// The same rules with more or less of the repository, and nothing made for it.
+    #[must_use]
+    pub fn with_git(self, git: GitMode) -> Self {
+        Self {
+            git,
+            made: Arc::default(),
+            ..self
+        }
+    }
+
     pub(crate) fn made(&self, repository: &[u8]) -> Option<&WorkspaceDir> {
         self.made.get(RelPath::from_bytes(repository).ok()?)
     }

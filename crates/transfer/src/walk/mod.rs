@@ -8,6 +8,7 @@ mod hash;
 mod open;
 mod scan;
 mod small;
+mod weigh;
 
 use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;
@@ -20,6 +21,7 @@ pub use error::WalkError;
 pub(crate) use hash::check_unchanged;
 use hash::{HashPool, Workers};
 pub use scan::{ScanError, Scanned, scan};
+pub use weigh::{Scale, Weight};
 
 use crate::{Digest, Entry, LinkTarget, Mode, RelPath, Selector, Skipped, Tree, WorkspaceDir};
 

@@ -1,0 +1,209 @@
+//! Repositories of every kind inside: git works there, and nothing of it comes back.
+
+use lazaret_tests::git_world::World;
+use lazaret_tests::tree_text;
+use serde_json::Value;
+
+use super::Scenario;
+use crate::ctx::{Ctx, expect, expect_eq};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "git/full-copy",
+        run: full,
+    },
+    Scenario {
+        name: "git/shallow-copy",
+        run: shallow,
+    },
+    Scenario {
+        name: "git/linked-worktree",
+        run: linked,
+    },
+    Scenario {
+        name: "git/shallow-copy-of-a-worktree",
+        run: shallow_linked,
+    },
+    Scenario {
+        name: "git/submodules",
+        run: submodules,
+    },
+    Scenario {
+        name: "git/hooks-of-a-submodule-stay-there",
+        run: hooks,
+    },
+    Scenario {
+        name: "git/forged-pointer",
+        run: forged,
+    },
+];
+
+/// What an agent does: looks, commits, stashes. `$1` is the number of commits.
+const WORK: &str = r#"
+    set -eu
+    work() {
+        test "$(git rev-list --all HEAD --count)" = "$1"
+        echo made > made-inside
+        git add made-inside
+        git -c user.name=A -c user.email=a@b commit -qm inside
+        echo more >> made-inside
+        git -c user.name=A -c user.email=a@b stash -q
+        git stash pop -q
+        git checkout -q made-inside
+        git log --oneline | grep -q inside
+        git fsck --full
+    }
+    git status --porcelain
+    echo ---
+"#;
+
+fn profile(ctx: &Ctx, git: &str) {
+    let text = format!("image = \"base\"\n[workspace]\ngit = \"{git}\"\n");
+    ctx.profile(git, &text);
+}
+
+/// Runs `script` after [`WORK`]; status inside has to be `status`, and what the script adds
+/// to the workspace is all that comes back.
+fn run(ctx: &Ctx, world: &World, workspace: &str, git: &str, script: &str) -> Result<(), String> {
+    profile(ctx, git);
+    let status = world.git(workspace, &["status", "--porcelain"]);
+    let repository = tree_text::dump(&world.path("main/.git"));
+    let dir = world.path(workspace).display().to_string();
+    let script = format!("{WORK}{script}");
+    let output = ctx
+        .lazaret(&[
+            "run", git, "-w", &dir, "--apply", "auto", "--", "sh", "-c", &script,
+        ])?
+        .expect_code(0)?;
+    let inside = output.stdout.split("---\n").next().unwrap_or_default();
+    expect_eq("status inside", &inside.to_owned(), &status)?;
+    expect_eq(
+        "the repository outside",
+        &tree_text::dump(&world.path("main/.git")),
+        &repository,
+    )?;
+    let made = std::fs::read_to_string(world.path(workspace).join("made-inside"));
+    expect_eq(
+        "what was committed inside",
+        &made.ok(),
+        &Some("made\n".to_owned()),
+    )
+}
+
+/// Something staged, something changed, something new.
+fn disturbed() -> World {
+    let world = World::new();
+    disturb(&world, "main");
+    world
+}
+
+fn disturb(world: &World, dir: &str) {
+    world.write(&format!("{dir}/a"), "three\n");
+    world.write(&format!("{dir}/staged"), "s\n");
+    world.git(dir, &["add", "staged"]);
+    world.write(&format!("{dir}/new"), "n\n");
+}
+
+fn full(ctx: &Ctx) -> Result<(), String> {
+    // Two commits, and three in each of two stashes.
+    run(
+        ctx,
+        &disturbed(),
+        "main",
+        "full",
+        "git stash list | grep -c . | grep -qx 2; work 5",
+    )
+}
+
+fn shallow(ctx: &Ctx) -> Result<(), String> {
+    run(ctx, &disturbed(), "main", "shallow", "work 1")
+}
+
+fn with_worktree() -> World {
+    let world = World::new();
+    world.git("main", &["worktree", "add", "-q", "../linked", "side"]);
+    disturb(&world, "linked");
+    world
+}
+
+fn linked(ctx: &Ctx) -> Result<(), String> {
+    let script = "test -d .git; test \"$(git symbolic-ref HEAD)\" = refs/heads/side; work 5";
+    run(ctx, &with_worktree(), "linked", "full", script)
+}
+
+fn shallow_linked(ctx: &Ctx) -> Result<(), String> {
+    run(ctx, &with_worktree(), "linked", "shallow", "work 1")
+}
+
+fn with_submodule() -> World {
+    let world = World::new();
+    world.git("", &["clone", "-q", "main", "other"]);
+    world.git("main", &["submodule", "--quiet", "add", "../other", "sub"]);
+    world.git("main", &["commit", "-qm", "sub"]);
+    disturb(&world, "main");
+    world
+}
+
+fn submodules(ctx: &Ctx) -> Result<(), String> {
+    for (mode, commits, of_sub) in [("full", 6, 2), ("shallow", 1, 1)] {
+        let world = with_submodule();
+        let script = format!(
+            "git submodule status | grep -q '^ .* sub'; work {commits}; cd sub; work {of_sub}; \
+             cd ..; git status --porcelain | grep -qx ' M sub'"
+        );
+        run(ctx, &world, "main", mode, &script)?;
+    }
+    Ok(())
+}
+
+fn hooks(ctx: &Ctx) -> Result<(), String> {
+    let world = with_submodule();
+    profile(ctx, "full");
+    let dir = world.path("main").display().to_string();
+    let script = "git -C sub status; echo x > .git/modules/sub/hooks; rm .git/modules/sub/hooks; \
+                  mkdir .git/modules/sub/hooks; echo evil > .git/modules/sub/hooks/pre-commit; echo y > ok";
+    let before = tree_text::dump(&world.path("main/.git"));
+    let output = ctx
+        .lazaret(&[
+            "run", "full", "-w", &dir, "--name", "s", "--apply", "never", "--json", "--", "sh",
+            "-c", script,
+        ])?
+        .expect_code(120)?;
+    let report = output.json()?;
+    let codes: Vec<&str> = report["findings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|finding: &Value| finding["code"].as_str())
+        .collect();
+    expect("the hook is found", || codes.contains(&"git.hook"))?;
+    expect("and nothing else of git's", || {
+        codes.iter().filter(|code| code.starts_with("git.")).count() == 1
+    })?;
+    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?;
+    expect_eq(
+        "the repository outside",
+        &tree_text::dump(&world.path("main/.git")),
+        &before,
+    )?;
+    expect("the rest was applied", || world.path("main/ok").is_file())?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?;
+    Ok(())
+}
+
+fn forged(ctx: &Ctx) -> Result<(), String> {
+    let world = with_worktree();
+    profile(ctx, "full");
+    profile(ctx, "shallow");
+    world.write("hostile/a", "a\n");
+    let target = world.path("main/.git/worktrees/linked");
+    world.write("hostile/.git", &format!("gitdir: {}\n", target.display()));
+    let dir = world.path("hostile").display().to_string();
+    for mode in ["full", "shallow"] {
+        let _output = ctx
+            .lazaret(&["run", mode, "-w", &dir, "--", "sh", "-c", "test ! -e .git"])?
+            .expect_code(0)?
+            .expect_text("names a repository that does not point back here")?;
+    }
+    Ok(())
+}
