@@ -105,7 +105,7 @@ fn disturb(world: &World, dir: &str) {
 }
 
 fn full(ctx: &Ctx) -> Result<(), String> {
-    // Two commits, and three in each of two stashes.
+    // Two commits, and the newest stash with its index: the other is known to the reflog only.
     run(
         ctx,
         &disturbed(),
@@ -127,7 +127,7 @@ fn with_worktree() -> World {
 }
 
 fn linked(ctx: &Ctx) -> Result<(), String> {
-    let script = "test -d .git; test \"$(git symbolic-ref HEAD)\" = refs/heads/side; work 5";
+    let script = "test -d .git; test \"$(git symbolic-ref HEAD)\" = refs/heads/side; work 4";
     run(ctx, &with_worktree(), "linked", "full", script)
 }
 
@@ -145,7 +145,7 @@ fn with_submodule() -> World {
 }
 
 fn submodules(ctx: &Ctx) -> Result<(), String> {
-    for (mode, commits, of_sub) in [("full", 6, 2), ("shallow", 1, 1)] {
+    for (mode, commits, of_sub) in [("full", 5, 2), ("shallow", 1, 1)] {
         let world = with_submodule();
         let script = format!(
             "git submodule status | grep -q '^ .* sub'; work {commits}; cd sub; work {of_sub}; \

@@ -372,6 +372,15 @@ fn a_partial_clone_without_its_objects_is_refused_by_name() {
 #[test]
 fn a_dry_run_weighs_what_goes_in_and_what_stays_out() {
     let world = World::new();
+    // Only a commit of the past has it, and it is hard to compress.
+    let noise: String = (1..4000_u64)
+        .map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        .collect();
+    world.write("main/past", &noise);
+    world.git("main", &["add", "past"]);
+    world.git("main", &["commit", "-qm", "past"]);
+    world.git("main", &["rm", "-q", "past"]);
+    world.git("main", &["commit", "-qm", "gone"]);
     world.write("main/.gitignore", "out/\n");
     world.write("main/out/large", &"x".repeat(5000));
     world.write("main/out/deep/small", "x");

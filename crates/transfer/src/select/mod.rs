@@ -64,7 +64,8 @@ pub enum GitMode {
 ///    things; credentials: `.netrc`, `_netrc`, `.git-credentials`, `.pgpass`,
 ///    `.my.cnf`, `.htpasswd`, `.dockercfg`, `.vault-token`, `.boto`, `.s3cfg`,
 ///    `.docker/config.json`, `.cargo/credentials`, `*.tfstate`; `.npmrc`,
-///    `.yarnrc.yml` and `.pypirc` when they hold a token; and the directories
+///    `.yarnrc.yml` and `.pypirc` when they hold a token; `config` and `FETCH_HEAD` in a
+///    `*.git` or `.bare` when an address in them has a user; and the directories
 ///    `.aws`, `.ssh`, `.gnupg`, `.azure`, `.kube`, `.password-store`, `.gcloud`.
 ///    Nothing inside the workspace can overrule this.
 /// 4. `.lazaretignore` files, nearest first. A line that does not parse is an error.

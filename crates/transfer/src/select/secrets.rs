@@ -20,6 +20,8 @@ pub(crate) enum Peek {
     Pem,
     /// A secret when a token or password is set.
     Token,
+    /// A secret when an address has a user, or a header is added to requests.
+    Address,
 }
 
 /// How much of a file is looked at; what is longer is taken for a secret.
@@ -40,6 +42,10 @@ pub(crate) fn suspicion(path: &[u8], kind: Kind) -> Suspicion {
             b".env" | b".netrc" | b"_netrc" | b".git-credentials" | b".pgpass" | b".my.cnf"
             | b".htpasswd" | b".dockercfg" | b".vault-token" | b".boto" | b".s3cfg" | b"id_rsa"
             | b"id_dsa" | b"id_ecdsa" | b"id_ed25519" | b"id_ecdsa_sk" | b"id_ed25519_sk" => true,
+            // Of a repository without files, which is a directory like any other here.
+            b"config" | b"fetch_head" if is_bare_repository(&parent) => {
+                return Suspicion::Look(Peek::Address);
+            }
             b"config.json" => parent == b".docker",
             b"credentials" | b"credentials.toml" => parent == b".cargo",
             b".npmrc" | b".yarnrc.yml" | b".pypirc" => return Suspicion::Look(Peek::Token),
@@ -66,6 +72,24 @@ pub(crate) fn suspicion(path: &[u8], kind: Kind) -> Suspicion {
     }
 }
 
+fn is_bare_repository(name: &[u8]) -> bool {
+    name.ends_with(b".git") || name == b".bare"
+}
+
+/// Whether there is an address with a user, `git` aside, whom everybody is.
+fn has_user(text: &[u8]) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.windows(3).position(|window| window == b"://") {
+        rest = &rest[at + 3..];
+        let end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'"' | b'\'');
+        let host = rest.split(end).next().unwrap_or_default();
+        if host.contains(&b'@') && !host.starts_with(b"git@") {
+            return true;
+        }
+    }
+    false
+}
+
 impl Peek {
     /// Whether the contents, all of them, are a secret.
     pub(crate) fn is_secret(self, contents: &[u8]) -> bool {
@@ -84,6 +108,7 @@ impl Peek {
                         || has("-----begin rsa public key")
                         || has("-----begin x509 crl"))
             }
+            Self::Address => has("extraheader") || has_user(&text),
             Self::Token => [
                 "_authtoken",
                 "_auth",
@@ -159,5 +184,27 @@ mod tests {
         assert!(!pem("-----BEGIN CERTIFICATE-----\nMII\n"));
         assert!(Peek::Token.is_secret(b"//r.example.org/:_authToken=abc\n"));
         assert!(!Peek::Token.is_secret(b"save-exact=true\n"));
+    }
+
+    #[test]
+    fn git_25_addresses_with_a_user_in_repositories_without_files() {
+        for path in ["x.git/config", ".bare/config", "a/b.git/FETCH_HEAD"] {
+            let looked = suspicion(path.as_bytes(), Kind::Other);
+            assert_eq!(looked, Suspicion::Look(Peek::Address), "{path}");
+        }
+        for path in ["config", "x/config", "x.git/HEAD", "x.git/config/y"] {
+            assert_eq!(
+                suspicion(path.as_bytes(), Kind::Other),
+                Suspicion::None,
+                "{path}"
+            );
+        }
+        let secret = |text: &str| Peek::Address.is_secret(text.as_bytes());
+        assert!(secret("url = https://token@example.org/x"));
+        assert!(secret("url = http://a.org/x\nurl = \"HTTPS://u:p@h\""));
+        assert!(secret("[http]\n\textraHeader = Bearer x"));
+        assert!(!secret("url = https://example.org/x@y\nemail = a@b"));
+        assert!(!secret("url = git@example.org:x"));
+        assert!(!secret("url = ssh://git@example.org/x"));
     }
 }

@@ -2,14 +2,15 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, Dir, FileType, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::WalkError;
+use super::listing::Listing;
 use super::open::{OpenError, open_below};
 use super::small::{SMALL_FILE_BYTES, Small};
 use crate::select::{
@@ -135,51 +136,6 @@ pub(super) enum Place {
     WholeGit,
 }
 
-/// One directory, open, with its names in order.
-pub(super) struct Listing {
-    dir: Dir,
-    entries: Vec<(CString, FileType)>,
-    /// What `open_below` holds its entries to.
-    pub(super) device: u64,
-}
-
-impl Listing {
-    pub(super) fn fd(&self) -> Result<BorrowedFd<'_>, Errno> {
-        self.dir.fd()
-    }
-
-    pub(super) fn entries(&self) -> &[(CString, FileType)] {
-        &self.entries
-    }
-
-    pub(super) fn has(&self, name: &CStr) -> bool {
-        let entries = &self.entries;
-        entries
-            .binary_search_by(|(other, _)| (**other).cmp(name))
-            .is_ok()
-    }
-
-    pub(super) fn is_dir(&self, name: &CStr) -> bool {
-        self.file_type(name) == Some(FileType::Directory)
-    }
-
-    pub(super) fn is_file(&self, name: &CStr) -> bool {
-        self.file_type(name) == Some(FileType::RegularFile)
-    }
-
-    fn file_type(&self, name: &CStr) -> Option<FileType> {
-        let entries = &self.entries;
-        let found = entries.binary_search_by(|(other, _)| (**other).cmp(name));
-        match entries[found.ok()?].1 {
-            FileType::Unknown => {
-                let stat = rustix::fs::statat(self.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW);
-                stat.ok().map(|stat| FileType::from_raw_mode(stat.st_mode))
-            }
-            known => Some(known),
-        }
-    }
-}
-
 /// Whether what lies in a directory may still keep it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CacheCheck {
@@ -207,26 +163,6 @@ impl<'a, S: Sink> Walk<'a, S> {
         WalkError::io(&self.path, errno)
     }
 
-    /// Reads the names of a directory, sorted by bytes: that is path order.
-    pub(super) fn list(&mut self, dir: OwnedFd) -> Result<Listing, S::Error> {
-        let mut dir = Dir::new(dir).map_err(|errno| self.errno(errno))?;
-        let mut entries = Vec::new();
-        while let Some(entry) = dir.read() {
-            let entry = entry.map_err(|errno| self.errno(errno))?;
-            let name = entry.file_name();
-            if name != c"." && name != c".." {
-                entries.push((name.to_owned(), entry.file_type()));
-                self.sink.listed(entries.len())?;
-            }
-        }
-        entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(Listing {
-            dir,
-            entries,
-            device: self.device,
-        })
-    }
-
     /// Walks what a directory holds; the directory itself was taken already.
     fn directory(&mut self, listing: &Listing, place: Place) -> Result<(), S::Error> {
         let depth = self.ignores.depth();
@@ -235,7 +171,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.read_ignore_files(listing, fd)?;
         }
         let length = self.path.len();
-        for (name, file_type) in &listing.entries {
+        for (name, file_type) in listing.entries() {
             if length != 0 {
                 self.path.push(b'/');
             }

@@ -6,15 +6,14 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use rustix::fs::{FileType, OFlags};
 
 use super::WalkError;
-use super::engine::{CacheCheck, Listing, Place, Sink, Walk, rel, seconds};
+use super::engine::{CacheCheck, Place, Sink, Walk, rel, seconds};
+use super::listing::Listing;
 use super::open::open_below;
 use super::small::Small;
 use crate::repository::{
-    ConfigSource, Module, RefStorage, Repository, is_hex, packed_refs, reference, reflog, shallow,
-    synthetic_config,
+    Module, RefStorage, Repository, is_hex, packed_refs, reference, reflog, shallow,
 };
-use crate::select::{Kind, Opinion};
-use crate::{GitMode, GitProblem, RelPath, SkipReason, Skipped, WorkspaceDir};
+use crate::{GitMode, GitProblem, SkipReason, Skipped, WorkspaceDir};
 
 /// The longest text file of git's that is rewritten, in bytes: 700,000 packed refs.
 const TEXT_BYTES: usize = 64 << 20;
@@ -174,20 +173,6 @@ impl<'a, S: Sink> Walk<'a, S> {
         Ok(())
     }
 
-    fn config(&mut self, repository: &Repository, module: Option<&Module>) -> Result<(), S::Error> {
-        let [shared, own] = repository.configs();
-        let here = String::from_utf8_lossy(&self.path).into_owned();
-        let worktree = module.map(|module| up_and(&here, module.path.as_str()));
-        let modules = repository.modules().iter();
-        let submodules: Vec<&str> = modules.map(|module| module.name.as_str()).collect();
-        let made = synthetic_config(ConfigSource {
-            originals: [&shared, &own],
-            worktree: worktree.as_deref(),
-            submodules: &submodules,
-        });
-        self.below(b"config", |walk| walk.sink.made(rel(&walk.path)?, &made))
-    }
-
     /// Patterns only; attributes, which choose filters, and grafts stay out.
     fn info(
         &mut self,
@@ -254,61 +239,6 @@ impl<'a, S: Sink> Walk<'a, S> {
                 walk.text(&refs, c"stash", |log| Some(reflog(&log)))
             })
         })
-    }
-
-    fn modules(&mut self, repository: &'a Repository) -> Result<(), S::Error> {
-        let modules: Vec<&Module> = repository
-            .modules()
-            .iter()
-            .filter(|module| self.is_sent(module))
-            .collect();
-        if modules.is_empty() {
-            return Ok(());
-        }
-        self.below(b"modules", |walk| {
-            walk.sink.dir(rel(&walk.path)?, 0)?;
-            let mut open: Vec<&RelPath> = Vec::new();
-            for module in modules {
-                // The directories that a name with slashes lies in.
-                let above: Vec<&RelPath> = module.name.ancestors().collect();
-                let mut above: Vec<&RelPath> = above
-                    .into_iter()
-                    .filter(|above| **above != *module.name)
-                    .collect();
-                above.sort();
-                for dir in above {
-                    if !open.contains(&dir) {
-                        open.push(dir);
-                        walk.below(dir.as_str().as_bytes(), |walk| {
-                            walk.sink.dir(rel(&walk.path)?, 0)
-                        })?;
-                    }
-                }
-                walk.below(module.name.as_str().as_bytes(), |walk| {
-                    let here = String::from_utf8_lossy(&walk.path).into_owned();
-                    let pointer = format!("gitdir: {}\n", up_and(module.path.as_str(), &here));
-                    walk.pointers.insert(module.path.to_owned(), pointer);
-                    walk.repository(&module.repository, Some(module))
-                })?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Whether a submodule goes in: the profile may leave its files out.
-    fn is_sent(&self, module: &Module) -> bool {
-        let is_out = |path: &RelPath| {
-            let opinion = self.selector.profile(path.as_str().as_bytes(), Kind::Dir);
-            opinion == Some(Opinion::LeaveOut)
-        };
-        !module.path.ancestors().any(is_out) && self.selector.git() != GitMode::None && {
-            let mut at = self.path.clone();
-            at.extend_from_slice(b"/modules/");
-            at.extend_from_slice(module.name.as_str().as_bytes());
-            let made = self.selector.made(&at).is_some();
-            made || (self.selector.git() == GitMode::Full
-                && module.repository.refs() == RefStorage::Files)
-        }
     }
 
     /// Sends a directory of the repository, by the rules for its parts.
@@ -424,9 +354,4 @@ fn is_sent(name: &CString) -> bool {
 /// A split index has its larger half in such a file.
 fn is_shared_index(name: &[u8]) -> bool {
     name.strip_prefix(b"sharedindex.").is_some_and(is_hex)
-}
-
-/// The way from one directory of the workspace to another.
-fn up_and(from: &str, to: &str) -> String {
-    "../".repeat(from.split('/').count()) + to
 }

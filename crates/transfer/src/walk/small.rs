@@ -9,7 +9,8 @@ use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
 use super::WalkError;
-use super::engine::{Listing, Sink, Walk};
+use super::engine::{Sink, Walk};
+use super::listing::Listing;
 use super::open::{OpenError, open_below};
 use crate::select::{BadLine, IgnoreFile};
 use crate::{RelPath, Repository};
