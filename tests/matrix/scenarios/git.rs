@@ -111,7 +111,7 @@ fn full(ctx: &Ctx) -> Result<(), String> {
         &disturbed(),
         "main",
         "full",
-        "git stash list | grep -c . | grep -qx 2; work 5",
+        "git stash list | grep -c . | grep -qx 2; work 4",
     )
 }
 
