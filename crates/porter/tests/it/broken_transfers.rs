@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use lazaret_tests::tree_text;
+use lazaret_transfer::wire::FoundKind;
 use lazaret_transfer::{Ending, Quarantine, StreamLimits, unpack, write_wanted};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::session::{PROJECT, Session, packed, porter, print};
 
@@ -118,4 +120,30 @@ fn unreadable_modes_do_not_stop_a_survey_that_may_read() {
     }
     let mode = fs::Permissions::from_mode(0o755);
     fs::set_permissions(session.volume.path().join("dir"), mode).expect("ours");
+}
+
+/// A write after the answer must not share a tick with what was told: nobody could tell them
+/// apart later.
+#[test]
+fn no_time_that_is_told_is_still_running() {
+    let workspace = tree_text::temp("f a \"x\"");
+    let session = Session::start(workspace.path());
+    for round in 0..30 {
+        session.edit(&format!("f a \"{round}\"\nd d{round}/\nl l{round} -> a"));
+        let survey = session.survey(StreamLimits::DEFAULT).expect("a survey");
+        let now = clock_gettime(ClockId::RealtimeCoarse);
+        let now = (
+            now.tv_sec,
+            u32::try_from(now.tv_nsec).expect("a part of a second"),
+        );
+        for found in &survey.found {
+            let (FoundKind::Dir { identity }
+            | FoundKind::File { identity, .. }
+            | FoundKind::Symlink { identity, .. }) = &found.kind
+            else {
+                panic!("{found:?}");
+            };
+            assert!((identity.ctime.seconds, identity.ctime.nanos) < now);
+        }
+    }
 }

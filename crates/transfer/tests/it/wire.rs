@@ -3,8 +3,9 @@
 use lazaret_tests::Random;
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
-    Digest, Entry, FileTime, Mode, Receipt, RelPathBuf, StreamError, StreamLimits, Survey,
-    SurveyRequest, Trailer, Tree, VolumeIdentity, Wanted, read_wanted, write_wanted,
+    Digest, Entry, FileTime, Intent, Mode, Receipt, RelPathBuf, StreamError, StreamLimits, Survey,
+    SurveyRequest, Trailer, Tree, UpdateOrder, UpdateReceipt, VolumeIdentity, VolumeState, Wanted,
+    read_wanted, write_wanted,
 };
 
 const LIMITS: StreamLimits = StreamLimits::DEFAULT;
@@ -117,6 +118,121 @@ fn lists_are_read_as_they_were_written() {
     });
     let written = bytes(|out| write_wanted(&wanted, out));
     assert_eq!(read_wanted(&mut &written[..]).expect("whole"), wanted);
+}
+
+fn order() -> UpdateOrder {
+    let mut send = baseline();
+    send.insert(
+        path("l"),
+        Entry::Symlink {
+            target: "c".parse().expect("a target"),
+        },
+    );
+    UpdateOrder {
+        remove: ["a", "gone"].map(path).into(),
+        send,
+    }
+}
+
+fn update_receipt() -> UpdateReceipt {
+    let order = order();
+    let identities = order.send.iter().map(|(path, _)| path.to_owned());
+    UpdateReceipt {
+        written: Receipt {
+            arrived: Trailer {
+                entries: order.send.len() as u64,
+                bytes: 2,
+                tree: order.send.digest(),
+            },
+            identities: identities
+                .zip((1..).map(|ino| identity(ino, 0o100_644, 1)))
+                .collect(),
+        },
+        stayed: vec![path("gone")],
+    }
+}
+
+fn state() -> VolumeState {
+    let (found, gone) = (survey().found, Vec::new());
+    let state = VolumeState::default().surveyed(Survey { found, gone }, &Tree::new());
+    state.expect("a tree")
+}
+
+/// Every list that is sent before an update or kept after one, and its reader.
+type Reader = fn(&[u8]) -> Option<Vec<u8>>;
+
+fn lists_of_updates() -> Vec<(Vec<u8>, Reader)> {
+    let intent = Intent {
+        gone: order().remove,
+        there: order().send,
+    };
+    vec![
+        (bytes(|out| order().write_to(out)), |mut list| {
+            let read = UpdateOrder::read_from(&mut list).ok()?;
+            list.is_empty().then(|| bytes(|out| read.write_to(out)))
+        }),
+        (bytes(|out| update_receipt().write_to(out)), |mut list| {
+            let read = UpdateReceipt::read_from(&mut list, &order()).ok()?;
+            Some(bytes(|out| read.write_to(out)))
+        }),
+        (bytes(|out| intent.write_to(out)), |mut list| {
+            let read = Intent::read_from(&mut list).ok()?;
+            Some(bytes(|out| read.write_to(out)))
+        }),
+        (bytes(|out| state().write_to(out)), |mut list| {
+            let read = VolumeState::read_from(&mut list).ok()?;
+            Some(bytes(|out| read.write_to(out)))
+        }),
+    ]
+}
+
+#[test]
+fn lists_of_updates_are_read_as_they_were_written_or_not_at_all() {
+    for (number, (whole, read)) in lists_of_updates().into_iter().enumerate() {
+        assert_eq!(read(&whole).as_ref(), Some(&whole), "list {number}");
+        for length in 0..whole.len() {
+            assert_eq!(
+                read(&whole[..length]),
+                None,
+                "list {number}, {length} bytes"
+            );
+        }
+        for position in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[position] ^= 1;
+            assert_eq!(read(&changed), None, "list {number}, byte {position}");
+        }
+    }
+}
+
+/// A stream follows on the same pipe.
+#[test]
+fn an_order_is_read_and_not_a_byte_more() {
+    let mut pipe = bytes(|out| order().write_to(out));
+    pipe.extend_from_slice(b"stream");
+    let mut rest = &pipe[..];
+    assert_eq!(UpdateOrder::read_from(&mut rest).expect("whole"), order());
+    assert_eq!(rest, b"stream");
+}
+
+#[test]
+fn a_receipt_for_something_else_is_refused() {
+    let refused = |receipt: &UpdateReceipt| {
+        let written = bytes(|out| receipt.write_to(out));
+        let read = UpdateReceipt::read_from(&mut &written[..], &order());
+        read.map_err(|error| error.code())
+    };
+    assert_eq!(refused(&update_receipt()), Ok(update_receipt()));
+    let mut stayed = update_receipt();
+    stayed.stayed = vec![path("c")];
+    assert_eq!(refused(&stayed), Err("list.malformed"));
+    let mut digest = update_receipt();
+    digest.written.arrived.tree = Digest::of(b"another");
+    assert_eq!(refused(&digest), Err("list.malformed"));
+    let mut fewer = update_receipt();
+    fewer.written.identities.pop_last();
+    fewer.written.arrived.entries -= 1;
+    assert_eq!(refused(&fewer), Err("list.malformed"));
 }
 
 #[test]

@@ -61,6 +61,11 @@ impl Kept {
     pub(crate) fn in_volume(text: &str, volume: tempfile::TempDir) -> Self {
         let workspace = fast_tempdir();
         lazaret_tests::tree_text::build(text, workspace.path());
+        Self::over(workspace, volume)
+    }
+
+    /// Copies a workspace into a directory that is there.
+    pub(crate) fn over(workspace: tempfile::TempDir, volume: tempfile::TempDir) -> Self {
         let (packed, stream) = packed(workspace.path());
         let stdout = porter("receive", volume.path(), &stream).ok();
         let receipt = Receipt::read_from(&mut &stdout[..], packed.trailer.entries);

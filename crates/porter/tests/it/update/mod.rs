@@ -4,5 +4,6 @@ mod breaks;
 mod full;
 mod kept;
 mod owner;
+mod repositories;
 mod sequences;
 mod tables;

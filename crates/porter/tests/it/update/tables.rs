@@ -244,3 +244,21 @@ fn modes_are_those_of_the_stream() {
     assert_eq!((mode("README.md"), mode("docs/new")), (0o644, 0o755));
     assert_eq!(mode("docs"), 0o777);
 }
+
+#[test]
+fn a_directory_that_became_a_cache_is_one() {
+    let mut kept = Kept::new(PROJECT);
+    kept.agent("f built/a \"x\"");
+    kept.survey();
+    kept.assert_known("a directory of the agent's");
+    kept.agent("f built/CACHEDIR.TAG \"Signature: 8a477f597d28d172789f06886806bc55\\n\"");
+    kept.agent("f docs/CACHEDIR.TAG \"Signature: 8a477f597d28d172789f06886806bc55\\n\"");
+    kept.survey();
+    let collection = kept.known.collect(&kept.baseline);
+    let left_out: Vec<_> = collection.left_out.iter().map(|skip| &*skip.name).collect();
+    assert_eq!(left_out, [b"built"]);
+    let changes = diff(&kept.baseline, &collection.tree);
+    let changes: Vec<_> = changes.iter().map(|change| change.path.as_str()).collect();
+    // What was sent in stays what it was.
+    assert_eq!(changes, ["docs/CACHEDIR.TAG"]);
+}
