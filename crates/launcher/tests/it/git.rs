@@ -414,7 +414,7 @@ fn a_dry_run_weighs_what_goes_in_and_what_stays_out() {
     let git = |mode: &str| listed["git"]["bytes"][mode].as_u64().unwrap();
     assert_eq!(listed["git"]["mode"], "full");
     assert!(git("full") > git("shallow") && git("shallow") > git("none"));
-    let copy = copy(&world, "main", GitMode::Shallow);
+    let (copy, _) = try_copy(&world, "main", GitMode::Shallow, PATH).unwrap();
     let weigh = |path: std::path::PathBuf| {
         let output = duct::cmd!("find", path, "-type", "f", "-printf", "%s\\n")
             .read()
