@@ -8,6 +8,7 @@ mod arriving;
 mod clock;
 mod hold;
 mod init;
+mod layer;
 mod limit;
 mod oom;
 mod probe;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
     match verb.to_str() {
         Some("hold") => hold::run(arguments),
         Some("init") => init::run(),
+        Some("layer") => layer::run(arguments),
         Some("probe") => probe::run(arguments),
         Some("receive") => receive::run(arguments),
         Some("run") => run::run(arguments),
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
         Some("thaw") => hold::thaw(),
         Some("update") => update::run(arguments),
         _ => {
-            complain("usage: porter hold|init|probe|receive|run|send|survey|thaw|update");
+            complain("usage: porter hold|init|layer|probe|receive|run|send|survey|thaw|update");
             ExitCode::from(FAILED)
         }
     }

@@ -377,7 +377,14 @@ pub trait Engine: Send + Sync + fmt::Debug {
             reason: "this engine can't be asked to",
         })
     }
-    /// Removes an image.
+    /// Gives an image another tag, `name:tag`, taking it from whatever had it.
+    fn tag_image(&self, _image: &ImageRef, _tag: &ImageRef) -> Result<(), EngineError> {
+        Err(EngineError::Unsupported {
+            verb: "tag image",
+            reason: "this engine can't be asked to",
+        })
+    }
+    /// Takes a tag off an image, and removes the image with its last one.
     fn remove_image(&self, image: &ImageRef) -> Result<(), EngineError>;
 
     /// Creates a volume. An existing one of that name is [`EngineError::AlreadyExists`], never reused.

@@ -10,7 +10,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::{
-    ContainerSpec, Control, EngineInfo, EngineKind, Label, Privilege, UserNamespace, seccomp,
+    BuildNetwork, BuildSpec, ContainerSpec, Control, EngineInfo, EngineKind, Label, Limits,
+    Privilege, Role, UserNamespace, seccomp,
 };
 
 /// The uid and gid of the agent, inside.
@@ -47,6 +48,16 @@ const MASKED_PATHS: &[&str] = &[
     "/sys/devices/virtual/powercap",
     "/sys/firmware",
     "/sys/fs/selinux",
+];
+
+/// What dpkg and its like need to give files to their owners and to become other users.
+const INSTALL_CAPABILITIES: [&str; 6] = [
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "SETGID",
+    "SETUID",
 ];
 
 /// Parts of `/proc` that steer the host (CON-10).
@@ -170,7 +181,7 @@ pub struct Controls {
     /// CON-17. The engine is asked for them, and the porter sets them again for every
     /// command: rootless Podman drops what its Docker-compatible API is asked for.
     pub ulimits: Vec<Ulimit>,
-    /// CON-18: the network mode, `none`.
+    /// CON-18: the network mode, `none` but for an install step.
     pub network: &'static str,
     /// CON-19: host paths, `FROM:TO`; always empty but in a weakened test container.
     pub binds: Vec<&'static str>,
@@ -236,6 +247,42 @@ impl HardenedSpec {
         })
     }
 
+    /// Adds every control that an install step can work under. It is root inside, writes
+    /// to its own root and has a network; there are no volumes, no set-id, no devices, and
+    /// the seccomp profile, the masked paths and the namespaces are those of a session.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn for_build(build: BuildSpec, engine: &EngineInfo) -> Result<Self, Unenforceable> {
+        const GIB: u64 = 1 << 30;
+        let spec = ContainerSpec {
+            name: build.name,
+            role: Role::Builder,
+            image: build.image,
+            privilege: Privilege::Install,
+            volumes: Vec::new(),
+            env: BTreeMap::new(),
+            workdir: "/".to_owned(),
+            limits: Limits {
+                memory: 8 * GIB,
+                cpus: 64.0,
+                pids: 4096,
+                tmp: 0,
+                shm: 64 << 20,
+                home: 0,
+                nofile: 1 << 16,
+                fsize: 16 * GIB,
+            },
+            labels: build.labels,
+        };
+        let mut hardened = Self::new(spec, engine)?;
+        hardened.controls.network = match build.network {
+            BuildNetwork::Engine => "default",
+            BuildNetwork::Host => "host",
+        };
+        Ok(hardened)
+    }
+
     /// Returns what was asked for.
     pub fn spec(&self) -> &ContainerSpec {
         &self.spec
@@ -269,21 +316,25 @@ impl Controls {
                 vec![],
             ),
             Privilege::ReadEverything => (UserId { uid: 0, gid: 0 }, vec!["DAC_READ_SEARCH"]),
+            Privilege::Install => (UserId { uid: 0, gid: 0 }, INSTALL_CAPABILITIES.to_vec()),
         };
+        let installs = spec.privilege == Privilege::Install;
         Self {
             user,
             cap_drop: vec!["ALL"],
             cap_add,
             no_new_privileges: true,
             seccomp: Cow::Borrowed(seccomp::PROFILE),
-            read_only_rootfs: true,
-            tmpfs: tmpfs(spec),
+            read_only_rootfs: !installs,
+            // What a step leaves in its scratch space is dropped from the layer anyway, and
+            // compilers fill more of it than memory holds.
+            tmpfs: if installs { vec![] } else { tmpfs(spec) },
             shm_size: limits.shm,
             masked_paths: MASKED_PATHS.to_vec(),
             read_only_paths: READ_ONLY_PATHS.to_vec(),
             // Without keep-id, uid 1000 inside is one of the subordinate ids: the mapping
             // is there either way, but `keep-id` lets the volume's owner be the user.
-            userns: (engine.kind == EngineKind::Podman && engine.rootless)
+            userns: (engine.kind == EngineKind::Podman && engine.rootless && !installs)
                 .then_some("keep-id:uid=1000,gid=1000"),
             pids: limits.pids,
             memory: limits.memory,

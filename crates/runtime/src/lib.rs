@@ -41,4 +41,6 @@ pub use probe_report::{
     Expected, ProbeFailure, ProbeReport, Proof, Proven, ProvenControl, REPORT_LIMIT,
 };
 pub use seccomp::PROFILE as SECCOMP_PROFILE;
-pub use spec::{Access, ContainerSpec, Limits, Privilege, Role, VolumeMount};
+pub use spec::{
+    Access, BuildNetwork, BuildSpec, ContainerSpec, Limits, Privilege, Role, VolumeMount,
+};

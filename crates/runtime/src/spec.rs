@@ -13,6 +13,8 @@ pub enum Role {
     Exporter,
     /// Reads the volume while the command runs, as the exporter does afterwards.
     Viewer,
+    /// Runs an install step of an image: see [`crate::HardenedSpec::for_build`].
+    Builder,
 }
 
 /// How a volume may be used.
@@ -32,6 +34,10 @@ pub enum Privilege {
     /// Uid 0 of the container with `CAP_DAC_READ_SEARCH` alone, for the exporter:
     /// it must read files whose modes the agent took away.
     ReadEverything,
+    /// Uid 0 of the container with what a package manager needs (owners, modes, other
+    /// users), a writable root and the engine's network, but no volume: there is
+    /// nothing of the user's to reach.
+    Install,
 }
 
 /// A named volume inside a container.
@@ -87,4 +93,29 @@ pub struct ContainerSpec {
     pub limits: Limits,
     /// Labels by full key.
     pub labels: BTreeMap<String, String>,
+}
+
+/// What a caller wants of a container that runs an install step: no volume, no
+/// workspace, and no way to name one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BuildSpec {
+    /// Its name.
+    pub name: ContainerName,
+    /// The image so far, which has the porter as its entrypoint.
+    pub image: ImageRef,
+    /// Which network it is on while it runs.
+    pub network: BuildNetwork,
+    /// Labels by full key.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// Which network an install step is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BuildNetwork {
+    /// One of the container's own, as the engine gives it to every container: Docker's
+    /// and rootful Podman's bridge, rootless Podman's user-mode network. The host's
+    /// loopback is out of reach.
+    Engine,
+    /// The host's, for machines where nothing else reaches the outside.
+    Host,
 }

@@ -2,6 +2,7 @@
 
 mod broken_transfers;
 mod changes;
+mod layer;
 mod odd_entries;
 mod session;
 mod update;

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use bollard::query_parameters::CreateImageOptionsBuilder;
+use bollard::query_parameters::{CreateImageOptionsBuilder, TagImageOptionsBuilder};
 use futures_util::StreamExt as _;
 
-use super::LOAD_LIMIT;
+use super::{CALL_LIMIT, LOAD_LIMIT};
 use super::client::{Inner, Subject};
 use crate::{EngineError, ImageRef};
 
@@ -35,6 +35,23 @@ pub(super) fn pull(inner: &Inner, image: &ImageRef) -> Result<(), EngineError> {
         }
         Ok(())
     })
+}
+
+/// `POST /images/NAME/tag`: `tag` is `name:tag`.
+pub(super) fn tag(inner: &Inner, image: &ImageRef, tag: &ImageRef) -> Result<(), EngineError> {
+    let subject = Subject {
+        verb: "tag image",
+        what: "image",
+        name: image.as_str(),
+    };
+    let (name, tag) = tag.as_str().rsplit_once(':').unwrap_or((tag.as_str(), "latest"));
+    let options = TagImageOptionsBuilder::default().repo(name).tag(tag).build();
+    let docker = &inner.docker;
+    inner.bollard(
+        CALL_LIMIT,
+        subject,
+        docker.tag_image(image.as_str(), Some(options)),
+    )
 }
 
 /// `GET /images/NAME/get`: the archive as it comes.

@@ -205,6 +205,10 @@ impl Engine for ApiEngine {
         images::save(&self.inner, image, archive)
     }
 
+    fn tag_image(&self, image: &ImageRef, tag: &ImageRef) -> Result<(), EngineError> {
+        images::tag(&self.inner, image, tag)
+    }
+
     fn remove_image(&self, image: &ImageRef) -> Result<(), EngineError> {
         let subject = Subject {
             verb: "remove image",
