@@ -87,6 +87,11 @@ impl Ctx {
         fs::write(dir.join(format!("{name}.toml")), toml).expect("the configuration is writable");
     }
 
+    /// The cache that all scenarios share (`$XDG_CACHE_HOME`).
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.cache.clone()
+    }
+
     /// Where cargo keeps the sources of published crates.
     pub(crate) fn registry(&self) -> PathBuf {
         self.setup.cargo_home.join("registry/src")

@@ -79,9 +79,10 @@ xflags::xflags! {
         /// Check the rules of this repository that no compiler checks.
         cmd tidy {}
 
-        /// Build images with their toolchains: `image [NAME...]`; or any `lazaret image` verb.
+        /// List images, or build and verify those that are named and write their locks:
+        /// `image [NAME...]`; or any `lazaret image` verb.
         cmd image {
-            /// Names of images; all when there is none.
+            /// Names of images, or a verb of `lazaret image`.
             repeated arguments: OsString
         }
 

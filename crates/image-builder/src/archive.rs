@@ -16,7 +16,7 @@ use crate::layer::{EPOCH, LayerDigest, sha256};
 const BLOCK: usize = 512;
 
 /// A layer and where its bytes are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Layer {
     /// What it is for, for the image's history.
     pub(crate) purpose: String,
@@ -27,7 +27,7 @@ pub(crate) struct Layer {
 }
 
 /// Where a layer's bytes are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum LayerSource {
     /// In memory.
     Memory(Vec<u8>),

@@ -8,7 +8,7 @@ use std::io;
 use crate::archive::{Archive, Layer, LayerSource};
 use crate::config::Config;
 use crate::layer::{Attributes, LayerDigest, LayerWriter};
-use crate::{PORTER_PATH, Recipe, User, rootfs};
+use crate::{PORTER_PATH, User, rootfs};
 
 /// The agent's home inside; a tmpfs in every container.
 const HOME: &str = "/home/agent";
@@ -16,15 +16,20 @@ const HOME: &str = "/home/agent";
 /// Where programs are in a system that does not say.
 const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What an image is made of.
+/// What an image is made of, besides the system's layers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parts<'a> {
-    pub(crate) recipe: &'a Recipe,
+    pub(crate) name: &'a str,
+    pub(crate) description: &'a str,
+    pub(crate) user: &'a User,
     pub(crate) porter: &'a [u8],
     pub(crate) architecture: &'a str,
     /// The hash of everything that goes in, in hexadecimal.
     pub(crate) inputs: &'a str,
     pub(crate) tag: &'a str,
+    /// What install steps are given in `/lazaret/build`: name, mode, contents. An image
+    /// that sessions are made of has none.
+    pub(crate) for_build: &'a [(&'a str, u32, &'a [u8])],
 }
 
 /// Puts an image of the porter alone together: root, and nobody else's program.
@@ -66,7 +71,7 @@ pub(crate) fn on_system(
 ) -> io::Result<Archive> {
     let accounts = read_accounts(&system)?;
     let account = |path: &str| accounts.get(path).map(String::as_str).unwrap_or_default();
-    let user = &parts.recipe.user;
+    let user = parts.user;
 
     // `etc` and `home` are the system's own and keep its attributes: only what is in them is named.
     let mut layer = LayerWriter::new(Vec::new());
@@ -77,6 +82,15 @@ pub(crate) fn on_system(
     // The tmpfs on it gets this mode from the OCI runtime, but never an owner.
     layer.dir(b"home/agent", Attributes::agent(0o1777))?;
     put_porter(&mut layer, parts.porter)?;
+    if !parts.for_build.is_empty() {
+        layer.dir(b"lazaret/build", Attributes::root(0o755))?;
+        layer.dir(b"lazaret/build/apt.d", Attributes::root(0o755))?;
+    }
+    for (name, mode, contents) in parts.for_build {
+        let path = format!("lazaret/build/{name}");
+        let size = contents.len() as u64;
+        layer.file(path.as_bytes(), Attributes::root(*mode), size, *contents)?;
+    }
     put_workspace(&mut layer)?;
     let (bytes, digest) = layer.finish()?;
 
@@ -103,8 +117,8 @@ fn finish(
         .map(|layer| (layer.purpose.as_str(), layer.digest.hex.as_str()))
         .collect();
     let config = Config {
-        name: parts.recipe.name.as_str(),
-        description: &parts.recipe.description,
+        name: parts.name,
+        description: parts.description,
         architecture: parts.architecture,
         inputs: parts.inputs,
         user,
@@ -193,15 +207,18 @@ fn with_agent(accounts: &str, line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Catalog, ImageName};
+    use crate::{Catalog, ImageName, Recipe};
 
     fn parts<'a>(recipe: &'a Recipe, porter: &'a [u8]) -> Parts<'a> {
         Parts {
-            recipe,
+            name: recipe.name.as_str(),
+            description: &recipe.description,
+            user: &recipe.user,
             porter,
             architecture: "amd64",
             inputs: "00ff",
             tag: "localhost/lazaret/porter:00ff",
+            for_build: &[],
         }
     }
 
@@ -271,7 +288,7 @@ mod tests {
     fn the_same_parts_give_the_same_bytes() {
         let name: ImageName = "x".parse().unwrap();
         let source = "description = 'x'\nbase.debootstrap = { suite = 'bookworm' }\n";
-        let recipe = Recipe::parse(&name, source).unwrap();
+        let recipe = Recipe::parse(&name, "x", source).unwrap();
         let read = || {
             let mut archive = on_system(parts(&recipe, b"porter"), Vec::new(), None).unwrap();
             let mut bytes = Vec::new();

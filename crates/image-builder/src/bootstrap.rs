@@ -1,7 +1,7 @@
 //! `Bootstrap`: a Debian system as a cached layer, made once for all engines.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, BufWriter, Write as _};
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,10 +11,8 @@ use crate::archive::{Layer, LayerSource};
 use crate::layer::LayerDigest;
 use crate::lock::{FORMAT, Lock, LockError, installed_packages};
 use crate::rootfs::{self, TidyError};
+use crate::slot::{CacheError, Guard, Held, Slot, at, hex_of};
 use crate::{BUILDER_VERSION, BuildEvent, PackageName, Suite};
-
-/// An empty file beside the layer, written when replacing it failed.
-const LAST_TRY: &str = "last-try";
 
 /// Why there is no bootstrapped system. Nothing that was there before has changed.
 #[derive(Debug, thiserror::Error)]
@@ -45,13 +43,8 @@ pub enum BootstrapError {
         missing: String,
     },
     /// The cache.
-    #[error("{path}: {source}")]
-    Cache {
-        /// Which file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Cache(#[from] CacheError),
     /// The machine's package sources.
     #[error("read the package sources under /etc/apt: {0}")]
     Sources(io::Error),
@@ -103,10 +96,6 @@ impl Cached {
     }
 }
 
-fn hex_of(digest: &str) -> &str {
-    digest.strip_prefix("sha256:").unwrap_or(digest)
-}
-
 impl Bootstrap<'_> {
     /// Hashes what the layer is made of. The porter is no part of it: a new porter
     /// on the same system costs no bootstrap.
@@ -122,29 +111,18 @@ impl Bootstrap<'_> {
         hex.get(..24).unwrap_or(&hex).to_owned()
     }
 
-    fn dir(&self) -> PathBuf {
-        self.cache.join(self.key())
-    }
-
     /// Returns the layer if it is in the cache and whole.
     pub(crate) fn cached(&self) -> Option<Cached> {
-        let dir = self.dir();
-        let record = dir.join("lock.toml");
-        let age = fs::metadata(&record)
-            .ok()?
-            .modified()
-            .ok()?
-            .elapsed()
-            .unwrap_or_default();
-        let lock = Lock::parse(&fs::read_to_string(&record).ok()?).ok()?;
-        let path = dir.join(layer_name(&lock.layer));
+        let key = self.key();
+        let slot = self.slot(&key);
+        let Held { record, age } = slot.held()?;
+        let lock = Lock::parse(&record).ok()?;
+        let path = slot.layer(&lock.layer);
         let is_whole = fs::metadata(&path).ok()?.len() == lock.bytes;
         is_whole.then_some(Cached { path, lock, age })
     }
 
     /// Returns the layer, making it when it is not in the cache or older than `max_age`.
-    ///
-    /// Two processes that want the same one make it once: the second waits.
     ///
     /// # Errors
     /// Names the step, with the last lines of the program's output.
@@ -153,29 +131,22 @@ impl Bootstrap<'_> {
         max_age: Option<Duration>,
         on_event: &mut dyn FnMut(BuildEvent),
     ) -> Result<Cached, BootstrapError> {
-        fs::create_dir_all(self.cache).map_err(at(self.cache))?;
-        let guard_path = self.cache.join(format!("{}.guard", self.key()));
-        let guard = File::create(&guard_path).map_err(at(&guard_path))?;
-        match guard.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                on_event(BuildEvent::WaitingForOther {
-                    image: self.image.to_owned(),
-                });
-                guard.lock().map_err(at(&guard_path))?;
-            }
-            Err(TryLockError::Error(error)) => return Err(at(&guard_path)(error)),
-        }
+        let key = self.key();
+        let slot = self.slot(&key);
+        let guard = slot.lock(|| {
+            on_event(BuildEvent::WaitingForOther {
+                image: self.image.to_owned(),
+            });
+        })?;
         let cached = self.cached();
         if let Some(cached) = &cached
-            && (max_age.is_none_or(|max_age| cached.age <= max_age) || self.tried_lately())
+            && (max_age.is_none_or(|max_age| cached.age <= max_age) || slot.tried_lately())
         {
             return Ok(cached.clone());
         }
-        self.sweep();
-        match (self.make(on_event), cached) {
+        match (self.make(slot, &guard, on_event), cached) {
             (Err(error), Some(old)) => {
-                self.note_try().map_err(at(&self.dir()))?;
+                slot.note_try()?;
                 let (image, reason) = (self.image.to_owned(), error.to_string());
                 on_event(BuildEvent::KeptOld { image, reason });
                 Ok(old)
@@ -184,41 +155,18 @@ impl Bootstrap<'_> {
         }
     }
 
-    /// Whether a try to replace an old system failed within the last hour. Without
-    /// this, every start of a session on a machine without a network would try.
-    fn tried_lately(&self) -> bool {
-        const PAUSE: Duration = Duration::from_secs(3_600);
-        let modified = fs::metadata(self.dir().join(LAST_TRY)).and_then(|note| note.modified());
-        modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age < PAUSE))
+    fn slot<'s>(&'s self, key: &'s str) -> Slot<'s> {
+        let cache = self.cache;
+        Slot { cache, key }
     }
 
-    fn note_try(&self) -> io::Result<()> {
-        fs::write(self.dir().join(LAST_TRY), b"")
-    }
-
-    /// Removes what a killed build left behind. The caller holds the guard.
-    fn sweep(&self) {
-        let prefix = self.scratch_prefix();
-        let Ok(entries) = fs::read_dir(self.cache) else {
-            return;
-        };
-        for entry in entries.flatten() {
-            if entry.file_name().to_string_lossy().starts_with(&prefix) {
-                // One that stays costs space, nothing else.
-                let _gone = fs::remove_dir_all(entry.path());
-            }
-        }
-    }
-
-    fn scratch_prefix(&self) -> String {
-        format!("{}.new-", self.key())
-    }
-
-    fn make(&self, on_event: &mut dyn FnMut(BuildEvent)) -> Result<Cached, BootstrapError> {
-        let scratch = tempfile::Builder::new()
-            .prefix(&self.scratch_prefix())
-            .tempdir_in(self.cache)
-            .map_err(at(self.cache))?;
+    fn make(
+        &self,
+        slot: Slot<'_>,
+        guard: &Guard,
+        on_event: &mut dyn FnMut(BuildEvent),
+    ) -> Result<Cached, BootstrapError> {
+        let scratch = slot.scratch(guard)?;
         on_event(BuildEvent::Bootstrapping {
             image: self.image.to_owned(),
             suite: self.suite.to_string(),
@@ -239,7 +187,7 @@ impl Bootstrap<'_> {
         out.sync_all().map_err(at(&fresh))?;
 
         let lock = self.record(&fresh, &digest)?;
-        self.commit(scratch.path(), &fresh, &lock)?;
+        slot.commit(scratch.path(), &fresh, &digest, &lock.to_toml()?)?;
         self.cached()
             .ok_or_else(|| incomplete("readable record in the cache"))
     }
@@ -271,50 +219,11 @@ impl Bootstrap<'_> {
             packages,
         })
     }
-
-    /// Moves the layer into the cache. The record comes last and makes it count.
-    fn commit(&self, scratch: &Path, fresh: &Path, lock: &Lock) -> Result<(), BootstrapError> {
-        let dir = self.dir();
-        fs::create_dir_all(&dir).map_err(at(&dir))?;
-        let name = layer_name(&lock.layer);
-        let kept = dir.join(&name);
-        fs::rename(fresh, &kept).map_err(at(&kept))?;
-
-        let draft = scratch.join("lock.toml");
-        let record = dir.join("lock.toml");
-        let mut out = File::create_new(&draft).map_err(at(&draft))?;
-        out.write_all(lock.to_toml()?.as_bytes())
-            .map_err(at(&draft))?;
-        out.sync_all().map_err(at(&draft))?;
-        fs::rename(&draft, &record).map_err(at(&record))?;
-
-        for entry in fs::read_dir(&dir).map_err(at(&dir))?.flatten() {
-            // The note of a failed try goes, too: this one did not fail.
-            let other = entry.file_name();
-            if other != "lock.toml" && other != name.as_str() {
-                // An older layer that stays costs space, nothing else.
-                let _gone = fs::remove_file(entry.path());
-            }
-        }
-        Ok(())
-    }
 }
 
 fn incomplete(missing: &str) -> BootstrapError {
     BootstrapError::Incomplete {
         missing: missing.to_owned(),
-    }
-}
-
-fn layer_name(digest: &str) -> String {
-    let hex = hex_of(digest);
-    format!("layer-{}.tar", hex.get(..16).unwrap_or(hex))
-}
-
-pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> BootstrapError {
-    move |source| BootstrapError::Cache {
-        path: path.to_owned(),
-        source,
     }
 }
 

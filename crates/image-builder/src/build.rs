@@ -1,82 +1,35 @@
 //! `Builder`: brings an image into an engine's store, or finds that it is there.
 
-use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
 
-use lazaret_runtime::{Engine, EngineError, ImageInfo, ImageRef, NameError};
+use lazaret_runtime::{Engine, ImageInfo, ImageRef};
 use lazaret_transfer::Digest;
 
 use crate::archive::Archive;
 use crate::assemble::{self, Parts};
-use crate::bootstrap::{Bootstrap, BootstrapError, Cached};
-use crate::lock::Lock;
-use crate::registry::{RegistryBase, RegistryError};
+use crate::bootstrap::Bootstrap;
+use crate::lock::{IMAGE_FORMAT, ImageLock};
+use crate::stack::{Missing, Stack};
 use crate::{
-    BUILDER_VERSION, Base, Catalog, ImageRefusal, NotAPorter, PackageName, Pinned, Recipe,
-    RecipeError, Suite, elf, inspect,
+    BUILDER_VERSION, Base, BuildError, BuildEvent, Catalog, PackageName, Pinned, Recipe, Suite,
+    Surroundings, elf, inspect,
 };
 
 /// Brings images into an engine's store.
 #[derive(Debug, Clone, Copy)]
 pub struct Builder<'a> {
     /// Where the images go.
-    pub engine: &'a dyn Engine,
+    pub engine: &'a Arc<dyn Engine>,
     /// The static porter, which becomes the entrypoint.
     pub porter: &'a [u8],
-    /// Where bootstrapped systems are kept, shared by every engine:
+    /// Where layers are kept, shared by every engine:
     /// `$XDG_CACHE_HOME/lazaret/images`. Created when needed.
     pub cache: &'a Path,
-}
-
-/// What a build is doing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BuildEvent {
-    /// Installs Debian packages into a new root; takes about half a minute.
-    Bootstrapping {
-        /// The image.
-        image: String,
-        /// The Debian release.
-        suite: String,
-    },
-    /// The engine fetches a base from its registry.
-    Pulling {
-        /// The image.
-        image: String,
-        /// The base.
-        base: String,
-    },
-    /// Another process is bootstrapping the same system; its result will be used.
-    WaitingForOther {
-        /// The image.
-        image: String,
-    },
-    /// A line that the running step wrote, escaped.
-    Output {
-        /// Without its line end.
-        line: String,
-    },
-    /// Removes logs, device nodes, set-id bits and everything that differs between
-    /// two builds.
-    Tidying {
-        /// The image.
-        image: String,
-    },
-    /// Hands the archive to the engine.
-    Loading {
-        /// The image.
-        image: String,
-        /// The archive's size.
-        bytes: u64,
-    },
-    /// The image's packages are older than its `max_age`, but could not be installed
-    /// anew: the old ones are used, and no new try is made for an hour.
-    KeptOld {
-        /// The image.
-        image: String,
-        /// Why there is no new one.
-        reason: String,
-    },
+    /// What is declared.
+    pub catalog: &'a Catalog,
+    /// What of the host install steps may use.
+    pub surroundings: &'a Surroundings,
 }
 
 /// An image that is in the engine's store.
@@ -94,91 +47,6 @@ pub struct BuiltImage {
     pub reused: bool,
 }
 
-/// Why there is no image.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    /// No such declaration.
-    #[error("no image named {name:?} is declared; there are: {known}")]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-    },
-    /// A declaration is wrong.
-    #[error(transparent)]
-    Recipe(#[from] RecipeError),
-    /// This program carries no porter.
-    #[error("this lazaret was built without its porter; build it with `cargo xtask`")]
-    NoPorter,
-    /// What it carries is no program.
-    #[error(transparent)]
-    NotAPorter(#[from] NotAPorter),
-    /// Making the base.
-    #[error("build image {image}: {source}")]
-    Bootstrap {
-        /// The image.
-        image: String,
-        /// The cause.
-        source: BootstrapError,
-    },
-    /// Fetching the base.
-    #[error("build image {image}: {source}")]
-    Registry {
-        /// The image.
-        image: String,
-        /// The cause.
-        source: RegistryError,
-    },
-    /// Putting the image together.
-    #[error("build image {image}: put it together: {source}")]
-    Assemble {
-        /// The image.
-        image: String,
-        /// The cause.
-        source: io::Error,
-    },
-    /// The engine runs other programs than this one's porter.
-    #[error("build image {image}: the engine runs {engine} programs, the porter is for {porter}")]
-    Architecture {
-        /// The image.
-        image: String,
-        /// The engine's architecture.
-        engine: String,
-        /// The porter's.
-        porter: &'static str,
-    },
-    /// The engine holds something else than what it was given.
-    #[error("build image {image}: the engine stored {found}, expected {expected}")]
-    Mangled {
-        /// The image.
-        image: String,
-        /// The id that was computed here.
-        expected: String,
-        /// The engine's.
-        found: String,
-    },
-    /// The engine.
-    #[error("build image {image}: {source}")]
-    Engine {
-        /// The image.
-        image: String,
-        /// The cause.
-        source: EngineError,
-    },
-    /// A reference made of a declaration is none.
-    #[error(transparent)]
-    Name(#[from] NameError),
-    /// The image in the store is not as it was built.
-    #[error("image {image}: {source}")]
-    Refused {
-        /// The image.
-        image: String,
-        /// The cause.
-        source: ImageRefusal,
-    },
-}
-
 impl Builder<'_> {
     /// Makes sure that the image `name` is in the engine's store, as declared.
     ///
@@ -193,8 +61,7 @@ impl Builder<'_> {
         name: &str,
         on_event: &mut dyn FnMut(BuildEvent),
     ) -> Result<BuiltImage, BuildError> {
-        let catalog = Catalog::embedded()?;
-        self.ensure_recipe(find(&catalog, name)?, on_event)
+        self.ensure_recipe(find(self.catalog, name)?, on_event)
     }
 
     /// Does what [`Self::ensure`] does for an image that is declared elsewhere.
@@ -226,14 +93,20 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the record of what went into the image `name`, if it was bootstrapped here.
+    /// Returns the record of what went into the image `name`, if its layers are in the cache.
     ///
     /// # Errors
     /// When there is no such declaration.
-    pub fn lock(&self, name: &str) -> Result<Option<Lock>, BuildError> {
-        let catalog = Catalog::embedded()?;
-        let recipe = find(&catalog, name)?;
-        Ok(self.cached(recipe)?.map(|cached| cached.lock))
+    pub fn lock(&self, name: &str) -> Result<Option<ImageLock>, BuildError> {
+        let recipe = find(self.catalog, name)?;
+        let architecture = elf::architecture(self.porter)?.to_owned();
+        let stack = self.stack(recipe, &mut Missing::LeaveIt)?;
+        Ok(stack.map(|stack| ImageLock {
+            format: IMAGE_FORMAT,
+            image: recipe.name.to_string(),
+            architecture,
+            layer: stack.locked,
+        }))
     }
 
     fn build(
@@ -257,15 +130,27 @@ impl Builder<'_> {
                 porter: architecture,
             });
         }
+        let stack = self
+            .stack(recipe, &mut Missing::Make(on_event))?
+            .unwrap_or_default();
         let inputs_hex = inputs.to_hex();
+        // A tag that no session is made of: the image gets its own when it is found good.
+        let candidate = format!("localhost/lazaret/candidate:{}", recipe.name).parse()?;
         let parts = Parts {
-            recipe,
+            name: recipe.name.as_str(),
+            description: &recipe.description,
+            user: &recipe.user,
             porter: self.porter,
             architecture,
             inputs: &inputs_hex,
-            tag: reference.as_str(),
+            tag: ImageRef::as_str(&candidate),
+            for_build: &[],
         };
-        let mut archive = self.assemble(parts, on_event)?;
+        let mut archive =
+            assemble(recipe, parts, &stack).map_err(|source| BuildError::Assemble {
+                image: image(),
+                source,
+            })?;
         let expected = archive.id.clone();
         let is_there = self
             .look_up(recipe, &reference)?
@@ -276,81 +161,51 @@ impl Builder<'_> {
                 bytes: archive.size,
             });
             self.engine.load_image(&mut archive).map_err(engine_error)?;
+            let candidate = Candidate {
+                engine: self.engine,
+                reference: candidate,
+            };
+            let loaded = self.check_loaded(recipe, &candidate.reference, &expected)?;
+            self.verify_image(recipe, &loaded, on_event)?;
+            self.engine
+                .tag_image(loaded.reference(), &reference)
+                .map_err(engine_error)?;
         }
-        let stored = self
-            .look_up(recipe, &reference)?
-            .ok_or_else(|| BuildError::Mangled {
-                image: image(),
-                expected: expected.clone(),
-                found: "nothing under its tag".to_owned(),
-            })?;
-        if !same_id(&stored.id, &expected) {
-            return Err(BuildError::Mangled {
-                image: image(),
-                expected,
-                found: stored.id,
-            });
-        }
-        let pinned = inspect(&stored).map_err(|source| BuildError::Refused {
-            image: image(),
-            source,
-        })?;
+        let pinned = self.check_loaded(recipe, &reference, &expected)?;
         Ok(BuiltImage {
             reference,
+            id: pinned.reference().as_str().to_owned(),
             pinned,
-            id: stored.id,
             inputs,
             reused: is_there,
         })
     }
 
-    fn assemble(
+    /// Looks whether what the engine has under `reference` is the image that was made here.
+    fn check_loaded(
         &self,
-        parts: Parts<'_>,
-        on_event: &mut dyn FnMut(BuildEvent),
-    ) -> Result<Archive, BuildError> {
-        let Parts {
-            recipe,
-            architecture,
-            ..
-        } = parts;
-        let image = || recipe.name.to_string();
-        let archive = match &recipe.base {
-            Base::Scratch => assemble::from_scratch(parts),
-            Base::Debootstrap { suite, include } => {
-                let max_age = recipe.max_age.map(|age| age.0);
-                let system = self
-                    .bootstrap(recipe, suite, include, architecture)
-                    .ensure(max_age, on_event)
-                    .map_err(|source| BuildError::Bootstrap {
-                        image: image(),
-                        source,
-                    })?;
-                assemble::on_system(parts, vec![system.layer()], None)
-            }
-            Base::Registry(base) => {
-                let base = RegistryBase {
-                    image: recipe.name.as_str(),
-                    base,
-                    architecture,
-                    cache: self.cache,
-                };
-                let (layers, taken) =
-                    base.ensure(self.engine, on_event)
-                        .map_err(|source| BuildError::Registry {
-                            image: image(),
-                            source,
-                        })?;
-                assemble::on_system(parts, layers, taken.path.as_deref())
-            }
+        recipe: &Recipe,
+        reference: &ImageRef,
+        expected: &str,
+    ) -> Result<Pinned, BuildError> {
+        let mangled = |found: String| BuildError::Mangled {
+            image: recipe.name.to_string(),
+            expected: expected.to_owned(),
+            found,
         };
-        archive.map_err(|source| BuildError::Assemble {
-            image: image(),
+        let stored = self
+            .look_up(recipe, reference)?
+            .ok_or_else(|| mangled("nothing under its tag".to_owned()))?;
+        if !same_id(&stored.id, expected) {
+            return Err(mangled(stored.id));
+        }
+        inspect(&stored).map_err(|source| BuildError::Refused {
+            image: recipe.name.to_string(),
             source,
         })
     }
 
-    fn bootstrap<'r>(
+    pub(crate) fn bootstrap<'r>(
         &'r self,
         recipe: &'r Recipe,
         suite: &'r Suite,
@@ -367,27 +222,10 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the bootstrapped system that is in the cache.
-    fn cached(&self, recipe: &Recipe) -> Result<Option<Cached>, BuildError> {
-        let architecture = elf::architecture(self.porter)?;
-        Ok(match &recipe.base {
-            Base::Debootstrap { suite, include } => self
-                .bootstrap(recipe, suite, include, architecture)
-                .cached(),
-            Base::Scratch | Base::Registry(_) => None,
-        })
-    }
-
-    /// Returns how long ago the packages were installed, where the cache knows it.
-    pub(crate) fn age(&self, recipe: &Recipe) -> Result<Option<Duration>, BuildError> {
-        Ok(self.cached(recipe)?.map(|cached| cached.age))
-    }
-
+    /// Whether a layer of the image is older than its `max_age`, as far as the cache knows.
     pub(crate) fn is_old(&self, recipe: &Recipe) -> Result<bool, BuildError> {
-        let Some(max_age) = recipe.max_age else {
-            return Ok(false);
-        };
-        Ok(self.age(recipe)?.is_some_and(|age| age > max_age.0))
+        let stack = self.stack(recipe, &mut Missing::LeaveIt)?;
+        Ok(stack.is_some_and(|stack| stack.is_old))
     }
 
     pub(crate) fn look_up(
@@ -408,13 +246,51 @@ impl Builder<'_> {
         if self.porter.is_empty() {
             return Err(BuildError::NoPorter);
         }
-        let text = format!(
-            "lazaret image {BUILDER_VERSION}\nname {}\nporter {}\nrecipe {}\n",
-            recipe.name,
-            Digest::of(self.porter),
-            Digest::of(recipe.source.as_bytes()),
+        let mut text = format!(
+            "lazaret image {BUILDER_VERSION}\nporter {}\n",
+            Digest::of(self.porter)
         );
+        self.declarations(recipe, &mut text);
         Ok(Digest::of(text.as_bytes()))
+    }
+
+    /// Adds all that is declared of an image: its own recipe, its base's and its components.
+    fn declarations(&self, recipe: &Recipe, text: &mut String) {
+        text.push_str(&format!(
+            "name {}\nrecipe {}\n",
+            recipe.name,
+            Digest::of(recipe.source.as_bytes())
+        ));
+        for choice in &recipe.components {
+            if let Some(component) = self.catalog.component(&choice.component) {
+                self.declaration(component, text);
+            }
+        }
+        if let Base::Image(name) = &recipe.base
+            && let Some(below) = self.catalog.get(name.as_str())
+        {
+            self.declarations(below, text);
+        }
+    }
+}
+
+/// The tag of an image that is not yet found good; it is taken off with this value.
+struct Candidate<'a> {
+    engine: &'a Arc<dyn Engine>,
+    reference: ImageRef,
+}
+
+impl Drop for Candidate<'_> {
+    fn drop(&mut self) {
+        // One that stays costs space until `image prune`, nothing else.
+        drop(self.engine.remove_image(&self.reference));
+    }
+}
+
+fn assemble(recipe: &Recipe, parts: Parts<'_>, stack: &Stack) -> std::io::Result<Archive> {
+    match recipe.base {
+        Base::Scratch => assemble::from_scratch(parts),
+        _ => assemble::on_system(parts, stack.layers.clone(), stack.path.as_deref()),
     }
 }
 

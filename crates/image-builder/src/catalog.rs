@@ -1,35 +1,223 @@
-//! `Catalog`: the images that are declared.
+//! `Catalog`: the images and components that are declared.
 
-use crate::{ImageName, Recipe, RecipeError};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
-/// The declarations under `images/`, built into the program.
-const EMBEDDED: &[(&str, &str)] = &[
-    ("base", include_str!("../../../images/base/image.toml")),
-    ("porter", include_str!("../../../images/porter/image.toml")),
+use crate::{Base, Component, ComponentName, ImageName, Recipe, RecipeError, TakesPackages};
+
+macro_rules! images {
+    ($($name:literal),* $(,)?) => {
+        &[$((
+            $name,
+            include_str!(concat!("../../../images/", $name, "/image.toml")),
+        )),*]
+    };
+}
+
+/// The declarations of images under `images/`, built into the program.
+const IMAGES: &[(&str, &str)] = images![
+    "base", "claude", "codex", "node", "porter", "postgres", "python", "rust"
 ];
 
-/// The images that are declared, by name.
+macro_rules! components {
+    ($($name:literal),* $(,)?) => {
+        &[$((
+            $name,
+            include_str!(concat!("../../../images/components/", $name, ".toml")),
+        )),*]
+    };
+}
+
+/// The declarations of components under `images/components/`.
+const COMPONENTS: &[(&str, &str)] = components![
+    "apt", "cc", "claude", "codex", "node", "postgres", "python", "rust", "uv",
+];
+
+/// The images and components that are declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalog {
     recipes: Vec<Recipe>,
+    components: Vec<Component>,
+}
+
+/// Why declarations can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// One of them is wrong.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+    /// One of them can't be read.
+    #[error("{path}: {source}")]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
 }
 
 impl Catalog {
-    /// Returns the images that come with lazaret.
+    /// Returns what comes with lazaret.
     ///
     /// # Errors
     /// None in a released program: a test parses every declaration.
-    pub fn embedded() -> Result<Self, RecipeError> {
-        let mut recipes = Vec::new();
-        for (name, source) in EMBEDDED {
-            let name = ImageName::try_from((*name).to_owned()).map_err(|error| RecipeError {
-                file: format!("images/{name}"),
-                line: 1,
-                message: error.to_string(),
-            })?;
-            recipes.push(Recipe::parse(&name, source)?);
+    pub fn embedded() -> Result<Self, CatalogError> {
+        let mut catalog = Self {
+            recipes: Vec::new(),
+            components: Vec::new(),
+        };
+        for (name, text) in COMPONENTS {
+            catalog.add_component(name, &format!("images/components/{name}.toml"), text)?;
         }
-        Ok(Self { recipes })
+        for (name, text) in IMAGES {
+            catalog.add_image(name, &format!("images/{name}/image.toml"), text)?;
+        }
+        catalog.check()?;
+        Ok(catalog)
+    }
+
+    /// Returns what comes with lazaret, and what the user declares in `dir`:
+    /// `NAME/image.toml` and `components/NAME.toml`. A directory that is not there
+    /// declares nothing.
+    ///
+    /// # Errors
+    /// Shows the file and the line that is wrong. A name that lazaret has itself is taken.
+    pub fn with_own(dir: &Path) -> Result<Self, CatalogError> {
+        let mut catalog = Self::embedded()?;
+        for path in listed(&dir.join("components"))? {
+            let is_toml = path
+                .extension()
+                .is_some_and(|extension| extension == "toml");
+            if let (true, Some(name)) = (is_toml, path.file_stem()) {
+                let text = read(&path)?;
+                let file = path.display().to_string();
+                catalog.add_component(&name.to_string_lossy(), &file, &text)?;
+            }
+        }
+        for path in listed(dir)? {
+            let file = path.join("image.toml");
+            if let (true, Some(name)) = (file.is_file(), path.file_name()) {
+                let text = read(&file)?;
+                catalog.add_image(&name.to_string_lossy(), &file.display().to_string(), &text)?;
+            }
+        }
+        catalog.check()?;
+        Ok(catalog)
+    }
+
+    fn add_component(&mut self, name: &str, file: &str, text: &str) -> Result<(), RecipeError> {
+        let name = name.parse::<ComponentName>().map_err(named(file))?;
+        if self.component(&name).is_some() {
+            return Err(taken(file, "component", name.as_str()));
+        }
+        self.components.push(Component::parse(&name, file, text)?);
+        Ok(())
+    }
+
+    fn add_image(&mut self, name: &str, file: &str, text: &str) -> Result<(), RecipeError> {
+        let name = name.parse::<ImageName>().map_err(named(file))?;
+        if self.get(name.as_str()).is_some() {
+            return Err(taken(file, "image", name.as_str()));
+        }
+        self.recipes.push(Recipe::parse(&name, file, text)?);
+        Ok(())
+    }
+
+    /// Looks up what the declarations name.
+    fn check(&mut self) -> Result<(), RecipeError> {
+        self.recipes.sort_by(|one, other| one.name.cmp(&other.name));
+        for recipe in &self.recipes {
+            self.check_base(recipe)?;
+            for choice in &recipe.components {
+                let refuse = |message: &str| Err(recipe.refuse_line(choice.line, message));
+                let Some(component) = self.component(&choice.component) else {
+                    let known: Vec<_> = self
+                        .components
+                        .iter()
+                        .map(|one| one.name.as_str())
+                        .collect();
+                    return refuse(&format!(
+                        "there is no component `{}`; there are: {}",
+                        choice.component,
+                        known.join(", ")
+                    ));
+                };
+                match (component.takes_packages, choice.packages.is_empty()) {
+                    (TakesPackages::No, false) => {
+                        return refuse(&format!("`{}` takes no `packages`", component.name));
+                    }
+                    (TakesPackages::Yes, true) => {
+                        return refuse(&format!("`{}` needs `packages`", component.name));
+                    }
+                    _ => {}
+                }
+                if let Some(wanted) = &choice.source
+                    && !component
+                        .sources
+                        .iter()
+                        .any(|source| source.name == *wanted)
+                {
+                    let known: Vec<_> = component
+                        .sources
+                        .iter()
+                        .map(|one| one.name.as_str())
+                        .collect();
+                    return refuse(&format!(
+                        "`{}` has no source `{wanted}`; it has: {}",
+                        component.name,
+                        known.join(", ")
+                    ));
+                }
+            }
+        }
+        for component in &self.components {
+            self.check_tools(component, &mut Vec::new())?;
+        }
+        Ok(())
+    }
+
+    /// Follows the bases down: each must be there, and the chain must end.
+    fn check_base(&self, recipe: &Recipe) -> Result<(), RecipeError> {
+        let mut below = recipe;
+        for _ in 0..=self.recipes.len() {
+            let Base::Image(name) = &below.base else {
+                return Ok(());
+            };
+            let line = below.base_line;
+            below = self
+                .get(name.as_str())
+                .ok_or_else(|| below.refuse_line(line, &format!("there is no image `{name}`")))?;
+            if below.base == Base::Scratch {
+                let reason = format!("`{name}` is made from scratch: nothing can be built on it");
+                return Err(recipe.refuse_line(recipe.base_line, &reason));
+            }
+        }
+        Err(recipe.refuse_line(recipe.base_line, "the bases go round in a circle"))
+    }
+
+    fn check_tools<'c>(
+        &'c self,
+        component: &'c Component,
+        above: &mut Vec<&'c ComponentName>,
+    ) -> Result<(), RecipeError> {
+        let refuse = |message: String| RecipeError {
+            file: component.file.clone(),
+            line: 1,
+            message,
+        };
+        if above.contains(&&component.name) {
+            return Err(refuse(format!("`{}` is a tool of its own", component.name)));
+        }
+        above.push(&component.name);
+        for tool in component.sources.iter().flat_map(|source| &source.tools) {
+            let found = self
+                .component(tool)
+                .ok_or_else(|| refuse(format!("there is no component `{tool}`")))?;
+            self.check_tools(found, above)?;
+        }
+        above.pop();
+        Ok(())
     }
 
     /// Returns the recipe of that name.
@@ -43,4 +231,52 @@ impl Catalog {
     pub fn recipes(&self) -> &[Recipe] {
         &self.recipes
     }
+
+    /// Returns the component of that name.
+    pub fn component(&self, name: &ComponentName) -> Option<&Component> {
+        self.components.iter().find(|one| one.name == *name)
+    }
+}
+
+fn named<E: std::fmt::Display>(file: &str) -> impl Fn(E) -> RecipeError {
+    let file = file.to_owned();
+    move |error| RecipeError {
+        file: file.clone(),
+        line: 1,
+        message: error.to_string(),
+    }
+}
+
+fn taken(file: &str, what: &str, name: &str) -> RecipeError {
+    RecipeError {
+        file: file.to_owned(),
+        line: 1,
+        message: format!("lazaret has {what} `{name}` itself; give this one another name"),
+    }
+}
+
+fn listed(dir: &Path) -> Result<Vec<PathBuf>, CatalogError> {
+    let at = |source| CatalogError::Read {
+        path: dir.to_owned(),
+        source,
+    };
+    let mut paths = Vec::new();
+    match fs::read_dir(dir) {
+        Ok(entries) => {
+            for entry in entries {
+                paths.push(entry.map_err(at)?.path());
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(at(error)),
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn read(path: &Path) -> Result<String, CatalogError> {
+    fs::read_to_string(path).map_err(|source| CatalogError::Read {
+        path: path.to_owned(),
+        source,
+    })
 }

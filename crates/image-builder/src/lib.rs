@@ -21,31 +21,57 @@ mod archive;
 mod assemble;
 mod bootstrap;
 mod build;
+mod build_error;
 mod catalog;
+mod component;
+mod component_layer;
 mod config;
 mod elf;
+mod event;
+mod host_rust;
 mod inspect;
 mod layer;
 mod lock;
 mod mmdebstrap;
 mod recipe;
 mod registry;
+mod remove;
 mod rootfs;
+mod sbom;
+mod slot;
+mod spot;
+mod stack;
 mod status;
+mod step;
+mod surroundings;
+mod verify;
+mod words;
 
 pub use bootstrap::BootstrapError;
-pub use build::{BuildError, BuildEvent, Builder, BuiltImage};
-pub use catalog::Catalog;
+pub use build::{Builder, BuiltImage};
+pub use build_error::BuildError;
+pub use catalog::{Catalog, CatalogError};
+pub use component::{Component, Source, TakesPackages, Via};
+pub use component_layer::{BUILD_LABEL, SourceError};
 pub use elf::NotAPorter;
+pub use event::BuildEvent;
+pub use host_rust::HostRustError;
 pub use inspect::{ImageRefusal, Pinned, inspect};
-pub use lock::{Lock, LockError};
-pub use recipe::{
-    Base, ImageName, MaxAge, PackageName, PinnedReference, Recipe, RecipeError, ShellPath, Suite,
-    User, UserName, WordError,
-};
+pub use lock::{ImageLock, Lock, LockError, LockedLayer};
+pub use recipe::{Base, Choice, Recipe, Trust, User};
 pub use registry::RegistryError;
+pub use remove::{Removed, Sweep};
 pub use rootfs::TidyError;
+pub use slot::CacheError;
+pub use spot::RecipeError;
 pub use status::{ImageState, ImageStatus, ListedImage};
+pub use step::StepError;
+pub use surroundings::Surroundings;
+pub use verify::{Verified, VerifyError};
+pub use words::{
+    ComponentName, ImageName, MaxAge, PackageName, PinnedReference, ShellPath, Suite, UserName,
+    Version, WordError,
+};
 
 /// Where the porter is in every image: its entrypoint, and so PID 1.
 pub const PORTER_PATH: &str = "/lazaret/porter";
@@ -57,4 +83,4 @@ pub const IMAGE_LABEL: &str = "io.lazaret.image";
 pub const INPUTS_LABEL: &str = "io.lazaret.inputs";
 
 /// Raised whenever the same recipe and porter would give another image.
-const BUILDER_VERSION: u32 = 1;
+const BUILDER_VERSION: u32 = 2;

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::layer::LayerDigest;
+use crate::slot::hex_of;
+
 /// The record of what went into a bootstrapped layer. A record, not an input: a
 /// release's mirror keeps one version of a package only, so an older one could
 /// not be asked for.
@@ -24,8 +27,11 @@ pub struct Lock {
     pub packages: BTreeMap<String, String>,
 }
 
-/// The only format there is.
+/// The only format of a bootstrapped layer's record.
 pub(crate) const FORMAT: u32 = 1;
+
+/// The only format of an image's lock. The first one was a bootstrapped layer's alone.
+pub(crate) const IMAGE_FORMAT: u32 = 2;
 
 impl Lock {
     /// Parses a lock file.
@@ -37,7 +43,10 @@ impl Lock {
         if lock.format == FORMAT {
             Ok(lock)
         } else {
-            Err(LockError::Format { found: lock.format })
+            Err(LockError::Format {
+                found: lock.format,
+                known: FORMAT,
+            })
         }
     }
 
@@ -53,6 +62,100 @@ impl Lock {
     }
 }
 
+impl Lock {
+    /// Returns the bootstrapped layer among an image's.
+    pub(crate) fn as_layer(&self) -> LockedLayer {
+        LockedLayer {
+            name: "debian".to_owned(),
+            source: "mmdebstrap".to_owned(),
+            version: self.suite.clone(),
+            layer: self.layer.clone(),
+            bytes: self.bytes,
+            packages: self.packages.clone(),
+        }
+    }
+}
+
+/// One layer of an image: what is in it, where it came from, and its exact bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockedLayer {
+    /// The component, or `debian` or the reference for a base.
+    pub name: String,
+    /// Which of its sources gave it.
+    pub source: String,
+    /// The version that it says it has.
+    pub version: String,
+    /// Its SHA-256, uncompressed: the `diff_id`.
+    pub layer: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The packages that came with it, or that it changed, and their versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub packages: BTreeMap<String, String>,
+}
+
+impl LockedLayer {
+    pub(crate) fn parse(text: &str) -> Result<Self, LockError> {
+        Ok(toml::from_str(text)?)
+    }
+
+    pub(crate) fn to_toml(&self) -> Result<String, LockError> {
+        Ok(toml::to_string(self)?)
+    }
+
+    pub(crate) fn digest(&self) -> LayerDigest {
+        LayerDigest {
+            hex: hex_of(&self.layer).to_owned(),
+            size: self.bytes,
+        }
+    }
+}
+
+/// The record of what went into an image: `images/<name>/lock.toml`. A record, not an
+/// input: mirrors keep one version of a package only, and the host's toolchain is the
+/// host's. Two machines with the same lock have the same image, but for the porter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageLock {
+    /// The version of this format.
+    pub format: u32,
+    /// The image.
+    pub image: String,
+    /// The processor architecture, in Docker's words.
+    pub architecture: String,
+    /// Its layers, lowest first, without the porter's.
+    pub layer: Vec<LockedLayer>,
+}
+
+impl ImageLock {
+    /// Parses a lock file.
+    ///
+    /// # Errors
+    /// Shows the line. A lock of another format is an error, too.
+    pub fn parse(text: &str) -> Result<Self, LockError> {
+        let lock: Self = toml::from_str(text)?;
+        match lock.format {
+            IMAGE_FORMAT => Ok(lock),
+            found => Err(LockError::Format {
+                found,
+                known: IMAGE_FORMAT,
+            }),
+        }
+    }
+
+    /// Returns the lock file's text; the same lock gives the same text.
+    ///
+    /// # Errors
+    /// None for a lock that was parsed or built here.
+    pub fn to_toml(&self) -> Result<String, LockError> {
+        let body = toml::to_string(self)?;
+        Ok(format!(
+            "# What went into the image. Written by `cargo xtask image`.\n{body}"
+        ))
+    }
+}
+
 /// A lock file that can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
@@ -63,10 +166,12 @@ pub enum LockError {
     #[error(transparent)]
     Write(#[from] toml::ser::Error),
     /// Written by a later lazaret.
-    #[error("lock format {found} is not known, expected {FORMAT}")]
+    #[error("lock format {found} is not known, expected {known}")]
     Format {
         /// The format.
         found: u32,
+        /// The one that is known.
+        known: u32,
     },
 }
 

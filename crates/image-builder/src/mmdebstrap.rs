@@ -7,8 +7,9 @@ use std::path::Path;
 
 use lazaret_transfer::escape;
 
-use crate::bootstrap::{Bootstrap, BootstrapError, at};
+use crate::bootstrap::{Bootstrap, BootstrapError};
 use crate::layer::EPOCH;
+use crate::slot::at;
 use crate::{BuildEvent, PackageName, apt_sources};
 
 /// How much of a failed program's output is shown.
@@ -75,7 +76,10 @@ impl Bootstrap<'_> {
                 tail.pop_front();
             }
             tail.push_back(text.clone());
-            on_event(BuildEvent::Output { line: text });
+            on_event(BuildEvent::Output {
+                image: self.image.to_owned(),
+                line: text,
+            });
         }
         let how = match reader.try_wait().map_err(BootstrapError::Run)? {
             Some(output) if output.status.success() => return Ok(()),

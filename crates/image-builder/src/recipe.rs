@@ -1,27 +1,18 @@
 //! `Recipe`: what an `image.toml` declares.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
-use std::str::FromStr;
-use std::time::Duration;
 
-use lazaret_transfer::escape;
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
 use toml::Spanned;
 
-/// An image declaration that can't be used.
-///
-/// The message shows the line, what is wrong there, and what is expected.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {message}")]
-pub struct RecipeError {
-    /// The file, as the user knows it.
-    pub file: String,
-    /// The line, counted from 1.
-    pub line: usize,
-    /// What is wrong, with the offending line quoted.
-    pub message: String,
-}
+use crate::spot::refusal;
+use crate::{
+    ComponentName, ImageName, MaxAge, PackageName, PinnedReference, RecipeError, ShellPath, Suite,
+    UserName, Version,
+};
 
 /// What an `image.toml` declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,10 +23,20 @@ pub struct Recipe {
     pub description: String,
     /// What it starts from.
     pub base: Base,
+    /// The line that says so.
+    pub base_line: usize,
+    /// What is added to it, in this order.
+    pub components: Vec<Choice>,
+    /// Whose certificates install steps trust.
+    pub trust: Trust,
+    /// Commands that must succeed inside before the image is used, for `sh`.
+    pub verify: Vec<String>,
     /// Whose the session is, inside.
     pub user: User,
     /// After which age a build is repeated, so that security updates arrive.
     pub max_age: Option<MaxAge>,
+    /// Where the declaration is, for messages.
+    pub file: String,
     /// The declaration as written: part of the inputs' hash.
     pub source: String,
 }
@@ -55,6 +56,34 @@ pub enum Base {
     },
     /// An image that the engine has or can fetch, pinned by digest.
     Registry(PinnedReference),
+    /// Another declared image, with all its components.
+    Image(ImageName),
+}
+
+/// A component as an image wants it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Which one.
+    pub component: ComponentName,
+    /// The line of the declaration that wants it.
+    pub line: usize,
+    /// The version, where not the component's own choice.
+    pub version: Option<Version>,
+    /// The only source to use, where not all of them in order.
+    pub source: Option<ComponentName>,
+    /// Packages, for a component that takes some; sorted and without repetition.
+    pub packages: Vec<PackageName>,
+}
+
+/// Whose certificates install steps trust.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trust {
+    /// Those in the image itself.
+    Image,
+    /// Those that the host trusts, for the build only: a proxy that looks into TLS has
+    /// a certificate that no image holds.
+    Host,
 }
 
 /// Whose the session is inside. The ids are always 1000: hardening and transfer rely on it.
@@ -69,167 +98,61 @@ pub struct User {
 impl Default for User {
     fn default() -> Self {
         Self {
-            name: UserName("agent".to_owned()),
-            shell: ShellPath("/bin/sh".to_owned()),
+            name: UserName::agent(),
+            shell: ShellPath::sh(),
         }
     }
 }
 
-/// A text in an `image.toml` that is not what its place asks for.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not a{what}: expected {expected}")]
-pub struct WordError {
-    what: &'static str,
-    expected: &'static str,
-    text: String,
-}
-
-macro_rules! word_type {
-    ($(#[$doc:meta])* $name:ident, $what:literal, $expected:literal, $accepts:expr) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-        #[serde(try_from = "String")]
-        pub struct $name(String);
-
-        impl $name {
-            /// Returns it as text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = WordError;
-
-            fn from_str(text: &str) -> Result<Self, WordError> {
-                Self::try_from(text.to_owned())
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = WordError;
-
-            fn try_from(text: String) -> Result<Self, WordError> {
-                let accepts: fn(&str) -> bool = $accepts;
-                if accepts(&text) {
-                    Ok(Self(text))
-                } else {
-                    Err(WordError { what: $what, expected: $expected, text })
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-    };
-}
-
-fn lower_or_digit(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte.is_ascii_digit()
-}
-
-/// Whether `text` starts with a lower-case letter or digit and goes on with those and `more`.
-fn is_word(text: &str, longest: usize, more: &[u8]) -> bool {
-    text.len() <= longest
-        && text.bytes().next().is_some_and(lower_or_digit)
-        && text
-            .bytes()
-            .all(|byte| lower_or_digit(byte) || more.contains(&byte))
-}
-
-word_type! {
-    /// The name of an image: `[a-z0-9][a-z0-9-]*`, at most 40 bytes.
-    ImageName, "n image name", "lower-case letters, digits and `-`, at most 40",
-    |text| is_word(text, 40, b"-")
-}
-
-word_type! {
-    /// The code name of a Debian release: `[a-z0-9][a-z0-9-]*`.
-    Suite, " Debian release", "a code name such as `bookworm`",
-    |text| is_word(text, 40, b"-")
-}
-
-word_type! {
-    /// A Debian package: `[a-z0-9][a-z0-9+.-]+` (Debian policy, section 5.6.1). No
-    /// version, architecture or `?pattern`, which apt would take as an expression.
-    PackageName, " Debian package", "its name alone, such as `git`",
-    |text| text.len() >= 2 && is_word(text, 128, b"+.-")
-}
-
-word_type! {
-    /// A login name: `[a-z][a-z0-9-]*`, at most 32 bytes, and not `root`.
-    UserName, " user name", "a lower-case letter, then those, digits and `-`, at most 32; not `root`",
-    |text| is_word(text, 32, b"-") && !text.starts_with(|first: char| first.is_ascii_digit()) && text != "root"
-}
-
-word_type! {
-    /// The absolute path of a shell: no character that has a meaning in `/etc/passwd`.
-    ShellPath, " shell", "an absolute path such as `/bin/sh`",
-    |text| text.len() <= 128 && text.starts_with('/') && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_.-".contains(&byte))
-}
-
-word_type! {
-    /// An image in a registry, pinned: `name@sha256:<64 hexadecimal digits>`. A tag
-    /// alone may mean another image tomorrow (CON-25).
-    PinnedReference, " pinned image", "`name@sha256:` and 64 lower-case hexadecimal digits",
-    |text| text.split_once("@sha256:").is_some_and(|(name, hex)| {
-        name.starts_with(|first: char| first.is_ascii_alphanumeric())
-            && name.len() <= 180
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-/:".contains(&byte))
-            && hex.len() == 64
-            && hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-    })
-}
-
-/// After which age a build is repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct MaxAge(pub Duration);
-
-impl TryFrom<String> for MaxAge {
-    type Error = WordError;
-
-    fn try_from(text: String) -> Result<Self, WordError> {
-        let seconds = text
-            .char_indices()
-            .next_back()
-            .and_then(|(split, unit)| {
-                let factor = match unit {
-                    'h' => 3_600,
-                    'd' => 86_400,
-                    'w' => 7 * 86_400,
-                    _ => return None,
-                };
-                let (number, _) = text.split_at(split);
-                number.parse::<u64>().ok()?.checked_mul(factor)
-            })
-            .filter(|seconds| *seconds > 0);
-        match seconds {
-            Some(seconds) => Ok(Self(Duration::from_secs(seconds))),
-            None => Err(WordError {
-                what: "n age",
-                expected: "a number and `h`, `d` or `w`, such as `30d`",
-                text,
-            }),
-        }
-    }
-}
+/// What may stand as `base`.
+const BASES: &str =
+    "the name of an image, or exactly one of `scratch`, `debootstrap` and `registry`";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawRecipe {
     description: String,
     base: Spanned<RawBase>,
+    #[serde(default)]
+    components: BTreeMap<Spanned<ComponentName>, RawChoice>,
+    build: Option<RawBuild>,
+    #[serde(default)]
+    verify: Vec<String>,
     user: Option<Spanned<RawUser>>,
     max_age: Option<MaxAge>,
 }
 
+/// A name, or a table with one of the kinds.
+enum RawBase {
+    Name(ImageName),
+    Kind(RawKind),
+}
+
+impl<'de> Deserialize<'de> for RawBase {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameOrKind;
+        impl<'de> Visitor<'de> for NameOrKind {
+            type Value = RawBase;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(BASES)
+            }
+
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<RawBase, E> {
+                name.parse().map(RawBase::Name).map_err(E::custom)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawBase, A::Error> {
+                RawKind::deserialize(MapAccessDeserializer::new(map)).map(RawBase::Kind)
+            }
+        }
+        deserializer.deserialize_any(NameOrKind)
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawBase {
+struct RawKind {
     scratch: Option<Nothing>,
     debootstrap: Option<RawDebootstrap>,
     registry: Option<PinnedReference>,
@@ -249,53 +172,53 @@ struct RawDebootstrap {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct RawChoice {
+    version: Option<Version>,
+    source: Option<ComponentName>,
+    #[serde(default)]
+    packages: Vec<PackageName>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawBuild {
+    ca: Trust,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct RawUser {
     name: Option<UserName>,
     shell: Option<ShellPath>,
 }
 
 impl Recipe {
-    /// Parses the declaration `source` of the image `name`.
+    /// Parses the declaration `source` of the image `name`, which lies at `file`.
     ///
     /// # Errors
     /// Shows the line and what is expected there.
-    pub fn parse(name: &ImageName, source: &str) -> Result<Self, RecipeError> {
-        let refuse = |span: Range<usize>, message: &str| refusal(name, source, span, message);
-        let raw: RawRecipe = toml::from_str(source)
-            .map_err(|error| refuse(error.span().unwrap_or_default(), error.message()))?;
+    pub fn parse(name: &ImageName, file: &str, source: &str) -> Result<Self, RecipeError> {
+        let raw: RawRecipe = toml::from_str(source).map_err(|error| {
+            refusal(
+                file,
+                source,
+                error.span().unwrap_or_default(),
+                error.message(),
+            )
+        })?;
         let base_span = raw.base.span();
-        let base = match raw.base.into_inner() {
-            RawBase {
-                scratch: Some(Nothing {}),
-                debootstrap: None,
-                registry: None,
-            } => Base::Scratch,
-            RawBase {
-                scratch: None,
-                debootstrap: Some(system),
-                registry: None,
-            } => {
-                let RawDebootstrap { suite, mut include } = system;
-                include.sort();
-                include.dedup();
-                Base::Debootstrap { suite, include }
-            }
-            RawBase {
-                scratch: None,
-                debootstrap: None,
-                registry: Some(reference),
-            } => Base::Registry(reference),
-            _ => {
-                let expected = "expected exactly one of `scratch`, `debootstrap` and `registry`";
-                return Err(refuse(base_span, expected));
-            }
-        };
-        if base == Base::Scratch
-            && let Some(user) = &raw.user
-        {
+        let base = parse_base(raw.base.into_inner())
+            .map_err(|message| refusal(file, source, base_span.clone(), &message))?;
+        if base == Base::Scratch {
             let reason =
                 "`[user]` has no meaning with `scratch`: such an image has no user but root";
-            return Err(refuse(user.span(), reason));
+            if let Some(user) = &raw.user {
+                return Err(refusal(file, source, user.span(), reason));
+            }
+            if let Some((name, _)) = raw.components.iter().next() {
+                let reason = "`scratch` has nothing that a component could be installed with";
+                return Err(refusal(file, source, name.span(), reason));
+            }
         }
         let default = User::default();
         let user = match raw.user.map(Spanned::into_inner) {
@@ -309,41 +232,81 @@ impl Recipe {
             name: name.clone(),
             description: raw.description,
             base,
+            base_line: line_at(source, base_span.start),
+            components: choices(raw.components, source),
+            trust: raw.build.map_or(Trust::Image, |build| build.ca),
+            verify: raw.verify,
             user,
             max_age: raw.max_age,
+            file: file.to_owned(),
             source: source.to_owned(),
         })
     }
+
+    /// Makes an error about the line `line` of the declaration.
+    pub(crate) fn refuse_line(&self, line: usize, message: &str) -> RecipeError {
+        let mut lines = self.source.split_inclusive('\n');
+        let start: usize = lines
+            .by_ref()
+            .take(line.saturating_sub(1))
+            .map(str::len)
+            .sum();
+        let length = lines.next().unwrap_or_default().trim_end().len();
+        refusal(&self.file, &self.source, start..start + length, message)
+    }
 }
 
-/// Makes an error that quotes the first line of `span` and marks the place.
-fn refusal(name: &ImageName, source: &str, span: Range<usize>, message: &str) -> RecipeError {
-    let before = source.get(..span.start).unwrap_or(source);
-    let line = 1 + before.matches('\n').count();
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let text = source
-        .get(line_start..)
-        .unwrap_or_default()
-        .lines()
-        .next()
-        .unwrap_or_default();
-    let indent = before.get(line_start..).unwrap_or_default().chars().count();
-    let marked = source
-        .get(span)
-        .unwrap_or_default()
-        .lines()
-        .next()
-        .unwrap_or_default();
-    let number = line.to_string();
-    let gutter = " ".repeat(number.len());
-    let marks = "^".repeat(marked.chars().count().max(1));
-    RecipeError {
-        file: format!("images/{name}/image.toml"),
-        line,
-        message: format!(
-            "{message}\n{gutter} |\n{number} | {}\n{gutter} | {}{marks}",
-            escape(text.as_bytes()),
-            " ".repeat(indent),
-        ),
+fn parse_base(raw: RawBase) -> Result<Base, String> {
+    let kind = match raw {
+        RawBase::Name(name) => return Ok(Base::Image(name)),
+        RawBase::Kind(kind) => kind,
+    };
+    match kind {
+        RawKind {
+            scratch: Some(Nothing {}),
+            debootstrap: None,
+            registry: None,
+        } => Ok(Base::Scratch),
+        RawKind {
+            scratch: None,
+            debootstrap: Some(RawDebootstrap { suite, mut include }),
+            registry: None,
+        } => {
+            include.sort();
+            include.dedup();
+            Ok(Base::Debootstrap { suite, include })
+        }
+        RawKind {
+            scratch: None,
+            debootstrap: None,
+            registry: Some(reference),
+        } => Ok(Base::Registry(reference)),
+        _ => Err(format!("expected {BASES}")),
     }
+}
+
+/// Puts the components into the order in which they are written.
+fn choices(raw: BTreeMap<Spanned<ComponentName>, RawChoice>, source: &str) -> Vec<Choice> {
+    let mut raw: Vec<_> = raw.into_iter().collect();
+    raw.sort_by_key(|(name, _)| name.span().start);
+    raw.into_iter()
+        .map(|(name, choice)| {
+            let mut packages = choice.packages;
+            packages.sort();
+            packages.dedup();
+            Choice {
+                line: line_at(source, name.span().start),
+                component: name.into_inner(),
+                version: choice.version,
+                source: choice.source,
+                packages,
+            }
+        })
+        .collect()
+}
+
+/// Counts lines from 1.
+fn line_at(source: &str, offset: usize) -> usize {
+    let before = source.get(..offset).unwrap_or_default();
+    1 + before.matches('\n').count()
 }

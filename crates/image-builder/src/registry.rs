@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::{Layer, LayerSource};
 use crate::layer::{Hashing, LayerDigest};
+use crate::lock::LockedLayer;
 use crate::{BuildEvent, PinnedReference};
 
 /// The largest description in an archive, in bytes. Layers are not described in it.
@@ -115,6 +116,24 @@ struct RootFs {
     diff_ids: Vec<String>,
 }
 
+impl Taken {
+    /// Returns the layers for a lock.
+    pub(crate) fn locked(&self, base: &PinnedReference) -> Vec<LockedLayer> {
+        let (name, digest) = base.as_str().split_once('@').unwrap_or((base.as_str(), ""));
+        let layers = self.layers.iter();
+        layers
+            .map(|layer| LockedLayer {
+                name: name.to_owned(),
+                source: "registry".to_owned(),
+                version: digest.to_owned(),
+                layer: format!("sha256:{}", layer.sha256),
+                bytes: layer.bytes,
+                packages: BTreeMap::new(),
+            })
+            .collect()
+    }
+}
+
 /// Where a member of the archive is.
 enum Member {
     At {
@@ -141,8 +160,7 @@ impl RegistryBase<'_> {
         self.cache.join(format!("registry-{}", self.digest()))
     }
 
-    /// Returns the layers, and what else is taken over, fetching the image when it
-    /// is not in the cache.
+    /// Returns what is taken over, fetching the image when it is not in the cache.
     ///
     /// # Errors
     /// Names the step that failed.
@@ -150,18 +168,21 @@ impl RegistryBase<'_> {
         &self,
         engine: &dyn Engine,
         on_event: &mut dyn FnMut(BuildEvent),
-    ) -> Result<(Vec<Layer>, Taken), RegistryError> {
+    ) -> Result<Taken, RegistryError> {
         fs::create_dir_all(self.cache).map_err(at(self.cache))?;
         let guard_path = self.cache.join(format!("registry-{}.guard", self.digest()));
         let guard = File::create(&guard_path).map_err(at(&guard_path))?;
         guard.lock().map_err(at(&guard_path))?;
-        let taken = match self.cached() {
-            Some(taken) => taken,
-            None => self.fetch(engine, on_event)?,
-        };
-        let layers = taken
-            .layers
-            .iter()
+        match self.cached() {
+            Some(taken) => Ok(taken),
+            None => self.fetch(engine, on_event),
+        }
+    }
+
+    /// Returns the layers, lowest first.
+    pub(crate) fn layers(&self, taken: &Taken) -> Vec<Layer> {
+        let layers = taken.layers.iter();
+        layers
             .map(|TakenLayer { sha256, bytes }| Layer {
                 purpose: format!("{}", self.base),
                 digest: LayerDigest {
@@ -170,11 +191,10 @@ impl RegistryBase<'_> {
                 },
                 source: LayerSource::File(self.dir().join(layer_name(sha256))),
             })
-            .collect();
-        Ok((layers, taken))
+            .collect()
     }
 
-    fn cached(&self) -> Option<Taken> {
+    pub(crate) fn cached(&self) -> Option<Taken> {
         let dir = self.dir();
         let taken: Taken = serde_json::from_slice(&fs::read(dir.join("taken.json")).ok()?).ok()?;
         let is_whole = |layer: &TakenLayer| {

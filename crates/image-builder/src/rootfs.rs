@@ -1,4 +1,4 @@
-//! Tidies a bootstrapped system into a layer: what no container needs, what tells
+//! Tidies what was installed into a layer: what no container needs, what tells
 //! of the machine it was built on, and what differs between two builds goes.
 
 use std::collections::{BTreeMap, HashMap};
@@ -7,14 +7,14 @@ use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write};
 
 use crate::layer::{Attributes, LayerDigest, LayerWriter};
 
-/// Why a bootstrapped system can't be made a layer.
+/// Why what was installed can't be made a layer.
 #[derive(Debug, thiserror::Error)]
 pub enum TidyError {
     /// Reading or writing failed.
-    #[error("tidy the bootstrapped system: {0}")]
+    #[error("tidy the layer: {0}")]
     Io(#[from] io::Error),
     /// An entry that no package manager writes.
-    #[error("the bootstrapped system has an entry {path:?} that can't be in an image: {reason}")]
+    #[error("the layer has an entry {path:?} that can't be in an image: {reason}")]
     Entry {
         /// The path.
         path: String,
@@ -52,7 +52,15 @@ enum Fate {
 /// # Errors
 /// When reading or writing fails, or the tar is not that of a system.
 pub(crate) fn tidy<W: Write>(system: &mut File, layer: W) -> Result<(W, LayerDigest), TidyError> {
-    let records = read_records(system)?;
+    let records = read_records(system, fate)?;
+    write(system, records, layer)
+}
+
+fn write<W: Write>(
+    system: &mut File,
+    records: BTreeMap<Vec<u8>, Record>,
+    layer: W,
+) -> Result<(W, LayerDigest), TidyError> {
     let mut out = LayerWriter::new(layer);
     // The first of several names, in order, becomes the file and the others links to it.
     let mut written: HashMap<&[u8], &[u8]> = HashMap::new();
@@ -91,7 +99,44 @@ pub(crate) fn tidy<W: Write>(system: &mut File, layer: W) -> Result<(W, LayerDig
     Ok(out.finish()?)
 }
 
-fn read_records(system: &mut File) -> Result<BTreeMap<Vec<u8>, Record>, TidyError> {
+/// What the porter calls the last entry of what a step changed.
+const COMPLETE: &[u8] = b"lazaret/complete";
+
+/// What a name begins with that deletes another one in a lower layer.
+const WHITEOUT: &[u8] = b".wh.";
+
+/// Reads what an install step changed, as `porter layer` sends it, and writes it as a layer.
+///
+/// # Errors
+/// As [`tidy`], and when the end is missing.
+pub(crate) fn tidy_changes<W: Write>(
+    changes: &mut File,
+    layer: W,
+) -> Result<(W, LayerDigest), TidyError> {
+    let said = read_files(
+        changes,
+        &[std::str::from_utf8(COMPLETE).unwrap_or_default()],
+    )?;
+    let count = said
+        .values()
+        .next()
+        .map(|text| String::from_utf8_lossy(text).into_owned());
+    changes.seek(SeekFrom::Start(0))?;
+    let entries = tar::Archive::new(BufReader::new(&mut *changes))
+        .entries()?
+        .count();
+    // The last entry counts those before it.
+    if count.as_deref() != Some(entries.saturating_sub(1).to_string().as_str()) {
+        return Err(entry_error(COMPLETE, "the changes break off before it"));
+    }
+    let records = read_records(changes, fate_of_change)?;
+    write(changes, records, layer)
+}
+
+fn read_records(
+    system: &mut File,
+    fate: fn(&[u8]) -> Fate,
+) -> Result<BTreeMap<Vec<u8>, Record>, TidyError> {
     system.seek(SeekFrom::Start(0))?;
     let mut records = BTreeMap::new();
     let mut archive = tar::Archive::new(BufReader::new(system));
@@ -161,6 +206,39 @@ fn entry_error(path: &[u8], reason: &'static str) -> TidyError {
     TidyError::Entry {
         path: String::from_utf8_lossy(path).into_owned(),
         reason,
+    }
+}
+
+/// Says what becomes of `path`, which an install step changed.
+fn fate_of_change(path: &[u8]) -> Fate {
+    /// Not the system's: ours, the agent's, and root's scratch space.
+    const FOREIGN: &[&[u8]] = &[
+        b"home/",
+        b"lazaret/",
+        b"proc/",
+        b"root/",
+        b"sys/",
+        b"var/cache/man/",
+        b"workspace/",
+    ];
+    let mut parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+    // Compiled at another time they hold other times; a read-only root has no use for them.
+    if parts.contains(&b"__pycache__".as_slice()) {
+        return Fate::Drop;
+    }
+    if let Some(name) = parts.last_mut()
+        && let Some(gone) = name.strip_prefix(WHITEOUT)
+    {
+        // What was never in a layer needs no deletion.
+        *name = gone;
+        return match fate_of_change(&parts.join(&b'/')) {
+            Fate::Drop => Fate::Drop,
+            Fate::Keep | Fate::Truncate => Fate::Keep,
+        };
+    }
+    match FOREIGN.iter().any(|dir| path.starts_with(dir)) {
+        true => Fate::Drop,
+        false => fate(path),
     }
 }
 
@@ -341,8 +419,8 @@ mod tests {
     fn what_is_no_debian_system_is_refused() {
         use tar::EntryType::{Fifo, Link, Regular};
         let refusal = |entries: &[_]| tidied(entries).unwrap_err().to_string();
-        insta::assert_snapshot!(refusal(&[("./a", Fifo, 0o644, "")]), @r#"the bootstrapped system has an entry "a" that can't be in an image: neither file, directory nor link"#);
-        insta::assert_snapshot!(refusal(&[("./a", Link, 0o644, "./b")]), @r#"the bootstrapped system has an entry "a" that can't be in an image: a hard link to nothing"#);
-        insta::assert_snapshot!(refusal(&[("./a", Regular, 0o644, ""), ("./a", Regular, 0o644, "")]), @r#"the bootstrapped system has an entry "a" that can't be in an image: it occurs twice"#);
+        insta::assert_snapshot!(refusal(&[("./a", Fifo, 0o644, "")]), @r#"the layer has an entry "a" that can't be in an image: neither file, directory nor link"#);
+        insta::assert_snapshot!(refusal(&[("./a", Link, 0o644, "./b")]), @r#"the layer has an entry "a" that can't be in an image: a hard link to nothing"#);
+        insta::assert_snapshot!(refusal(&[("./a", Regular, 0o644, ""), ("./a", Regular, 0o644, "")]), @r#"the layer has an entry "a" that can't be in an image: it occurs twice"#);
     }
 }

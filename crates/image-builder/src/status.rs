@@ -5,7 +5,8 @@ use std::time::Duration;
 use lazaret_runtime::ImageRef;
 
 use crate::build::{find, reference};
-use crate::{BuildError, Builder, Catalog, IMAGE_LABEL, Recipe};
+use crate::stack::Missing;
+use crate::{BuildError, Builder, IMAGE_LABEL, Recipe};
 
 /// Whether an image is in the engine's store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub struct ImageStatus {
     pub state: ImageState,
     /// Bytes of the build that is there.
     pub size: Option<u64>,
-    /// Time since its packages were installed, where this machine's cache knows it.
+    /// Time since its oldest layer was made, where this machine's cache knows it.
     pub age: Option<Duration>,
 }
 
@@ -48,8 +49,7 @@ impl Builder<'_> {
     /// # Errors
     /// When there is no such declaration, or the engine does not answer.
     pub fn status(&self, name: &str) -> Result<ImageStatus, BuildError> {
-        let catalog = Catalog::embedded()?;
-        self.status_of(find(&catalog, name)?)
+        self.status_of(find(self.catalog, name)?)
     }
 
     /// Lists every declared image.
@@ -57,8 +57,7 @@ impl Builder<'_> {
     /// # Errors
     /// When the engine does not answer.
     pub fn list(&self) -> Result<Vec<ListedImage>, BuildError> {
-        let catalog = Catalog::embedded()?;
-        catalog
+        self.catalog
             .recipes()
             .iter()
             .map(|recipe| {
@@ -75,15 +74,16 @@ impl Builder<'_> {
     fn status_of(&self, recipe: &Recipe) -> Result<ImageStatus, BuildError> {
         let reference = reference(recipe, self.inputs(recipe)?)?;
         if let Some(image) = self.look_up(recipe, &reference)? {
-            let state = if self.is_old(recipe)? {
-                ImageState::Stale
-            } else {
-                ImageState::Current
-            };
+            let stack = self
+                .stack(recipe, &mut Missing::LeaveIt)?
+                .unwrap_or_default();
             return Ok(ImageStatus {
-                state,
+                state: match stack.is_old {
+                    true => ImageState::Stale,
+                    false => ImageState::Current,
+                },
                 size: Some(image.size),
-                age: self.age(recipe)?,
+                age: stack.age,
             });
         }
         let images = self

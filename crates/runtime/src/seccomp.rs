@@ -11,7 +11,8 @@
 //!   differs from `T`. A rule "everything but TIOCSTI" can't be said in this format, and
 //!   comparing 64 bits would miss a request with bits above the 32 that the kernel reads
 //!   (CVE-2019-10063).
-//! - What is refused answers EPERM, except `clone3`: glibc takes ENOSYS as "use clone".
+//! - What is refused answers EPERM, except `clone3`: glibc takes ENOSYS as "use clone", and
+//!   the audit socket: the programs that install users take EPERM as a reason to give up.
 //!   Calls newer than the newest listed one get ENOSYS from runc itself.
 
 /// The profile, JSON in the format of Docker and Podman.

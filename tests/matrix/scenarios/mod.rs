@@ -6,6 +6,7 @@ mod fault_daemon;
 mod gate;
 mod git;
 mod hostile;
+mod image;
 mod interrupt;
 mod isolation;
 mod limits;
@@ -40,4 +41,5 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     fault::SCENARIOS,
     fault_daemon::SCENARIOS,
     bad_input::SCENARIOS,
+    image::SCENARIOS,
 ];

@@ -1,11 +1,12 @@
 //! The builder against a store of images.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use insta::assert_snapshot;
-use lazaret_image_builder::{BuildError, Builder, BuiltImage, ImageState};
+use lazaret_image_builder::{BuildError, BuiltImage, Catalog, ImageState};
 
-use crate::store::{Loading, Store};
+use crate::store::{Loading, Store, Yard};
 
 /// The first bytes of a program for amd64, and then something of its own.
 pub(crate) fn program(tail: &str) -> Vec<u8> {
@@ -16,20 +17,21 @@ pub(crate) fn program(tail: &str) -> Vec<u8> {
     bytes
 }
 
-fn builder<'a>(store: &'a Store, porter: &'a [u8]) -> Builder<'a> {
-    Builder {
-        engine: store,
-        porter,
-        cache: Path::new("/nowhere/cache"),
-    }
+fn yard<'a>(store: &Store, porter: &'a [u8]) -> Yard<'a> {
+    let engine = Arc::new(store.clone());
+    Yard::new(engine, porter, Path::new("/nowhere/cache"))
 }
 
 fn ensure(store: &Store, porter: &[u8]) -> Result<BuiltImage, BuildError> {
-    builder(store, porter).ensure("porter", &mut |_| {})
+    yard(store, porter).builder().ensure("porter", &mut |_| {})
 }
 
 fn state(store: &Store, porter: &[u8]) -> ImageState {
-    builder(store, porter).status("porter").unwrap().state
+    yard(store, porter)
+        .builder()
+        .status("porter")
+        .unwrap()
+        .state
 }
 
 #[test]
@@ -114,28 +116,29 @@ fn what_can_not_run_there_is_not_built() {
 #[test]
 fn an_unknown_image_is_answered_with_the_known_ones() {
     let store = Store::new();
-    let error = builder(&store, &program("1"))
+    let error = yard(&store, &program("1"))
+        .builder()
         .ensure("bsae", &mut |_| {})
         .unwrap_err();
-    assert_snapshot!(error, @r#"no image named "bsae" is declared; there are: base, porter"#);
+    assert_snapshot!(error, @r#"no image named "bsae" is declared; there are: base, claude, codex, node, porter, postgres, python, rust"#);
 }
 
 #[test]
 fn every_declared_image_is_listed() {
     let (store, porter) = (Store::new(), program("1"));
     ensure(&store, &porter).unwrap();
-    let listed: Vec<_> = builder(&store, &porter)
+    let listed: Vec<_> = yard(&store, &porter)
+        .builder()
         .list()
         .unwrap()
         .into_iter()
         .map(|image| (image.name, image.status.state))
         .collect();
-    let expected = [
-        ("base", ImageState::Missing),
-        ("porter", ImageState::Current),
-    ];
-    assert_eq!(
-        listed,
-        expected.map(|(name, state)| (name.to_owned(), state))
-    );
+    let there: Vec<_> = listed
+        .iter()
+        .filter(|(_, state)| *state != ImageState::Missing)
+        .map(|(name, state)| (name.as_str(), *state))
+        .collect();
+    assert_eq!(there, [("porter", ImageState::Current)]);
+    assert_eq!(listed.len(), Catalog::embedded().unwrap().recipes().len());
 }

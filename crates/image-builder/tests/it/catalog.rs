@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lazaret_image_builder::{Base, Catalog, Lock};
+use lazaret_image_builder::{Base, Catalog, ImageLock, PackageName};
 
 fn images() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../images"))
@@ -13,6 +13,7 @@ fn every_declaration_is_built_in() {
     let mut declared: Vec<String> = std::fs::read_dir(images())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != "components")
         .collect();
     declared.sort();
     let catalog = Catalog::embedded().unwrap();
@@ -25,19 +26,64 @@ fn every_declaration_is_built_in() {
 }
 
 #[test]
+fn every_component_is_built_in() {
+    let catalog = Catalog::embedded().unwrap();
+    for entry in std::fs::read_dir(images().join("components")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(
+            catalog.component(&name.parse().unwrap()).is_some(),
+            "{name}"
+        );
+    }
+}
+
+/// What a lock must hold: a layer for the base, and one for each component, in order.
+#[test]
 fn every_lock_tells_of_what_is_declared() {
-    for recipe in Catalog::embedded().unwrap().recipes() {
-        let Base::Debootstrap { suite, include } = &recipe.base else {
+    let catalog = Catalog::embedded().unwrap();
+    for recipe in catalog.recipes() {
+        if recipe.base == Base::Scratch {
             continue;
-        };
+        }
         let path = images().join(recipe.name.as_str()).join("lock.toml");
-        let lock = Lock::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
-        assert_eq!(lock.suite, suite.as_str());
-        for package in include {
+        let lock = ImageLock::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(lock.image, recipe.name.as_str());
+        let mut expected = Vec::new();
+        let mut below = Some(recipe);
+        while let Some(recipe) = below {
+            let components = recipe.components.iter().rev();
+            expected.extend(components.map(|choice| choice.component.to_string()));
+            below = match &recipe.base {
+                Base::Image(name) => catalog.get(name.as_str()),
+                _ => None,
+            };
+        }
+        expected.push("debian".to_owned());
+        expected.reverse();
+        let locked: Vec<_> = lock.layer.iter().map(|layer| layer.name.as_str()).collect();
+        assert_eq!(locked, expected, "{}", recipe.name);
+        for layer in &lock.layer {
             assert!(
-                lock.packages.contains_key(package.as_str()),
-                "{package} is not in the lock"
+                layer.version.contains(|digit: char| digit.is_ascii_digit())
+                    || layer.name == "debian"
             );
+        }
+        for choice in &recipe.components {
+            let component = catalog.component(&choice.component).unwrap();
+            let packages = component.packages.iter().chain(&choice.packages);
+            let locked = |package: &PackageName| {
+                lock.layer
+                    .iter()
+                    .any(|layer| layer.packages.contains_key(package.as_str()))
+            };
+            for package in packages {
+                assert!(
+                    locked(package),
+                    "{package} is not in the lock of {}",
+                    recipe.name
+                );
+            }
         }
     }
 }

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use lazaret_image_builder::{BuildEvent, Builder, ImageState};
+use lazaret_image_builder::{BuildEvent, ImageState};
 use lazaret_runtime::{Engine, EngineKind, Environment, detect};
 
 use crate::build::program;
 use crate::mini_registry::MiniRegistry;
 use crate::registry::recipe;
+use crate::store::Yard;
 
 #[expect(
     clippy::disallowed_methods,
@@ -64,11 +65,8 @@ fn the_same_images_on_every_engine() {
     let mut ids = Vec::new();
     for (name, engine) in engines() {
         for image in ["porter", "base"] {
-            let builder = Builder {
-                engine: &*engine,
-                porter: &porter,
-                cache: &cache,
-            };
+            let yard = Yard::new(Arc::clone(&engine), &porter, &cache);
+            let builder = yard.builder();
             assert_ne!(builder.status(image).unwrap().state, ImageState::Current);
             let built = builder.ensure(image, &mut |_| {}).unwrap();
             assert!(!built.reused, "{name}");
@@ -109,11 +107,8 @@ fn a_second_bootstrap_gives_the_same_layer() {
     let porter = program("");
     let scratch = tempfile::tempdir().unwrap();
     let layer = |cache: &Path| {
-        let builder = Builder {
-            engine: &*engine,
-            porter: &porter,
-            cache,
-        };
+        let yard = Yard::new(Arc::clone(&engine), &porter, cache);
+        let builder = yard.builder();
         let mut bootstraps = 0;
         let built = builder
             .ensure("base", &mut |event| {
@@ -142,11 +137,8 @@ fn con_25_a_base_is_pulled_by_its_digest() {
         ]);
         let porter = program("");
         let cache = tempfile::tempdir().unwrap();
-        let builder = Builder {
-            engine: &*engine,
-            porter: &porter,
-            cache: cache.path(),
-        };
+        let yard = Yard::new(Arc::clone(&engine), &porter, cache.path());
+        let builder = yard.builder();
         let mut pulls = 0;
         let built = builder
             .ensure_recipe(&recipe(&registry.reference), &mut |event| {

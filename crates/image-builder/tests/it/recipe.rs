@@ -7,12 +7,13 @@ const DIGEST: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789
 
 #[track_caller]
 fn parse(source: &str) -> Recipe {
-    Recipe::parse(&"mine".parse().unwrap(), source).unwrap()
+    Recipe::parse(&"mine".parse().unwrap(), "images/mine/image.toml", source).unwrap()
 }
 
 #[track_caller]
 fn refusal(source: &str) -> String {
-    let error = Recipe::parse(&"mine".parse().unwrap(), source).unwrap_err();
+    let error =
+        Recipe::parse(&"mine".parse().unwrap(), "images/mine/image.toml", source).unwrap_err();
     error.to_string()
 }
 
@@ -51,7 +52,7 @@ fn con_25_a_registry_base_is_pinned_by_digest() {
 #[test]
 fn an_unknown_key_is_shown_with_what_is_known() {
     assert_snapshot!(refusal("description = 'x'\nbase.scratch = {}\nentrypoint = 'x'\n"), @"
-    images/mine/image.toml:3: unknown field `entrypoint`, expected one of `description`, `base`, `user`, `max_age`
+    images/mine/image.toml:3: unknown field `entrypoint`, expected one of `description`, `base`, `components`, `build`, `verify`, `user`, `max_age`
       |
     3 | entrypoint = 'x'
       | ^^^^^^^^^^
@@ -73,13 +74,13 @@ fn an_unknown_key_is_shown_with_what_is_known() {
 #[test]
 fn a_missing_or_second_base_is_refused() {
     assert_snapshot!(refusal("description = 'x'\nbase = {}\n"), @"
-    images/mine/image.toml:2: expected exactly one of `scratch`, `debootstrap` and `registry`
+    images/mine/image.toml:2: expected the name of an image, or exactly one of `scratch`, `debootstrap` and `registry`
       |
     2 | base = {}
       |        ^^
     ");
     assert_snapshot!(refusal("description = 'x'\n[base]\nscratch = {}\ndebootstrap = { suite = 'sid' }\n"), @"
-    images/mine/image.toml:2: expected exactly one of `scratch`, `debootstrap` and `registry`
+    images/mine/image.toml:2: expected the name of an image, or exactly one of `scratch`, `debootstrap` and `registry`
       |
     2 | [base]
       | ^^^^^^

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use insta::assert_snapshot;
-use lazaret_image_builder::{BuildEvent, Builder, BuiltImage, Recipe};
+use lazaret_image_builder::{BuildEvent, BuiltImage, Recipe};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::build::program;
-use crate::store::Store;
+use crate::store::{Store, Yard};
 
 const BASE: &str =
     "images.test/tools@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -48,7 +49,7 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
 /// A recipe on a registry image.
 pub(crate) fn recipe(base: &str) -> Recipe {
     let source = format!("description = 'mine'\nbase.registry = '{base}'\n");
-    Recipe::parse(&"mine".parse().unwrap(), &source).unwrap()
+    Recipe::parse(&"mine".parse().unwrap(), "images/mine/image.toml", &source).unwrap()
 }
 
 /// An image that two layers are in, the lower one twice, and its whole configuration.
@@ -127,12 +128,9 @@ fn build(archive: Vec<u8>, cache: &Path) -> (Store, Vec<BuildEvent>, Result<Buil
     store.registry = BTreeMap::from([(BASE.to_owned(), archive)]);
     let mut events = Vec::new();
     let porter = program("1");
-    let builder = Builder {
-        engine: &store,
-        porter: &porter,
-        cache,
-    };
-    let result = builder
+    let yard = Yard::new(Arc::new(store.clone()), &porter, cache);
+    let result = yard
+        .builder()
         .ensure_recipe(&recipe(BASE), &mut |event| events.push(event))
         .map_err(|error| error.to_string());
     (store, events, result)
@@ -220,12 +218,9 @@ fn an_archive_that_is_not_what_it_says_is_refused() {
 #[test]
 fn a_base_that_no_registry_has_is_named() {
     let (store, porter, cache) = (Store::new(), program("1"), tempfile::tempdir().unwrap());
-    let builder = Builder {
-        engine: &store,
-        porter: &porter,
-        cache: cache.path(),
-    };
-    let error = builder
+    let yard = Yard::new(Arc::new(store), &porter, cache.path());
+    let error = yard
+        .builder()
         .ensure_recipe(&recipe(BASE), &mut |_| {})
         .unwrap_err();
     assert_snapshot!(error.to_string().replace(BASE, "<base>"), @"build image mine: fetch <base>: no such image: <base>");

@@ -2,15 +2,49 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::sync::Mutex;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use lazaret_image_builder::{Builder, Catalog, Surroundings};
 use lazaret_runtime::{
     ContainerInfo, ContainerName, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
     HardenedSpec, ImageInfo, ImageRef, Process, UserNamespace, VolumeInfo, VolumeName,
 };
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+
+/// All that a builder borrows.
+#[derive(Debug)]
+pub(crate) struct Yard<'a> {
+    engine: Arc<dyn Engine>,
+    porter: &'a [u8],
+    cache: &'a Path,
+    catalog: Catalog,
+    surroundings: Surroundings,
+}
+
+impl<'a> Yard<'a> {
+    pub(crate) fn new(engine: Arc<dyn Engine>, porter: &'a [u8], cache: &'a Path) -> Self {
+        Self {
+            engine,
+            porter,
+            cache,
+            catalog: Catalog::embedded().unwrap(),
+            surroundings: Surroundings::plain(),
+        }
+    }
+
+    pub(crate) fn builder(&self) -> Builder<'_> {
+        Builder {
+            engine: &self.engine,
+            porter: self.porter,
+            cache: self.cache,
+            catalog: &self.catalog,
+            surroundings: &self.surroundings,
+        }
+    }
+}
 
 /// What the engine does with an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,14 +57,15 @@ pub(crate) enum Loading {
     Breaking,
 }
 
-#[derive(Debug)]
+/// Clones share the images.
+#[derive(Debug, Clone)]
 pub(crate) struct Store {
     pub(crate) architecture: &'static str,
     pub(crate) loading: Loading,
     /// What the registry holds: a `docker save` archive for each reference.
     pub(crate) registry: BTreeMap<String, Vec<u8>>,
-    images: Mutex<BTreeMap<String, ImageInfo>>,
-    loads: Mutex<Vec<Vec<u8>>>,
+    images: Arc<Mutex<BTreeMap<String, ImageInfo>>>,
+    loads: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
 impl Store {
@@ -39,8 +74,8 @@ impl Store {
             architecture: "amd64",
             loading: Loading::Faithful,
             registry: BTreeMap::new(),
-            images: Mutex::default(),
-            loads: Mutex::default(),
+            images: Arc::default(),
+            loads: Arc::default(),
         }
     }
 
@@ -186,6 +221,14 @@ impl Engine for Store {
         archive: &mut (dyn Write + Send),
     ) -> Result<(), EngineError> {
         archive.write_all(&self.registry[image.as_str()]).unwrap();
+        Ok(())
+    }
+
+    fn tag_image(&self, image: &ImageRef, tag: &ImageRef) -> Result<(), EngineError> {
+        let mut images = self.images.lock().unwrap();
+        let found = images.values().find(|found| found.id == image.as_str());
+        let found = found.unwrap().clone();
+        images.insert(tag.to_string(), found);
         Ok(())
     }
 

@@ -95,6 +95,9 @@ impl From<BuildError> for Failure {
         let hint = match &error {
             BuildError::NoPorter => crate::porter::HOW_TO_BUILD,
             BuildError::Unknown { .. } => "`lazaret image ls` lists the images.",
+            BuildError::Recipe(_) | BuildError::Catalog(_) => {
+                "README.md, \"Images\", says what a declaration may hold."
+            }
             _ => "`lazaret image build -v` shows every step.",
         };
         Self::new(kind, error).hinted(hint)

@@ -11,10 +11,18 @@ use super::{Origin, Profile, resolve};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 
+macro_rules! profiles {
+    ($($name:literal),* $(,)?) => {
+        &[$((
+            $name,
+            include_str!(concat!("../../../../profiles/", $name, ".toml")),
+        )),*]
+    };
+}
+
 /// The profiles that come with lazaret.
-pub(super) const BUILT_IN: &[(&str, &str)] = &[
-    ("base", include_str!("../../../../profiles/base.toml")),
-    ("demo", include_str!("../../../../profiles/demo.toml")),
+pub(super) const BUILT_IN: &[(&str, &str)] = profiles![
+    "base", "claude", "codex", "demo", "node", "postgres", "python", "rust"
 ];
 
 /// The most bytes of a profile. Nobody writes more; a device or a log would never end.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use lazaret_image_builder::Catalog;
+use lazaret_image_builder::{Catalog, ImageName};
 use lazaret_runtime::EnvName;
 
 use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawNetworkMode, RawProfile};
@@ -98,24 +98,25 @@ pub(super) fn profile(
     })
 }
 
+/// An image of lazaret's own, or a name that the user's own may have: whether there is one is
+/// found out when it is built.
 fn known_image(source: &Source<'_>, image: &toml::Spanned<String>) -> Result<(), ProfileError> {
     let catalog = Catalog::embedded()
         .map_err(|error| source.error(&image.span(), &format!("`image`: {error}")))?;
+    let name = image.get_ref();
+    if name != PORTER_IMAGE && name.parse::<ImageName>().is_ok() {
+        return Ok(());
+    }
     let known: Vec<_> = catalog
         .recipes()
         .iter()
         .map(|recipe| recipe.name.as_str())
         .filter(|name| *name != PORTER_IMAGE)
         .collect();
-    if known.contains(&image.get_ref().as_str()) {
-        return Ok(());
-    }
     Err(source.error(
         &image.span(),
         &format!(
-            "found image \"{}\", expected one that comes with lazaret: {}; other images are not \
-             available yet in this version",
-            image.get_ref(),
+            "found image \"{name}\", expected one that comes with lazaret ({}) or one of your own",
             known.join(", ")
         ),
     ))

@@ -153,7 +153,7 @@ impl Site<'_> {
     ) -> Result<HardenedSpec, Unenforceable> {
         let word = match role {
             Role::Viewer => "viewer",
-            Role::Exporter | Role::Agent => "exporter",
+            Role::Exporter | Role::Agent | Role::Builder => "exporter",
         };
         let spec = ContainerSpec {
             name,

@@ -33,7 +33,7 @@ fn short_help_names_every_verb() {
       prune        Remove what no session needs any more
       doctor       Show which engines are there, what they can enforce, and what to do
       rules        List what changes are judged by, or explain one code
-      image        Build and list images
+      image        Build, check and list images
       profile      Show and check profiles
       completions  Print the completion script of a shell
       man          Print the manual page, or write all of them to a directory

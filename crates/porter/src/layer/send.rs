@@ -123,7 +123,8 @@ impl<W: Write> Stream<'_, W> {
                     let file = File::open(full(self.root, path)).map_err(read)?;
                     let mut header = header(stamp, tar::EntryType::Regular);
                     header.set_size(stamp.size);
-                    self.tar.append_data(&mut header, shown, exactly(file, stamp.size))
+                    self.tar
+                        .append_data(&mut header, shown, exactly(file, stamp.size))
                 }
             }
         };

@@ -24,14 +24,23 @@ fn layer(root: &Path, only: &[&str], script: &str) -> (i32, String) {
     let stderr = String::from_utf8(output.stderr).unwrap();
     if code != 0 {
         let sent = String::from_utf8_lossy(&output.stdout);
-        assert!(!sent.contains("lazaret/complete"), "a failure is never complete");
+        assert!(
+            !sent.contains("lazaret/complete"),
+            "a failure is never complete"
+        );
         return (code, stderr);
     }
     let mut lines = String::new();
-    for entry in tar::Archive::new(output.stdout.as_slice()).entries().unwrap() {
+    for entry in tar::Archive::new(output.stdout.as_slice())
+        .entries()
+        .unwrap()
+    {
         let mut entry = entry.unwrap();
         let path = entry.path().unwrap().display().to_string();
-        let link = entry.link_name().unwrap().map(|link| link.display().to_string());
+        let link = entry
+            .link_name()
+            .unwrap()
+            .map(|link| link.display().to_string());
         let kind = entry.header().entry_type();
         let mode = entry.header().mode().unwrap();
         let mut contents = String::new();
@@ -77,7 +86,11 @@ fn a_step_is_sent_as_what_it_changed() {
 #[test]
 fn a_rewrite_that_hides_its_time_is_seen() {
     let root = root();
-    let (_, said) = layer(root.path(), &[], "printf 2 > etc/same; touch -d @0 etc/same");
+    let (_, said) = layer(
+        root.path(),
+        &[],
+        "printf 2 > etc/same; touch -d @0 etc/same",
+    );
     assert!(said.contains("Regular etc/same 644 [2]"), "{said}");
 }
 
@@ -106,5 +119,8 @@ fn a_step_that_fails_sends_nothing() {
     fs::write(root.path().join("odd"), "").unwrap();
     let (code, said) = layer(root.path(), &[], "touch .wh.odd");
     assert_eq!(code, 125);
-    assert_eq!(said, "porter: layer: .wh.odd: a name that means a deletion in a layer\n");
+    assert_eq!(
+        said,
+        "porter: layer: .wh.odd: a name that means a deletion in a layer\n"
+    );
 }

@@ -5,8 +5,8 @@ use std::io::Write;
 use bollard::query_parameters::{CreateImageOptionsBuilder, TagImageOptionsBuilder};
 use futures_util::StreamExt as _;
 
-use super::{CALL_LIMIT, LOAD_LIMIT};
 use super::client::{Inner, Subject};
+use super::{CALL_LIMIT, LOAD_LIMIT};
 use crate::{EngineError, ImageRef};
 
 /// `POST /images/create`: the engine reports progress until it has the image.
@@ -44,8 +44,14 @@ pub(super) fn tag(inner: &Inner, image: &ImageRef, tag: &ImageRef) -> Result<(),
         what: "image",
         name: image.as_str(),
     };
-    let (name, tag) = tag.as_str().rsplit_once(':').unwrap_or((tag.as_str(), "latest"));
-    let options = TagImageOptionsBuilder::default().repo(name).tag(tag).build();
+    let (name, tag) = tag
+        .as_str()
+        .rsplit_once(':')
+        .unwrap_or((tag.as_str(), "latest"));
+    let options = TagImageOptionsBuilder::default()
+        .repo(name)
+        .tag(tag)
+        .build();
     let docker = &inner.docker;
     inner.bollard(
         CALL_LIMIT,

@@ -1,0 +1,239 @@
+//! Takes images out of an engine's store, and layers that nothing declares out of the cache.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lazaret_runtime::{EngineError, ImageInfo, ImageRef};
+
+use crate::build::{find, reference};
+use crate::component_layer::BUILD_LABEL;
+use crate::slot::{Slot, at};
+use crate::stack::Missing;
+use crate::{BuildError, Builder, CacheError, IMAGE_LABEL};
+
+/// Something that was removed, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Removed {
+    /// A tag in the engine's store; the image went with its last one.
+    Image {
+        /// The tag, or the id of an image without one.
+        reference: String,
+        /// Bytes of the image, layers that others share included.
+        bytes: u64,
+    },
+    /// A container that a killed build left.
+    Container {
+        /// Its name.
+        name: String,
+    },
+    /// A layer in the cache.
+    Layer {
+        /// Where it was.
+        path: PathBuf,
+        /// Bytes.
+        bytes: u64,
+    },
+}
+
+/// Whether things are removed or only named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sweep {
+    /// Only named.
+    DryRun,
+    /// Removed.
+    Remove,
+}
+
+/// A layer that nobody used for so long, and no declaration leads to, goes. A build that is
+/// under way has its layers younger than that.
+const SPARED: Duration = Duration::from_secs(24 * 3_600);
+
+impl Builder<'_> {
+    /// Removes every build of the image `name` from the engine's store. Its layers stay in
+    /// the cache, so that building it again costs one load.
+    ///
+    /// # Errors
+    /// When there is no such declaration, or a container still uses one.
+    pub fn remove(&self, name: &str) -> Result<Vec<Removed>, BuildError> {
+        let recipe = find(self.catalog, name)?;
+        let images = self.ours(name)?;
+        let of_recipe = images.into_iter().filter(|image| {
+            image.labels.get(IMAGE_LABEL).map(String::as_str) == Some(recipe.name.as_str())
+        });
+        let mut removed = Vec::new();
+        for image in of_recipe {
+            removed.extend(self.remove_tags(name, &image, |_| true, Sweep::Remove)?);
+        }
+        Ok(removed)
+    }
+
+    /// Removes builds from other inputs than those declared now, half-built images,
+    /// containers of killed builds, and layers in the cache that nothing declared leads to.
+    ///
+    /// What a container uses stays, and so does what another lazaret is building.
+    ///
+    /// # Errors
+    /// When the engine does not answer, or the cache can't be read.
+    pub fn prune(&self, sweep: Sweep) -> Result<Vec<Removed>, BuildError> {
+        let mut removed = self.prune_containers(sweep)?;
+        let mut current = BTreeSet::new();
+        for recipe in self.catalog.recipes() {
+            current.insert(reference(recipe, self.inputs(recipe)?)?.to_string());
+        }
+        for image in self.ours("to prune")? {
+            let is_stale = |tag: &str| !current.contains(tag);
+            match self.remove_tags("to prune", &image, is_stale, sweep) {
+                Err(BuildError::Engine {
+                    source: EngineError::InUse { .. },
+                    ..
+                }) => {}
+                result => removed.extend(result?),
+            }
+        }
+        removed.extend(self.prune_cache(sweep)?);
+        Ok(removed)
+    }
+
+    fn ours(&self, image: &str) -> Result<Vec<ImageInfo>, BuildError> {
+        let images = self.engine.images(IMAGE_LABEL);
+        images.map_err(|source| engine_error(image, source))
+    }
+
+    fn remove_tags(
+        &self,
+        name: &str,
+        image: &ImageInfo,
+        is_wanted: impl Fn(&str) -> bool,
+        sweep: Sweep,
+    ) -> Result<Vec<Removed>, BuildError> {
+        let mut names = image.tags.clone();
+        if names.is_empty() {
+            names.push(image.id.clone());
+        }
+        let mut removed = Vec::new();
+        for tag in names.into_iter().filter(|tag| is_wanted(tag)) {
+            if sweep == Sweep::Remove {
+                let reference: ImageRef = tag.parse()?;
+                match self.engine.remove_image(&reference) {
+                    Ok(()) | Err(EngineError::NotFound { .. }) => {}
+                    Err(source) => return Err(engine_error(name, source)),
+                }
+            }
+            removed.push(Removed::Image {
+                reference: tag,
+                bytes: image.size,
+            });
+        }
+        Ok(removed)
+    }
+
+    /// Removes containers of this cache's builds whose guard nobody holds any more.
+    fn prune_containers(&self, sweep: Sweep) -> Result<Vec<Removed>, BuildError> {
+        let containers = self.engine.containers(BUILD_LABEL);
+        let containers = containers.map_err(|source| engine_error("to prune", source))?;
+        let mut removed = Vec::new();
+        for container in containers {
+            let key = container.labels.get(BUILD_LABEL).map(String::as_str);
+            let Some(key) = key.and_then(|label| self.key_of(label)) else {
+                continue;
+            };
+            let slot = Slot {
+                cache: self.cache,
+                key: &key,
+            };
+            let Some(_guard) = slot.try_lock()? else {
+                continue;
+            };
+            if sweep == Sweep::Remove {
+                self.engine
+                    .remove_container(&container.name)
+                    .map_err(|source| engine_error("to prune", source))?;
+            }
+            removed.push(Removed::Container {
+                name: container.name.to_string(),
+            });
+        }
+        Ok(removed)
+    }
+
+    fn prune_cache(&self, sweep: Sweep) -> Result<Vec<Removed>, BuildError> {
+        let mut used = BTreeSet::new();
+        for recipe in self.catalog.recipes() {
+            self.collect_keys(recipe, &mut used)?;
+        }
+        Ok(prune_slots(self, &used, sweep)?)
+    }
+
+    /// Collects the keys of all layers that a declaration leads to, as far as they are there.
+    fn collect_keys(
+        &self,
+        recipe: &crate::Recipe,
+        used: &mut BTreeSet<PathBuf>,
+    ) -> Result<(), BuildError> {
+        if let Some(stack) = self.stack(recipe, &mut Missing::LeaveIt)? {
+            used.extend(stack.files());
+        }
+        Ok(())
+    }
+}
+
+/// Removes the slots that none of the files in `used` lies in.
+fn prune_slots(
+    builder: &Builder<'_>,
+    used: &BTreeSet<PathBuf>,
+    sweep: Sweep,
+) -> Result<Vec<Removed>, CacheError> {
+    let mut removed = Vec::new();
+    let entries = match fs::read_dir(builder.cache) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(removed),
+        Err(error) => return Err(at(builder.cache)(error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(at(builder.cache))?;
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let metadata = entry.metadata().map_err(at(&path))?;
+        let age = metadata
+            .modified()
+            .ok()
+            .and_then(|time| time.elapsed().ok());
+        let is_young = age.is_none_or(|age| age < SPARED);
+        let is_used = used.iter().any(|file| file.starts_with(&path));
+        let key = name.split(".new-").next().unwrap_or(&name);
+        if !metadata.is_dir() || is_young || is_used {
+            continue;
+        }
+        let slot = Slot {
+            cache: builder.cache,
+            key,
+        };
+        let Some(_guard) = slot.try_lock()? else {
+            continue;
+        };
+        let bytes = size(&path);
+        if sweep == Sweep::Remove {
+            fs::remove_dir_all(&path).map_err(at(&path))?;
+        }
+        removed.push(Removed::Layer { path, bytes });
+    }
+    Ok(removed)
+}
+
+/// Bytes of the files in a slot.
+fn size(slot: &std::path::Path) -> u64 {
+    let files = fs::read_dir(slot).into_iter().flatten().flatten();
+    files
+        .filter_map(|file| file.metadata().ok())
+        .map(|found| found.len())
+        .sum()
+}
+
+fn engine_error(image: &str, source: EngineError) -> BuildError {
+    BuildError::Engine {
+        image: image.to_owned(),
+        source,
+    }
+}

@@ -1,0 +1,20 @@
+#!/bin/sh
+# apt-install PACKAGE…: installs Debian packages without those that they only recommend, from
+# the machine's own sources where the build knows them, else from the image's.
+set -e
+options='-q -y -o Acquire::Retries=3 -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30
+    -o APT::Install-Recommends=false -o Dpkg::Options::=--force-confold'
+if [ -s /lazaret/build/apt.d/machine.sources ]; then
+    options="$options -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=/lazaret/build/apt.d"
+fi
+if [ -s /lazaret/build/ca.pem ]; then
+    options="$options -o Acquire::https::CAInfo=/lazaret/build/ca.pem"
+fi
+# Installing a service does not start it.
+printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d
+chmod 755 /usr/sbin/policy-rc.d
+# shellcheck disable=SC2086 # words, not one word
+apt-get $options update
+# shellcheck disable=SC2086
+apt-get $options install "$@"
+rm -f /usr/sbin/policy-rc.d

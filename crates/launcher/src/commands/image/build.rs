@@ -1,0 +1,96 @@
+//! `lazaret image build`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lazaret_image_builder::{Builder, BuiltImage};
+use serde_json::json;
+
+use super::make::with_builder;
+use super::workshop::Workshop;
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::ui::{OutputFormat, Tone};
+
+/// What is needed for a first session: the rest is built when a profile asks for it.
+const FIRST: [&str; 2] = ["base", "porter"];
+
+/// Build images and verify them; those that are up to date are left alone
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Images [default: base and porter]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// All that are declared
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+    /// Write what went into each image to DIR/NAME/lock.toml, where DIR/NAME is a directory
+    #[arg(long, value_name = "DIR")]
+    locks: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
+    let workshop = Workshop::open(context)?;
+    let names: Vec<String> = if args.all {
+        let recipes = workshop.catalog.recipes().iter();
+        recipes.map(|recipe| recipe.name.to_string()).collect()
+    } else if args.names.is_empty() {
+        FIRST.map(str::to_owned).to_vec()
+    } else {
+        args.names.clone()
+    };
+    let detected = context.engine()?;
+    let mut built = Vec::new();
+    for name in &names {
+        context.interrupt.check()?;
+        let image = with_builder(context, &workshop, &detected, |builder, on_event| {
+            builder.ensure(name, on_event)
+        })?;
+        if let Some(dir) = &args.locks {
+            write_lock(&workshop.builder(&detected.engine), name, dir)?;
+        }
+        if context.ui.format() == OutputFormat::Text {
+            show(context, name, &image);
+        }
+        built.push(json!({
+            "name": name,
+            "reference": image.reference.as_str(),
+            "id": image.id,
+            "reused": image.reused,
+        }));
+    }
+    if context.ui.format() == OutputFormat::Json {
+        context.ui.json(&built);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(context: &Context, name: &str, image: &BuiltImage) {
+    let what = if image.reused { "up to date" } else { "built" };
+    let what = context.ui.paint_result(Tone::Good, what);
+    context
+        .ui
+        .result(&format!("{name}  {}  {what}", image.reference));
+}
+
+fn write_lock(builder: &Builder<'_>, name: &str, dir: &Path) -> Result<(), Failure> {
+    let Some(lock) = builder.lock(name)? else {
+        let message = format!("the layers of image {name} are not in the cache: there is no lock");
+        return Err(Failure::message(FailureKind::Image, message)
+            .hinted("`lazaret image rm` it and build it again."));
+    };
+    if lock.layer.is_empty() {
+        // The porter alone: it locks nothing but itself.
+        return Ok(());
+    }
+    let text = lock
+        .to_toml()
+        .or_fail(FailureKind::Internal, "write the lock")?;
+    let path = dir.join(name).join("lock.toml");
+    match fs::write(&path, text) {
+        // An image that is declared elsewhere has its lock nowhere.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        written => written.or_fail(FailureKind::State, &format!("{}", path.display())),
+    }
+}

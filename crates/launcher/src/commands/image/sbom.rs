@@ -1,0 +1,37 @@
+//! `lazaret image sbom`.
+
+use lazaret_image_builder::BuildEvent;
+
+use super::make::with_builder;
+use super::workshop::Workshop;
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind, OrFail as _};
+
+/// Print what is in an image, as CycloneDX 1.5 JSON
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The image
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
+    let workshop = Workshop::open(context)?;
+    let detected = context.engine()?;
+    let lock = with_builder(context, &workshop, &detected, |builder, on_event| {
+        let on_event: &mut dyn FnMut(BuildEvent) = on_event;
+        builder.ensure(&args.name, on_event)?;
+        builder.lock(&args.name)
+    })?;
+    let lock = lock.ok_or_else(|| {
+        let message = format!("the layers of image {} are not in the cache", args.name);
+        Failure::message(FailureKind::Image, message)
+            .hinted("`lazaret image rm` it and build it again.")
+    })?;
+    let text = lock
+        .sbom()
+        .or_fail(FailureKind::Internal, "write the bill of materials")?;
+    context.ui.result(&text);
+    Ok(ExitCode::SUCCESS)
+}

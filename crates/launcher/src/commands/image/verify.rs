@@ -1,0 +1,59 @@
+//! `lazaret image verify`.
+
+use lazaret_image_builder::Verified;
+use serde_json::{Value, json};
+
+use super::make::with_builder;
+use super::workshop::Workshop;
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::ui::OutputFormat;
+
+/// Run every tool that images promise inside, as hardened as a session, and show its version
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Images
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
+    let workshop = Workshop::open(context)?;
+    let detected = context.engine()?;
+    let mut images = Vec::new();
+    for name in &args.names {
+        context.interrupt.check()?;
+        let verified = with_builder(context, &workshop, &detected, |builder, on_event| {
+            builder.verify(name, on_event)
+        })?;
+        if context.ui.format() == OutputFormat::Text {
+            for one in &verified {
+                context.ui.result(&line(name, one));
+            }
+        }
+        images.push(json!({
+            "name": name,
+            "verified": verified.iter().map(to_json).collect::<Vec<_>>(),
+        }));
+    }
+    if context.ui.format() == OutputFormat::Json {
+        context.ui.json(&images);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(image: &str, one: &Verified) -> String {
+    let component = one.component.as_deref().unwrap_or(image);
+    let version = one.version.as_deref().unwrap_or("ok");
+    format!("{image:10} {component:14} {version:12} {}", one.command)
+}
+
+fn to_json(one: &Verified) -> Value {
+    json!({
+        "component": one.component,
+        "command": one.command,
+        "version": one.version,
+        "said": one.said,
+    })
+}

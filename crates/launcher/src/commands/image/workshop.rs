@@ -1,0 +1,83 @@
+//! `Workshop`: what images are built with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lazaret_image_builder::{Builder, Catalog, CatalogError, Surroundings};
+use lazaret_runtime::{BuildNetwork, Engine, EnvName};
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::porter;
+
+/// What the host's proxies are called.
+const PROXIES: [&str; 8] = [
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "all_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+];
+
+/// What images are built with, the same for every engine.
+#[derive(Debug)]
+pub(crate) struct Workshop {
+    pub(super) catalog: Catalog,
+    surroundings: Surroundings,
+    cache: PathBuf,
+    porter: &'static [u8],
+}
+
+impl Workshop {
+    /// Reads the declarations: lazaret's own and the user's.
+    ///
+    /// # Errors
+    /// Shows the file and line that is wrong, or the variable.
+    pub(crate) fn open(context: &Context) -> Result<Self, Failure> {
+        let env = &context.env;
+        let network = match env.text("LAZARET_BUILD_NETWORK") {
+            None | Some("engine") => BuildNetwork::Engine,
+            Some("host") => BuildNetwork::Host,
+            Some(other) => {
+                let message = format!("LAZARET_BUILD_NETWORK is {other:?}");
+                return Err(Failure::message(FailureKind::Usage, message)
+                    .hinted("It may be `engine` (which it is unless set) or `host`."));
+            }
+        };
+        let proxies = PROXIES
+            .iter()
+            .filter_map(|name| Some((name.parse::<EnvName>().ok()?, env.text(name)?.to_owned())))
+            .collect();
+        Ok(Self {
+            catalog: Catalog::with_own(&env.config_dir()?.join("images"))?,
+            surroundings: Surroundings {
+                network,
+                proxies,
+                ca_bundle: env.text("SSL_CERT_FILE").map(PathBuf::from),
+            },
+            cache: env.cache_dir()?.join("images"),
+            porter: porter::bytes()?,
+        })
+    }
+
+    /// Returns the builder for one engine.
+    pub(crate) fn builder<'a>(&'a self, engine: &'a Arc<dyn Engine>) -> Builder<'a> {
+        Builder {
+            engine,
+            porter: self.porter,
+            cache: &self.cache,
+            catalog: &self.catalog,
+            surroundings: &self.surroundings,
+        }
+    }
+}
+
+impl From<CatalogError> for Failure {
+    fn from(error: CatalogError) -> Self {
+        Self::new(FailureKind::Image, error)
+            .hinted("README.md, \"Images\", says what a declaration may hold.")
+    }
+}
