@@ -1,23 +1,29 @@
 //! `pack`: a workspace into a stream.
 
+mod ahead;
+mod behind;
 mod header;
 mod order;
 mod stream;
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::panic::resume_unwind;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use rustix::fs::Stat;
 
 pub use order::pack_order;
 pub use stream::{SendFileError, StreamWriter};
 
-use crate::stat_cache::Seen;
-use crate::walk::{Sink, check_unchanged, descend, mode, seconds, size};
+use crate::walk::{check_unchanged, descend, mode, seconds, size};
 use crate::{
-    BaseWriter, Digest, LinkTarget, Mode, RelPath, Selector, Skipped, StatRecorder, Trailer, Tree,
-    WalkError, WorkspaceDir,
+    BaseWriter, Digest, RelPath, Selector, Skipped, StatRecorder, Trailer, Tree, WalkError,
+    WorkspaceDir,
 };
+use ahead::{Ahead, BATCHES, Batch, Stopped};
+use behind::Behind;
 
 /// How far a pack has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,7 +61,7 @@ pub enum PackError {
 /// Sends everything below `workspace` that `selector` takes in to `out`.
 ///
 /// One walk, one read per file for contents and digest, no staging; beside the tree
-/// the memory does not grow. Hard links become files of their own, holes are sent
+/// the memory does not grow. A thread of its own walks and reads; this one hashes and sends. Hard links become files of their own, holes are sent
 /// as zeros, extended attributes and owners are not sent. `progress` is called for
 /// every entry and every chunk: return soon.
 ///
@@ -101,79 +107,43 @@ fn send(
     progress: &mut dyn FnMut(Progress),
     keeping: Option<Keeping<'_, '_>>,
 ) -> Result<Packed, PackError> {
-    let mut sink = Sending {
-        stream: StreamWriter::new(out),
-        so_far: Progress::default(),
-        progress,
-        keeping,
+    let (full, filled) = sync_channel(BATCHES);
+    let (empty, emptied) = sync_channel(BATCHES);
+    for _ in 0..BATCHES {
+        // It has room for all of them.
+        drop(empty.send(Batch::new()));
+    }
+    let mut behind = Behind::new(out, progress, keeping);
+    let (walked, taken) = thread::scope(|scope| {
+        let walking = scope.spawn(move || {
+            let mut ahead = Ahead::new(full, emptied)?;
+            let skipped = descend(workspace, selector, &mut ahead)?;
+            ahead.finish()?;
+            Ok::<_, Stopped>(skipped)
+        });
+        let taken = behind.take_all(&filled, &empty);
+        // A walk that waits for either finds that nobody listens.
+        drop((filled, empty));
+        let walked = walking.join();
+        (walked.unwrap_or_else(|panic| resume_unwind(panic)), taken)
+    });
+    let skipped = match (walked, taken) {
+        // What became of the workspace matters more than that the other side hung up.
+        (Err(Stopped::Walk(error)), Ok(()) | Err(PackError::Write(_))) => return Err(error.into()),
+        (_, Err(error)) => return Err(error),
+        (Err(error), Ok(())) => {
+            let error = io::Error::other(format!("the walk stopped: {error:?}"));
+            return Err(PackError::Write(error));
+        }
+        (Ok(skipped), Ok(())) => skipped,
     };
-    let skipped = descend(workspace, selector, &mut sink)?;
-    let bytes = sink.so_far.bytes;
-    let (tree, trailer) = sink.stream.finish().map_err(PackError::Write)?;
+    let (tree, trailer) = behind.finish().map_err(PackError::Write)?;
     Ok(Packed {
         tree,
         skipped,
-        bytes,
+        bytes: trailer.bytes,
         trailer,
     })
-}
-
-struct Sending<'a, 'w> {
-    stream: StreamWriter<&'a mut dyn Write>,
-    so_far: Progress,
-    progress: &'a mut dyn FnMut(Progress),
-    keeping: Option<Keeping<'a, 'w>>,
-}
-
-impl Sending<'_, '_> {
-    fn entry(&mut self) {
-        self.so_far.entries += 1;
-        (self.progress)(self.so_far);
-    }
-}
-
-impl Sink for Sending<'_, '_> {
-    type Error = PackError;
-
-    fn dir(&mut self, path: &RelPath, mtime: i64) -> Result<(), PackError> {
-        self.entry();
-        self.stream.dir(path, mtime).map_err(PackError::Write)
-    }
-
-    fn symlink(&mut self, path: &RelPath, target: LinkTarget, mtime: i64) -> Result<(), PackError> {
-        self.entry();
-        let sent = self.stream.symlink(path, target, mtime);
-        sent.map_err(PackError::Write)
-    }
-
-    fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), PackError> {
-        self.entry();
-        let Self {
-            stream,
-            so_far,
-            progress,
-            keeping,
-        } = self;
-        let (base, stats) = match keeping {
-            Some(Keeping { base, stats }) => (Some(&mut **base), Some(stats)),
-            None => (None, None),
-        };
-        let digest = send_file(stream, base, path, &file, stat, &mut |bytes| {
-            so_far.bytes += bytes;
-            progress(*so_far);
-        })?;
-        if let (Some(stats), Some(seen)) = (stats, Seen::of(stat)) {
-            stats.record(path, seen, &digest);
-        }
-        Ok(())
-    }
-
-    fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), PackError> {
-        self.entry();
-        self.so_far.bytes += contents.len() as u64;
-        let sent = self.stream.contents(path, Mode::Plain, contents, 0);
-        sent.map_err(PackError::Write)
-    }
 }
 
 /// Sends an open file that is at its start, and hands what is read to `base` as well.

@@ -397,7 +397,8 @@ impl<F: FnOnce()> Write for Saboteur<F> {
 
 #[track_caller]
 fn sabotage(act: impl FnOnce(&Path)) -> String {
-    let dir = tree_text::temp("f a/big *300000\nf b/last *100000");
+    // Larger than what is read ahead.
+    let dir = tree_text::temp("f a/big *3000000\nf b/last *100000");
     let workspace = WorkspaceDir::open_ambient(dir.path()).expect("a directory");
     let mut out = Saboteur {
         after: 100_000,
@@ -417,9 +418,13 @@ fn flt_04_a_file_that_changes_while_it_is_read_is_named() {
         let mut options = std::fs::OpenOptions::new();
         options.write(true).open(path).expect("just built")
     };
-    let said = sabotage(|dir| open(dir.join("a/big")).set_len(200_000).expect("truncate"));
+    let said = sabotage(|dir| {
+        open(dir.join("a/big"))
+            .set_len(2_000_000)
+            .expect("truncate")
+    });
     assert_eq!(said, "a/big: shrank while it was read");
-    let said = sabotage(|dir| open(dir.join("a/big")).set_len(300_001).expect("extend"));
+    let said = sabotage(|dir| open(dir.join("a/big")).set_len(3_000_001).expect("extend"));
     assert_eq!(said, "a/big: grew while it was read");
     let said = sabotage(|dir| {
         let mut file = open(dir.join("a/big"));
