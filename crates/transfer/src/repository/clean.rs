@@ -10,24 +10,25 @@ pub(crate) fn reference(contents: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns `packed-refs` with the comment that says how it is ordered, and no other.
+/// Returns `packed-refs` with the comment that says how it is ordered, and no other. A line
+/// that says what a tag comes to goes with the tag's.
 pub(crate) fn packed_refs(contents: &[u8]) -> Vec<u8> {
-    let mut first = true;
-    let known = |line: &&str| {
-        if std::mem::take(&mut first)
-            && let Some(traits) = line.strip_prefix("# pack-refs with:")
-        {
+    let mut is_first = true;
+    let mut is_kept = false;
+    lines(contents, |line| {
+        let first = std::mem::take(&mut is_first);
+        if let Some(traits) = line.strip_prefix("# pack-refs with:") {
             let mut words = traits.split_whitespace();
-            return words.all(|word| matches!(word, "peeled" | "fully-peeled" | "sorted"));
+            return first && words.all(|word| matches!(word, "peeled" | "fully-peeled" | "sorted"));
         }
-        match line.strip_prefix('^') {
-            Some(peeled) => is_object_id(peeled),
+        is_kept = match line.strip_prefix('^') {
+            Some(peeled) => is_kept && is_object_id(peeled),
             None => line
                 .split_once(' ')
                 .is_some_and(|(id, name)| is_object_id(id) && is_ref_name(name)),
-        }
-    };
-    lines(contents, known)
+        };
+        is_kept
+    })
 }
 
 /// Returns `shallow`: one object id in each line.
@@ -58,9 +59,11 @@ pub(crate) fn reflog(contents: &[u8]) -> Vec<u8> {
     cleaned.into_bytes()
 }
 
-fn lines(contents: &[u8], known: impl FnMut(&&str) -> bool) -> Vec<u8> {
-    let text = String::from_utf8_lossy(contents);
-    let kept = text.lines().filter(known);
+/// Keeps the lines that are known; one that is not UTF-8 is the empty line.
+fn lines(contents: &[u8], mut known: impl FnMut(&str) -> bool) -> Vec<u8> {
+    let lines = contents.split(|&byte| byte == b'\n');
+    let lines = lines.map(|line| std::str::from_utf8(line).unwrap_or_default());
+    let kept = lines.filter(|line| known(line));
     kept.flat_map(|line| [line, "\n"])
         .collect::<String>()
         .into_bytes()
@@ -136,6 +139,18 @@ mod tests {
             text(&shallow(format!("{ID}\ntoken\n").as_bytes())),
             format!("{ID}\n")
         );
+    }
+
+    #[test]
+    fn a_tag_that_stays_out_takes_what_it_comes_to_along() {
+        let contents = [
+            format!("{ID} refs/tags/a\n").as_bytes(),
+            format!("{ID} refs/tags/").as_bytes(),
+            b"\xff\n",
+            format!("^{ID}\n").as_bytes(),
+        ]
+        .concat();
+        assert_eq!(text(&packed_refs(&contents)), format!("{ID} refs/tags/a\n"));
     }
 
     #[test]

@@ -49,7 +49,16 @@ fn is_pack_file(name: &[u8]) -> bool {
     const PARTS: &[&[u8]] = &[b".pack", b".idx", b".rev", b".bitmap", b".mtimes"];
     name == b"multi-pack-index"
         || is_named(name, b"multi-pack-index-", &[b".bitmap", b".rev"])
-        || is_named(name, b"pack-", PARTS)
+        || is_pack_name(name, PARTS)
+}
+
+/// `pack-ID.pack`, `loose-ID.pack` (of `git maintenance`), and other words before the id.
+fn is_pack_name(name: &[u8], ends: &[&[u8]]) -> bool {
+    let Some(dash) = name.iter().rposition(|&byte| byte == b'-') else {
+        return false;
+    };
+    let is_word = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'-';
+    dash > 0 && name[..dash].iter().all(is_word) && is_named(name, &name[..=dash], ends)
 }
 
 /// Whether a name is an object id between two words.
@@ -103,6 +112,7 @@ mod tests {
             &format!("objects/01/{}", &id[2..]),
             &format!("objects/pack/pack-{id}.pack"),
             &format!("objects/pack/pack-{id}.idx"),
+            &format!("objects/pack/loose-{id}.pack"),
             &format!("objects/info/commit-graphs/graph-{id}.graph"),
         ] {
             assert!(sent(path, Kind::Other), "{path}");
@@ -123,6 +133,8 @@ mod tests {
             "objects/info/packs",
             "objects/pack/notes.txt",
             "objects/pack/pack-token.pack",
+            &format!("objects/pack/-{id}.pack"),
+            &format!("objects/pack/T0ken-{id}.pack"),
             "objects/pack/tmp_pack_x",
             "objects/01/note",
             "refs/bisect/bad",

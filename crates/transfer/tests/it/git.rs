@@ -257,6 +257,32 @@ fn a_shallow_clone_stays_one_and_a_partial_one_is_named() {
 }
 
 #[test]
+fn packs_of_maintenance_and_commit_graphs_go_in() {
+    let world = World::new();
+    world.git(
+        "main",
+        &["maintenance", "run", "--quiet", "--task=loose-objects"],
+    );
+    world.git(
+        "main",
+        &["maintenance", "run", "--quiet", "--task=loose-objects"],
+    );
+    world.git("main", &["multi-pack-index", "write"]);
+    world.git("main", &["commit-graph", "write", "--split", "--reachable"]);
+    let packs = std::fs::read_dir(world.path("main/.git/objects/pack")).expect("there");
+    let mut names = packs.flatten().map(|pack| pack.file_name());
+    assert!(names.any(|name| name.as_encoded_bytes().starts_with(b"loose-")));
+    let copy = copied(&world, "main", GitMode::Full);
+    assert_eq!(
+        copy.git(&["log", "--all", "--format=%H"]),
+        world.git("main", &["log", "--all", "--format=%H"])
+    );
+    copy.git(&["multi-pack-index", "verify"]);
+    copy.git(&["commit-graph", "verify"]);
+    copy.work("");
+}
+
+#[test]
 fn a_detached_head_and_a_branch_without_commits() {
     let world = World::new();
     world.git("main", &["checkout", "-q", "--detach", "side"]);
