@@ -12,7 +12,6 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use super::corpus::{Corpus, Size};
-use super::engine::EngineName;
 use super::figures::Figures;
 use super::series::{Key, Series};
 use super::station::{Station, tar};
@@ -34,13 +33,8 @@ pub(super) struct Bench<'a> {
     pub(super) has_rsync: bool,
 }
 
-/// The large tree takes so long that a few rounds must do: two where a target is set.
-fn most_large_rounds(engine: EngineName) -> usize {
-    match engine {
-        EngineName::Docker => 2,
-        EngineName::Podman | EngineName::PodmanRootless => 1,
-    }
-}
+/// The large tree takes so long, and so much room, that this must do.
+const MOST_LARGE_ROUNDS: usize = 2;
 
 impl Bench<'_> {
     /// Whether any row needs one of these.
@@ -48,32 +42,48 @@ impl Bench<'_> {
         keys.iter().any(|key| self.wanted.contains(key))
     }
 
-    /// Measures `rounds` times; before them a round that warms caches up is not counted.
+    /// Measures `rounds` times, once everything is warm.
     pub(super) fn measure(&self, rounds: usize, figures: &mut Figures) -> Result<()> {
-        for round in 0..=rounds {
+        self.warm_up()?;
+        for round in 1..=rounds {
             let start = Instant::now();
-            let mut thrown_away = Figures::default();
-            let figures = match round {
-                0 => &mut thrown_away,
-                _ => &mut *figures,
-            };
             self.host(round, figures)?;
             for station in &self.stations {
                 self.medium(station, round, figures)?;
                 self.small(station, round, figures)?;
-            }
-            // Nothing to warm up: it is read in the first round, by the first that comes.
-            for station in &self.stations {
-                if (1..=most_large_rounds(station.cli.name)).contains(&round) {
+                if round <= MOST_LARGE_ROUNDS {
                     self.large(station, round, figures)?;
                 }
             }
-            eprintln!(
-                "round {round} of {rounds}: {:.0} s",
-                start.elapsed().as_secs_f64()
-            );
+            let took = start.elapsed().as_secs_f64();
+            eprintln!("round {round} of {rounds}: {took:.0} s");
         }
         Ok(())
+    }
+
+    /// Brings the tree into the page cache, and each engine to life.
+    fn warm_up(&self) -> Result<()> {
+        let list = cmd!(self.sh, "tar -t -f -").quiet();
+        timing::pipe(tar(self.sh, &self.medium), list)?;
+        for station in &self.stations {
+            station.plain_run()?;
+            station.run(&self.small, &station.name("warm", 0), GREET, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Bytes that so many rounds leave behind until the end, at most.
+    pub(super) fn room(&self, rounds: usize) -> u64 {
+        // By hand in and out, `cp`, few changes; all of it in, again inside, and out.
+        const PER_ENGINE: u64 = 7;
+        const ON_HOST: u64 = 2;
+        const LARGE: u64 = 3;
+        let (rounds, engines) = (rounds as u64, self.stations.len() as u64);
+        let large = self.large.as_ref().map_or(0, |large| large.bytes);
+        let large_rounds = rounds.min(MOST_LARGE_ROUNDS as u64);
+        let medium = rounds * (ON_HOST + engines * PER_ENGINE) * self.medium.bytes;
+        // Small files take whole blocks.
+        (medium + large_rounds * LARGE * large) * 6 / 5
     }
 
     fn host(&self, round: usize, figures: &mut Figures) -> Result<()> {

@@ -76,6 +76,10 @@ impl flags::Bench {
             let _section = Section::new(sh, "prepare");
             prepare(sh, &folder, &scratch, &run, clis, wanted)?
         };
+        if let Err(error) = check_room(&folder, bench.room(rounds)) {
+            sh.remove_path(&scratch)?;
+            return Err(error);
+        }
         let before = report::load();
         let mut figures = Figures::default();
         let measured = {
@@ -234,6 +238,22 @@ fn prepare<'a>(
         wanted,
         has_rsync,
     })
+}
+
+/// What is measured stays until the end, so there has to be room for all of it.
+fn check_room(folder: &Path, needed: u64) -> Result<()> {
+    let disk = rustix::fs::statvfs(folder).with_context(|| folder.display().to_string())?;
+    let free = disk.f_bavail * disk.f_frsize;
+    if free < needed {
+        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+        bail!(
+            "{:.0} GiB of disk are needed until the end, and {:.0} are free: take fewer --rounds, \
+             one --engine, or --quick",
+            gib(needed).ceil(),
+            gib(free).floor()
+        );
+    }
+    Ok(())
 }
 
 fn measure(bench: &Bench<'_>, rounds: usize, figures: &mut Figures) -> Result<()> {

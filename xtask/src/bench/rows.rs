@@ -75,7 +75,12 @@ struct Kind {
 }
 
 impl Kind {
+    /// `None` where it is not measured: the large tree is for the engine that a target is
+    /// set for.
     fn on(&self, engine: EngineName) -> Option<Row> {
+        if self.own == Series::FewOutLarge && engine != EngineName::Docker {
+            return None;
+        }
         let reference = match self.reference {
             Series::HostTar | Series::HostTarLarge => (None, self.reference),
             series => (Some(engine), series),

@@ -38,7 +38,7 @@ impl Size {
         const MIB: u64 = 1 << 20;
         match self {
             Self::Small => (200, 4 * MIB),
-            Self::Medium => (16_000, 220 * MIB),
+            Self::Medium => (14_000, 200 * MIB),
             Self::Large => (85_000, 1200 * MIB),
         }
     }
