@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     allowed, apply, check, completions, diff, discard, doctor, export, image, logs, ls, man,
-    profile, prune, recover, review, rm, rules, run, show, undo, watch,
+    profile, prune, recover, review, rm, rules, run, show, sync, undo, watch,
 };
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -95,6 +95,7 @@ pub enum Command {
     Run(run::Args),
     Diff(diff::Args),
     Watch(watch::Args),
+    Sync(sync::Args),
     Review(review::Args),
     Apply(apply::Args),
     Allowed(allowed::Args),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lazaret_runtime::{Detected, EnvName, Limits, SessionId};
 use lazaret_transfer::{Selector, WorkspaceDir};
 
-use crate::commands::image;
+use crate::commands::{image, kept};
 use crate::context::Context;
 use crate::environment::{Environment, StreamKind};
 use crate::exit_code::ExitCode;
@@ -15,31 +15,26 @@ use crate::gate::case::Case;
 use crate::gate::choices::Choices;
 use crate::gate::decide::decide;
 use crate::gate::remembered::Remembered;
-use crate::gate::report::Report;
+use crate::gate::report::{Report, SyncReport};
 use crate::gate::settle::{Settled, Volume, finish, settle};
 use crate::git;
-use crate::profile::{ApplyMode, Profile};
+use crate::profile::{ApplyMode, GitChoice, Profile};
 use crate::session::chores::Chores;
 use crate::session::collect::Collected;
 use crate::session::command::Patience;
-use crate::session::cycle::{self, Order};
+use crate::session::cycle::{self, Cycle, Order};
+use crate::session::kept::Again;
 use crate::session::prepare::Setting;
-use crate::session::record::{CommandEnd, GateLimits, Outcome, Record};
+use crate::session::record::{
+    CommandEnd, GateLimits, KeepVolume, Outcome, Picked, PickedGit, Record,
+};
 use crate::session::relay::Destination;
 use crate::session::site::{Site, Timings};
 use crate::session::store::{LockedSession, Store};
+use crate::session::sync::Source;
 
 /// From SIGTERM to SIGKILL when a command's time is up.
 const GRACE: Duration = Duration::from_secs(15);
-
-/// Whether a volume outlives the gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeepVolume {
-    /// Removed as soon as nothing in it is needed.
-    UntilSettled,
-    /// Kept until `rm`.
-    Always,
-}
 
 /// One run.
 #[derive(Debug)]
@@ -84,7 +79,14 @@ impl Job {
         let store = Store::open(&context.env.state_dir()?)?;
         // A mistake in it is said before anything is started.
         let remembered = Remembered::load(&context.env)?;
-        let detected = context.engine()?;
+        let again = match &self.id {
+            Some(id) => kept::take(&store, id, workspace)?,
+            None => None,
+        };
+        let detected = match &again {
+            Some(session) => context.engine_of(session.record())?,
+            None => context.engine()?,
+        };
         context.interrupt.check()?;
         let agent = image::ensure(context, &detected, &self.profile.image)?;
         let exporter = image::ensure(context, &detected, "porter")?;
@@ -98,10 +100,18 @@ impl Job {
             StreamKind::Terminal => Destination::Terminal,
             StreamKind::Other => Destination::Other,
         };
+        let again = again
+            .map(|session| Again::find(&site, session))
+            .transpose()?;
         let order = Order {
             id,
-            workspace,
-            selector: &made.selector,
+            again,
+            source: Source {
+                workspace,
+                selector: &made.selector,
+            },
+            keep: self.volume,
+            selection: picked(&self.profile),
             profile: self.profile.name.clone(),
             command: self.command,
             setting: Setting {
@@ -124,18 +134,15 @@ impl Job {
                 stream(context.env.streams.stderr),
             ),
         };
-        let collected = cycle::run(&site, &store, order)?;
-        gate(
-            &site,
-            &store,
-            collected,
-            Terms {
-                apply: self.apply,
-                remembered: &remembered,
-                env: &context.env,
-            },
-            self.volume,
-        )
+        let Cycle { collected, synced } = cycle::run(&site, &store, order)?;
+        let terms = Terms {
+            apply: self.apply,
+            remembered: &remembered,
+            env: &context.env,
+        };
+        let mut end = gate(&site, &store, collected, terms)?;
+        end.report.sync = synced.as_ref().map(SyncReport::from);
+        Ok(end)
     }
 }
 
@@ -177,12 +184,8 @@ pub fn gate(
     store: &Store,
     collected: Collected,
     terms: Terms<'_>,
-    keep: KeepVolume,
 ) -> Result<JobEnd, Failure> {
-    let volume = match keep {
-        KeepVolume::UntilSettled => Volume::Remove(site),
-        KeepVolume::Always => Volume::Keep,
-    };
+    let volume = Volume::Remove(site);
     let mut session = match collected {
         Collected::Ready(session) => session,
         Collected::Rejected(mut session) => {
@@ -275,6 +278,17 @@ fn exit_code(record: &Record, outcome: Outcome) -> ExitCode {
         }
         Outcome::Kept => ExitCode::KEPT,
         Outcome::Rejected => ExitCode::REJECTED,
+    }
+}
+
+fn picked(profile: &Profile) -> Picked {
+    Picked {
+        git: match profile.workspace.git {
+            GitChoice::None => PickedGit::None,
+            GitChoice::Shallow => PickedGit::Shallow,
+            GitChoice::Full => PickedGit::Full,
+        },
+        exclude: profile.workspace.exclude.clone(),
     }
 }
 

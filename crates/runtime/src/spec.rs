@@ -15,6 +15,9 @@ pub enum Role {
     Viewer,
     /// Runs an install step of an image: see [`crate::HardenedSpec::for_build`].
     Builder,
+    /// Writes to the volume what the workspace has that is new: our own image, the agent's
+    /// user.
+    Importer,
 }
 
 /// How a volume may be used.

@@ -177,7 +177,7 @@ fn two_launchers(ctx: &Ctx) -> Result<(), String> {
     let _second = run("echo two > two")?
         .wait()?
         .expect_code(1)?
-        .expect_text("exists already")?;
+        .expect_text("in use by another lazaret")?;
     for verb in [
         &["recover", "s"] as &[&str],
         &["apply", "s", "--yes"],

@@ -9,6 +9,7 @@ mod hostile;
 mod image;
 mod interrupt;
 mod isolation;
+mod kept;
 mod limits;
 mod live;
 mod recover;
@@ -36,6 +37,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     isolation::SCENARIOS,
     limits::SCENARIOS,
     live::SCENARIOS,
+    kept::SCENARIOS,
     interrupt::SCENARIOS,
     recover::SCENARIOS,
     fault::SCENARIOS,

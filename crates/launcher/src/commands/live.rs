@@ -35,7 +35,7 @@ impl Running {
         let refuse = |text: String| Failure::message(FailureKind::Refused, text);
         match record.phase {
             Phase::Running => Ok(Some(Self { dir, record })),
-            Phase::Preparing => Err(refuse(format!(
+            Phase::Preparing | Phase::Syncing => Err(refuse(format!(
                 "session {id} is being prepared: its command has not started"
             ))
             .hinted("Try again in a moment.")),

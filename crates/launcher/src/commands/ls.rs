@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session::record::{Outcome, Phase, Record};
+use crate::session::record::{KeepVolume, Outcome, Phase, Record};
 use crate::session::store::Store;
 use crate::ui::{OutputFormat, Tone, elapsed};
 
@@ -29,6 +29,8 @@ struct Row {
     profile: String,
     workspace: String,
     created: u64,
+    /// The volume that outlives the gate; null where none does.
+    volume: Option<String>,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
@@ -69,6 +71,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             profile: record.profile.clone(),
             workspace: record.workspace.to_string_lossy().into_owned(),
             created: record.created,
+            volume: is_kept(&record).then(|| record.volume().to_string()),
         });
     }
     match context.ui.format() {
@@ -98,8 +101,12 @@ fn print(rows: &[Row], context: &Context) {
         let age = now
             .duration_since(created)
             .map_or_else(|_| "-".to_owned(), elapsed);
+        let volume = match row.volume {
+            Some(_) => "  (volume kept)",
+            None => "",
+        };
         ui.result(&format!(
-            "{:<names$}  {:<9}  {age:>8}  {:<profiles$}  {}",
+            "{:<names$}  {:<9}  {age:>8}  {:<profiles$}  {}{volume}",
             row.session,
             row.state,
             escaped(&row.profile),
@@ -108,10 +115,18 @@ fn print(rows: &[Row], context: &Context) {
     }
 }
 
+/// Whether the volume of a session outlives the gate.
+pub(crate) fn is_kept(record: &Record) -> bool {
+    record.keep == KeepVolume::Always
+}
+
 /// Says where a session without a launcher is, in one word.
 pub(crate) fn state(record: &Record) -> &'static str {
     match (record.phase, record.outcome) {
-        (Phase::Preparing | Phase::Running | Phase::Stopped | Phase::Applying, _) => "broken",
+        (
+            Phase::Preparing | Phase::Syncing | Phase::Running | Phase::Stopped | Phase::Applying,
+            _,
+        ) => "broken",
         (Phase::Collected, _) => "kept",
         (Phase::Rejected, _) => "rejected",
         (Phase::Settled, Some(Outcome::Applied)) => "applied",

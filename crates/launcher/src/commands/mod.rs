@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod dry_run;
 pub(crate) mod export;
 pub(crate) mod image;
+pub(crate) mod kept;
 pub(crate) mod live;
 pub(crate) mod logs;
 pub(crate) mod ls;
@@ -24,6 +25,7 @@ pub(crate) mod rm;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod sync;
 pub(crate) mod undo;
 pub(crate) mod watch;
 
@@ -37,6 +39,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failu
         Command::Run(args) => run::run(args, context),
         Command::Diff(args) => diff::run(args, context),
         Command::Watch(args) => watch::run(args, context),
+        Command::Sync(args) => sync::run(args, context),
         Command::Review(args) => review::run(args, context),
         Command::Apply(args) => apply::run(args, context),
         Command::Allowed(args) => allowed::run(args, context),

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::session::belongings::Belongings;
-use crate::session::record::Phase;
+use crate::session::record::{KeepVolume, Phase};
 use crate::session::store::{Store, StoreError};
 use crate::session::views;
 use crate::ui::OutputFormat;
@@ -15,8 +15,8 @@ use crate::ui::OutputFormat;
 /// Remove what no session needs any more
 ///
 /// Removes settled sessions (applied, discarded, nothing to apply), and containers and
-/// volumes of sessions that no longer exist. Sessions that are live or wait for a decision
-/// are left alone, and so is everything that another user or another state directory owns.
+/// volumes of sessions that no longer exist. Sessions that are live, wait for a decision or
+/// keep their volume are left alone, and so is everything that another user or another state directory owns.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only say what would be removed
@@ -104,12 +104,17 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Finds the settled sessions that nobody works on.
+/// Finds the settled sessions that nobody works on, and that keep no volume.
 fn settled(store: &Store) -> Result<Vec<SessionId>, Failure> {
     let mut found = Vec::new();
     for dir in store.list()? {
         match store.lock(dir.id()) {
-            Ok(session) if session.record().phase == Phase::Settled => found.push(dir.id().clone()),
+            Ok(session)
+                if session.record().phase == Phase::Settled
+                    && session.record().keep == KeepVolume::UntilSettled =>
+            {
+                found.push(dir.id().clone());
+            }
             // A record that can't be read may name work: it is never pruned.
             Ok(_) | Err(_) => {}
         }

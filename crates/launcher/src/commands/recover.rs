@@ -73,7 +73,7 @@ fn broken(store: &Store, context: &Context) -> Result<Vec<SessionId>, Failure> {
 fn is_broken(record: &Record) -> bool {
     matches!(
         record.phase,
-        Phase::Preparing | Phase::Running | Phase::Stopped | Phase::Applying
+        Phase::Preparing | Phase::Syncing | Phase::Running | Phase::Stopped | Phase::Applying
     )
 }
 
@@ -84,6 +84,7 @@ fn take_up(store: &Store, id: &SessionId, context: &Context) -> Result<&'static 
     let site = job::site(context, store, detected);
     Ok(match resume(&site, exporter, session)? {
         Resumed::Removed => "removed",
+        Resumed::SyncCutShort(_session) => "sync_cut_short",
         Resumed::Collected(mut session) => {
             session.update(|record| record.outcome = Some(Outcome::Kept))?;
             "collected"
@@ -124,6 +125,7 @@ fn report(left_alone: &[LeftAlone], context: &Context) {
 fn words(state: &str) -> &'static str {
     match state {
         "removed" => "its command had not started; everything of it is removed",
+        "sync_cut_short" => "its volume was being brought up to date; it is as it was, and is kept",
         "collected" => "its changes are collected and wait: see `lazaret diff`",
         "rejected" => "its changes broke a rule and are rejected; the volume is kept",
         "rolled_back" => "its apply was cut off; the workspace is as it was, the changes wait",

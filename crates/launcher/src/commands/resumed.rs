@@ -71,7 +71,7 @@ pub(crate) fn not_waiting(record: &Record) -> Failure {
     let id = &record.id;
     let refuse = |text: String| Failure::message(FailureKind::Refused, text);
     match record.phase {
-        Phase::Preparing | Phase::Running | Phase::Stopped | Phase::Applying => {
+        Phase::Preparing | Phase::Syncing | Phase::Running | Phase::Stopped | Phase::Applying => {
             refuse(format!("session {id} was broken off"))
                 .hinted(format!("Take it up with `lazaret recover {id}`."))
         }

@@ -44,6 +44,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
 fn holds_work(record: &Record) -> bool {
     match record.phase {
         Phase::Preparing | Phase::Settled => false,
+        // What waits, waited before the volume was brought up to date.
+        Phase::Syncing => record.before != Some(Phase::Settled),
         Phase::Running | Phase::Stopped | Phase::Collected | Phase::Rejected | Phase::Applying => {
             true
         }

@@ -4,14 +4,20 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use lazaret_runtime::{EnvName, SessionId};
-use lazaret_transfer::{GitMode, Selection, Selector};
+use lazaret_transfer::{GitMode, Selection, Selector, WorkspaceDir};
+
+use super::kept;
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::job::{Job, KeepVolume};
+use crate::git;
+use crate::job::Job;
 use crate::profile::units::Span;
 use crate::profile::{self, ApplyMode, GitChoice, Origin, Profile, WORKSPACE_FILE};
+use crate::session::record::KeepVolume;
+use crate::session::store::Store;
+use crate::session::sync::Source;
 use crate::ui::OutputFormat;
 use crate::workspace;
 
@@ -27,7 +33,8 @@ pub struct Args {
     /// Workspace [default: the current directory]
     #[arg(short, long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// Name of the session [default: made from the workspace's name]
+    /// Name of the session; one that is there already goes on, and what you changed since
+    /// goes in [default: made from the workspace's name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<SessionId>,
     /// What to do with changes [default: the profile's, else ask]
@@ -39,7 +46,7 @@ pub struct Args {
     /// Variable for the command; repeatable
     #[arg(short, long = "env", value_name = "NAME=VALUE")]
     pub env: Vec<EnvVar>,
-    /// Keep the session's volume after the gate is settled
+    /// Keep the session's volume after the gate is settled, for another run of that name
     #[arg(long)]
     pub keep: bool,
     /// Only list what would be copied in, with sizes
@@ -96,13 +103,41 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     }
     let selector = selector(&tightened.profile)?;
     if args.dry_run {
-        return super::dry_run::run(&workspace, &selector, context);
+        return dry_run(&args, &workspace, &selector, context);
     }
     let end = job(args, tightened.profile)?.run(&workspace, &selector, context)?;
     if context.ui.format() == OutputFormat::Json {
         context.ui.json(&end.report);
     }
     Ok(end.exit_code)
+}
+
+/// Lists what would go in: of a session that has a volume, what would be sent now.
+fn dry_run(
+    args: &Args,
+    workspace: &WorkspaceDir,
+    selector: &Selector,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
+    let store = Store::open_if_there(&context.env.state_dir()?)?;
+    let (Some(store), Some(id)) = (store, &args.name) else {
+        return super::dry_run::run(workspace, selector, context);
+    };
+    let again = match kept::take(&store, id, workspace)? {
+        Some(session) => session.dir().file("volume").exists(),
+        None => false,
+    };
+    match again {
+        true => {
+            let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
+            let source = Source {
+                workspace,
+                selector: &made.selector,
+            };
+            super::sync::dry_run(&store, id, source, context)
+        }
+        false => super::dry_run::run(workspace, selector, context),
+    }
 }
 
 /// The demo plays on a sample project of its own, unless it is told what to do.

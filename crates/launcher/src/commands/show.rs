@@ -6,7 +6,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::session::cycle::show_command;
 use crate::session::history::applies;
-use crate::session::record::Record;
+use crate::session::record::{Phase, Record};
 use crate::session::store::Store;
 use crate::ui::{OutputFormat, elapsed};
 
@@ -66,7 +66,12 @@ fn render(record: &Record) -> String {
     if let Some((code, reason)) = &record.rejection {
         rows.push(("rejected", format!("{code}: {}", escaped(reason))));
     }
-    rows.push(("volume", record.volume().to_string()));
+    let fate = match (super::ls::is_kept(record), record.phase) {
+        (true, _) => ", kept until `lazaret rm`",
+        (false, Phase::Settled) => ", removed",
+        (false, _) => ", until the session is settled",
+    };
+    rows.push(("volume", format!("{}{fate}", record.volume())));
     let lines: Vec<String> = rows
         .into_iter()
         .map(|(name, value)| format!("{name:<10} {value}"))

@@ -9,7 +9,8 @@ use super::case::Case;
 use super::decide::Plan;
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
-use crate::session::record::{Phase, identity};
+use crate::session::known::write_settled;
+use crate::session::record::{KeepVolume, Phase, identity};
 use crate::session::store::{LockedSession, Store};
 use crate::ui::Ui;
 
@@ -29,6 +30,10 @@ pub fn apply(
     let _lock = wait_for_turn(store, case.contents.workspace(), ui, interrupt)?;
     let number = session.dir().next_apply()?;
     let journal = session.dir().journal(number);
+    let ends_it = plan.left + plan.held == 0 && session.record().keep == KeepVolume::UntilSettled;
+    if !ends_it {
+        write_settled(session.dir(), number, &plan.taken)?;
+    }
     session.update(|record| {
         record.phase = Phase::Applying;
         record.applying = Some(number);

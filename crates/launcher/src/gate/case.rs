@@ -77,7 +77,7 @@ impl Case {
     pub fn open(session: &LockedSession, env: &Environment) -> Result<Self, Failure> {
         let (dir, record) = (session.dir(), session.record());
         let workspace = workspace_of(record)?;
-        let (baseline, collection) = read_collection(dir, record.gate)?;
+        let (baseline, collection) = read_collection(dir)?;
         let mut case = Self::assemble(CaseParts {
             baseline,
             collected: collection.tree,

@@ -5,13 +5,13 @@ use lazaret_validator::{Allowance, Approved, Outcome as Judged};
 use std::path::Path;
 use std::time::SystemTime;
 
-use lazaret_transfer::escape;
+use lazaret_transfer::{Intent, escape};
 
 use super::case::Case;
 use super::choices::Choices;
 use super::export::{self, Batch, Subject};
 use super::pick::pick;
-use super::proposal::{Item, ItemState, Proposal, Waiting};
+use super::proposal::{Item, ItemState, Origin, Proposal, Waiting};
 use super::{patch, review, summary};
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
@@ -47,6 +47,9 @@ pub struct Plan {
     pub all: usize,
     /// What of it is to be allowed from now on.
     pub remember: Vec<Allowance>,
+    /// What the session did where all of it is taken, merged or not: the copy and the
+    /// workspace have that in common then.
+    pub taken: Intent,
 }
 
 /// Who agrees to an apply.
@@ -293,11 +296,27 @@ pub fn approve(proposal: Proposal) -> Result<Decision, Failure> {
     let all = open(&proposal);
     let count = |waiting| proposal.count(|item| proposal.waiting(item) == waiting);
     let (held, left) = (count(Waiting::Held), count(Waiting::Open));
+    let taken = taken(&proposal);
     Ok(Decision::Apply(Plan {
+        taken,
         approved: proposal.approve(shown)?,
         left,
         held,
         all,
         remember: Vec::new(),
     }))
+}
+
+fn taken(proposal: &Proposal) -> Intent {
+    let mut taken = Intent::default();
+    for item in proposal.items() {
+        if item.state == ItemState::Applies && item.origin != Origin::Hunks {
+            let path = item.path().to_owned();
+            match &item.made.after {
+                Some(entry) => drop(taken.there.insert(path, entry.clone())),
+                None => taken.gone.push(path),
+            }
+        }
+    }
+    taken
 }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_transfer::{Change, ConflictKind, RelPath, escape};
+use lazaret_transfer::{Change, Clash, ConflictKind, RelPath, escape};
 use lazaret_validator::Finding;
 use serde::Serialize;
 
 use super::case::Case;
 use super::proposal::Proposal;
+use crate::session::cycle::describe;
 use crate::session::record::{CommandEnd, Outcome, Record};
+use crate::session::sync::Synced;
 
 /// What `run --json` ends with, and `diff`, `apply` and `show` print too.
 #[derive(Debug, Serialize)]
@@ -37,9 +39,57 @@ pub struct Report {
     pub undo: Option<String>,
     /// Milliseconds of each step.
     pub phases: BTreeMap<String, u64>,
+    /// What went in before the command started; only where the session was there before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync: Option<SyncReport>,
     /// Only where the command still runs: then nothing of this is judged for good.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live: Option<Live>,
+}
+
+/// What an update of a volume came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SyncReport {
+    /// Entries that were sent.
+    pub sent: u64,
+    /// Bytes of contents that were sent.
+    pub bytes: u64,
+    /// Entries that were removed from the copy.
+    pub removed: u64,
+    /// Entries that both sides had changed to the same.
+    pub adopted: u64,
+    /// What both sides changed, and not to the same: the copy keeps its own.
+    pub conflicts: Vec<ClashReport>,
+}
+
+/// A path that stays as it is in the copy, escaped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ClashReport {
+    /// The path, escaped.
+    pub path: String,
+    /// Why.
+    pub message: String,
+}
+
+impl From<&Clash> for ClashReport {
+    fn from(clash: &Clash) -> Self {
+        Self {
+            path: escape(clash.path.as_str().as_bytes()),
+            message: describe(clash),
+        }
+    }
+}
+
+impl From<&Synced> for SyncReport {
+    fn from(synced: &Synced) -> Self {
+        Self {
+            sent: synced.sent,
+            bytes: synced.bytes,
+            removed: synced.removed,
+            adopted: synced.adopted,
+            conflicts: synced.conflicts.iter().map(ClashReport::from).collect(),
+        }
+    }
 }
 
 /// How a command that still runs was looked at.
@@ -175,6 +225,7 @@ impl Report {
             outcome: record.outcome,
             undo: None,
             phases: BTreeMap::new(),
+            sync: None,
             live: None,
         }
     }

@@ -9,7 +9,7 @@ use super::summary;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::session::belongings::Belongings;
-use crate::session::record::{Outcome, Phase};
+use crate::session::record::{KeepVolume, Outcome, Phase};
 use crate::session::site::Site;
 use crate::session::store::{LockedSession, Store};
 use crate::ui::Ui;
@@ -26,10 +26,20 @@ pub struct Settled {
 /// What to do with the volume of a session once nothing in it is needed any more.
 #[derive(Debug, Clone, Copy)]
 pub enum Volume<'a> {
-    /// Remove it from this engine.
+    /// Remove it from this engine, unless the session keeps it.
     Remove(&'a Site<'a>),
-    /// Leave it: `--keep`, or an engine that can't be reached now.
+    /// Leave it: the engine can't be reached now.
     Keep,
+}
+
+impl<'a> Volume<'a> {
+    /// Returns where a session's volume is to be removed; `None` where it stays.
+    fn goes(self, session: &LockedSession) -> Option<&'a Site<'a>> {
+        match (self, session.record().keep) {
+            (Self::Remove(site), KeepVolume::UntilSettled) => Some(site),
+            (Self::Remove(_), KeepVolume::Always) | (Self::Keep, _) => None,
+        }
+    }
 }
 
 /// Carries a decision out.
@@ -56,7 +66,7 @@ pub fn settle(
                     record.outcome = Some(Outcome::Applied);
                 })?;
                 // Nothing but the quarantine is needed for what waits to be allowed.
-                if let (0, Volume::Remove(site)) = (plan.left, volume) {
+                if let (0, Some(site)) = (plan.left, volume.goes(session)) {
                     remove_belongings(session, site);
                 }
                 return Ok(Settled {
@@ -132,10 +142,12 @@ pub fn finish(
     session.update(|record| {
         record.outcome = Some(outcome);
         record.phase = phase;
+        // What the volume holds is nobody's work any more.
+        record.reset |= outcome == Outcome::Discarded;
     })?;
     if phase == Phase::Settled {
         session.remove_collection()?;
-        if let Volume::Remove(site) = volume {
+        if let Some(site) = volume.goes(session) {
             remove_belongings(session, site);
         }
     }

@@ -8,18 +8,18 @@ use std::thread;
 
 use lazaret_runtime::Process;
 use lazaret_transfer::{
-    AtPath as _, Collection, Ending, PathError, Quarantine, Receipt, StreamError, StreamLimits,
-    Survey, SurveyError, SurveyRequest, Tree, VolumeState, Wanted, check_arrived, unpack,
-    write_wanted,
+    AtPath as _, Collection, Ending, PathError, Quarantine, StreamError, StreamLimits, Survey,
+    SurveyError, SurveyRequest, Tree, Wanted, check_arrived, unpack, write_wanted,
 };
 
 use super::command::SIGKILL;
+use super::known::Known;
 use super::populate::{STDERR_CAP, porter_failed, read_capped};
 use super::record::{GateLimits, Phase};
 use super::site::Site;
 use super::standby::Standby;
 use super::stop::Stopped;
-use super::store::{LockedSession, SessionDir, write_atomically};
+use super::store::{LockedSession, SessionDir};
 use crate::failure::{Failure, FailureKind};
 use crate::ui::Counter;
 
@@ -60,7 +60,7 @@ impl Stopped {
         let outcome = site.step("collect", |phase| {
             let standby = match standby {
                 Some(standby) => standby,
-                None => Standby::now(site, (session.dir(), session.record()), &exporter)?,
+                None => Standby::now(site, session.record(), &exporter)?,
             };
             bring_out(site, &session, standby, phase.counter())
         })?;
@@ -90,16 +90,15 @@ fn bring_out(
         lease,
         survey,
         send,
-        baseline,
-        receipt,
     } = standby;
+    let known = Known::read(session.dir())?;
     // A signal makes the calls below return, wherever they wait (FLT-08).
     let (engine, name) = (Arc::clone(&site.engine), lease.name().clone());
     let guard = site.interrupt.guard(move |_| {
         // It may have ended by itself, and is removed in any case.
         drop(engine.signal_container(&name, SIGKILL));
     });
-    let outcome = fetch_all(session, (survey, send), (&baseline, receipt), counter, site);
+    let outcome = fetch_all(session, (survey, send), known, counter, site);
     drop(guard);
     site.chores.remove(lease);
     if !matches!(outcome, Ok(Ok(()))) {
@@ -114,24 +113,27 @@ fn bring_out(
 fn fetch_all(
     session: &LockedSession,
     (surveying, sending): (Process, Process),
-    (baseline, receipt): (&Tree, Receipt),
+    known: Known,
     counter: &Counter,
     site: &Site<'_>,
 ) -> Attempt<()> {
     let (dir, record) = (session.dir(), session.record());
     let limits = limits(record.gate);
-    let known = received(dir, baseline, &receipt)?;
-    let survey = match survey(surveying, known.request(limits, baseline))? {
+    let request = known.volume.request(limits, &known.baseline);
+    let survey = match survey(surveying, request)? {
         Ok(survey) => survey,
         Err(broken) => return Ok(Err(broken)),
     };
-    let mut stored = Vec::new();
-    survey.write_to(&mut stored).at(dir.file("survey"))?;
-    let collection = match survey.collect(baseline) {
-        Ok(collection) => collection,
+    let Known { baseline, volume } = known;
+    let volume = match volume.surveyed(survey, &baseline) {
+        Ok(volume) => volume,
         Err(error) => return survey_broken(error),
     };
-    let wanted = collection.wanted(baseline);
+    let known = Known { baseline, volume }.fold(dir)?;
+    let wanted = known
+        .volume
+        .collect(&known.baseline)
+        .wanted(&known.baseline);
 
     site.interrupt.check()?;
     let path = dir.file("quarantine");
@@ -147,8 +149,7 @@ fn fetch_all(
     {
         return Ok(Err(broken));
     }
-    // Last: the survey is what makes a quarantine count as complete.
-    write_atomically(&dir.file("survey"), &stored)?;
+    known.write(dir)?;
     Ok(Ok(()))
 }
 
@@ -254,21 +255,6 @@ pub(super) fn fetch(
     )
 }
 
-/// Returns what is known of the volume before anybody looks into it.
-pub(super) fn received(
-    dir: &SessionDir,
-    baseline: &Tree,
-    receipt: &Receipt,
-) -> Result<VolumeState, Failure> {
-    VolumeState::received(baseline, receipt).map_err(|error| damaged(&dir.file("receipt"), error))
-}
-
-pub(super) fn read_receipt(dir: &SessionDir, baseline: &Tree) -> Result<Receipt, Failure> {
-    let path = dir.file("receipt");
-    let mut file = io::BufReader::new(File::open(&path).at(&path)?);
-    Receipt::read_from(&mut file, baseline.len() as u64).map_err(|error| damaged(&path, error))
-}
-
 /// Reads a stored manifest.
 ///
 /// # Errors
@@ -281,15 +267,23 @@ pub fn read_tree(path: &Path) -> Result<Tree, Failure> {
 /// Reads what was collected, as it was stored.
 ///
 /// # Errors
-/// When it is missing or damaged.
-pub fn read_collection(dir: &SessionDir, gate: GateLimits) -> Result<(Tree, Collection), Failure> {
-    let baseline = read_tree(&dir.file("baseline"))?;
-    let path = dir.file("survey");
-    let mut file = io::BufReader::new(File::open(&path).at(&path)?);
-    let collection = Survey::read_from(&mut file, &limits(gate))
-        .and_then(|survey| survey.collect(&baseline))
-        .map_err(|error| damaged(&path, error))?;
+/// When it is missing or damaged, or was stored by a lazaret that knew less of it.
+pub fn read_collection(dir: &SessionDir) -> Result<(Tree, Collection), Failure> {
+    if !is_collected(dir) {
+        let text = format!("session {} was collected by an earlier lazaret", dir.id());
+        return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
+            "Its volume is kept: `lazaret recover {}` collects it again.",
+            dir.id()
+        )));
+    }
+    let Known { baseline, volume } = Known::read(dir)?;
+    let collection = volume.collect(&baseline);
     Ok((baseline, collection))
+}
+
+/// Whether a collection can be read that the record says is there.
+pub(super) fn is_collected(dir: &SessionDir) -> bool {
+    dir.file("volume").exists()
 }
 
 pub(super) fn damaged(

@@ -5,33 +5,35 @@ use std::thread;
 use std::time::SystemTime;
 
 use lazaret_runtime::{ExecSpec, SessionId, Stdin};
-use lazaret_transfer::{Selector, SkipReason, Skipped, WorkspaceDir, escape};
+use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped, escape};
 
 use super::collect::Collected;
 use super::command::{self, CommandError, Patience};
+use super::kept::{Again, Standing};
 use super::log::{LogEnd, LogFile};
 use super::pause::Watchdog;
 use super::populate::Launched;
 use super::prepare::{Prepared, Setting};
-use super::record::{GateLimits, NewRecord, Record, identity};
+use super::record::{GateLimits, KeepVolume, NewRecord, Picked, Record, identity};
 use super::relay::{Destination, Relay};
 use super::site::{Site, WORKSPACE, porter};
 use super::standby::{Over, Standby};
 use super::stop::Stopped;
 use super::store::Store;
+use super::sync::{Source, Synced, Terms};
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Urgency;
-use crate::ui::{Output, elide};
+use crate::ui::{Output, Ui, bytes, count, elide};
 
 /// What is to be run, where, and within which limits.
 #[derive(Debug)]
 pub struct Order<'a> {
     /// The session's name.
     pub id: SessionId,
-    /// The workspace.
-    pub workspace: &'a WorkspaceDir,
-    /// What of it goes in.
-    pub selector: &'a Selector,
+    /// The session, where it was there before.
+    pub again: Option<Again>,
+    /// The workspace, and what of it goes in.
+    pub source: Source<'a>,
     /// The profile's name.
     pub profile: String,
     /// The command, program first.
@@ -42,8 +44,21 @@ pub struct Order<'a> {
     pub patience: Patience,
     /// What the gate holds the collection to.
     pub gate: GateLimits,
+    /// What becomes of the volume.
+    pub keep: KeepVolume,
+    /// What goes in, for the record.
+    pub selection: Picked,
     /// What stdout and stderr of the user are.
     pub destinations: (Destination, Destination),
+}
+
+/// What a run came to, before the gate.
+#[derive(Debug)]
+pub struct Cycle {
+    /// What was collected.
+    pub collected: Collected,
+    /// What was brought up to date first, where the session was there before.
+    pub synced: Option<Synced>,
 }
 
 /// Runs a session up to the gate.
@@ -51,30 +66,48 @@ pub struct Order<'a> {
 /// # Errors
 /// Before the command starts, everything that was made is removed again. Afterwards
 /// nothing is: `recover` takes up what a failure left.
-pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Collected, Failure> {
-    let record = Record::new(
-        NewRecord {
-            id: order.id,
-            store: site.store_id.clone(),
-            workspace: order.workspace.path().to_path_buf(),
-            workspace_identity: identity(order.workspace.identity()),
-            profile: order.profile,
-            command: order.command.clone(),
-            engine: site.info.endpoint.clone(),
-            image: order.setting.image.reference().to_string(),
-            gate: order.gate,
-        },
-        SystemTime::now(),
-    );
-    let session = store.create(record)?;
-    let prepared = Prepared::create(site, session, order.setting)?;
-    let mut populated = prepared.populate(site, order.workspace, order.selector)?;
+pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Failure> {
+    let new = NewRecord {
+        id: order.id,
+        store: site.store_id.clone(),
+        workspace: order.source.workspace.path().to_path_buf(),
+        workspace_identity: identity(order.source.workspace.identity()),
+        profile: order.profile,
+        command: order.command.clone(),
+        engine: site.info.endpoint.clone(),
+        image: order.setting.image.reference().to_string(),
+        gate: order.gate,
+        keep: order.keep,
+        selection: order.selection,
+    };
+    let mut populated = match order.again {
+        None => {
+            let session = store.create(Record::new(new.clone(), SystemTime::now()))?;
+            let prepared = Prepared::create(site, session, order.setting)?;
+            prepared.populate(site, order.source)?
+        }
+        Some(again) => {
+            let volume = again.volume;
+            let terms = Terms {
+                gate: order.gate,
+                ..Terms::of(again.session.record())
+            };
+            let prepared = Prepared::again(site, again, order.setting)?;
+            match volume {
+                Standing::There => prepared.update(site, order.source, terms)?,
+                Standing::Gone => prepared.populate(site, order.source)?,
+            }
+        }
+    };
+    if let Some(synced) = populated.synced() {
+        report_synced(site.ui, synced);
+    }
     report_skipped(site, populated.skipped());
     // Before the command may start: a log that can't be written costs nothing yet.
     let log = LogFile::create(&populated.dir()?.file("log"))?;
-    let launched = populated.launch()?;
+    let launched = populated.launch(new)?;
     let record = launched.session.record().clone();
-    let (id, dir) = (record.id.clone(), launched.session.dir().clone());
+    let id = record.id.clone();
     let image = launched.exporter.clone();
     let kept = |failure: Failure| {
         failure.hinted(format!(
@@ -83,7 +116,7 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Collected
     };
     thread::scope(|scope| {
         let (tell, over) = mpsc::channel();
-        let standby = scope.spawn(move || Standby::beside(site, (&dir, &record), &image, &over));
+        let standby = scope.spawn(move || Standby::beside(site, &record, &image, &over));
         let launched = launched.run(
             site,
             &order.command,
@@ -98,8 +131,50 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Collected
         if site.interrupt.urgency() == Some(Urgency::Insisted) {
             return Err(kept(crate::interrupt::Interrupted.into()));
         }
-        stopped.collect(site, standby).map_err(&kept)
+        let collected = stopped.collect(site, standby).map_err(&kept)?;
+        Ok(Cycle {
+            collected,
+            synced: launched.synced,
+        })
     })
+}
+
+/// Says what went in, and names what both sides changed, before the command starts.
+pub fn report_synced(ui: &Ui, synced: &Synced) {
+    let Synced {
+        sent,
+        removed,
+        adopted,
+        conflicts,
+        ..
+    } = synced;
+    ui.status(&format!(
+        "sync: {} sent ({}), {} removed, {} the same on both sides, {} in conflict",
+        count(*sent),
+        bytes(synced.bytes),
+        count(*removed),
+        count(*adopted),
+        count(conflicts.len() as u64)
+    ));
+    for clash in conflicts {
+        ui.warn(&describe(clash));
+    }
+}
+
+/// Says what is in the way of one change of the host.
+pub fn describe(clash: &Clash) -> String {
+    let path = escape(clash.path.as_str().as_bytes());
+    match clash.kind {
+        ClashKind::BothChanged => {
+            format!("both sides changed: {path} (the copy keeps its own; the gate merges or asks)")
+        }
+        ClashKind::NoParent => {
+            format!("not sent: {path} (the copy has no directory for it any more)")
+        }
+        ClashKind::Buried => {
+            format!("not sent: {path} (it would bury what the copy has below it)")
+        }
+    }
 }
 
 /// Names what stayed out, once, before the command starts.

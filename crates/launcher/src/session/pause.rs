@@ -128,7 +128,7 @@ impl Paused<'_> {
                 ended.map_err(|error| after_hold(self.engine, &self.agent, error))
             }
             None => self.engine.unpause_container(&self.agent).map_err(|error| {
-                let text = "the command went on before it was looked at";
+                let text = "the command went on before that was done";
                 Failure::new(FailureKind::Engine, error).context(text)
             }),
         };

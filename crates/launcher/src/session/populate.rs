@@ -8,13 +8,15 @@ use lazaret_image_builder::Pinned;
 use lazaret_runtime::{Engine, EngineError, ExecSpec, HardenedSpec, ProbeReport, Process, Stdin};
 use lazaret_transfer::{
     AtPath as _, BaseWriter, Keeping, Packed, Progress, Receipt, Selector, Skipped, StatRecorder,
-    Tree, WorkspaceDir, escape, pack_and_keep,
+    VolumeState, WorkspaceDir, escape, pack_and_keep,
 };
 
+use super::known::Known;
 use super::prepare::{Nest, Prepared};
-use super::record::Phase;
+use super::record::NewRecord;
 use super::site::{Site, WORKSPACE, porter};
-use super::store::{LockedSession, SessionDir, write_atomically};
+use super::store::{LockedSession, SessionDir};
+use super::sync::{Source, Started, Synced, Terms, Update};
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
 use crate::ui::{Counter, Ui};
@@ -25,7 +27,7 @@ pub(super) const STDERR_CAP: u64 = 64 * 1024;
 const RECEIPT_CAP: u64 = 512 * 1024 * 1024;
 
 /// The most bytes of text that are kept for merges: more source code than most projects have.
-const BASE_ROOM: u64 = 256 * 1024 * 1024;
+pub(super) const BASE_ROOM: u64 = 256 * 1024 * 1024;
 
 /// A session whose volume holds the workspace, and whose controls are proven.
 #[derive(Debug)]
@@ -35,7 +37,7 @@ pub struct Populated {
     spec: HardenedSpec,
     exporter: Pinned,
     skipped: Vec<Skipped>,
-    baseline: Tree,
+    synced: Option<Synced>,
 }
 
 /// A session whose command may run now; nothing of it is removed without a decision.
@@ -45,6 +47,7 @@ pub struct Launched {
     pub(super) session: LockedSession,
     pub(super) spec: HardenedSpec,
     pub(super) exporter: Pinned,
+    pub(super) synced: Option<Synced>,
 }
 
 impl Prepared {
@@ -57,8 +60,10 @@ impl Prepared {
     pub fn populate(
         mut self,
         site: &Site<'_>,
-        workspace: &WorkspaceDir,
-        selector: &Selector,
+        Source {
+            workspace,
+            selector,
+        }: Source<'_>,
     ) -> Result<Populated, Failure> {
         let agent = self.nest.session()?.record().agent();
         let engine = &*site.engine;
@@ -104,19 +109,55 @@ impl Prepared {
             drop(fs::remove_file(&stat_cache));
         }
         let dir = self.nest.session()?.dir().clone();
-        let mut baseline = Vec::new();
-        packed
-            .tree
-            .write_to(&mut baseline)
-            .map_err(|error| internal(&error.to_string()))?;
-        write_atomically(&dir.file("baseline"), &baseline)?;
-        write_atomically(&dir.file("receipt"), &receipt)?;
+        let volume = VolumeState::received(&packed.tree, &receipt)?;
+        let baseline = packed.tree;
+        Known { baseline, volume }.write(&dir)?;
         Ok(Populated {
             nest: self.nest,
             spec: self.spec,
             exporter: self.exporter,
             skipped: packed.skipped,
-            baseline: packed.tree,
+            synced: None,
+        })
+    }
+
+    /// Brings a volume that was there before up to date and proves every control from inside.
+    ///
+    /// # Errors
+    /// As [`Prepared::populate`], but the volume and the session are kept.
+    pub fn update(
+        mut self,
+        site: &Site<'_>,
+        source: Source<'_>,
+        terms: Terms,
+    ) -> Result<Populated, Failure> {
+        let session = self.nest.session()?;
+        let (agent, dir) = (session.record().agent(), session.dir().clone());
+        let synced = site.step("sync in", |phase| {
+            thread::scope(|scope| {
+                let probing = scope.spawn(|| prove(&*site.engine, &self.spec, site.ui));
+                let update = Update {
+                    site,
+                    container: &agent,
+                    dir: &dir,
+                    source,
+                    terms,
+                    counter: phase.counter(),
+                };
+                let synced = update.start().and_then(Started::finish);
+                let proven = probing
+                    .join()
+                    .unwrap_or_else(|_| Err(internal("the probe of the controls panicked")));
+                proven?;
+                synced
+            })
+        })?;
+        Ok(Populated {
+            nest: self.nest,
+            spec: self.spec,
+            exporter: self.exporter,
+            skipped: synced.skipped.clone(),
+            synced: Some(synced),
         })
     }
 }
@@ -127,9 +168,9 @@ impl Populated {
         &self.skipped
     }
 
-    /// Returns the manifest of what was sent in.
-    pub fn baseline(&self) -> &Tree {
-        &self.baseline
+    /// Returns what an update came to; `None` where everything was copied in.
+    pub fn synced(&self) -> Option<&Synced> {
+        self.synced.as_ref()
     }
 
     /// Returns the session's directory.
@@ -143,16 +184,17 @@ impl Populated {
     /// Marks the session as running, before the command gets its first instruction.
     ///
     /// # Errors
-    /// When the record can't be written; then everything is removed.
-    pub fn launch(mut self) -> Result<Launched, Failure> {
+    /// When the record can't be written; then it is as it was before.
+    pub fn launch(mut self, new: NewRecord) -> Result<Launched, Failure> {
         self.nest
             .session()?
-            .update(|record| record.phase = Phase::Running)?;
+            .update(|record| record.run_again(new))?;
         let session = self.nest.hatch()?;
         Ok(Launched {
             session,
             spec: self.spec,
             exporter: self.exporter,
+            synced: self.synced,
         })
     }
 }
@@ -164,7 +206,7 @@ fn send(
     keeping: Keeping<'_, '_>,
     interrupt: &Interrupt,
     counter: &Counter,
-) -> Result<(Packed, Vec<u8>), Failure> {
+) -> Result<(Packed, Receipt), Failure> {
     let Process {
         stdin,
         mut stdout,
@@ -213,7 +255,7 @@ fn send(
             let text = "the receipt is for another tree than the one that was sent";
             return Err(Failure::message(FailureKind::Transfer, text));
         }
-        Ok((packed, receipt))
+        Ok((packed, parsed))
     })
 }
 
@@ -293,7 +335,7 @@ pub(super) fn porter_failed(verb: &str, code: i32, complaints: &[u8]) -> Failure
     Failure::message(FailureKind::Transfer, text)
 }
 
-fn broken_stream(error: io::Error) -> Failure {
+pub(super) fn broken_stream(error: io::Error) -> Failure {
     Failure::new(FailureKind::Transfer, error).context("the stream to the container broke")
 }
 
@@ -302,9 +344,9 @@ pub(super) fn internal(text: &str) -> Failure {
 }
 
 /// Fails as soon as the user wants an end, so that a long copy needs no other check.
-struct Interruptible<'a, W> {
-    inner: W,
-    interrupt: &'a Interrupt,
+pub(super) struct Interruptible<'a, W> {
+    pub(super) inner: W,
+    pub(super) interrupt: &'a Interrupt,
 }
 
 impl<W: Write> Write for Interruptible<'_, W> {

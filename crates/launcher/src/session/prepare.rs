@@ -10,6 +10,8 @@ use lazaret_runtime::{
 };
 
 use super::belongings::Belongings;
+use super::kept::{Again, Standing};
+use super::record::{Phase, Record};
 use super::site::Site;
 use super::store::LockedSession;
 use crate::failure::{Failure, FailureKind};
@@ -44,6 +46,8 @@ pub(super) struct Nest {
     agent: Option<ContainerLease>,
     volume: Option<VolumeLease>,
     session: Option<LockedSession>,
+    /// Where a session goes back to that was there before; `None` for one that was not.
+    before: Option<Phase>,
     /// The engine, once it may hold something that no lease stands for: it was asked to
     /// create it, and the answer is lost.
     in_doubt: Option<Arc<dyn Engine>>,
@@ -76,9 +80,12 @@ impl Nest {
         match (&self.in_doubt, &self.session) {
             (Some(engine), Some(session)) => {
                 let record = session.record();
-                Belongings::of_store(&**engine, &record.store)?
-                    .of_session(&record.id)
-                    .remove(&**engine)
+                let all = Belongings::of_store(&**engine, &record.store)?.of_session(&record.id);
+                match (self.before, &self.volume) {
+                    // Its volume was there before us.
+                    (Some(_), None) => all.remove_containers(&**engine),
+                    _ => all.remove(&**engine),
+                }
             }
             _ => Ok(()),
         }
@@ -104,13 +111,19 @@ impl Drop for Nest {
         // Before the volume, which a container that nobody leases keeps in use.
         let swept = self.sweep();
         let volume = self.volume.take().map_or(Ok(()), VolumeLease::release);
-        if let Some(session) = self.session.take()
+        if let Some(mut session) = self.session.take()
             && agent.is_ok()
             && swept.is_ok()
             && volume.is_ok()
         {
             // A record that can't be removed is found by `recover`, like a left-over volume.
-            drop(session.remove());
+            drop(match self.before {
+                None => session.remove(),
+                Some(before) => session.update(|record| {
+                    record.phase = before;
+                    record.before = None;
+                }),
+            });
         }
     }
 }
@@ -127,19 +140,61 @@ impl Prepared {
         setting: Setting,
     ) -> Result<Self, Failure> {
         let record = session.record().clone();
-        let mut nest = Nest {
+        let nest = Nest {
             agent: None,
             volume: None,
             session: Some(session),
+            before: None,
             in_doubt: None,
         };
-        let spec = site.agent_spec(&record, &setting.image, setting.limits, setting.env)?;
+        Self::start(site, nest, &record, setting, Standing::Gone)
+    }
+
+    /// Creates a container on a session that was there before, and a volume if it has none
+    /// any more.
+    ///
+    /// # Errors
+    /// As [`Prepared::create`]. The session is as it was before then.
+    pub fn again(site: &Site<'_>, again: Again, setting: Setting) -> Result<Self, Failure> {
+        let Again {
+            mut session,
+            volume,
+        } = again;
+        if volume == Standing::Gone {
+            session.forget_volume()?;
+        }
+        let before = session.record().phase;
+        session.update(|record| {
+            record.before = Some(before);
+            record.phase = Phase::Syncing;
+        })?;
+        let record = session.record().clone();
+        let nest = Nest {
+            agent: None,
+            volume: None,
+            session: Some(session),
+            before: Some(before),
+            in_doubt: None,
+        };
+        Self::start(site, nest, &record, setting, volume)
+    }
+
+    fn start(
+        site: &Site<'_>,
+        mut nest: Nest,
+        record: &Record,
+        setting: Setting,
+        volume: Standing,
+    ) -> Result<Self, Failure> {
+        let spec = site.agent_spec(record, &setting.image, setting.limits, setting.env)?;
         site.step("create", |_| {
             site.interrupt.check()?;
-            let labels = site.labels(&record, "workspace");
-            let volume = VolumeLease::create(&site.engine, &record.volume(), &labels);
-            nest.volume = Some(nest.created(&site.engine, volume)?);
-            site.interrupt.check()?;
+            if volume == Standing::Gone {
+                let labels = site.labels(record, "workspace");
+                let volume = VolumeLease::create(&site.engine, &record.volume(), &labels);
+                nest.volume = Some(nest.created(&site.engine, volume)?);
+                site.interrupt.check()?;
+            }
             let agent = ContainerLease::create(&site.engine, &spec);
             nest.agent = Some(nest.created(&site.engine, agent)?);
             site.interrupt.check()?;

@@ -8,8 +8,11 @@ use lazaret_runtime::{ContainerName, NameError, SessionId, VolumeName};
 use lazaret_transfer::FileIdentity;
 use serde::{Deserialize, Serialize};
 
-/// The version of the format that this lazaret writes. Others are refused, not guessed.
-const VERSION: u32 = 1;
+/// The version of the format that this lazaret writes. Unknown ones are refused, not guessed.
+const VERSION: u32 = 2;
+
+/// The oldest version that it reads: what came later has a default.
+const OLDEST: u32 = 1;
 
 /// Where a session is in its life. The order is that of the data; each phase is written
 /// before the step that it names begins, so after a crash the record never claims less
@@ -19,6 +22,9 @@ const VERSION: u32 = 1;
 pub enum Phase {
     /// The volume, the container and the copy are being made. Nothing of value inside.
     Preparing,
+    /// The volume of a kept session is brought up to date. What it held before is in it
+    /// still, and [`Record::before`] says where the session was.
+    Syncing,
     /// The command runs, or ran when the launcher died.
     Running,
     /// The command has ended; its changes are in the volume only.
@@ -123,6 +129,51 @@ pub struct Record {
     /// which that was.
     #[serde(default)]
     pub undone: Vec<u32>,
+    /// What becomes of the volume when the gate is settled.
+    #[serde(default)]
+    pub keep: KeepVolume,
+    /// What of the workspace goes in. `None` in a record of version 1.
+    #[serde(default)]
+    pub selection: Option<Picked>,
+    /// Whether what the volume holds was discarded: then the next run makes it what the
+    /// workspace is.
+    #[serde(default)]
+    pub reset: bool,
+    /// Where the session was before [`Phase::Syncing`], which changes none of it.
+    #[serde(default)]
+    pub before: Option<Phase>,
+}
+
+/// What of a workspace goes in, by its profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picked {
+    /// What of `.git`.
+    pub git: PickedGit,
+    /// Patterns, in the syntax of `.gitignore`, that stay out.
+    pub exclude: Vec<String>,
+}
+
+/// What of `.git` goes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PickedGit {
+    /// Nothing.
+    None,
+    /// The commit that is checked out.
+    Shallow,
+    /// The whole history.
+    Full,
+}
+
+/// Whether a volume outlives the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeepVolume {
+    /// Removed as soon as nothing in it is needed.
+    #[default]
+    UntilSettled,
+    /// Kept until `rm`.
+    Always,
 }
 
 /// Why a record can't be used.
@@ -132,7 +183,7 @@ pub enum RecordError {
     #[error("session.json can't be understood: {0}")]
     Json(#[from] serde_json::Error),
     /// From another version of lazaret.
-    #[error("session.json is of version {found}, this lazaret knows {VERSION}")]
+    #[error("session.json is of version {found}, this lazaret knows {OLDEST} to {VERSION}")]
     Version {
         /// The version found.
         found: u32,
@@ -140,7 +191,7 @@ pub enum RecordError {
 }
 
 /// What a new session starts from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct NewRecord {
     /// Its name.
     pub id: SessionId,
@@ -160,6 +211,10 @@ pub struct NewRecord {
     pub image: String,
     /// The gate's limits.
     pub gate: GateLimits,
+    /// What becomes of the volume.
+    pub keep: KeepVolume,
+    /// What of the workspace goes in.
+    pub selection: Picked,
 }
 
 /// Converts what tells a directory from every other one into what a record stores.
@@ -192,6 +247,25 @@ impl Record {
             left_out: 0,
             applying: None,
             undone: Vec::new(),
+            keep: new.keep,
+            selection: Some(new.selection),
+            reset: false,
+            before: None,
+        }
+    }
+
+    /// Puts the command of a session into its record as it is about to start: from here on
+    /// its volume holds what that one does.
+    pub fn run_again(&mut self, new: NewRecord) {
+        let (created, keep) = (self.created, self.keep);
+        let undone = std::mem::take(&mut self.undone);
+        *self = Self::new(new, SystemTime::UNIX_EPOCH);
+        self.phase = Phase::Running;
+        self.created = created;
+        self.undone = undone;
+        // Who kept the volume once has not said otherwise since.
+        if keep == KeepVolume::Always {
+            self.keep = keep;
         }
     }
 
@@ -205,10 +279,12 @@ impl Record {
             version: u32,
         }
         let Versioned { version } = serde_json::from_slice(bytes)?;
-        if version != VERSION {
+        if !(OLDEST..=VERSION).contains(&version) {
             return Err(RecordError::Version { found: version });
         }
-        Ok(serde_json::from_slice(bytes)?)
+        let mut record: Self = serde_json::from_slice(bytes)?;
+        record.version = VERSION;
+        Ok(record)
     }
 
     /// Writes it as JSON, with a newline at the end.
@@ -245,6 +321,11 @@ impl Record {
     /// Names the container that reads the volume afterwards.
     pub fn exporter(&self) -> ContainerName {
         self.derived_name("exporter")
+    }
+
+    /// Names the container through which a volume is brought up to date by `sync`.
+    pub fn importer(&self) -> ContainerName {
+        self.derived_name("importer")
     }
 
     /// Names a container that reads the volume while the command runs; `view` is the six

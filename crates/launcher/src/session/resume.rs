@@ -5,8 +5,8 @@ use lazaret_runtime::EngineError;
 use lazaret_transfer::{HistoryState, LeftAlone, Recovered, history, recover};
 
 use super::belongings::Belongings;
-use super::collect::Collected;
-use super::record::{Outcome, Phase};
+use super::collect::{Collected, is_collected};
+use super::record::{KeepVolume, Outcome, Phase};
 use super::site::Site;
 use super::stop::Stopped;
 use super::store::LockedSession;
@@ -17,6 +17,8 @@ use crate::failure::Failure;
 pub enum Resumed {
     /// The command had not started: everything of it is removed.
     Removed,
+    /// The volume was being brought up to date: the session is as it was before.
+    SyncCutShort(LockedSession),
     /// The changes are collected and wait for the gate.
     Collected(LockedSession),
     /// The batch is rejected; the volume is kept.
@@ -50,6 +52,18 @@ pub fn resume(
             session.remove()?;
             Ok(Resumed::Removed)
         }
+        Phase::Syncing => {
+            // The volume is sound, however far that came; the next update knows.
+            belongings(site, &session)?.remove_containers(&*site.engine)?;
+            session.update(|record| {
+                record.phase = record.before.take().unwrap_or(Phase::Settled);
+            })?;
+            Ok(Resumed::SyncCutShort(session))
+        }
+        Phase::Collected if !is_collected(session.dir()) => {
+            session.update(|record| record.phase = Phase::Stopped)?;
+            resume(site, exporter, session)
+        }
         Phase::Running | Phase::Stopped | Phase::Rejected => {
             if session.record().phase == Phase::Rejected {
                 // The volume is as it was: what made this batch unbelievable, such as a
@@ -76,7 +90,7 @@ pub fn resume(
                         record.phase = Phase::Settled;
                         record.outcome = Some(Outcome::Applied);
                     })?;
-                    belongings(site, &session)?.remove(&*site.engine)?;
+                    remove_settled(site, &session)?;
                     session.remove_collection()?;
                     Ok(Resumed::Applied(session))
                 }
@@ -95,7 +109,7 @@ pub fn resume(
             if let Some(left_alone) = finish_undo(&session)? {
                 return Ok(Resumed::UndoCutShort(session, left_alone));
             }
-            belongings(site, &session)?.remove(&*site.engine)?;
+            remove_settled(site, &session)?;
             session.remove_collection()?;
             Ok(Resumed::Sound(session))
         }
@@ -136,6 +150,16 @@ fn finish_apply(session: &LockedSession) -> Result<Recovered, Failure> {
         Some(history) if history.state == HistoryState::Applied => Recovered::Completed,
         _ => Recovered::Nothing,
     })
+}
+
+/// Removes what a settled session needs no more: its containers, and its volume unless it
+/// keeps that.
+fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), EngineError> {
+    let all = belongings(site, session)?;
+    match session.record().keep {
+        KeepVolume::UntilSettled => all.remove(&*site.engine),
+        KeepVolume::Always => all.remove_containers(&*site.engine),
+    }
 }
 
 fn belongings(site: &Site<'_>, session: &LockedSession) -> Result<Belongings, EngineError> {

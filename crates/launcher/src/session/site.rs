@@ -145,6 +145,34 @@ impl Site<'_> {
         self.reader_spec(record, image, (name, Role::Viewer))
     }
 
+    /// Hardens the container through which a volume is brought up to date while another one
+    /// has it, or none.
+    ///
+    /// # Errors
+    /// Names the control that the engine can't enforce.
+    pub fn importer_spec(
+        &self,
+        record: &Record,
+        image: &Pinned,
+    ) -> Result<HardenedSpec, Unenforceable> {
+        let spec = ContainerSpec {
+            name: record.importer(),
+            role: Role::Importer,
+            image: image.reference().clone(),
+            privilege: Privilege::Agent,
+            volumes: vec![mount(record.volume(), Access::ReadWrite)],
+            env: BTreeMap::new(),
+            workdir: "/".to_owned(),
+            limits: Limits {
+                // What is sent is the user's own, and may be as large as it is.
+                fsize: 1 << 43,
+                ..exporter_limits()
+            },
+            labels: self.labels(record, "importer"),
+        };
+        HardenedSpec::new(spec, &self.info)
+    }
+
     fn reader_spec(
         &self,
         record: &Record,
@@ -153,7 +181,7 @@ impl Site<'_> {
     ) -> Result<HardenedSpec, Unenforceable> {
         let word = match role {
             Role::Viewer => "viewer",
-            Role::Exporter | Role::Agent | Role::Builder => "exporter",
+            Role::Exporter | Role::Agent | Role::Importer | Role::Builder => "exporter",
         };
         let spec = ContainerSpec {
             name,

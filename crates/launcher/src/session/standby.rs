@@ -6,12 +6,10 @@ use std::time::{Duration, Instant};
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineKind, Process, Stdin};
-use lazaret_transfer::{Receipt, Tree, escape};
+use lazaret_transfer::escape;
 
-use super::collect::{read_receipt, read_tree};
 use super::record::Record;
 use super::site::{Site, WORKSPACE, porter};
-use super::store::SessionDir;
 use crate::failure::Failure;
 
 /// How long a command has the machine to itself, so that it starts no later for this.
@@ -21,16 +19,14 @@ const HEAD_START: Duration = Duration::from_millis(300);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Over;
 
-/// A running exporter, whose porter waits for what it is asked, and what it is to be asked
-/// about. Nothing in the volume was looked at yet.
+/// A running exporter, whose porter waits for what it is asked. Nothing in the volume was
+/// looked at yet.
 #[derive(Debug)]
 #[must_use = "dropping it removes the container"]
 pub struct Standby {
     pub(super) lease: ContainerLease,
     pub(super) survey: Process,
     pub(super) send: Process,
-    pub(super) baseline: Tree,
-    pub(super) receipt: Receipt,
 }
 
 impl Standby {
@@ -39,7 +35,7 @@ impl Standby {
     /// begins with a container of its own.
     pub fn beside(
         site: &Site<'_>,
-        (dir, record): (&SessionDir, &Record),
+        record: &Record,
         image: &Pinned,
         over: &Receiver<Over>,
     ) -> Option<Self> {
@@ -55,7 +51,7 @@ impl Standby {
             if waited.is_err() && over.recv().is_err() {
                 return Ok(None);
             }
-            Self::listen(site, (dir, record), lease).map(Some)
+            Self::listen(site, record, lease).map(Some)
         });
         made.unwrap_or_else(|failure| {
             let cause = failure.error.to_string();
@@ -69,41 +65,28 @@ impl Standby {
     ///
     /// # Errors
     /// The engine's, or the disk's.
-    pub(super) fn now(
-        site: &Site<'_>,
-        (dir, record): (&SessionDir, &Record),
-        image: &Pinned,
-    ) -> Result<Self, Failure> {
+    pub(super) fn now(site: &Site<'_>, record: &Record, image: &Pinned) -> Result<Self, Failure> {
         // An earlier try may have left one behind.
         site.engine.remove_container(&record.exporter())?;
-        Self::listen(site, (dir, record), start(site, record, image)?)
+        Self::listen(site, record, start(site, record, image)?)
     }
 
-    /// Starts both processes, and reads meanwhile what the volume is compared with.
-    fn listen(
-        site: &Site<'_>,
-        (dir, record): (&SessionDir, &Record),
-        lease: ContainerLease,
-    ) -> Result<Self, Failure> {
+    /// Starts both processes.
+    fn listen(site: &Site<'_>, record: &Record, lease: ContainerLease) -> Result<Self, Failure> {
         let exec = |verb: &str| {
             let spec = porter(&[verb, WORKSPACE], Stdin::Piped);
             site.engine.exec(&record.exporter(), &spec)
         };
-        let (survey, send, known) = thread::scope(|scope| {
+        let (survey, send) = thread::scope(|scope| {
             let survey = scope.spawn(|| exec("survey"));
             let send = scope.spawn(|| exec("send"));
-            let known = read_tree(&dir.file("baseline"))
-                .and_then(|baseline| Ok((read_receipt(dir, &baseline)?, baseline)));
-            (survey.join(), send.join(), known)
+            (survey.join(), send.join())
         });
-        let (receipt, baseline) = known?;
         let panicked = |_| super::populate::internal("starting the porter panicked");
         Ok(Self {
             lease,
             survey: survey.map_err(panicked)??,
             send: send.map_err(panicked)??,
-            baseline,
-            receipt,
         })
     }
 }

@@ -67,16 +67,20 @@ impl Stopped {
             );
             // They keep the volume in use, and have nothing to look at any more.
             sweep(&*site.engine, session.dir(), session.record(), Sweep::All)?;
+            if turn.is_none() || session.dir().file("intent").exists() {
+                // An update that takes longer than that is cut short: the collection knows.
+                site.engine.remove_container(&session.record().importer())?;
+            }
             // Beside the collection: nothing of it is running any more.
             site.chores
                 .remove(ContainerLease::adopt(&site.engine, &agent)?);
-            drop(turn);
             session.update(|record| {
                 record.phase = Phase::Stopped;
                 if let Some(end) = &mut record.end {
                     end.oom_killed |= was_oom_killed;
                 }
             })?;
+            drop(turn);
             Ok::<_, Failure>(())
         })?;
         Ok(Self { session, exporter })

@@ -17,7 +17,7 @@ use lazaret_runtime::{NameError, SessionId};
 use lazaret_transfer::{AtPath as _, PathError};
 use rustix::fs::FlockOperation;
 
-use super::record::{Record, RecordError};
+use super::record::{KeepVolume, Record, RecordError};
 
 /// How long, and how often, somebody else may be looking at a lock.
 const GLANCE: Duration = Duration::from_millis(10);
@@ -365,14 +365,42 @@ impl LockedSession {
     }
 
     /// Removes what the gate worked on, once it is settled; the record, the log and what
-    /// an undo needs stay.
+    /// an undo needs stay, and of a kept session what is known of its volume.
     ///
     /// # Errors
     /// When the disk refuses.
     pub fn remove_collection(&self) -> Result<(), StoreError> {
         let quarantine = self.dir.file("quarantine");
         absent_is_fine(fs::remove_dir_all(&quarantine)).at(&quarantine)?;
-        for name in ["survey", "receipt", "base"] {
+        let known: &[&str] = match self.record.keep {
+            KeepVolume::UntilSettled => &["receipt", "volume", "base", "intent", "stat-cache"],
+            KeepVolume::Always => &[],
+        };
+        for name in known.iter().chain(&["survey"]) {
+            let path = self.dir.file(name);
+            absent_is_fine(fs::remove_file(&path)).at(&path)?;
+        }
+        Ok(())
+    }
+
+    /// Removes all that is known of a volume that is gone; the record, the log and what an
+    /// undo needs stay.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn forget_volume(&self) -> Result<(), StoreError> {
+        for name in ["quarantine", "settled"] {
+            let path = self.dir.file(name);
+            absent_is_fine(fs::remove_dir_all(&path)).at(&path)?;
+        }
+        for name in [
+            "survey",
+            "receipt",
+            "volume",
+            "base",
+            "intent",
+            "stat-cache",
+        ] {
             let path = self.dir.file(name);
             absent_is_fine(fs::remove_file(&path)).at(&path)?;
         }

@@ -6,19 +6,20 @@
 //! The stored receipt is never touched: it belongs to the collection.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, ContainerName, Process, Stdin};
 use lazaret_transfer::{
-    AtPath as _, BaseStore, Collection, Quarantine, StreamLimits, Survey, Tree, VolumeState, Wanted,
+    AtPath as _, BaseStore, Collection, FileIdentity, Quarantine, StreamLimits, Survey, Tree,
+    VolumeState, Wanted,
 };
 
-use super::collect::{
-    Attempt, Broken, fetch, limits, read_receipt, read_tree, received, survey, survey_broken,
-};
+use super::collect::{Attempt, Broken, fetch, limits, survey, survey_broken};
 use super::command::SIGKILL;
+use super::known::Known;
 use super::pause::{Pausable, is_up};
 use super::record::{Phase, Record};
 use super::site::{Site, WORKSPACE, porter};
@@ -43,6 +44,8 @@ pub struct Viewer<'a> {
     /// What was known after the last pause. A look without one never advances it: a write
     /// in the same tick of the clock would not show.
     known: VolumeState,
+    /// What tells the stored baseline from any later one.
+    stamp: FileIdentity,
     quarantine: Quarantine,
     /// Bytes in it.
     fetched: u64,
@@ -106,9 +109,8 @@ impl<'a> Viewer<'a> {
         image: &Pinned,
     ) -> Result<Self, Failure> {
         sweep(&*site.engine, &session, &record, Sweep::Dead)?;
-        let baseline = read_tree(&session.file("baseline"))?;
-        let receipt = read_receipt(&session, &baseline)?;
-        let known = received(&session, &baseline, &receipt)?;
+        let stamp = stamp(&session)?;
+        let Known { baseline, volume } = Known::read(&session)?;
         let mut view = View::create(&session)?;
         let quarantine = Quarantine::create(&view.quarantine())?;
         let name = view.container(&record);
@@ -131,7 +133,8 @@ impl<'a> Viewer<'a> {
             session,
             record,
             baseline,
-            known,
+            known: volume,
+            stamp,
             quarantine,
             fetched: 0,
             last: None,
@@ -164,6 +167,18 @@ impl<'a> Viewer<'a> {
         BaseStore::open(&self.session.file("base")).ok()
     }
 
+    /// Forgets what was known once the workspace was sent in again: the baseline is another
+    /// one then.
+    fn refresh(&mut self) -> Result<(), Failure> {
+        let stamp = stamp(&self.session)?;
+        if stamp != self.stamp {
+            let Known { baseline, volume } = Known::read(&self.session)?;
+            (self.baseline, self.known, self.stamp) = (baseline, volume, stamp);
+            self.last = None;
+        }
+        Ok(())
+    }
+
     /// Looks once.
     ///
     /// # Errors
@@ -180,6 +195,7 @@ impl<'a> Viewer<'a> {
     }
 
     fn try_look(&mut self) -> Result<Look, Failure> {
+        self.refresh()?;
         if self.peek()? {
             return Ok(Look::Same);
         }
@@ -192,6 +208,7 @@ impl<'a> Viewer<'a> {
         if self.has_ended() {
             return Ok(Look::Ended);
         }
+        self.refresh()?;
         let Some(paused) = pausable.begin(&turn)? else {
             return Ok(Look::Ended);
         };
@@ -301,4 +318,14 @@ impl<'a> Viewer<'a> {
         }
         matches!(is_up(&*self.site.engine, &self.record.agent()), Ok(false))
     }
+}
+
+/// The baseline is replaced as a whole, so each one is a file of its own.
+fn stamp(session: &SessionDir) -> Result<FileIdentity, Failure> {
+    let path = session.file("baseline");
+    let found = fs::metadata(&path).at(&path)?;
+    Ok(FileIdentity {
+        dev: found.dev(),
+        ino: found.ino(),
+    })
 }

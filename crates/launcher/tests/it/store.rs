@@ -3,7 +3,9 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::SystemTime;
 
-use lazaret_launcher::session::record::{GateLimits, NewRecord, Phase, Record, RecordError};
+use lazaret_launcher::session::record::{
+    GateLimits, KeepVolume, NewRecord, Phase, Picked, PickedGit, Record, RecordError,
+};
 use lazaret_launcher::session::store::{Store, StoreError};
 
 fn record(id: &str) -> Record {
@@ -20,6 +22,11 @@ fn record(id: &str) -> Record {
             max_entries: 1,
             max_bytes: 2,
             max_file_bytes: 3,
+        },
+        keep: KeepVolume::Always,
+        selection: Picked {
+            git: PickedGit::Full,
+            exclude: vec!["*.log".to_owned()],
         },
     };
     Record::new(new, SystemTime::UNIX_EPOCH)
@@ -105,15 +112,38 @@ fn app_23_a_record_that_is_cut_changed_or_of_another_version_is_refused() {
         assert!(Record::parse(&bytes[..cut]).is_err(), "cut at {cut}");
     }
     let text = String::from_utf8(bytes).expect("text");
-    let other = text.replace("\"version\": 1", "\"version\": 2");
-    assert!(matches!(
-        Record::parse(other.as_bytes()),
-        Err(RecordError::Version { found: 2 })
-    ));
-    let more = text.replace("\"version\": 1", "\"version\": 1, \"colour\": 1");
+    for found in [0, 3] {
+        let other = text.replace("\"version\": 2", &format!("\"version\": {found}"));
+        assert!(matches!(
+            Record::parse(other.as_bytes()),
+            Err(RecordError::Version { found: other }) if other == found
+        ));
+    }
+    let more = text.replace("\"version\": 2", "\"version\": 2, \"colour\": 1");
     assert!(Record::parse(more.as_bytes()).is_err());
     let bad_name = text.replace("\"id\": \"one\"", "\"id\": \"../one\"");
     assert!(Record::parse(bad_name.as_bytes()).is_err());
+}
+
+/// As lazaret wrote it before volumes were kept.
+const VERSION_1: &str = r#"{
+  "version": 1, "id": "one", "store": "0123456789abcdef", "created": 7,
+  "workspace": "/projects/shop", "workspace_identity": [1, 2], "profile": "base",
+  "command": ["make"], "engine": "docker", "image": "sha256:00", "phase": "collected",
+  "gate": { "max_entries": 1, "max_bytes": 2, "max_file_bytes": 3 },
+  "end": null, "outcome": "kept", "rejection": null, "left_out": 0
+}"#;
+
+#[test]
+fn a_record_of_the_version_before_is_read_and_written_as_this_one() {
+    let old = Record::parse(VERSION_1.as_bytes()).expect("read");
+    assert_eq!(old.keep, KeepVolume::UntilSettled);
+    assert_eq!(
+        (old.selection.clone(), old.reset, old.before),
+        (None, false, None)
+    );
+    let again = Record::parse(&old.to_bytes().expect("written")).expect("read");
+    assert_eq!(again, old);
 }
 
 #[test]

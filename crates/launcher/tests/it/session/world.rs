@@ -16,7 +16,7 @@ use lazaret_launcher::gate::decide::{Consent, OnConflict, decide};
 use lazaret_launcher::gate::remembered::Remembered;
 use lazaret_launcher::gate::settle::{Settled, Volume, settle};
 use lazaret_launcher::interrupt::Interrupt;
-use lazaret_launcher::job::{JobEnd, KeepVolume, Terms, gate};
+use lazaret_launcher::job::{JobEnd, Terms, gate};
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_launcher::session::belongings::Belongings;
 use lazaret_launcher::session::chores::Chores;
@@ -24,11 +24,12 @@ use lazaret_launcher::session::collect::Collected;
 use lazaret_launcher::session::command::Patience;
 use lazaret_launcher::session::cycle::{self, Order};
 use lazaret_launcher::session::prepare::Setting;
-use lazaret_launcher::session::record::{GateLimits, Phase, Record};
+use lazaret_launcher::session::record::{GateLimits, KeepVolume, Phase, Picked, PickedGit, Record};
 use lazaret_launcher::session::relay::Destination;
 use lazaret_launcher::session::resume::{Resumed, resume};
 use lazaret_launcher::session::site::{Site, Timings};
 use lazaret_launcher::session::store::{LockedSession, Store, StoreError};
+use lazaret_launcher::session::sync::Source;
 use lazaret_launcher::ui::{
     ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
 };
@@ -240,8 +241,16 @@ impl World {
         };
         let order = Order {
             id: self.id(),
-            workspace: &workspace,
-            selector: &selection.compile().unwrap(),
+            again: None,
+            source: Source {
+                workspace: &workspace,
+                selector: &selection.compile().unwrap(),
+            },
+            keep: KeepVolume::UntilSettled,
+            selection: Picked {
+                git: PickedGit::None,
+                exclude: Vec::new(),
+            },
             profile: "base".to_owned(),
             command: vec!["work".to_owned()],
             setting: Setting {
@@ -267,7 +276,7 @@ impl World {
             },
             destinations: (Destination::Other, Destination::Other),
         };
-        cycle::run(&self.site(), &self.store, order)
+        Ok(cycle::run(&self.site(), &self.store, order)?.collected)
     }
 
     /// Runs the whole of it, applying what is clean.
@@ -320,7 +329,6 @@ impl World {
                 remembered: &Remembered::nothing(),
                 env: &self.env,
             },
-            KeepVolume::UntilSettled,
         )
     }
 

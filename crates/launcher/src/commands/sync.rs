@@ -1,0 +1,316 @@
+//! `lazaret sync`.
+
+use std::time::Duration;
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{ContainerLease, SessionId};
+use lazaret_transfer::{Entry, GitMode, Plan, Selection, Selector, WorkspaceDir, escape};
+use serde::Serialize;
+
+use super::live::{Running, live};
+use super::{image, kept, resumed};
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind};
+use crate::gate::report::{ClashReport, Live, SyncReport};
+use crate::session::cycle::{describe, report_synced};
+use crate::session::kept::{Standing, fits, standing};
+use crate::session::pause::Pausable;
+use crate::session::record::{Phase, PickedGit, Record};
+use crate::session::site::Site;
+use crate::session::store::{SessionDir, Store};
+use crate::session::sync::{Source, Started, Synced, Terms, Update, plan};
+use crate::session::turn::Turn;
+use crate::ui::{OutputFormat, Tone, Ui, bytes, count};
+use crate::{git, job, workspace};
+
+/// How long others may look, or copy, before us.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Send what you changed in the workspace into a session's copy
+///
+/// Works on a session that is kept, and on one whose command runs: the command stands still
+/// while its copy is brought up to date. What only you changed goes in, what the session
+/// changed stays. What both changed, and not to the same, is listed and stays as it is in
+/// the copy; then the exit code is 1, and all else has gone in.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Session
+    #[arg(value_name = "NAME")]
+    pub session: SessionId,
+    /// Only list what would be sent, by what was last seen of the copy
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What `sync --json` prints.
+#[derive(Debug, Serialize)]
+struct Done<'a> {
+    session: &'a str,
+    #[serde(flatten)]
+    sync: SyncReport,
+    /// Only where the command runs.
+    live: Option<Live>,
+}
+
+/// What `--dry-run --json` prints for a session that is kept.
+#[derive(Debug, Serialize)]
+struct Planned<'a> {
+    session: &'a str,
+    /// Paths that would be sent, escaped.
+    sent: Vec<String>,
+    bytes: u64,
+    /// Paths that would go from the copy, escaped.
+    removed: Vec<String>,
+    adopted: u64,
+    conflicts: Vec<ClashReport>,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+    let store = Store::open(&context.env.state_dir()?)?;
+    let id = &args.session;
+    let record = store.find(id)?.record()?;
+    let workspace = workspace::open(&record.workspace, &context.env)?;
+    fits(&record, &workspace)?;
+    let selector = selector(&record)?;
+    let made = git::make(&workspace, &selector, &context.env, &context.interrupt)?;
+    let source = Source {
+        workspace: &workspace,
+        selector: &made.selector,
+    };
+    if args.dry_run {
+        return dry_run(&store, id, source, context);
+    }
+    let (synced, live) = match Running::find(&store, id)? {
+        Some(running) => while_it_runs(&store, running, source, context)?,
+        None => (at_rest(&store, id, &workspace, source, context)?, None),
+    };
+    match context.ui.format() {
+        OutputFormat::Json => context.ui.json(&Done {
+            session: id.as_str(),
+            sync: SyncReport::from(&synced),
+            live,
+        }),
+        OutputFormat::Text => {
+            report_synced(&context.ui, &synced);
+            if let Some(Live { paused_ms }) = live {
+                context
+                    .ui
+                    .status(&format!("the command stood still for {paused_ms} ms"));
+            }
+        }
+    }
+    Ok(match synced.conflicts.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::REFUSED,
+    })
+}
+
+/// Lists what would be sent, without the engine: by what was last seen of the volume.
+///
+/// # Errors
+/// When the session was broken off, or the workspace can't be read.
+pub(crate) fn dry_run(
+    store: &Store,
+    id: &SessionId,
+    source: Source<'_>,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
+    let dir = store.find(id)?;
+    let record = dir.record()?;
+    let is_whole = match record.phase {
+        Phase::Collected | Phase::Rejected | Phase::Settled => true,
+        Phase::Running => store.is_live(id)?,
+        _ => false,
+    };
+    if !is_whole {
+        return Err(resumed::not_waiting(&record));
+    }
+    let plan = plan(&dir, source, Terms::of(&record).stance)?;
+    let ui = &context.ui;
+    let shown = |path: &lazaret_transfer::RelPath| escape(path.as_str().as_bytes());
+    let size = |entry: &Entry| match entry {
+        Entry::File { size, .. } => *size,
+        Entry::Dir | Entry::Symlink { .. } => 0,
+    };
+    if ui.format() == OutputFormat::Json {
+        ui.json(&Planned {
+            session: id.as_str(),
+            sent: plan
+                .order
+                .send
+                .iter()
+                .map(|(path, _)| shown(path))
+                .collect(),
+            bytes: plan.order.send.total_bytes(),
+            removed: plan.order.remove.iter().map(|path| shown(path)).collect(),
+            adopted: plan.adopted.len() as u64,
+            conflicts: plan.clashes.iter().map(ClashReport::from).collect(),
+        });
+        return Ok(ExitCode::SUCCESS);
+    }
+    list(&plan, ui, size);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(plan: &Plan, ui: &Ui, size: impl Fn(&Entry) -> u64) {
+    let send = &plan.order.send;
+    let heading = format!(
+        "would be sent: {} ({})",
+        count(send.len() as u64),
+        bytes(send.total_bytes())
+    );
+    ui.result(&ui.paint_result(Tone::Strong, &heading));
+    for (path, entry) in send.iter() {
+        let path = escape(path.as_str().as_bytes());
+        ui.result(&format!("  {:>10}  {path}", bytes(size(entry))));
+    }
+    if !plan.order.remove.is_empty() {
+        let heading = format!("would go: {}", count(plan.order.remove.len() as u64));
+        ui.result(&ui.paint_result(Tone::Strong, &heading));
+    }
+    for path in &plan.order.remove {
+        ui.result(&format!(
+            "  {:>10}  {}",
+            "",
+            escape(path.as_str().as_bytes())
+        ));
+    }
+    for clash in &plan.clashes {
+        ui.warn(&describe(clash));
+    }
+}
+
+/// Compiles what goes in, out of what the record says.
+fn selector(record: &Record) -> Result<Selector, Failure> {
+    let Some(picked) = &record.selection else {
+        let id = &record.id;
+        let text = format!("session {id} was started by an earlier lazaret");
+        return Err(Failure::message(FailureKind::Refused, text)
+            .hinted(format!("Run it again first: `lazaret run --name {id} …`.")));
+    };
+    let selection = Selection {
+        git: match picked.git {
+            PickedGit::None => GitMode::None,
+            PickedGit::Shallow => GitMode::Shallow,
+            PickedGit::Full => GitMode::Full,
+        },
+        exclude: picked.exclude.clone(),
+    };
+    Ok(selection.compile()?)
+}
+
+/// Makes the command stand still, and brings its copy up to date.
+fn while_it_runs(
+    store: &Store,
+    running: Running,
+    source: Source<'_>,
+    context: &Context,
+) -> Result<(Synced, Option<Live>), Failure> {
+    let (site, porter) = running.site(store, context)?;
+    let (dir, record) = (&running.dir, &running.record);
+    let turn = Turn::take(dir, PATIENCE, &context.interrupt)?;
+    let importer = importer(&site, record, &porter)?;
+    let synced = site.step("sync", |phase| {
+        let update = Update {
+            site: &site,
+            container: importer.name(),
+            dir,
+            source,
+            terms: Terms::of(record),
+            counter: phase.counter(),
+        };
+        let started = update.start()?;
+        let pausable = Pausable::new(&site, dir, record)?;
+        let ended = || {
+            let text = format!("the command of session {} has just ended", record.id);
+            Failure::message(FailureKind::Refused, text)
+        };
+        if dir.record()?.phase != Phase::Running {
+            return Err(ended());
+        }
+        let paused = pausable.begin(&turn)?.ok_or_else(ended)?;
+        let synced = started.finish()?;
+        let paused = paused.end()?;
+        Ok::<_, Failure>((synced, Some(live(paused))))
+    })?;
+    importer.release()?;
+    Ok(synced)
+}
+
+/// Brings the volume of a session up to date that nobody works on.
+fn at_rest(
+    store: &Store,
+    id: &SessionId,
+    workspace: &WorkspaceDir,
+    source: Source<'_>,
+    context: &Context,
+) -> Result<Synced, Failure> {
+    let Some(mut session) = kept::take(store, id, workspace)? else {
+        return Err(store.find(id).err().map_or_else(
+            || Failure::message(FailureKind::Refused, format!("session {id} is gone")),
+            Failure::from,
+        ));
+    };
+    let detected = context.engine_of(session.record())?;
+    let porter = image::ensure(context, &detected, "porter")?.pinned;
+    let site = job::site(context, store, detected);
+    if standing(&*site.engine, session.record())? == Standing::Gone {
+        let text = format!("session {id} has no volume");
+        return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
+            "`lazaret run --name {id} --keep …` makes one that is kept."
+        )));
+    }
+    let before = session.record().phase;
+    session.update(|record| {
+        record.before = Some(before);
+        record.phase = Phase::Syncing;
+    })?;
+    let synced = in_a_container(&site, session.dir(), session.record(), &porter, source);
+    // A container that is still there may still write: then `recover` has to see to it.
+    if site
+        .engine
+        .container(&session.record().importer())?
+        .is_none()
+    {
+        session.update(|record| {
+            record.phase = before;
+            record.before = None;
+            record.reset &= synced.is_err();
+        })?;
+    }
+    synced
+}
+
+fn in_a_container(
+    site: &Site<'_>,
+    dir: &SessionDir,
+    record: &Record,
+    porter: &Pinned,
+    source: Source<'_>,
+) -> Result<Synced, Failure> {
+    let importer = importer(site, record, porter)?;
+    let synced = site.step("sync", |phase| {
+        let update = Update {
+            site,
+            container: importer.name(),
+            dir,
+            source,
+            terms: Terms::of(record),
+            counter: phase.counter(),
+        };
+        update.start().and_then(Started::finish)
+    })?;
+    importer.release()?;
+    Ok(synced)
+}
+
+/// Starts the container through which the volume is written.
+fn importer(site: &Site<'_>, record: &Record, porter: &Pinned) -> Result<ContainerLease, Failure> {
+    // Whoever made one before us is dead: we have the turn, or the session.
+    site.engine.remove_container(&record.importer())?;
+    let spec = site.importer_spec(record, porter)?;
+    let importer = ContainerLease::create(&site.engine, &spec)?;
+    site.engine.start_container(importer.name())?;
+    Ok(importer)
+}

@@ -1,0 +1,161 @@
+//! What is known of a session's volume, on disk: its state, and what an update or an apply
+//! was about to do with it.
+//!
+//! `baseline` is what workspace and volume last had in common, `volume` what the volume held
+//! when it was seen last, `intent` what an update that did not come to its end was to do,
+//! and `settled/<n>` what the gate took out of the volume with apply `n`.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+use lazaret_transfer::{
+    AtPath as _, HistoryState, Intent, PathError, Receipt, Tree, VolumeState, WireError,
+};
+
+use super::collect::{damaged, read_tree};
+use super::history::applies;
+use super::populate::internal;
+use super::store::{SessionDir, private_dir, write_atomically};
+use crate::failure::Failure;
+
+/// Baseline and state of a volume, as they are on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// What workspace and volume last had in common.
+    pub baseline: Tree,
+    /// What the volume held when it was seen last.
+    pub volume: VolumeState,
+}
+
+impl Known {
+    /// Reads both.
+    ///
+    /// # Errors
+    /// When they are missing or damaged.
+    pub fn read(dir: &SessionDir) -> Result<Self, Failure> {
+        let baseline = read_tree(&dir.file("baseline"))?;
+        let path = dir.file("volume");
+        let volume = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => received(dir, &baseline)?,
+            other => VolumeState::read_from(&mut BufReader::new(other.at(&path)?))
+                .map_err(|error| damaged(&path, error))?,
+        };
+        Ok(Self { baseline, volume })
+    }
+
+    /// Writes both, the baseline first: of a volume that is known too little, the next survey
+    /// tells more.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn write(&self, dir: &SessionDir) -> Result<(), Failure> {
+        self.write_baseline(dir)?;
+        let mut bytes = Vec::new();
+        in_memory(self.volume.write_to(&mut bytes))?;
+        Ok(write_atomically(&dir.file("volume"), &bytes)?)
+    }
+
+    /// Writes the baseline.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn write_baseline(&self, dir: &SessionDir) -> Result<(), Failure> {
+        let mut bytes = Vec::new();
+        in_memory(self.baseline.write_to(&mut bytes))?;
+        Ok(write_atomically(&dir.file("baseline"), &bytes)?)
+    }
+
+    /// Takes into the baseline what an update did that did not come to its end, and what the
+    /// gate has taken out since. The volume has just been surveyed.
+    ///
+    /// # Errors
+    /// When a file can't be read, or the baseline not be written.
+    pub fn fold(mut self, dir: &SessionDir) -> Result<Self, Failure> {
+        let intent = dir.file("intent");
+        let mut folded = Vec::new();
+        if let Some(read) = read_intent(&intent)? {
+            self.baseline = read.fold(self.baseline, &self.volume);
+            folded.push(intent);
+        }
+        for apply in applies(dir)? {
+            let path = settled(dir, apply.number);
+            if apply.history.state == HistoryState::Applied
+                && let Some(read) = read_intent(&path)?
+            {
+                self.baseline = read.fold(self.baseline, &self.volume);
+                folded.push(path);
+            }
+        }
+        if !folded.is_empty() {
+            self.write_baseline(dir)?;
+        }
+        for path in folded {
+            fs::remove_file(&path).at(&path)?;
+        }
+        Ok(self)
+    }
+}
+
+/// Writes down what an update is about to do.
+///
+/// # Errors
+/// The disk's.
+pub fn write_intent(dir: &SessionDir, intent: &Intent) -> Result<(), Failure> {
+    put_intent(&dir.file("intent"), intent)
+}
+
+/// The update has come to its end.
+///
+/// # Errors
+/// The disk's.
+pub fn remove_intent(dir: &SessionDir) -> Result<(), PathError> {
+    let path = dir.file("intent");
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.at(&path),
+    }
+}
+
+/// Writes down what apply `number` is about to take out of the volume: workspace and volume
+/// have that in common once the apply is in force, whatever it was merged with.
+///
+/// # Errors
+/// The disk's.
+pub fn write_settled(dir: &SessionDir, number: u32, taken: &Intent) -> Result<(), Failure> {
+    private_dir(&dir.file("settled"))?;
+    put_intent(&settled(dir, number), taken)
+}
+
+fn settled(dir: &SessionDir, number: u32) -> PathBuf {
+    dir.file("settled").join(number.to_string())
+}
+
+fn put_intent(path: &Path, intent: &Intent) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    in_memory(intent.write_to(&mut bytes))?;
+    Ok(write_atomically(path, &bytes)?)
+}
+
+fn read_intent(path: &Path) -> Result<Option<Intent>, Failure> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => {
+            let read = Intent::read_from(&mut BufReader::new(other.at(path)?));
+            Ok(Some(read.map_err(|error| damaged(path, error))?))
+        }
+    }
+}
+
+/// Returns what is known of the volume of a session that an earlier lazaret started.
+fn received(dir: &SessionDir, baseline: &Tree) -> Result<VolumeState, Failure> {
+    let path = dir.file("receipt");
+    let mut file = BufReader::new(File::open(&path).at(&path)?);
+    let receipt: Result<Receipt, WireError> = Receipt::read_from(&mut file, baseline.len() as u64);
+    let receipt = receipt.map_err(|error| damaged(&path, error))?;
+    VolumeState::received(baseline, &receipt).map_err(|error| damaged(&path, error))
+}
+
+fn in_memory(written: io::Result<()>) -> Result<(), Failure> {
+    written.map_err(|error| internal(&error.to_string()))
+}

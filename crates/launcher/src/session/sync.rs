@@ -1,0 +1,311 @@
+//! Brings the volume of a session up to date with its workspace: what changed on the host
+//! since goes in, what the command changed stays.
+//!
+//! The conversation is one exec of `porter update`: it tells what the volume holds, the three
+//! sides are reconciled here, and it does what it is told. Before anything is told, what is
+//! about to happen is on disk; so wherever this ends, nothing of it is taken for the
+//! command's work later, and nothing of the host's is lost.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use lazaret_runtime::{ContainerName, Process, ProcessControl, Stdin};
+use lazaret_transfer::{
+    BaseWriter, Clash, PackError, Plan, Progress, RelPathBuf, Selector, Skipped, Stance, StatCache,
+    StatRecorder, Survey, SurveyError, UpdateReceipt, Walked, WorkspaceDir, escape, pack_order,
+    reconcile, walk_cached,
+};
+
+use super::collect::limits;
+use super::command::SIGKILL;
+use super::known::{Known, remove_intent, write_intent};
+use super::populate::{
+    BASE_ROOM, Interruptible, STDERR_CAP, broken_stream, internal, porter_failed, read_capped,
+};
+use super::record::{GateLimits, Record};
+use super::site::{Site, WORKSPACE, porter};
+use super::store::{SessionDir, write_atomically};
+use crate::failure::{Failure, FailureKind};
+use crate::interrupt::Guard;
+use crate::ui::Counter;
+
+/// How long a porter may take to end once there is nothing more to say.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// What of a workspace goes in.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The workspace.
+    pub workspace: &'a WorkspaceDir,
+    /// What of it.
+    pub selector: &'a Selector,
+}
+
+/// By what a volume is brought up to date.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// What a survey of it is held to.
+    pub gate: GateLimits,
+    /// What becomes of the command's changes.
+    pub stance: Stance,
+}
+
+impl Terms {
+    /// Returns what a session's record says.
+    pub fn of(record: &Record) -> Self {
+        Self {
+            gate: record.gate,
+            stance: match record.reset {
+                true => Stance::Reset,
+                false => Stance::Keep,
+            },
+        }
+    }
+}
+
+/// What an update came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Synced {
+    /// Entries that were sent.
+    pub sent: u64,
+    /// Bytes of contents that were sent.
+    pub bytes: u64,
+    /// Entries that were removed from the volume.
+    pub removed: u64,
+    /// Entries that both sides had changed to the same.
+    pub adopted: u64,
+    /// What both sides changed, and not to the same: it stays as it is in the volume.
+    pub conflicts: Vec<Clash>,
+    /// What of the workspace was left out.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Reads the workspace for an update: of files that are as they were the last time, nothing.
+///
+/// # Errors
+/// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
+fn read(dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
+    let path = dir.file("stat-cache");
+    // Without it everything is read.
+    let cache = File::open(&path)
+        .ok()
+        .and_then(|file| StatCache::read_from(&mut BufReader::new(file)).ok())
+        .unwrap_or_default();
+    let mut next = Vec::new();
+    let mut recorder = StatRecorder::new(source.workspace, &mut next);
+    let walked = walk_cached(source.workspace, source.selector, &cache, &mut recorder)?;
+    if recorder.finish().is_ok() {
+        write_atomically(&path, &next)?;
+    }
+    Ok(walked)
+}
+
+/// Says what an update would do, by what was known of the volume when it was seen last.
+///
+/// # Errors
+/// When the session's files are damaged, or the workspace can't be read.
+pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<Plan, Failure> {
+    let Known { baseline, volume } = Known::read(dir)?;
+    Ok(reconcile(&baseline, &read(dir, source)?, &volume, stance))
+}
+
+/// An update that is about to begin.
+#[derive(Debug)]
+pub struct Update<'a> {
+    /// What every step works with.
+    pub site: &'a Site<'a>,
+    /// The container that has the volume at [`WORKSPACE`], for writing.
+    pub container: &'a ContainerName,
+    /// The session.
+    pub dir: &'a SessionDir,
+    /// What goes in.
+    pub source: Source<'a>,
+    /// By what.
+    pub terms: Terms,
+    /// Counts what is sent.
+    pub counter: &'a Counter,
+}
+
+/// An update whose porter waits, and whose workspace is read.
+#[derive(Debug)]
+#[must_use = "nothing is sent before it is finished"]
+pub struct Started<'a> {
+    update: Update<'a>,
+    process: Process,
+    walked: Walked,
+    _guard: Guard,
+}
+
+impl<'a> Update<'a> {
+    /// Starts the porter and reads the workspace: all that can be done while a command runs.
+    ///
+    /// # Errors
+    /// The engine's, or a file of the workspace that can't be read or changes meanwhile
+    /// (FLT-04).
+    pub fn start(self) -> Result<Started<'a>, Failure> {
+        let spec = porter(&["update", WORKSPACE], Stdin::Piped);
+        let process = self.site.engine.exec(self.container, &spec)?;
+        // A signal makes the calls below return, wherever they wait (FLT-08).
+        let (engine, name) = (Arc::clone(&self.site.engine), self.container.clone());
+        let guard = self.site.interrupt.guard(move |_| {
+            // It may have ended by itself, and is removed in any case.
+            drop(engine.signal_container(&name, SIGKILL));
+        });
+        let walked = read(self.dir, self.source)?;
+        self.site.interrupt.check()?;
+        Ok(Started {
+            update: self,
+            process,
+            walked,
+            _guard: guard,
+        })
+    }
+
+    /// Tells a porter that is no longer needed, and says why it failed where it did.
+    fn end(
+        &self,
+        talked: Result<Synced, Failure>,
+        complaints: &Receiver<Vec<u8>>,
+        control: &dyn ProcessControl,
+    ) -> Result<Synced, Failure> {
+        // A porter that waits for more ends when it hears that there is none, or is ended:
+        // closing one direction of a connection does not arrive reliably.
+        let complaints = complaints.recv_timeout(LAST_WORDS).unwrap_or_else(|_| {
+            drop(self.site.engine.signal_container(self.container, SIGKILL));
+            complaints.recv_timeout(LAST_WORDS).unwrap_or_default()
+        });
+        match talked {
+            Ok(synced) => match control.wait()? {
+                0 => Ok(synced),
+                code => Err(porter_failed("update", code, &complaints)),
+            },
+            // When both ends failed, we know why, unless we only met a closed pipe.
+            Err(failure) if failure.kind != FailureKind::Transfer || complaints.is_empty() => {
+                Err(failure)
+            }
+            Err(_) => Err(porter_failed("update", control.wait()?, &complaints)),
+        }
+    }
+
+    fn reconcile(
+        &self,
+        out: &mut dyn Write,
+        answers: &mut dyn Read,
+        walked: Walked,
+    ) -> Result<Synced, Failure> {
+        let limits = limits(self.terms.gate);
+        let Known { baseline, volume } = Known::read(self.dir)?;
+        let request = volume.request(limits, &baseline);
+        request.write_to(out).map_err(broken_stream)?;
+        out.flush().map_err(broken_stream)?;
+        let survey = Survey::read_from(answers, &limits).map_err(unbelievable)?;
+        let volume = volume.surveyed(survey, &baseline).map_err(unbelievable)?;
+        let Known { baseline, volume } = Known { baseline, volume }.fold(self.dir)?;
+        let plan = reconcile(&baseline, &walked, &volume, self.terms.stance);
+        write_intent(self.dir, &plan.intent())?;
+        plan.order.write_to(out).map_err(broken_stream)?;
+        let bytes = self.send(out, &plan)?;
+        let receipt = UpdateReceipt::read_from(answers, &plan.order)?;
+        Known {
+            baseline: plan.settled(&receipt),
+            volume: volume.updated(&plan.order, &receipt)?,
+        }
+        .write(self.dir)?;
+        remove_intent(self.dir)?;
+        let count = |paths: &[RelPathBuf]| paths.len() as u64;
+        Ok(Synced {
+            sent: plan.order.send.len() as u64,
+            bytes,
+            removed: count(&plan.order.remove).saturating_sub(count(&receipt.stayed)),
+            adopted: count(&plan.adopted),
+            conflicts: plan.clashes,
+            skipped: walked.skipped,
+        })
+    }
+
+    /// Sends what was ordered, and keeps its texts for merges.
+    fn send(&self, out: &mut dyn Write, plan: &Plan) -> Result<u64, Failure> {
+        let mut base = BaseWriter::append(&self.dir.file("base"), BASE_ROOM)?;
+        let mut shown = Progress::default();
+        let mut tell = |progress: Progress| {
+            self.counter.add_files(progress.entries - shown.entries);
+            self.counter.add_bytes(progress.bytes - shown.bytes);
+            shown = progress;
+        };
+        let Source {
+            workspace,
+            selector,
+        } = self.source;
+        let order = &plan.order;
+        let packed = pack_order(workspace, selector, order, out, &mut tell, &mut base);
+        packed.map_err(|error| match error {
+            PackError::Write(error) => broken_stream(error),
+            other => other.into(),
+        })?;
+        out.flush().map_err(broken_stream)?;
+        if let Err(error) = base.finish() {
+            // The session goes on: what both sides change is a conflict then (FLT-07).
+            let cause = escape(error.to_string().as_bytes());
+            let ui = self.site.ui;
+            ui.detail(&format!("the texts for merging could not be kept: {cause}"));
+        }
+        Ok(shown.bytes)
+    }
+}
+
+impl Started<'_> {
+    /// Brings the volume up to date. Nothing of the command runs meanwhile.
+    ///
+    /// # Errors
+    /// A file of the workspace that is not what it was (FLT-04), a full disk, a broken
+    /// stream, an interruption. The volume is sound then: what had arrived is there as a
+    /// whole, and the next update knows of it.
+    pub fn finish(self) -> Result<Synced, Failure> {
+        let Self {
+            update,
+            process,
+            walked,
+            _guard,
+        } = self;
+        let Process {
+            stdin,
+            mut stdout,
+            stderr,
+            control,
+        } = process;
+        let stdin = stdin.ok_or_else(|| internal("the porter has no stdin"))?;
+        let (complain, complaints) = mpsc::channel();
+        // Not joined: it ends with the porter.
+        thread::spawn(move || {
+            let said = read_capped(stderr, STDERR_CAP).unwrap_or_default();
+            let _unheard = complain.send(said);
+        });
+        let mut out = Interruptible {
+            inner: stdin,
+            interrupt: update.site.interrupt,
+        };
+        let talked = update.reconcile(&mut out, &mut stdout, walked);
+        drop((out, stdout));
+        let ended = update.end(talked, &complaints, &*control);
+        // What broke off because of a signal is nobody's failure.
+        update.site.interrupt.check()?;
+        ended
+    }
+}
+
+/// A volume that is over the limits, or that nobody can believe, is not written to.
+fn unbelievable(error: SurveyError) -> Failure {
+    match error {
+        SurveyError::Wire(error) => error.into(),
+        error => {
+            let code = error.code();
+            Failure::new(FailureKind::Refused, error)
+                .context(format!("the volume can't be brought up to date: {code}"))
+                .hinted("Remove the session, or raise the limits of the profile's gate.")
+        }
+    }
+}
