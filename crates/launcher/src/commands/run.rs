@@ -46,7 +46,7 @@ pub struct Args {
     /// Variable for the command; repeatable
     #[arg(short, long = "env", value_name = "NAME=VALUE")]
     pub env: Vec<EnvVar>,
-    /// Keep the session's volume after the gate is settled, for another run of that name
+    /// Keep the session's volume for another run of that name, until `rm`
     #[arg(long)]
     pub keep: bool,
     /// Only list what would be copied in, with sizes

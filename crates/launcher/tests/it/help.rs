@@ -18,6 +18,7 @@ fn short_help_names_every_verb() {
       run          Run a command on a copy of the workspace, then pass its changes through the gate
       diff         Show what a session changed, judged
       watch        Show what a running session changes, while it changes it
+      sync         Send what you changed in the workspace into a session's copy
       review       Look through a session's changes on the whole screen, choose, and apply
       apply        Apply a session's changes to its workspace
       allowed      List or remove what you allowed for good with `apply --remember`
@@ -78,12 +79,13 @@ fn run_help_shows_what_can_be_typed() {
 
     Options:
       -w, --workspace <DIR>   Workspace [default: the current directory]
-          --name <NAME>       Name of the session [default: made from the workspace's name]
+          --name <NAME>       Name of the session; one that is there already goes on, and what you
+                              changed since goes in [default: made from the workspace's name]
           --apply <MODE>      What to do with changes [default: the profile's, else ask] [possible
                               values: never, ask, auto]
           --timeout <TIME>    Time limit of the command, such as 90s, 5m, 2h [default: the profile's]
       -e, --env <NAME=VALUE>  Variable for the command; repeatable
-          --keep              Keep the session's volume after the gate is settled
+          --keep              Keep the session's volume for another run of that name, until `rm`
           --dry-run           Only list what would be copied in, with sizes
       -h, --help              Print help (see more with '--help')
       -V, --version           Print version

@@ -4,6 +4,7 @@
 mod export;
 mod faults;
 mod flaky;
+mod kept;
 mod live;
 mod outcomes;
 mod porter;

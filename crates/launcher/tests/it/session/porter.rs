@@ -12,7 +12,8 @@ use lazaret_runtime::Control;
 use lazaret_transfer::wire::{Found, FoundKind};
 use lazaret_transfer::{
     Digest, Entry, MemberKind, MemberPath, Members, Receipt, RelPath, RelPathBuf, StreamLimits,
-    StreamWriter, Survey, SurveyRequest, Tree, VolumeIdentity, read_wanted,
+    StreamWriter, Survey, SurveyRequest, Tree, UpdateOrder, UpdateReceipt, VolumeIdentity,
+    read_wanted,
 };
 use rustix::fs::FileType;
 
@@ -20,6 +21,34 @@ type Broken = Box<dyn std::error::Error>;
 
 /// `porter receive`: returns the receipt, which the caller sends on.
 pub(super) fn receive(volume: &Path, stdin: &mut dyn Read) -> Result<Receipt, Broken> {
+    match fs::read_dir(volume)?.next() {
+        None => arrive(volume, stdin),
+        Some(_) => Err("the directory is not empty".into()),
+    }
+}
+
+/// `porter update`.
+pub(super) fn update(
+    volume: &Path,
+    stdin: &mut dyn Read,
+    stdout: &mut dyn Write,
+) -> Result<(), Broken> {
+    survey(volume, stdin)?.write_to(stdout)?;
+    let order = UpdateOrder::read_from(stdin)?;
+    for path in order.remove.iter().rev() {
+        let at = volume.join(path.as_str());
+        match fs::symlink_metadata(&at)?.is_dir() {
+            true => fs::remove_dir(&at)?,
+            false => fs::remove_file(&at)?,
+        }
+    }
+    let written = arrive(volume, stdin)?;
+    let stayed = Vec::new();
+    Ok(UpdateReceipt { written, stayed }.write_to(stdout)?)
+}
+
+/// Unpacks a stream over what is there.
+fn arrive(volume: &Path, stdin: &mut dyn Read) -> Result<Receipt, Broken> {
     let mut members = Members::new(stdin, StreamLimits::DEFAULT);
     let mut entries = Vec::new();
     while let Some(member) = members.next()? {
@@ -29,7 +58,7 @@ pub(super) fn receive(volume: &Path, stdin: &mut dyn Read) -> Result<Receipt, Br
         let at = volume.join(path.as_str());
         let entry = match member.kind {
             MemberKind::Dir => {
-                fs::create_dir(&at)?;
+                fs::create_dir_all(&at)?;
                 Entry::Dir
             }
             MemberKind::File { mode, size } => {
@@ -41,6 +70,7 @@ pub(super) fn receive(volume: &Path, stdin: &mut dyn Read) -> Result<Receipt, Br
                 Entry::File { mode, size, digest }
             }
             MemberKind::Symlink { target: Ok(target) } => {
+                drop(fs::remove_file(&at));
                 std::os::unix::fs::symlink(target.as_str(), &at)?;
                 Entry::Symlink { target }
             }

@@ -22,7 +22,8 @@ use lazaret_launcher::session::belongings::Belongings;
 use lazaret_launcher::session::chores::Chores;
 use lazaret_launcher::session::collect::Collected;
 use lazaret_launcher::session::command::Patience;
-use lazaret_launcher::session::cycle::{self, Order};
+use lazaret_launcher::session::cycle::{self, Cycle, Order};
+use lazaret_launcher::session::kept::Again;
 use lazaret_launcher::session::prepare::Setting;
 use lazaret_launcher::session::record::{GateLimits, KeepVolume, Phase, Picked, PickedGit, Record};
 use lazaret_launcher::session::relay::Destination;
@@ -128,6 +129,11 @@ impl World {
             Ok(0)
         });
         world.on("survey", answer_survey);
+        world.on("update", |volume, call| {
+            porter::update(volume, &mut call.stdin, &mut call.stdout)
+                .map_err(|error| io::Error::other(error.to_string()))?;
+            Ok(0)
+        });
         world.on("send", |volume, call| {
             porter::send(volume, &mut call.stdin, &mut call.stdout, |_| {})
                 .map_err(|error| io::Error::other(error.to_string()))?;
@@ -234,6 +240,20 @@ impl World {
 
     /// Runs up to the gate.
     pub(super) fn cycle(&self) -> Result<Collected, Failure> {
+        Ok(self.cycle_of(None, KeepVolume::UntilSettled)?.collected)
+    }
+
+    /// Runs up to the gate, on a volume that is kept: one of its own, or the one that the
+    /// session has.
+    pub(super) fn cycle_kept(&self) -> Result<Cycle, Failure> {
+        let again = match self.lock() {
+            Ok(session) => Some(Again::find(&self.site(), session)?),
+            Err(_) => None,
+        };
+        self.cycle_of(again, KeepVolume::Always)
+    }
+
+    fn cycle_of(&self, again: Option<Again>, keep: KeepVolume) -> Result<Cycle, Failure> {
         let workspace = WorkspaceDir::open_ambient(&self.path("workspace")).unwrap();
         let selection = Selection {
             git: GitMode::None,
@@ -241,12 +261,12 @@ impl World {
         };
         let order = Order {
             id: self.id(),
-            again: None,
+            again,
             source: Source {
                 workspace: &workspace,
                 selector: &selection.compile().unwrap(),
             },
-            keep: KeepVolume::UntilSettled,
+            keep,
             selection: Picked {
                 git: PickedGit::None,
                 exclude: Vec::new(),
@@ -276,7 +296,7 @@ impl World {
             },
             destinations: (Destination::Other, Destination::Other),
         };
-        Ok(cycle::run(&self.site(), &self.store, order)?.collected)
+        cycle::run(&self.site(), &self.store, order)
     }
 
     /// Runs the whole of it, applying what is clean.
