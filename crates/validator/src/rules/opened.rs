@@ -2,7 +2,6 @@
 //! that look inside.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Read as _};
 
@@ -62,9 +61,9 @@ pub(crate) struct Opened<'a> {
     contents: &'a dyn Contents,
     before: OnceCell<Side>,
     after: OnceCell<Side>,
-    /// The lines from before, hashed with a key of our own: eight bytes for each, however
-    /// long it is (AUD-04).
-    known: OnceCell<(RandomState, HashSet<u64>)>,
+    /// The lines from before, hashed with a key of our own and sorted: eight bytes for each,
+    /// however long it is (AUD-04), and however many there are.
+    known: OnceCell<(RandomState, Box<[u64]>)>,
 }
 
 impl<'a> Opened<'a> {
@@ -126,10 +125,13 @@ impl<'a> Opened<'a> {
         let (key, known) = self.known.get_or_init(|| {
             let key = RandomState::new();
             let before = self.before().bytes().unwrap_or_default();
-            let known = lines(before).map(|(_, line)| key.hash_one(line)).collect();
-            (key, known)
+            // Counted first: a list that grows is there twice.
+            let mut known = Vec::with_capacity(lines(before).count());
+            known.extend(lines(before).map(|(_, line)| key.hash_one(line)));
+            known.sort_unstable();
+            (key, known.into_boxed_slice())
         });
-        !known.contains(&key.hash_one(line))
+        known.binary_search(&key.hash_one(line)).is_err()
     }
 }
 
@@ -144,7 +146,8 @@ fn read(entry: Option<&Entry>, contents: &dyn Contents) -> Side {
     if size == 0 {
         return Side::Bytes(Vec::new());
     }
-    let mut bytes = Vec::new();
+    // At once: a list that grows to this leaves holes in the heap.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
     let read = contents
         .open(digest)
         .and_then(|reader| reader.take(MOST_BYTES + 1).read_to_end(&mut bytes));

@@ -122,7 +122,7 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
         while let Some(item) = seq.next_element_seed(self)? {
             items.push(item);
         }
-        Ok(Value::new(at, Data::List(items)))
+        Ok(Value::new(at, Data::list(items)))
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Value<'a>, A::Error> {

@@ -18,8 +18,9 @@ use std::collections::HashSet;
 
 use super::Side;
 
-/// The most values of one document, so that a small file can't fill the memory.
-pub(crate) const MOST_VALUES: usize = 1 << 20;
+/// The most values of one document, so that a small file can't fill the memory: with their
+/// keys they take 45 MiB. A lockfile of forty thousand packages has as many.
+pub(crate) const MOST_VALUES: usize = 1 << 19;
 
 /// The deepest nesting where the format's own reader has no lower limit.
 pub(crate) const MOST_DEPTH: usize = 64;
@@ -130,6 +131,15 @@ impl<'a> Value<'a> {
     }
 }
 
+impl<'a> Data<'a> {
+    /// Makes a list that takes no more room than it needs: most have one item, and a vector
+    /// that grew has room for four.
+    pub(crate) fn list(mut items: Vec<Value<'a>>) -> Self {
+        items.shrink_to_fit();
+        Self::List(items)
+    }
+}
+
 /// Equal when they hold the same, wherever they stand.
 impl PartialEq for Value<'_> {
     fn eq(&self, other: &Self) -> bool {
@@ -160,7 +170,12 @@ impl Builder {
     }
 
     /// Makes a table, and remembers which keys stand in it twice.
-    pub(crate) fn table<'a>(&self, at: u32, entries: Vec<(Cow<'a, str>, Value<'a>)>) -> Value<'a> {
+    pub(crate) fn table<'a>(
+        &self,
+        at: u32,
+        mut entries: Vec<(Cow<'a, str>, Value<'a>)>,
+    ) -> Value<'a> {
+        entries.shrink_to_fit();
         if has_repeated(&entries) {
             let mut seen = HashSet::new();
             let mut repeated = self.repeated.borrow_mut();

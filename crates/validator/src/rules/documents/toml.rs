@@ -4,16 +4,13 @@ use std::borrow::Cow;
 
 use toml::de::{DeTable, DeValue};
 use toml_parser::Source;
-use toml_parser::lexer::TokenKind;
+use toml_parser::lexer::{Token, TokenKind};
 
-use super::{Builder, Data, Document, MOST_VALUES, Unreadable, Value, offset};
+use super::{Builder, Data, Document, Unreadable, Value, offset};
 
-/// The most tokens that can become a table: a table of the crate takes up to 1.5 KiB, so
-/// five bytes could take 300 times their size. A lockfile of 16 MiB has half as many.
-const MOST_TABLES: usize = 1 << 17;
-
-/// The most tokens of any kind.
-const MOST_TOKENS: usize = 8 * MOST_VALUES;
+/// The most memory that the crate may take, in bytes. A lockfile of a thousand packages with
+/// fifty files each, which is more than anybody's, takes 100 MiB of it.
+const MOST_MEMORY: usize = 128 << 20;
 
 /// Reads a document. Its tables are sorted by key.
 pub(crate) fn read(text: &str) -> Result<Document<'_>, Unreadable> {
@@ -27,22 +24,31 @@ pub(crate) fn read(text: &str) -> Result<Document<'_>, Unreadable> {
     Ok(builder.finish(root))
 }
 
+/// Adds up what the crate would allocate, before it does: five bytes can make a table.
 fn budget(text: &str) -> Result<(), Unreadable> {
-    let (mut tables, mut tokens) = (0, 0);
+    let mut memory = 0;
     for token in Source::new(text).lex() {
-        tokens += 1;
-        if matches!(
-            token.kind(),
-            TokenKind::Dot | TokenKind::LeftSquareBracket | TokenKind::LeftCurlyBracket
-        ) {
-            tables += 1;
-        }
-        if tables > MOST_TABLES || tokens > MOST_TOKENS {
+        memory += cost(token.kind());
+        if memory > MOST_MEMORY {
             let at = offset(token.span().start());
             return Err(Unreadable::at(at, "has too many values"));
         }
     }
     Ok(())
+}
+
+/// Bytes for one token, each kept until all is read, and for what comes of it (version 1.2):
+/// a table takes a node of a B-tree, 1.5 KiB, which has room for keys that are paid for by
+/// themselves; each part of a dotted key makes a table.
+fn cost(kind: TokenKind) -> usize {
+    let comes_of_it = match kind {
+        TokenKind::Dot => 1536,
+        TokenKind::LeftSquareBracket | TokenKind::LeftCurlyBracket => 1024,
+        TokenKind::Equals => 256,
+        TokenKind::Comma => 128,
+        _ => 0,
+    };
+    size_of::<Token>() + comes_of_it
 }
 
 /// The crate refuses more than 80 levels, so the recursion is bounded.
@@ -73,7 +79,7 @@ fn from_value<'a>(builder: &Builder, at: u32, value: DeValue<'a>) -> Result<Valu
                 let at = offset(item.span().start);
                 from_value(builder, at, item.into_inner())
             });
-            Data::List(items.collect::<Result<_, _>>()?)
+            Data::list(items.collect::<Result<_, _>>()?)
         }
         DeValue::Table(table) => return from_table(builder, at, table),
     };

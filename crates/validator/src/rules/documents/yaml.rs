@@ -46,7 +46,7 @@ pub(crate) fn read(text: &str) -> Result<Document<'_>> {
             return Err(reader.error("stands where nothing can"));
         }
     }
-    Ok(builder.finish(Value::new(0, Data::List(documents))))
+    Ok(builder.finish(Value::new(0, Data::list(documents))))
 }
 
 /// Refuses what some readers take for a line break or skip, and others don't.
@@ -171,7 +171,7 @@ impl<'a> Reader<'_, 'a> {
             }
             self.advance()?;
         }
-        Ok(Value::new(first.at, Data::List(items)))
+        Ok(Value::new(first.at, Data::list(items)))
     }
 
     fn table(&mut self, first: Line<'a>, depth: usize) -> Result<Value<'a>> {
@@ -288,7 +288,7 @@ impl<'a> Reader<'_, 'a> {
             if let Some(after) = rest.strip_prefix(end) {
                 let data = match table {
                     true => return Ok((self.builder.table(line.at, entries), after)),
-                    false => Data::List(items),
+                    false => Data::list(items),
                 };
                 return Ok((Value::new(line.at, data), after));
             }

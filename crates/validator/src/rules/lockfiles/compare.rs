@@ -1,7 +1,7 @@
 //! `compare`: two sides of a lockfile, and what there is to say about the second.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::hash::RandomState;
 
 use super::Before;
@@ -30,10 +30,10 @@ pub(super) fn compare(before: &Before<'_>, after: &Lock<'_>) -> Vec<Remark> {
     let (old, new) = (Index::of(known, &hasher), Index::of(after, &hasher));
     let mut remarks = Remarks::default();
     repeated(known, after, &mut remarks);
-    for (key, pins) in &new.by_key {
-        match old.by_key.get(key) {
+    for (key, pins) in new.keys() {
+        match old.get(&key) {
             Some(known) => known_key(known, pins, &mut remarks),
-            None => new_key(&old, key, pins, &mut remarks),
+            None => new_key(&old, &key, pins, &mut remarks),
         }
     }
     match before {
@@ -218,7 +218,7 @@ fn origin(old: &Index<'_>, pin: &Pin<'_>, remarks: &mut Remarks) {
             format!("{} comes from the archive of another package", title(pin))
         });
     }
-    let named = old.names.get(&*pin.name);
+    let named = old.named(&pin.name);
     if named.is_some_and(|named| named.from_registry)
         && matches!(pin.source, Source::Git(..) | Source::Path(_))
     {
@@ -322,25 +322,28 @@ fn mixed_hosts(lock: &Lock<'_>, remarks: &mut Remarks) {
 /// Versions all of whose hashed files were replaced.
 fn replaced_files(old: &Index<'_>, new: &Index<'_>, remarks: &mut Remarks) {
     let mut done = None;
-    for (&(name, version, file), pins) in &new.by_key {
+    for ((name, version, file), pins) in new.keys() {
         if file.is_empty() || done == Some((name, version)) {
             continue;
         }
         done = Some((name, version));
-        let hashes = |pin: &Pin<'_>| pin.integrity.as_deref().map(str::to_owned);
-        let was: BTreeSet<String> = old.files(name, version).filter_map(hashes).collect();
+        let was: HashSet<&str> = old.files(name, version).filter_map(hash).collect();
         if was.is_empty() {
             continue;
         }
-        let is: BTreeSet<String> = new.files(name, version).filter_map(hashes).collect();
+        let mut is = new.files(name, version).filter_map(hash);
         if let Some(pin) = pins.first()
-            && was.is_disjoint(&is)
+            && !is.any(|hash| was.contains(hash))
         {
             remarks.add(Block, "lockfile.integrity", Some(pin.at), || {
                 format!("{} has none of its known files any more", title(pin))
             });
         }
     }
+}
+
+fn hash<'p>(pin: &'p Pin<'_>) -> Option<&'p str> {
+    pin.integrity.as_deref()
 }
 
 fn title(pin: &Pin<'_>) -> String {

@@ -1,7 +1,7 @@
 //! `Index`: the statements of a lockfile by what they are about.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
 
 use super::lock::{Lock, Pin};
@@ -21,16 +21,23 @@ pub(super) fn substance<'p>(pin: &'p Pin<'_>) -> Substance<'p> {
     (&pin.source, pin.alias.as_ref(), pin.integrity.as_ref())
 }
 
-/// A lockfile's statements by what they are about.
+fn key<'l>(pin: &'l Pin<'_>) -> Key<'l> {
+    (&*pin.name, &*pin.version, &*pin.file)
+}
+
+/// A lockfile's statements by what they are about. Sorted lists, because trees and tables of
+/// as many entries take several times the room.
 pub(super) struct Index<'l> {
-    /// Each list sorted by substance, without repetitions.
-    pub(super) by_key: BTreeMap<Key<'l>, Vec<&'l Pin<'l>>>,
-    pub(super) names: BTreeMap<&'l str, Named<'l>>,
+    /// Sorted by key and substance, without repetitions.
+    pins: Vec<&'l Pin<'l>>,
+    /// Sorted by name.
+    names: Vec<Named<'l>>,
     pub(super) hosts: BTreeSet<&'l str>,
 }
 
 /// What is said about one name in all.
 pub(super) struct Named<'l> {
+    name: &'l str,
     /// Whether all of it comes from registries or archives.
     pub(super) from_registry: bool,
     pub(super) aliases: BTreeSet<&'l str>,
@@ -41,35 +48,42 @@ pub(super) struct Named<'l> {
 impl<'l> Index<'l> {
     /// Two indexes that are compared must have the same `hasher`.
     pub(super) fn of(lock: &'l Lock<'_>, hasher: &RandomState) -> Self {
-        let mut by_key: BTreeMap<Key<'l>, Vec<&'l Pin<'l>>> = BTreeMap::new();
-        for pin in &lock.pins {
-            let key = (&*pin.name, &*pin.version, &*pin.file);
-            by_key.entry(key).or_default().push(pin);
-        }
-        let mut names: BTreeMap<&'l str, Named<'l>> = BTreeMap::new();
-        for (key, pins) in &mut by_key {
-            pins.sort_by(|a, b| substance(a).cmp(&substance(b)).then(a.at.cmp(&b.at)));
-            pins.dedup_by(|a, b| substance(a) == substance(b));
-            let named = names.entry(key.0).or_insert_with(|| Named {
-                from_registry: true,
-                aliases: BTreeSet::new(),
-                print: 0,
-            });
-            let mut print = hasher.build_hasher();
-            (named.print, key).hash(&mut print);
-            for pin in pins {
-                substance(pin).hash(&mut print);
-                named.from_registry &= matches!(pin.source, Source::Unstated | Source::Web(_));
-                named.aliases.extend(pin.alias.as_deref());
-            }
-            named.print = print.finish();
-        }
+        let mut pins: Vec<&'l Pin<'l>> = lock.pins.iter().collect();
+        pins.sort_unstable_by(|a, b| {
+            let by_key = key(a).cmp(&key(b));
+            by_key
+                .then_with(|| substance(a).cmp(&substance(b)))
+                .then(a.at.cmp(&b.at))
+        });
+        pins.dedup_by(|a, b| key(a) == key(b) && substance(a) == substance(b));
+        let names = pins.chunk_by(|a, b| a.name == b.name);
+        let mut names: Vec<Named<'l>> = names.filter_map(|pins| Named::of(pins, hasher)).collect();
+        names.shrink_to_fit();
         let addresses = lock.pins.iter().filter_map(|pin| pin.source.address());
         Self {
-            by_key,
+            pins,
             names,
             hosts: addresses.map(|address| &*address.host).collect(),
         }
+    }
+
+    /// Iterates over the keys, each with what is said about it, sorted by substance.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (Key<'l>, &[&'l Pin<'l>])> {
+        let chunks = self.pins.chunk_by(|a, b| key(a) == key(b));
+        chunks.filter_map(|pins| Some((key(pins.first()?), pins)))
+    }
+
+    /// Returns what is said about a key, sorted by substance.
+    pub(super) fn get(&self, wanted: &Key<'_>) -> Option<&[&'l Pin<'l>]> {
+        let rest = self.from(wanted);
+        let end = rest.partition_point(|pin| key(pin) == *wanted);
+        rest.get(..end).filter(|pins| !pins.is_empty())
+    }
+
+    /// Returns what is said about a name.
+    pub(super) fn named(&self, name: &str) -> Option<&Named<'l>> {
+        let found = self.names.binary_search_by(|named| named.name.cmp(name));
+        self.names.get(found.ok()?)
     }
 
     /// Returns the statements about the files of one version.
@@ -78,35 +92,55 @@ impl<'l> Index<'l> {
         name: &'i str,
         version: &'i str,
     ) -> impl Iterator<Item = &'l Pin<'l>> + 'i {
-        let all = self.by_key.range((name, version, "")..);
-        let own = all.take_while(move |((n, v, _), _)| *n == name && *v == version);
-        let files = own.filter(|((_, _, file), _)| !file.is_empty());
-        files.flat_map(|(_, pins)| pins.iter().copied())
+        let all = self.from(&(name, version, "")).iter().copied();
+        let own = all.take_while(move |pin| pin.name == name && pin.version == version);
+        own.filter(|pin| !pin.file.is_empty())
     }
 
     pub(super) fn has_version(&self, name: &str, version: &str) -> bool {
-        let next = self.by_key.range((name, version, "")..).next();
-        next.is_some_and(|((n, v, _), _)| *n == name && *v == version)
+        let next = self.from(&(name, version, "")).first();
+        next.is_some_and(|pin| pin.name == name && pin.version == version)
+    }
+
+    /// The statements about this key and those behind it.
+    fn from(&self, wanted: &Key<'_>) -> &[&'l Pin<'l>] {
+        let start = self.pins.partition_point(|pin| key(pin) < *wanted);
+        self.pins.get(start..).unwrap_or_default()
     }
 
     /// How many packages differ, by name.
     pub(super) fn counts(&self, new: &Self) -> String {
         let (mut added, mut updated) = (0, 0);
-        for (name, named) in &new.names {
-            match self.names.get(name) {
+        for named in &new.names {
+            match self.named(named.name) {
                 None => added += 1,
                 Some(old) if old.print != named.print => updated += 1,
                 Some(_) => {}
             }
         }
-        let removed = self
-            .names
-            .keys()
-            .filter(|name| !new.names.contains_key(*name));
-        let removed = removed.count();
+        let old = self.names.iter();
+        let removed = old.filter(|named| new.named(named.name).is_none()).count();
         match added + removed + updated {
             0 => "no package changed, but something else did".to_owned(),
             _ => format!("packages: {added} added, {removed} removed, {updated} updated"),
         }
+    }
+}
+
+impl<'l> Named<'l> {
+    /// Takes the statements about one name.
+    fn of(pins: &[&'l Pin<'l>], hasher: &RandomState) -> Option<Self> {
+        let mut print = hasher.build_hasher();
+        for pin in pins {
+            (key(pin), substance(pin)).hash(&mut print);
+        }
+        let from_registry =
+            |pin: &&Pin<'_>| matches!(pin.source, Source::Unstated | Source::Web(_));
+        Some(Self {
+            name: &pins.first()?.name,
+            from_registry: pins.iter().all(from_registry),
+            aliases: pins.iter().filter_map(|pin| pin.alias.as_deref()).collect(),
+            print: print.finish(),
+        })
     }
 }

@@ -38,7 +38,13 @@ const SAFE_SCHEMES: [&str; 6] = ["https", "ssh", "github", "gitlab", "bitbucket"
 impl<'a> Address<'a> {
     /// Reads a URL, or the `user@host:path` of ssh.
     pub(crate) fn new(text: impl Into<Cow<'a, str>>) -> Self {
-        let text = text.into();
+        match text.into() {
+            Cow::Borrowed(text) => Self::parse(text),
+            Cow::Owned(text) => Address::parse(&text).into_owned(),
+        }
+    }
+
+    fn parse(text: &'a str) -> Self {
         // Readers differ in what these do to the host.
         let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
         if !text.contains(odd) {
@@ -46,28 +52,37 @@ impl<'a> Address<'a> {
                 let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
                 let (host, rest) = rest.split_at(end);
                 if is_scheme(scheme) && !host.is_empty() {
-                    return Self::owned(scheme, host, rest);
+                    return Self::of(scheme, host, rest);
                 }
             } else if let Some((host, rest)) = text.split_once(':') {
                 // `git@host:path`, and npm's `github:user/repository`.
                 return match host.contains('@') {
-                    true => Self::owned("ssh", host, rest),
-                    false => Self::owned(host, "", rest),
+                    true => Self::of("ssh", host, rest),
+                    false => Self::of(host, "", rest),
                 };
             }
         }
         Self {
             scheme: Cow::Borrowed(""),
-            host: text,
+            host: Cow::Borrowed(text),
             rest: Cow::Borrowed(""),
         }
     }
 
-    fn owned(scheme: &str, host: &str, rest: &str) -> Self {
+    fn of(scheme: &'a str, host: &'a str, rest: &'a str) -> Self {
         Self {
-            scheme: Cow::Owned(scheme.to_ascii_lowercase()),
-            host: Cow::Owned(host.to_ascii_lowercase()),
-            rest: Cow::Owned(rest.to_owned()),
+            scheme: lower(scheme),
+            host: lower(host),
+            rest: Cow::Borrowed(rest),
+        }
+    }
+
+    fn into_owned<'b>(self) -> Address<'b> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Address {
+            scheme: owned(self.scheme),
+            host: owned(self.host),
+            rest: owned(self.rest),
         }
     }
 
@@ -96,6 +111,14 @@ impl<'a> Address<'a> {
     /// Whether both have the same scheme and host.
     pub(crate) fn same_host(&self, other: &Self) -> bool {
         self.scheme == other.scheme && self.host == other.host
+    }
+}
+
+/// Nearly every address is in lower case as it stands.
+fn lower(text: &str) -> Cow<'_, str> {
+    match text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        true => Cow::Owned(text.to_ascii_lowercase()),
+        false => Cow::Borrowed(text),
     }
 }
 
