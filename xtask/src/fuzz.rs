@@ -5,6 +5,7 @@
 //! has little use for. The short one needs neither libFuzzer nor a C++ compiler.
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use xshell::{Shell, cmd};
@@ -63,13 +64,14 @@ impl flags::Fuzz {
         .quiet()
         .run()?;
         let seconds = (self.minutes.unwrap_or(10) * 60 / targets.len() as u64).max(1);
-        let mut broken = Vec::new();
+        let mut drives = Vec::new();
         for target in targets {
             let _section = Section::new(sh, &format!("fuzz {target} for {seconds} s"));
-            if !drive(sh, &home, &program, target, seconds)? {
-                broken.push(target);
-            }
+            drives.push(drive(sh, &home, &program, target, seconds)?);
         }
+        println!("{}", table(&drives));
+        let broken = drives.iter().filter(|drive| drive.found == Found::Broken);
+        let broken: Vec<&str> = broken.map(|drive| drive.target.as_str()).collect();
         match broken.is_empty() {
             true => Ok(()),
             false => bail!(
@@ -79,6 +81,56 @@ impl flags::Fuzz {
             ),
         }
     }
+}
+
+/// What came of one target's run.
+struct Drive {
+    target: String,
+    /// Processor time of the run, its own and the kernel's for it.
+    processor: Duration,
+    /// How many inputs were tried, as libFuzzer counts them.
+    inputs: u64,
+    found: Found,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    Broken,
+}
+
+/// What was really spent, and what was found.
+fn table(drives: &[Drive]) -> String {
+    let minutes = |time: Duration| format!("{:.2}", time.as_secs_f64() / 60.0);
+    let mut text =
+        String::from("| target | CPU minutes | inputs | found |\n| --- | --- | --- | --- |\n");
+    for drive in drives {
+        let found = match drive.found {
+            Found::Nothing => "nothing",
+            Found::Broken => "an input that breaks it",
+        };
+        text.push_str(&format!(
+            "| `{}` | {} | {} | {found} |\n",
+            drive.target,
+            minutes(drive.processor),
+            drive.inputs
+        ));
+    }
+    let all = drives.iter().map(|drive| drive.processor).sum();
+    text + &format!("{} CPU minutes in all", minutes(all))
+}
+
+/// Returns the processor time of all children that have ended: proc_pid_stat(5), `cutime`
+/// and `cstime`, in hundredths of a second on every Linux.
+fn children_time() -> Result<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat").context("read /proc/self/stat")?;
+    // The name of the program, in parentheses, may hold anything.
+    let (_, fields) = stat
+        .rsplit_once(')')
+        .context("understand /proc/self/stat")?;
+    let ticks = fields.split_ascii_whitespace().skip(13).take(2);
+    let ticks = ticks.map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+    Ok(Duration::from_millis(10 * ticks))
 }
 
 /// A few seconds for each target, on the corpus first.
@@ -108,8 +160,8 @@ fn build(sh: &Shell, home: &Path) -> Result<std::path::PathBuf> {
     Ok(build.join(triple).join("fuzz/lazaret-fuzz"))
 }
 
-/// One target, for so long; false when something broke.
-fn drive(sh: &Shell, home: &Path, program: &Path, target: &str, seconds: u64) -> Result<bool> {
+/// One target, for so long.
+fn drive(sh: &Shell, home: &Path, program: &Path, target: &str, seconds: u64) -> Result<Drive> {
     let kept = home.join("corpus").join(target);
     let artifacts = home.join("artifacts").join(target);
     let links = home.join("bin");
@@ -136,11 +188,25 @@ fn drive(sh: &Shell, home: &Path, program: &Path, target: &str, seconds: u64) ->
         "-use_value_profile=1".to_owned(),
         "-print_final_stats=1".to_owned(),
     ]);
+    let before = children_time()?;
     let done = run.ignore_status().output()?;
+    let processor = children_time()?.saturating_sub(before);
     let log = String::from_utf8_lossy(&done.stderr);
     let lines: Vec<&str> = log.lines().collect();
     // The last words: how many runs, how much was reached; or what broke.
     let tail = lines.len().saturating_sub(14);
     lines[tail..].iter().for_each(|line| println!("{line}"));
-    Ok(done.status.success())
+    let inputs = lines.iter().find_map(|line| {
+        let count = line.strip_prefix("stat::number_of_executed_units:")?;
+        count.trim().parse().ok()
+    });
+    Ok(Drive {
+        target: target.to_owned(),
+        processor,
+        inputs: inputs.unwrap_or(0),
+        found: match done.status.success() {
+            true => Found::Nothing,
+            false => Found::Broken,
+        },
+    })
 }

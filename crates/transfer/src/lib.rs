@@ -66,6 +66,7 @@ mod grammar;
 mod intent;
 mod journal;
 mod manifest;
+pub mod merge;
 mod pack;
 mod path_error;
 mod quarantine;

@@ -6,6 +6,9 @@ mod journal;
 #[cfg(feature = "judge")]
 mod judge;
 mod lists;
+#[cfg(feature = "judge")]
+mod manifests;
+mod merge;
 mod paths;
 pub mod stream;
 pub mod tar_crate;
@@ -126,6 +129,26 @@ pub const ALL: &[Target] = &[
         dictionary: &[
             b"\t", b"-", b"step\t", b"phase\t", b"root\t", b"l:", b"f:", b"x:", b"+1", b"\n", b"d",
         ],
+    },
+    Target {
+        name: "merge",
+        run: merge::merged,
+        seeds: merge::seeds,
+        dictionary: &[b"a\n", b"b\n", b"\n", b"\r\n", b"\r", b"\xff", b"a"],
+    },
+    #[cfg(feature = "judge")]
+    Target {
+        name: "lockfile",
+        run: manifests::lockfile,
+        seeds: manifests::lockfiles,
+        dictionary: judge::WORDS,
+    },
+    #[cfg(feature = "judge")]
+    Target {
+        name: "manifest",
+        run: manifests::manifest,
+        seeds: manifests::manifests,
+        dictionary: manifests::WORDS,
     },
     #[cfg(feature = "judge")]
     Target {

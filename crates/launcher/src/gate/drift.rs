@@ -1,9 +1,9 @@
 //! `Drift`: what the user did to the paths of a batch since they were copied in.
 
-use lazaret_transfer::{Change, Digest, Entry, Found, Standing, look, standings};
+use lazaret_transfer::{Change, Digest, Entry, Found, Standing, look, merge, standings};
 
 use super::contents::{Contents, MOST_TEXT_BYTES};
-use super::merge;
+
 use crate::failure::Failure;
 
 /// How the workspace is at the path of one change.

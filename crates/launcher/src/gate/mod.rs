@@ -14,7 +14,6 @@ pub mod export;
 pub mod git_config;
 pub mod hunks;
 pub mod live;
-pub mod merge;
 pub mod patch;
 pub mod pick;
 pub mod proposal;
