@@ -1,10 +1,13 @@
 //! Updates that break off, and the next one.
 
 use std::fs;
+use std::io::{self, Read as _, Write as _};
 
-use lazaret_transfer::{Stance, StreamLimits, Survey, diff};
+use lazaret_transfer::{
+    Digest, Entry, Mode, RelPath, Stance, StreamLimits, StreamWriter, Survey, UpdateOrder, diff,
+};
 
-use super::kept::{Fault, Kept, clashes};
+use super::kept::{Fault, Kept, clashes, update_verb};
 use crate::session::porter;
 
 const PROJECT: &str = r#"
@@ -135,4 +138,89 @@ fn a_volume_over_the_limits_is_an_answer() {
     let said = porter("update", kept.volume.path(), &request).ok();
     let error = Survey::read_from(&mut &said[..], &limits).expect_err("over");
     assert_eq!(error.code(), "limit.entries");
+}
+
+/// Gives the porter an order and a stream that need not belong together.
+fn say(kept: &Kept, order: &UpdateOrder, stream: &[u8]) -> (Option<i32>, String) {
+    let (their_stdin, mut stdin) = io::pipe().expect("a pipe");
+    let (mut stdout, their_stdout) = io::pipe().expect("a pipe");
+    let verb = update_verb(kept.volume.path())
+        .stdin_file(their_stdin)
+        .stdout_file(their_stdout)
+        .stderr_capture()
+        .unchecked();
+    let child = verb.start().expect("the porter was built");
+    drop(verb);
+    let limits = StreamLimits::DEFAULT;
+    let asked = kept.known.request(limits, &kept.baseline);
+    asked.write_to(&mut stdin).expect("it reads");
+    Survey::read_from(&mut stdout, &limits).expect("a survey");
+    order.write_to(&mut stdin).expect("it reads");
+    stdin.write_all(stream).expect("it reads");
+    drop(stdin);
+    let mut said = Vec::new();
+    stdout.read_to_end(&mut said).expect("a pipe");
+    assert!(said.is_empty(), "no receipt");
+    let output = child.wait().expect("it ran");
+    let stderr = String::from_utf8(output.stderr.clone()).expect("escaped");
+    (output.status.code(), stderr)
+}
+
+#[test]
+fn what_was_not_ordered_gets_no_name() {
+    let kept = Kept::new(PROJECT);
+    let before = kept.dump();
+    let readme = RelPath::new("README.md").expect("a path");
+    let file = |text: &[u8]| Entry::File {
+        mode: Mode::Plain,
+        size: text.len() as u64,
+        digest: Digest::of(text),
+    };
+    let mut order = UpdateOrder::default();
+    order.send.insert(readme.to_owned(), file(b"HELLO"));
+    let stream = |members: &dyn Fn(&mut StreamWriter<&mut Vec<u8>>)| {
+        let mut bytes = Vec::new();
+        let mut stream = StreamWriter::new(&mut bytes);
+        members(&mut stream);
+        stream.finish().expect("to memory");
+        bytes
+    };
+    let contents = |stream: &mut StreamWriter<&mut Vec<u8>>, path: &str, mode, text: &[u8]| {
+        let path = RelPath::new(path).expect("a path");
+        stream.contents(path, mode, text, 0).expect("to memory");
+    };
+    let plain = Mode::Plain;
+    for (stream, reason) in [
+        (
+            stream(&|stream| contents(stream, "README.md", plain, b"hullo")),
+            "README.md: not what was ordered",
+        ),
+        (
+            stream(&|stream| contents(stream, "README.md", plain, b"longer")),
+            "README.md: not what was ordered",
+        ),
+        (
+            stream(&|stream| contents(stream, "README.md", Mode::Executable, b"HELLO")),
+            "README.md: not what was ordered",
+        ),
+        (
+            stream(&|stream| {
+                let target = "docs".parse().expect("a target");
+                stream.symlink(readme, target, 0).expect("to memory");
+            }),
+            "README.md: not what was ordered",
+        ),
+        (
+            stream(&|stream| contents(stream, "A", plain, b"HELLO")),
+            "A: not what was ordered",
+        ),
+        (
+            stream(&|_| {}),
+            "what arrived is not what was sent [trailer.tree]",
+        ),
+    ] {
+        let said = say(&kept, &order, &stream);
+        assert_eq!(said, (Some(125), format!("porter: update: {reason}\n")));
+        assert_eq!(kept.dump(), before, "{reason}");
+    }
 }

@@ -17,7 +17,7 @@ use lazaret_transfer::{Entry, Plan, RelPath, RelPathBuf, Stance, Tree, diff};
 use super::kept::{Fault, Kept, read_all};
 
 /// Sequences of an ordinary run; `LAZARET_SEQUENCES` sets another number, or `350..351`.
-const SEQUENCES: u64 = 150;
+const SEQUENCES: u64 = 200;
 const STEPS: usize = 12;
 const NAMES: [&str; 5] = ["a", "b", "a.b", "d", "e"];
 
