@@ -5,6 +5,7 @@ mod escape;
 mod git;
 mod git_hostile;
 mod git_kit;
+mod order;
 mod pack;
 mod quarantine;
 mod reconcile;

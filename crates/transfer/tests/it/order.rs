@@ -1,0 +1,112 @@
+//! What an update sends: what was ordered, as it was when it was ordered.
+
+use std::path::Path;
+
+use lazaret_tests::tree_text;
+use lazaret_transfer::{
+    BaseWriter, GitMode, Hashing, PackError, Selection, Selector, StreamWriter, Tree, UpdateOrder,
+    WorkspaceDir, pack_order, walk,
+};
+
+fn selector() -> Selector {
+    let (git, exclude) = (GitMode::Full, Vec::new());
+    Selection { git, exclude }.compile().expect("no pattern")
+}
+
+fn tree(dir: &Path) -> Tree {
+    let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
+    let walked = walk(&workspace, &selector(), Hashing::parallel());
+    walked.expect("readable").tree
+}
+
+fn send(dir: &Path, order: &UpdateOrder) -> Result<Vec<u8>, PackError> {
+    let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let mut base = BaseWriter::create(&scratch.path().join("base"), 1 << 20).expect("new");
+    let mut sent = Vec::new();
+    let tell = &mut |_| {};
+    pack_order(&workspace, &selector(), order, &mut sent, tell, &mut base)?;
+    Ok(sent)
+}
+
+/// An order for some of what lies in a directory.
+fn order(dir: &Path, paths: &[&str]) -> UpdateOrder {
+    let tree = tree(dir);
+    let wanted = tree
+        .iter()
+        .filter(|(path, _)| paths.contains(&path.as_str()));
+    UpdateOrder {
+        remove: Vec::new(),
+        send: wanted
+            .map(|(path, entry)| (path.to_owned(), entry.clone()))
+            .collect(),
+    }
+}
+
+const PROJECT: &str = r#"
+    f a/b/file "one"
+    f a/b/other "two"
+    f a/link/x "x"
+    x run "run"
+    l link -> run
+    f .git/HEAD "ref: refs/heads/main"
+    d .git/objects/
+    d .git/refs/
+"#;
+
+#[test]
+fn only_what_was_ordered_is_sent() {
+    let dir = tree_text::temp(PROJECT);
+    let paths = [".git/config", "a/b/file", "link", "run"];
+    let order = order(dir.path(), &paths);
+    assert_eq!(order.send.len(), paths.len());
+    let sent = send(dir.path(), &order).expect("as it was");
+    let names: Vec<_> = sent
+        .chunks(512)
+        .filter(|block| block[257..262] == *b"ustar")
+        .map(|block| {
+            String::from_utf8_lossy(&block[..100])
+                .trim_matches('\0')
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(names, paths);
+    let nothing = send(dir.path(), &UpdateOrder::default()).expect("nothing");
+    let mut empty = Vec::new();
+    StreamWriter::new(&mut empty).finish().expect("to memory");
+    assert_eq!(nothing, empty);
+}
+
+#[test]
+fn flt_04_what_changed_since_ends_the_stream() {
+    for (edit, reason) in [
+        ("f a/b/file \"ONE\"", "a/b/file: changed while it was read"),
+        (
+            "f a/b/file \"longer\"",
+            "a/b/file: changed while it was read",
+        ),
+        ("m 755 a/b/file", "a/b/file: changed while it was read"),
+        ("- a/b/file", "a/b/file: changed while it was read"),
+        ("- a", "a/b/file: changed while it was read"),
+        (
+            "- a/b/file\nl a/b/file -> other",
+            "a/b/file: changed while it was read",
+        ),
+        (
+            "- a/b\nl a/b -> link",
+            "a/b/file: changed while it was read",
+        ),
+        ("- link\nl link -> other", "link: changed while it was read"),
+        ("f .gitignore \"a\"", "a/b/file: changed while it was read"),
+        (
+            "f .git/config \"[extensions]\\nobjectFormat = sha256\"",
+            ".git/config: changed while it was read",
+        ),
+    ] {
+        let dir = tree_text::temp(PROJECT);
+        let order = order(dir.path(), &[".git/config", "a/b/file", "link"]);
+        tree_text::build(edit, dir.path());
+        let error = send(dir.path(), &order).expect_err(edit);
+        assert_eq!(error.to_string(), reason, "{edit}");
+    }
+}
