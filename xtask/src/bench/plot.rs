@@ -65,7 +65,7 @@ pub(super) fn draw(measured: &[Measured], caption: &str) -> String {
         mark(&mut body, one, top);
         top += LINE;
     }
-    let height = top + 48.0;
+    let height = top + 56.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\">\n\
          <title>What lazaret takes, as a part of what others take</title>\n\
