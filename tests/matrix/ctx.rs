@@ -128,6 +128,8 @@ impl Ctx {
             ("XDG_STATE_HOME", scratch("state")),
             ("XDG_CONFIG_HOME", scratch("config")),
             ("XDG_CACHE_HOME", self.cache.display().to_string()),
+            // The home is not the user's; the host's Rust toolchain is.
+            ("RUSTUP_HOME", self.setup.rustup_home.display().to_string()),
             ("LANG", "C.UTF-8".to_owned()),
             ("TERM", "dumb".to_owned()),
             ("LAZARET_ENGINE", self.engine.to_string()),

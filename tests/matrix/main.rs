@@ -46,6 +46,7 @@ fn main() -> ExitCode {
                 bin: PathBuf::from(bin),
                 path,
                 cargo_home: below("CARGO_HOME", ".cargo"),
+                rustup_home: below("RUSTUP_HOME", ".rustup"),
                 state_home: below("XDG_STATE_HOME", ".local/state"),
             },
         )

@@ -20,6 +20,8 @@ pub(crate) struct Setup {
     pub(crate) path: String,
     /// `CARGO_HOME`.
     pub(crate) cargo_home: PathBuf,
+    /// `RUSTUP_HOME`: where the toolchain is that the image `rust` may be made of.
+    pub(crate) rustup_home: PathBuf,
     /// `XDG_STATE_HOME`, where `cargo xtask setup` keeps the engines that it started.
     pub(crate) state_home: PathBuf,
 }

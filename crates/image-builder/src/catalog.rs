@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::devcontainer;
 use crate::{Base, Component, ComponentName, ImageName, Recipe, RecipeError, TakesPackages};
 
 macro_rules! images {
@@ -100,6 +101,7 @@ impl Catalog {
             if let (true, Some(name)) = (file.is_file(), path.file_name()) {
                 let text = read(&file)?;
                 catalog.add_image(&name.to_string_lossy(), &file.display().to_string(), &text)?;
+                catalog.read_devcontainer(&path)?;
             }
         }
         catalog.check()?;
@@ -121,6 +123,21 @@ impl Catalog {
             return Err(taken(file, "image", name.as_str()));
         }
         self.recipes.push(Recipe::parse(&name, file, text)?);
+        Ok(())
+    }
+
+    /// Puts the image that a `devcontainer.json` in `dir` names in the place of the file, for
+    /// the image that was declared last.
+    fn read_devcontainer(&mut self, dir: &Path) -> Result<(), CatalogError> {
+        if let Some(recipe) = self.recipes.last_mut()
+            && let Base::Devcontainer(file) = &recipe.base
+        {
+            let path = dir.join(file);
+            let reference = devcontainer::image(&path.display().to_string(), &read(&path)?)?;
+            // Part of the inputs: another image in the file is another image.
+            recipe.source.push_str(&format!("\n# {reference}\n"));
+            recipe.base = Base::Registry(reference);
+        }
         Ok(())
     }
 

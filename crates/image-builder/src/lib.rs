@@ -26,6 +26,7 @@ mod catalog;
 mod component;
 mod component_layer;
 mod config;
+mod devcontainer;
 mod elf;
 mod event;
 mod host_rust;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -58,6 +59,9 @@ pub enum Base {
     Registry(PinnedReference),
     /// Another declared image, with all its components.
     Image(ImageName),
+    /// The image that a `devcontainer.json` names, by the file's path beside the
+    /// declaration. Reading the catalogue makes [`Base::Registry`] of it.
+    Devcontainer(PathBuf),
 }
 
 /// A component as an image wants it.
@@ -105,8 +109,7 @@ impl Default for User {
 }
 
 /// What may stand as `base`.
-const BASES: &str =
-    "the name of an image, or exactly one of `scratch`, `debootstrap` and `registry`";
+const BASES: &str = "the name of an image, or exactly one of `scratch`, `debootstrap`, `registry` and `devcontainer`";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -156,6 +159,7 @@ struct RawKind {
     scratch: Option<Nothing>,
     debootstrap: Option<RawDebootstrap>,
     registry: Option<PinnedReference>,
+    devcontainer: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -266,11 +270,13 @@ fn parse_base(raw: RawBase) -> Result<Base, String> {
             scratch: Some(Nothing {}),
             debootstrap: None,
             registry: None,
+            devcontainer: None,
         } => Ok(Base::Scratch),
         RawKind {
             scratch: None,
             debootstrap: Some(RawDebootstrap { suite, mut include }),
             registry: None,
+            devcontainer: None,
         } => {
             include.sort();
             include.dedup();
@@ -280,7 +286,14 @@ fn parse_base(raw: RawBase) -> Result<Base, String> {
             scratch: None,
             debootstrap: None,
             registry: Some(reference),
+            devcontainer: None,
         } => Ok(Base::Registry(reference)),
+        RawKind {
+            scratch: None,
+            debootstrap: None,
+            registry: None,
+            devcontainer: Some(path),
+        } => Ok(Base::Devcontainer(path)),
         _ => Err(format!("expected {BASES}")),
     }
 }

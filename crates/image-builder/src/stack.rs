@@ -118,6 +118,10 @@ impl Builder<'_> {
         let mut stack = Stack::default();
         match &recipe.base {
             Base::Scratch => {}
+            Base::Devcontainer(_) => {
+                let reason = "a devcontainer.json is read with the user's own declarations only";
+                return Err(recipe.refuse_line(recipe.base_line, reason).into());
+            }
             Base::Image(name) => {
                 let below = self.catalog.get(name.as_str()).ok_or_else(|| {
                     recipe.refuse_line(recipe.base_line, "there is no such image")

@@ -98,16 +98,59 @@ fn rust(ctx: &Ctx) -> Result<(), String> {
     Ok(())
 }
 
+/// A published package and what its tests need, put into an image of the user's own; the
+/// tests run in a copy in the workspace, offline.
 fn node(ctx: &Ctx) -> Result<(), String> {
     build(ctx, "node")?;
-    ctx.workspace("project", "");
-    session(ctx, "node", "node --version", "v24.")
+    declare_component(
+        ctx,
+        "minimist",
+        "description = \"x\"\npaths = [\"opt/minimist\"]\nverify = [\"grep version /opt/minimist/package.json\"]\n\
+         [[source]]\nname = \"npm\"\ntools = [\"node\"]\ninstall = \"\"\"\ncd /tmp\nnpm pack minimist@1.2.8\n\
+         tar -xzf minimist-*.tgz\nmv package /opt/minimist\ncd /opt/minimist\nrm -rf .nyc_output\n\
+         npm pkg delete devDependencies scripts\nnpm install --no-save --ignore-scripts tape@5.9.0\n\"\"\"\n",
+    );
+    let script = "cp -R /opt/minimist .; cd minimist; ls test/*.js | wc -l; \
+        node node_modules/tape/bin/tape 'test/*.js' | tail -n 6; cd ..; rm -r minimist";
+    package(ctx, "node", "minimist", script, "# pass")
 }
 
 fn python(ctx: &Ctx) -> Result<(), String> {
     build(ctx, "python")?;
-    ctx.workspace("project", "");
-    session(ctx, "python", "python3 --version && uv --version", "uv ")
+    declare_component(
+        ctx,
+        "simplejson",
+        "description = \"x\"\npaths = [\"opt/simplejson\"]\nverify = [\"ls /opt/simplejson/simplejson-3.20.1.dist-info\"]\n\
+         [[source]]\nname = \"pypi\"\ntools = [\"python\"]\n\
+         install = \"pip install --no-compile --no-deps --target /opt/simplejson simplejson==3.20.1\"\n",
+    );
+    let script = "cp -R /opt/simplejson/simplejson .; python3 -m unittest discover -s simplejson/tests -t . 2>&1 | tail -n 3; \
+        uv --version; rm -r simplejson";
+    package(ctx, "python", "simplejson", script, "OK")
+}
+
+/// Builds an image of a component that is declared for it, and runs `script` in it.
+fn package(
+    ctx: &Ctx,
+    base: &str,
+    component: &str,
+    script: &str,
+    needle: &str,
+) -> Result<(), String> {
+    let image = format!("{base}-package");
+    declare(
+        ctx,
+        &image,
+        &format!(
+            "description = \"x\"\nbase = \"{base}\"\n[build]\nca = \"host\"\n[components]\n{component} = {{}}\n"
+        ),
+    );
+    ctx.profile("own", &format!("image = \"{image}\"\n"));
+    ctx.workspace("project", "f a \"a\"");
+    session(ctx, "own", script, needle)?;
+    ctx.lazaret(&["image", "rm", &image])?
+        .expect_code(0)
+        .map(drop)
 }
 
 fn postgres(ctx: &Ctx) -> Result<(), String> {

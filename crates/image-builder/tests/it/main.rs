@@ -4,6 +4,7 @@ mod build;
 mod catalog;
 mod inspect;
 mod mini_registry;
+mod own;
 mod real;
 mod recipe;
 mod registry;

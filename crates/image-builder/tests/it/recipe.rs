@@ -58,7 +58,7 @@ fn an_unknown_key_is_shown_with_what_is_known() {
       | ^^^^^^^^^^
     ");
     assert_snapshot!(refusal("description = 'x'\n[base]\ndocker = 'x'\n"), @"
-    images/mine/image.toml:3: unknown field `docker`, expected one of `scratch`, `debootstrap`, `registry`
+    images/mine/image.toml:3: unknown field `docker`, expected one of `scratch`, `debootstrap`, `registry`, `devcontainer`
       |
     3 | docker = 'x'
       | ^^^^^^
@@ -74,13 +74,13 @@ fn an_unknown_key_is_shown_with_what_is_known() {
 #[test]
 fn a_missing_or_second_base_is_refused() {
     assert_snapshot!(refusal("description = 'x'\nbase = {}\n"), @"
-    images/mine/image.toml:2: expected the name of an image, or exactly one of `scratch`, `debootstrap` and `registry`
+    images/mine/image.toml:2: expected the name of an image, or exactly one of `scratch`, `debootstrap`, `registry` and `devcontainer`
       |
     2 | base = {}
       |        ^^
     ");
     assert_snapshot!(refusal("description = 'x'\n[base]\nscratch = {}\ndebootstrap = { suite = 'sid' }\n"), @"
-    images/mine/image.toml:2: expected the name of an image, or exactly one of `scratch`, `debootstrap` and `registry`
+    images/mine/image.toml:2: expected the name of an image, or exactly one of `scratch`, `debootstrap`, `registry` and `devcontainer`
       |
     2 | [base]
       | ^^^^^^
