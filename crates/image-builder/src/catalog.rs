@@ -18,7 +18,7 @@ macro_rules! images {
 
 /// The declarations of images under `images/`, built into the program.
 const IMAGES: &[(&str, &str)] = images![
-    "base", "claude", "codex", "node", "porter", "postgres", "python", "rust"
+    "base", "claude", "codex", "dev", "node", "porter", "postgres", "python", "rust"
 ];
 
 macro_rules! components {
@@ -32,7 +32,16 @@ macro_rules! components {
 
 /// The declarations of components under `images/components/`.
 const COMPONENTS: &[(&str, &str)] = components![
-    "apt", "cc", "claude", "codex", "node", "postgres", "python", "rust", "uv",
+    "apt",
+    "cc",
+    "claude",
+    "codex",
+    "node",
+    "postgres",
+    "python",
+    "rust",
+    "rust-nightly",
+    "uv",
 ];
 
 /// The images and components that are declared.

@@ -22,7 +22,7 @@ macro_rules! profiles {
 
 /// The profiles that come with lazaret.
 pub(super) const BUILT_IN: &[(&str, &str)] = profiles![
-    "base", "claude", "codex", "demo", "node", "postgres", "python", "rust"
+    "base", "claude", "codex", "demo", "dev", "node", "postgres", "python", "rust"
 ];
 
 /// The most bytes of a profile. Nobody writes more; a device or a log would never end.
