@@ -33,7 +33,7 @@ pub(crate) fn packed_refs(contents: &[u8]) -> Vec<u8> {
 
 /// Returns `shallow`: one object id in each line.
 pub(crate) fn shallow(contents: &[u8]) -> Vec<u8> {
-    lines(contents, |line| is_object_id(line))
+    lines(contents, is_object_id)
 }
 
 /// Returns a reflog without addresses: a word of a message that holds one, and may hold a
