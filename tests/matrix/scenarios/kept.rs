@@ -430,6 +430,9 @@ fn sync(ctx: &Ctx) -> Result<(), String> {
     expect_eq("one file went in", &live["sent"], &json!(1))?;
     expect("the pause is shown", || live["live"]["paused_ms"].is_u64())?;
     running.until_said("into the running one")?;
+    watch.wait_until("the command's change is seen", SOON, || {
+        watch.stdout_so_far().contains("\"e\"")
+    })?;
     fs::remove_file(workspace.join("word")).map_err(|error| error.to_string())?;
     let _removed = ctx.lazaret(&["sync", "s"])?.expect_code(0)?;
     running.until_said("gone")?;
