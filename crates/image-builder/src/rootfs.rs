@@ -415,6 +415,52 @@ mod tests {
         ");
     }
 
+    fn changed(entries: &[(&str, tar::EntryType, u32, &str)]) -> Result<String, TidyError> {
+        let (layer, _) = tidy_changes(&mut system(entries), Vec::new())?;
+        let mut archive = tar::Archive::new(layer.as_slice());
+        let paths = archive.entries()?.map(|entry| {
+            let entry = entry?;
+            Ok(entry.path()?.display().to_string())
+        });
+        let paths: io::Result<Vec<String>> = paths.collect();
+        Ok(paths?.join(" "))
+    }
+
+    #[test]
+    fn a_steps_changes_are_a_layer_without_its_scratch() {
+        use tar::EntryType::{Fifo, Regular};
+        let text = changed(&[
+            ("usr/bin/tool", Regular, 0o4755, "tool"),
+            ("usr/lib/a.py", Regular, 0o644, "a"),
+            ("usr/lib/__pycache__/a.pyc", Regular, 0o644, "a"),
+            ("root/.netrc", Regular, 0o600, "password"),
+            ("home/agent/x", Regular, 0o600, "x"),
+            ("lazaret/build/ca.pem", Regular, 0o644, "certificate"),
+            ("tmp/socket", Fifo, 0o644, ""),
+            ("etc/resolv.conf", Regular, 0o644, "nameserver"),
+            ("etc/.wh.gone", Regular, 0o600, ""),
+            ("tmp/.wh.gone", Regular, 0o600, ""),
+            ("etc/.wh.hostname", Regular, 0o600, ""),
+            ("lazaret/complete", Regular, 0o600, "11"),
+        ]);
+        assert_eq!(text.unwrap(), "etc/.wh.gone usr/bin/tool usr/lib/a.py");
+    }
+
+    #[test]
+    fn changes_that_break_off_are_no_layer() {
+        use tar::EntryType::Regular;
+        let cut = |count: &str| {
+            let entries = [
+                ("usr/bin/tool", Regular, 0o755, "tool"),
+                ("lazaret/complete", Regular, 0o600, count),
+            ];
+            changed(&entries).map_err(|error| error.to_string())
+        };
+        assert_eq!(cut("1").unwrap(), "usr/bin/tool");
+        insta::assert_snapshot!(cut("2").unwrap_err(), @r#"the layer has an entry "lazaret/complete" that can't be in an image: the changes break off before it"#);
+        assert!(changed(&[("usr/bin/tool", Regular, 0o755, "tool")]).is_err());
+    }
+
     #[test]
     fn what_is_no_debian_system_is_refused() {
         use tar::EntryType::{Fifo, Link, Regular};
