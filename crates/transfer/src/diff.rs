@@ -139,7 +139,7 @@ impl<'a> IntoIterator for &'a ChangeSet {
 /// when type, mode, contents and link target are.
 pub fn diff(before: &Tree, after: &Tree) -> ChangeSet {
     let mut changes = Vec::new();
-    let (mut old, mut new) = (before.iter().peekable(), after.iter().peekable());
+    let (mut old, mut new) = (before.entries().peekable(), after.entries().peekable());
     loop {
         let order = match (old.peek(), new.peek()) {
             (None, None) => return ChangeSet { changes },
@@ -154,7 +154,7 @@ pub fn diff(before: &Tree, after: &Tree) -> ChangeSet {
             && before.map(|side| side.1) != after.map(|side| side.1)
         {
             changes.push(Change {
-                path: path.to_owned(),
+                path: path.clone(),
                 before: entry(before),
                 after: entry(after),
             });

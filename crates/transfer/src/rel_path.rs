@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use ref_cast::{RefCastCustom, ref_cast_custom};
 
@@ -25,9 +26,10 @@ pub const MAX_DEPTH: usize = 64;
 #[repr(transparent)]
 pub struct RelPath(str);
 
-/// An owned [`RelPath`].
+/// An owned [`RelPath`]. Clones share the text: a path of a batch is in its tree, its changes
+/// and whatever is said of it, and its bytes are there once.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct RelPathBuf(String);
+pub struct RelPathBuf(Arc<str>);
 
 /// Why bytes are not a [`RelPath`].
 ///
@@ -168,7 +170,7 @@ impl ToOwned for RelPath {
     type Owned = RelPathBuf;
 
     fn to_owned(&self) -> RelPathBuf {
-        RelPathBuf(self.0.to_owned())
+        RelPathBuf(Arc::from(&self.0))
     }
 }
 

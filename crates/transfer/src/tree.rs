@@ -188,6 +188,11 @@ impl Tree {
         self.entries.iter().map(|(path, entry)| (&**path, entry))
     }
 
+    /// As [`Tree::iter`], for whoever keeps paths: a clone shares the text.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = (&RelPathBuf, &Entry)> {
+        self.entries.iter()
+    }
+
     /// Iterates over `path` and everything below it, in path order.
     pub fn below<'a>(
         &'a self,

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use lazaret_transfer::{RelPath, RelPathBuf};
+use lazaret_transfer::RelPathBuf;
 
 use crate::{Finding, Severity, Subject, catalog};
 
@@ -24,10 +24,10 @@ impl Report {
         self.findings.push(finding);
     }
 
-    /// Says something about one path.
+    /// Says something about one path; one that is owned is shared.
     pub(crate) fn path(
         &mut self,
-        path: &RelPath,
+        path: &(impl ToOwned<Owned = RelPathBuf> + ?Sized),
         severity: Severity,
         code: &'static str,
         message: impl Into<String>,
@@ -46,7 +46,7 @@ impl Report {
     /// Says something about one line of one file; lines count from 1.
     pub(crate) fn line(
         &mut self,
-        (path, line): (&RelPath, u32),
+        (path, line): (&(impl ToOwned<Owned = RelPathBuf> + ?Sized), u32),
         severity: Severity,
         code: &'static str,
         message: impl Into<String>,
@@ -63,7 +63,12 @@ impl Report {
     }
 
     /// Withholds one path.
-    pub(crate) fn block(&mut self, path: &RelPath, code: &'static str, message: impl Into<String>) {
+    pub(crate) fn block(
+        &mut self,
+        path: &(impl ToOwned<Owned = RelPathBuf> + ?Sized),
+        code: &'static str,
+        message: impl Into<String>,
+    ) {
         self.path(path, Severity::Block, code, message);
     }
 
@@ -88,8 +93,8 @@ impl Report {
     }
 
     /// Withholds a path without a word.
-    pub(crate) fn withhold_silently(&mut self, path: &RelPath) {
-        self.silent.insert(path.to_owned());
+    pub(crate) fn withhold_silently(&mut self, path: &RelPathBuf) {
+        self.silent.insert(path.clone());
     }
 }
 

@@ -100,6 +100,7 @@ impl Case {
     /// When the workspace can't be read, or the quarantine not be written.
     pub fn assemble(parts: CaseParts) -> Result<Self, Failure> {
         let all = diff(&parts.baseline, &parts.collected).into_vec();
+        drop(parts.collected);
         let is_git = |change: &Change| change.path.components().next() == Some(".git");
         let (git, changes): (Vec<_>, Vec<_>) = all.into_iter().partition(is_git);
         let mut contents = Contents::new(

@@ -1,6 +1,7 @@
 //! From a case and choices to a proposal: the trees that the judge looks at.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use lazaret_transfer::{
     Change, Entry, Found, Mode, RelPath, RelPathBuf, Standing, Tree, diff, escape,
@@ -36,8 +37,8 @@ pub(super) fn propose(case: &Case, choices: &Choices) -> Result<Proposal, Failur
     let verdict = settled_verdict(case, &items, kept, &policy);
     if verdict.outcome == Outcome::Rejected {
         return Ok(Proposal {
-            items,
-            findings: verdict.findings,
+            items: Arc::new(items),
+            findings: Arc::new(verdict.findings),
             outcome: verdict.outcome,
             validated: None,
         });
@@ -54,10 +55,10 @@ pub(super) fn propose(case: &Case, choices: &Choices) -> Result<Proposal, Failur
         mark(&mut items, withheld);
     }
     Ok(Proposal {
-        items,
-        findings: verdict.findings,
+        items: Arc::new(items),
+        findings: Arc::new(verdict.findings),
         outcome: verdict.outcome,
-        validated,
+        validated: validated.map(Arc::new),
     })
 }
 
@@ -263,7 +264,7 @@ fn trees(case: &Case, items: &[Item], kept: &[Change]) -> (Tree, Tree) {
     (before, after)
 }
 
-fn put(tree: &mut Tree, path: &RelPath, entry: Option<&Entry>) {
+fn put(tree: &mut Tree, path: &RelPathBuf, entry: Option<&Entry>) {
     match entry {
         Some(entry) => drop(tree.insert(path.to_owned(), entry.clone())),
         None => drop(tree.remove(path)),

@@ -5,6 +5,8 @@
 //! judge looks at the trees that come of it. So the digest that an approval names covers
 //! exactly the bytes that the rules have seen and that the person was shown (P3).
 
+use std::sync::Arc;
+
 use lazaret_transfer::{Change, ConflictKind, Digest, MAX_DEPTH, RelPath, RelPathBuf};
 use lazaret_validator::{
     Approved, Finding, Outcome, Severity, Validated, WithheldReason, is_allowable,
@@ -18,11 +20,11 @@ use crate::failure::{Failure, FailureKind};
 /// What would be applied of a case, given some choices.
 #[derive(Debug, Clone)]
 pub struct Proposal {
-    pub(super) items: Vec<Item>,
-    pub(super) findings: Vec<Finding>,
+    pub(super) items: Arc<Vec<Item>>,
+    pub(super) findings: Arc<Vec<Finding>>,
     pub(super) outcome: Outcome,
     /// `None` exactly when the batch is rejected.
-    pub(super) validated: Option<Validated>,
+    pub(super) validated: Option<Arc<Validated>>,
 }
 
 /// One changed path of a proposal.
@@ -193,7 +195,7 @@ impl Proposal {
     pub fn approve(self, shown: Digest) -> Result<Approved, Failure> {
         let rejected = || Failure::message(FailureKind::Internal, "a rejected batch was approved");
         let validated = self.validated.ok_or_else(rejected)?;
-        validated
+        Arc::unwrap_or_clone(validated)
             .approve(shown)
             .map_err(|error| Failure::new(FailureKind::Internal, error))
     }

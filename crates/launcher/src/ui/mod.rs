@@ -15,7 +15,7 @@ mod terminal;
 mod tests;
 
 use std::fmt;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -159,6 +159,20 @@ impl Sink {
     }
 }
 
+/// The results as a stream. What can't be written is remembered by the sink.
+struct Results<'a>(&'a Ui);
+
+impl Write for Results<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(Output::Stdout, bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Says and asks. Clones speak through the same streams, from any thread.
 #[derive(Clone)]
 pub struct Ui(Arc<Inner>);
@@ -269,13 +283,18 @@ impl Ui {
 
     /// Prints a result as JSON: one object, indented only for a terminal.
     pub fn json(&self, value: &impl Serialize) {
-        let text = match self.0.streams.stdout {
-            StreamKind::Terminal => serde_json::to_string_pretty(value),
-            StreamKind::Other => serde_json::to_string(value),
+        // Piece by piece: the report of a large batch has a hundred megabytes.
+        let mut out = BufWriter::with_capacity(64 << 10, Results(self));
+        let written = match self.0.streams.stdout {
+            StreamKind::Terminal => serde_json::to_writer_pretty(&mut out, value),
+            StreamKind::Other => serde_json::to_writer(&mut out, value),
         };
-        match text {
-            Ok(text) => self.result(&text),
-            Err(error) => self.error(&format!("the result has no JSON form: {error}")),
+        let written = written.map_err(io::Error::from);
+        if let Err(error) = written
+            .and_then(|()| out.write_all(b"\n"))
+            .and_then(|()| out.flush())
+        {
+            self.error(&format!("the result has no JSON form: {error}"));
         }
     }
 

@@ -8,6 +8,7 @@ mod gate;
 mod git;
 mod help;
 mod manual;
+mod memory;
 mod page;
 mod patch;
 mod profiles;

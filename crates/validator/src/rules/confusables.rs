@@ -20,7 +20,7 @@ use crate::report::Report;
 const CODE: &str = "name.confusable";
 
 pub(super) fn names(context: &Context<'_>, change: &Change, report: &mut Report) {
-    let path = &*change.path;
+    let path = &change.path;
     let (None, Some(entry)) = (&change.before, &change.after) else {
         return;
     };
@@ -124,7 +124,7 @@ fn foreign_letter(word: &str) -> Option<char> {
 pub(super) fn siblings(context: &Context<'_>, report: &mut Report) {
     let mut appear: HashMap<(Option<&RelPath>, String), Vec<&RelPath>> = HashMap::new();
     for change in context.changes {
-        let path = &*change.path;
+        let path = &change.path;
         let appears = change.before.is_none() && change.after.is_some();
         if appears && !path.file_name().is_ascii() && !context.is_git(path) {
             let key = (path.parent(), looks(path));

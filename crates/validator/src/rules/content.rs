@@ -5,7 +5,7 @@
 
 use std::io;
 
-use lazaret_transfer::RelPath;
+use lazaret_transfer::RelPathBuf;
 
 use super::found_lines::FoundLines;
 use super::opened::{MOST_BYTES, Side, lines};
@@ -35,7 +35,7 @@ pub(super) fn examined(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report
 
 /// Contents that can't be had are not taken for clean (AUD-09). Only the kind of the error
 /// is shown: its text may hold anything.
-pub(super) fn unreadable(path: &RelPath, kind: io::ErrorKind, report: &mut Report) {
+pub(super) fn unreadable(path: &RelPathBuf, kind: io::ErrorKind, report: &mut Report) {
     let message = format!("the contents can't be read: {kind}");
     report.block(path, "content.unreadable", message);
 }

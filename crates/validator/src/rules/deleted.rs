@@ -63,7 +63,7 @@ pub(super) fn check(context: &Context<'_>, report: &mut Report) {
     // By the topmost directory that went with them, or by themselves.
     let mut tests: BTreeMap<&RelPath, usize> = BTreeMap::new();
     for change in deletions {
-        let path = &*change.path;
+        let path = &change.path;
         if GitFile::Ignore.is(path.file_name()) {
             let message = "was deleted: git will show, and `git add` take, what it hid";
             report.path(path, Severity::Warn, "deleted.ignore_file", message);

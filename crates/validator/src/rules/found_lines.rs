@@ -1,6 +1,6 @@
 //! `FoundLines`: lines of one file that have the same to be said, without floods.
 
-use lazaret_transfer::RelPath;
+use lazaret_transfer::RelPathBuf;
 
 use crate::Severity;
 use crate::report::Report;
@@ -36,7 +36,7 @@ impl FoundLines {
     }
 
     /// Hands them over to the report.
-    pub(super) fn put(self, path: &RelPath, report: &mut Report) {
+    pub(super) fn put(self, path: &RelPathBuf, report: &mut Report) {
         for (line, message) in self.named {
             report.line((path, line), self.severity, self.code, message);
         }

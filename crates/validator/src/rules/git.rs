@@ -75,7 +75,7 @@ pub(crate) const SENSITIVE: &[(&str, &str, &str)] = &[
 ];
 
 pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
-    let path = &*change.path;
+    let path = &change.path;
     if context.is_git(path) {
         match path.as_str().split_once('/') {
             None => repository(change, report),
@@ -94,7 +94,7 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
 
 /// `.git` itself.
 fn repository(change: &Change, report: &mut Report) {
-    let path = &*change.path;
+    let path = &change.path;
     match (&change.before, &change.after) {
         (_, Some(Entry::File { .. } | Entry::Symlink { .. })) => report.reject(
             Subject::Path(path.to_owned()),
@@ -116,7 +116,7 @@ fn repository(change: &Change, report: &mut Report) {
 
 /// Something in `.git`: never applied, and what matters is said.
 fn content(context: &Context<'_>, change: &Change, inside: &str, report: &mut Report) {
-    let path = &*change.path;
+    let path = &change.path;
     report.withhold_silently(path);
     // A repository that is gone has been reported as that; a directory does nothing.
     let is_there =
@@ -162,7 +162,7 @@ fn below_module<'a>(context: &Context<'_>, path: &'a RelPath) -> Option<&'a str>
 
 /// Repositories below the root (GIT-06).
 fn nested(context: &Context<'_>, change: &Change, report: &mut Report) {
-    let path = &*change.path;
+    let path = &change.path;
     let message = "a repository in a subdirectory brings its own hooks and configuration";
     let outermost = path
         .ancestors()

@@ -27,7 +27,7 @@ enum Leads {
 }
 
 pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
-    let path = &*change.path;
+    let path = &change.path;
     let Some(Entry::Symlink { target }) = &change.after else {
         return;
     };

@@ -20,7 +20,7 @@ const MAGIC: &[(&[u8], &str)] = &[
 ];
 
 pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
-    let path = &*change.path;
+    let path = &change.path;
     let Some(Entry::File { mode, .. }) = &change.after else {
         return;
     };

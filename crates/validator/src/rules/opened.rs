@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Read as _};
 
-use lazaret_transfer::{Change, Digest, Entry, RelPath};
+use lazaret_transfer::{Change, Digest, Entry, RelPathBuf};
 
 use crate::Contents;
 
@@ -84,7 +84,7 @@ impl<'a> Opened<'a> {
         }
     }
 
-    pub(crate) fn path(&self) -> &'a RelPath {
+    pub(crate) fn path(&self) -> &'a RelPathBuf {
         &self.change.path
     }
 

@@ -1,10 +1,10 @@
 //! Names: invisible characters, what other systems make of them, collisions,
 //! protected paths (TAR-43 to TAR-45, TAR-47, GIT-07, GIT-08).
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 
-use lazaret_transfer::{Change, RelPath, escape, is_git_name, is_invisible};
+use lazaret_transfer::{Change, RelPath, RelPathBuf, escape, is_git_name, is_invisible};
 
 use super::Context;
 use super::fold::fold;
@@ -18,7 +18,7 @@ const RESERVED: &[&str] = &[
 ];
 
 pub(super) fn names(context: &Context<'_>, change: &Change, report: &mut Report) {
-    let path = &*change.path;
+    let path = &change.path;
     if context.is_git(path) || change.after.is_none() {
         return;
     }
@@ -46,7 +46,7 @@ pub(super) fn names(context: &Context<'_>, change: &Change, report: &mut Report)
 }
 
 /// Characters of a name that are not seen, or reorder others (CVE-2021-42574).
-fn unseen(path: &RelPath, report: &mut Report) {
+fn unseen(path: &RelPathBuf, report: &mut Report) {
     let name = path.file_name();
     if name.chars().any(|c| is_invisible(c) && !is_selector(c)) {
         let message = "the name has characters that are not seen or reorder others";
@@ -79,21 +79,26 @@ pub(super) fn protected(context: &Context<'_>, change: &Change, report: &mut Rep
 /// Finds paths that a destination which folds case or normalisation takes for one.
 pub(super) fn collisions(context: &Context<'_>, report: &mut Report) {
     // Only what appears can collide anew, so only that is kept by its folded name.
-    let mut groups: HashMap<Cow<'_, str>, Group<'_>> = HashMap::new();
+    // A hash stands for the name: the names alone may be more than all else in memory.
+    let key = RandomState::new();
+    let folded = |path: &RelPath| key.hash_one(fold(path.as_str()));
+    let mut groups: HashMap<u64, Group<'_>> = HashMap::new();
     for change in context.changes {
         let appears = change.before.is_none() && change.after.is_some();
         if appears && !context.is_git(&change.path) {
-            groups.entry(fold(change.path.as_str())).or_default();
+            groups.entry(folded(&change.path)).or_default();
         }
     }
     if groups.is_empty() {
         return;
     }
-    for (path, _) in context.collected.iter() {
-        if let Some(group) = groups.get_mut(&*fold(path.as_str())) {
+    let same = |one: &RelPath, other: &RelPath| fold(one.as_str()) == fold(other.as_str());
+    for (path, _) in context.collected.entries() {
+        if let Some(group) = groups.get_mut(&folded(path)) {
             match group.first {
                 None => group.first = Some(path),
-                Some(_) => group.others.push(path),
+                Some(first) if same(first, path) => group.others.push(path),
+                Some(_) => {}
             }
         }
     }
@@ -116,7 +121,7 @@ pub(super) fn collisions(context: &Context<'_>, report: &mut Report) {
             let Some(other) = other else { continue };
             let other = escape(other.as_str().as_bytes());
             let message = format!("where names fold, this is the same file as `{other}`");
-            report.path(path, severity, "name.collision", message);
+            report.path(*path, severity, "name.collision", message);
         }
     }
 }
@@ -124,6 +129,6 @@ pub(super) fn collisions(context: &Context<'_>, report: &mut Report) {
 /// Paths of the collected tree that fold to the same name; hardly ever more than one.
 #[derive(Default)]
 struct Group<'a> {
-    first: Option<&'a RelPath>,
-    others: Vec<&'a RelPath>,
+    first: Option<&'a RelPathBuf>,
+    others: Vec<&'a RelPathBuf>,
 }

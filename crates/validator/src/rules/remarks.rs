@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_transfer::{RelPath, escape};
+use lazaret_transfer::{RelPathBuf, escape};
 
 use super::documents::line_of;
 use crate::Severity;
@@ -71,7 +71,7 @@ impl Remarks {
 }
 
 /// Hands remarks over to the report, with lines of the new side.
-pub(crate) fn put(remarks: Vec<Remark>, path: &RelPath, text: &str, report: &mut Report) {
+pub(crate) fn put(remarks: Vec<Remark>, path: &RelPathBuf, text: &str, report: &mut Report) {
     for remark in remarks {
         let Remark {
             severity,

@@ -50,7 +50,7 @@ fn new_bytes(change: &Change) -> u64 {
 }
 
 pub(super) fn path(context: &Context<'_>, change: &Change, report: &mut Report) {
-    let (limits, path) = (&context.policy.limits, &*change.path);
+    let (limits, path) = (&context.policy.limits, &change.path);
     if context.is_git(path) || change.after.is_none() {
         return;
     }

@@ -19,7 +19,7 @@ static INDEX: LazyLock<Patterns<Suspect>> = LazyLock::new(|| {
 });
 
 pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
-    let path = &*change.path;
+    let path = &change.path;
     if context.is_git(path) {
         return;
     }

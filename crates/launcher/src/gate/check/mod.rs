@@ -97,7 +97,7 @@ pub fn compare(
         Err(ScanError::Limit(error)) => return Err(error.into()),
     };
     let sent = walk(&base, &selection.compile()?, Hashing::SizesOnly)?;
-    let sent: BTreeSet<RelPathBuf> = sent.tree.iter().map(|(path, _)| path.to_owned()).collect();
+    let sent: BTreeSet<RelPathBuf> = sent.tree.entries().map(|(path, _)| path.clone()).collect();
 
     let limits = StreamLimits {
         entries: gate.max_entries,
@@ -154,12 +154,12 @@ pub fn compare(
 fn baseline(whole: &Tree, sent: &BTreeSet<RelPathBuf>, candidate: &Tree) -> Tree {
     let git = |path: &RelPath| path.components().next() == Some(".git");
     let mut baseline: Tree = whole
-        .iter()
+        .entries()
         .filter(|(path, _)| {
             let is_there = candidate.get(path).is_some();
             is_there || (sent.contains(*path) && !git(path))
         })
-        .map(|(path, entry)| (path.to_owned(), entry.clone()))
+        .map(|(path, entry)| (path.clone(), entry.clone()))
         .collect();
     // Whatever configuration or hook comes with a new repository comes from the candidate:
     // nobody here made it.

@@ -54,7 +54,7 @@ fn format_of(path: &lazaret_transfer::RelPath) -> Option<Read> {
 
 /// What is not about contents: a lockfile that goes, or that becomes a link.
 pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut Report) {
-    let path = &*change.path;
+    let path = &change.path;
     if context.is_git(path) || format_of(path).is_none() {
         return;
     }

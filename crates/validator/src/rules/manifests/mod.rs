@@ -79,7 +79,7 @@ fn format_of(path: &RelPath) -> Option<&'static Format> {
 
 /// What is not about contents: a manifest that goes, or that becomes a link.
 pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut Report) {
-    let path = &*change.path;
+    let path = &change.path;
     let Some(format) = format_of(path).filter(|_| !context.is_git(path)) else {
         return;
     };

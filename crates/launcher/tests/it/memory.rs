@@ -1,0 +1,214 @@
+//! The most memory that a hostile candidate can make the gate take: 256 MiB (P9).
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use lazaret_tests::hostile_tar::TarBuilder;
+
+use crate::support::TestEnvironment;
+
+const MOST_KIB: u64 = 256 << 10;
+
+/// Files that are larger are not looked into.
+const FILE_BYTES: usize = 16 << 20;
+
+/// A world with an empty base.
+fn world() -> TestEnvironment {
+    let env = TestEnvironment::new();
+    std::fs::create_dir(env.path("work/base")).unwrap();
+    env
+}
+
+/// Runs `lazaret check`, and returns its exit code and the most memory that it ever had, as
+/// the kernel counts it (proc_pid_status(5), `VmHWM`), up to a millisecond before its end.
+fn peak(env: &TestEnvironment, candidate: &str) -> (i32, u64) {
+    let arguments = ["check", candidate, "--base", "base"];
+    let running = env.command(&arguments).start().unwrap();
+    let status = format!("/proc/{}/status", running.pids()[0]);
+    let mut most = 0;
+    loop {
+        let status = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let now = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        most = most.max(now.unwrap_or(0));
+        if let Some(output) = running.try_wait().unwrap() {
+            return (output.status.code().unwrap_or(-1), most);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[track_caller]
+fn bounded(env: &TestEnvironment, candidate: &str, what: &str) {
+    let (code, most) = peak(env, candidate);
+    assert!(matches!(code, 0 | 120 | 121), "{what}: exit {code}");
+    // Less is no program that read anything.
+    assert!(most > 4 << 10, "{what}: {most} KiB");
+    assert!(most < MOST_KIB, "{what}: {most} KiB");
+}
+
+/// As many statements as the readers take, and a comment up to 16 MiB.
+fn lockfile(name: &str, side: char) -> String {
+    let (head, count, item, foot): (_, _, fn(&mut String, char, usize), _) = match name {
+        "Cargo.lock" => (
+            "version = 4\n",
+            40_000,
+            |text, side, n| {
+                let _ = write!(
+                    text,
+                    "[[package]]\nname=\"{side}\\u0062{n:x}\"\nversion=\"1\\u0062\"\nsource=\"r+H://{n:x}\\u0062\"\n"
+                );
+            },
+            "#",
+        ),
+        "package-lock.json" => (
+            "{\"lockfileVersion\":3,\"packages\":{",
+            131_000,
+            |text, side, n| {
+                let _ = write!(
+                    text,
+                    "\"node_modules/{side}\\u0062{n:x}\":{{\"version\":\"1\\u0062\",\"resolved\":\"H://{side}{n:x}\\u0062\"}},"
+                );
+            },
+            "\"\":{}}}",
+        ),
+        "pnpm-lock.yaml" => (
+            "lockfileVersion: '9.0'\npackages:\n",
+            131_000,
+            |text, side, n| {
+                let _ = write!(
+                    text,
+                    " {side}{n:x}@1:\n  resolution: {{tarball: H://{n:x}/}}\n"
+                );
+            },
+            "#",
+        ),
+        "yarn.lock" => (
+            "# yarn lockfile v1\n\n\n",
+            131_000,
+            |text, side, n| {
+                let _ = write!(
+                    text,
+                    "{side}{n:x}@1:\n  version \"1\"\n  resolved \"H://{n:x}\"\n  integrity a{n}\n"
+                );
+            },
+            "#",
+        ),
+        "uv.lock" => (
+            "version = 1\n[[package]]\nname=\"a\"\nversion=\"1\"\nsource={registry=\"h://x\"}\nwheels=[\n",
+            64_900,
+            |text, side, n| {
+                let _ = writeln!(
+                    text,
+                    "{{url=\"H://\\u0062{side}{n:x}/\",hash=\"\\u0061{n}\"}},"
+                );
+            },
+            "]\n#",
+        ),
+        "poetry.lock" => (
+            "[[package]]\nname=\"a\"\nversion=\"1\"\nfiles=[\n",
+            64_900,
+            |text, side, n| {
+                let _ = writeln!(text, "{{file=\"{side}\\u0062{n:x}\",hash=\"\\u0061{n}\"}},");
+            },
+            "]\n[metadata]\nlock-version=\"2.0\"\n#",
+        ),
+        "go.sum" => (
+            "",
+            131_000,
+            |text, side, n| {
+                let _ = writeln!(text, "{side}{n:x} v1 h1:a{n}=");
+            },
+            "",
+        ),
+        _ => (
+            "GEM\n  remote: H://x/\n  specs:\n",
+            131_000,
+            |text, side, n| {
+                let _ = writeln!(text, "    {side}{n:x} (1)");
+            },
+            "\nPLATFORMS\n  ruby\n",
+        ),
+    };
+    let mut text = head.to_owned();
+    (0..count).for_each(|n| item(&mut text, side, n));
+    text.push_str(foot);
+    let fill = match foot.ends_with('#') {
+        true => "x",
+        false => "\n",
+    };
+    let left = FILE_BYTES - text.len();
+    text + &fill.repeat(left)
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn p9_the_worst_lockfile_of_each_format() {
+    for name in [
+        "Cargo.lock",
+        "package-lock.json",
+        "pnpm-lock.yaml",
+        "yarn.lock",
+        "uv.lock",
+        "poetry.lock",
+        "go.sum",
+        "Gemfile.lock",
+    ] {
+        let env = world();
+        write(&env.path("work/base").join(name), &lockfile(name, 'a'));
+        write(&env.path("work/candidate").join(name), &lockfile(name, 'b'));
+        bounded(&env, "candidate", name);
+    }
+}
+
+#[test]
+fn p9_three_of_the_worst_at_once() {
+    let env = world();
+    let name = "package-lock.json";
+    let (before, after) = (lockfile(name, 'a'), lockfile(name, 'b'));
+    for dir in ["x", "y", "z"] {
+        write(&env.path("work/base").join(dir).join(name), &before);
+        write(&env.path("work/candidate").join(dir).join(name), &after);
+    }
+    bounded(&env, "candidate", "three");
+}
+
+#[test]
+fn p9_tables_that_the_toml_crate_makes_large() {
+    let env = world();
+    for (side, letter) in [("base", 'a'), ("candidate", 'b')] {
+        let keys: String = (0..1_200_000).fold("[metadata]\n".to_owned(), |mut text, n| {
+            let _ = writeln!(text, "{letter}{n:x}=0");
+            text
+        });
+        write(&env.path("work").join(side).join("Cargo.lock"), &keys);
+    }
+    bounded(&env, "candidate", "keys");
+}
+
+#[test]
+fn p9_large_files_and_many_files() {
+    let env = world();
+    let attributes = "*.c filter=x diff=y merge=z\n".repeat(FILE_BYTES / 28);
+    let many = (0..50_000).fold(TarBuilder::new(), |tar, n| {
+        tar.file(format!("src/d{}/f{n}.rs", n / 100), "fn a() {}\n")
+    });
+    let bombs = [
+        ("line", TarBuilder::new().file("line", vec![b'x'; 30 << 20])),
+        (
+            "attributes",
+            TarBuilder::new().file(".gitattributes", attributes),
+        ),
+        ("many", many),
+    ];
+    for (name, tar) in bombs {
+        let path = env.path("work").join(name);
+        std::fs::write(&path, tar.end()).unwrap();
+        bounded(&env, name, name);
+    }
+}
