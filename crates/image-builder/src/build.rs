@@ -135,7 +135,14 @@ impl Builder<'_> {
             .unwrap_or_default();
         let inputs_hex = inputs.to_hex();
         // A tag that no session is made of: the image gets its own when it is found good.
-        let candidate = format!("localhost/lazaret/candidate:{}", recipe.name).parse()?;
+        // Of this process: another one may be building the same image just now.
+        let short = inputs_hex.get(..12).unwrap_or(&inputs_hex);
+        let process = std::process::id();
+        let candidate = format!(
+            "localhost/lazaret/candidate:{}-{short}-{process}",
+            recipe.name
+        )
+        .parse()?;
         let parts = Parts {
             name: recipe.name.as_str(),
             description: &recipe.description,

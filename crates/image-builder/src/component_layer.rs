@@ -336,7 +336,8 @@ impl Maker<'_> {
         if !sources.is_empty() {
             for_build.push(("apt.d/machine.sources", 0o644, sources.as_bytes()));
         }
-        let tag = format!("localhost/lazaret/build:{}", self.slot.key);
+        let process = std::process::id();
+        let tag = format!("localhost/lazaret/build:{}-{process}", self.slot.key);
         let mut archive = assemble::on_system(
             Parts {
                 name: "build",
