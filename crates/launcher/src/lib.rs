@@ -16,6 +16,7 @@ pub mod git;
 pub mod interrupt;
 pub mod job;
 mod markdown;
+pub mod panic;
 pub mod porter;
 pub mod profile;
 pub mod session;

@@ -8,6 +8,7 @@ use lazaret_launcher::interrupt::Interrupt;
 use lazaret_launcher::ui::Streams;
 
 fn main() -> ExitCode {
+    lazaret_launcher::panic::install();
     let kind = |is_terminal| match is_terminal {
         true => StreamKind::Terminal,
         false => StreamKind::Other,

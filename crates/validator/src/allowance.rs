@@ -79,3 +79,29 @@ pub fn is_allowable(code: &str) -> bool {
 pub fn fingerprint(change: &Change) -> Digest {
     crate::verdict::changes_digest(std::slice::from_ref(change))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{NEVER, is_allowable};
+    use crate::catalog;
+
+    /// A row that no code of the catalogue has, once a code was renamed, forbids nothing.
+    #[test]
+    fn every_row_is_about_a_code_of_the_catalogue() {
+        for never in NEVER {
+            let is_meant = |code: &str| match never.strip_suffix('.') {
+                Some(_) => code.starts_with(never),
+                None => code == *never,
+            };
+            let meant: Vec<_> = catalog()
+                .iter()
+                .filter(|entry| is_meant(entry.code))
+                .collect();
+            assert!(!meant.is_empty(), "{never}");
+            assert!(
+                meant.iter().all(|entry| !is_allowable(entry.code)),
+                "{never}"
+            );
+        }
+    }
+}

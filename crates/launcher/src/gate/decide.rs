@@ -101,6 +101,16 @@ pub enum KeepReason {
     Conflicts,
 }
 
+const YES: Choice = Choice {
+    key: "y",
+    word: "yes",
+};
+
+const KEEP: Choice = Choice {
+    key: "k",
+    word: "keep",
+};
+
 /// Offered only where a screen can be drawn.
 const REVIEW: Choice = Choice {
     key: "r",
@@ -108,10 +118,7 @@ const REVIEW: Choice = Choice {
 };
 
 const CHOICES: [Choice; 7] = [
-    Choice {
-        key: "y",
-        word: "yes",
-    },
+    YES,
     Choice {
         key: "n",
         word: "no",
@@ -129,10 +136,7 @@ const CHOICES: [Choice; 7] = [
         key: "e",
         word: "export",
     },
-    Choice {
-        key: "k",
-        word: "keep",
-    },
+    KEEP,
 ];
 
 /// Shows what some choices of a case come to, and decides.
@@ -224,7 +228,7 @@ fn ask(
         };
         match ui.prompt(&question, interrupt) {
             Answer::Chosen("y") => return approve(proposal),
-            Answer::Chosen("n") => return Ok(Decision::Discard),
+            Answer::Chosen("n") => return Ok(refuse(all, ui, interrupt)),
             Answer::Chosen("r") => {
                 return review::open(case, &choices, ui, interrupt);
             }
@@ -247,6 +251,20 @@ fn ask(
             Answer::Chosen(_) => return Ok(Decision::Keep(KeepReason::Chosen)),
             Answer::None(reason) => return Ok(Decision::Keep(KeepReason::NoAnswer(reason))),
         }
+    }
+}
+
+/// What was refused is thrown away only by a second word: nothing brings it back.
+fn refuse(all: usize, ui: &Ui, interrupt: &Interrupt) -> Decision {
+    let text = format!("Throw {} away for good?", changes(all));
+    let question = Question {
+        text: &text,
+        choices: &[YES, KEEP],
+    };
+    match ui.prompt(&question, interrupt) {
+        Answer::Chosen("y") => Decision::Discard,
+        Answer::Chosen(_) => Decision::Keep(KeepReason::Chosen),
+        Answer::None(reason) => Decision::Keep(KeepReason::NoAnswer(reason)),
     }
 }
 

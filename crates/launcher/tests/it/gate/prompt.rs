@@ -206,6 +206,23 @@ fn g4_the_rest_at_once() {
 }
 
 #[test]
+fn g4_a_no_throws_away_by_a_second_word_only() {
+    let talk = ask(&desk(), "n\ny\n");
+    assert!(matches!(talk.decision, Decision::Discard));
+    let question = "lazaret? Throw 9 changes away for good? [y]es [k]eep:";
+    assert!(talk.said.contains(question), "{}", talk.said);
+    let kept = ask(&desk(), "n\nk\n").decision;
+    assert!(matches!(kept, Decision::Keep(KeepReason::Chosen)));
+    for typed in ["n\n", "n\nn\nn\nn\n", "n\n\n\n\n"] {
+        let decision = ask(&desk(), typed).decision;
+        assert!(
+            matches!(decision, Decision::Keep(KeepReason::NoAnswer(_))),
+            "{typed:?}: {decision:?}"
+        );
+    }
+}
+
+#[test]
 fn g5_a_blocked_file_takes_the_whole_word() {
     for typed in ["p\ny\n", "p\na\n", "p\nal\nALLO\nyes\n"] {
         let talk = ask(&desk(), typed);

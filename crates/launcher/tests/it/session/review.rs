@@ -440,6 +440,27 @@ fn a_terminal_that_can_not_move_its_cursor_is_asked_on_a_line() {
 }
 
 #[test]
+fn g9_export_at_the_question_writes_and_asks_again() {
+    let world = world();
+    let mut terminal = Terminal::open(&world, "", &[("TERM", "dumb")]);
+    terminal.wait_for("[e]xport");
+    terminal.press("e\n");
+    for form in ["patch", "json", "html"] {
+        terminal.wait_for(&format!("wrote lazaret-shop.{form}"));
+        let written =
+            std::fs::read(world.root.path().join(format!("lazaret-shop.{form}"))).unwrap();
+        assert!(!written.is_empty(), "{form}");
+    }
+    // What is there already is not written over.
+    terminal.wait_until(|screen| screen.contents().matches("[e]xport").count() == 2);
+    terminal.press("e\n");
+    terminal.wait_for("exists");
+    terminal.press("k\n");
+    assert_eq!(terminal.end().0, Some(120));
+    assert_kept(&world);
+}
+
+#[test]
 fn ui_01_to_03_a_hostile_session_does_not_reach_the_terminal() {
     let world = World::new();
     world.command(|volume, _| {

@@ -1,0 +1,50 @@
+//! What is said of a panic: a fault of ours, in words that may hold bytes of a container.
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::{self, Write as _};
+use std::panic::{self, PanicHookInfo};
+
+use crate::ui::harmless;
+
+/// Has every panic of this process said by lazaret, escaped: the message of a slice that
+/// went wrong quotes what it was cut from, and std would print that as it is (UI-01).
+///
+/// A backtrace follows where `RUST_BACKTRACE` asks for one.
+pub fn install() {
+    panic::set_hook(Box::new(|info| {
+        // Not through the `Ui`, which may be what panicked. There is nobody to tell when
+        // stderr is gone.
+        drop(writeln!(io::stderr(), "{}", describe(info)));
+    }));
+}
+
+fn describe(info: &PanicHookInfo<'_>) -> String {
+    let message = info.payload_as_str().unwrap_or("it left no message");
+    let place = info.location().map(ToString::to_string).unwrap_or_default();
+    let fault = fault(message, &place);
+    let backtrace = Backtrace::capture();
+    match backtrace.status() {
+        BacktraceStatus::Captured => format!("{fault}\n{backtrace}"),
+        _ => fault,
+    }
+}
+
+fn fault(message: &str, place: &str) -> String {
+    format!(
+        "error: a fault in lazaret itself, at {place}: {}",
+        harmless(message)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fault;
+
+    #[test]
+    fn ui_01_what_a_panic_quotes_is_escaped() {
+        insta::assert_snapshot!(
+            fault("byte index 1 is inside of `\u{1b}]0;owned\u{7}\u{202e}`", "judge.rs:7:1"),
+            @r"error: a fault in lazaret itself, at judge.rs:7:1: byte index 1 is inside of `\u{1b}]0;owned\u{7}\u{202e}`"
+        );
+    }
+}
