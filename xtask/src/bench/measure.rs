@@ -77,7 +77,7 @@ impl Bench<'_> {
         // By hand in and out, `cp`, few changes; all of it in, again inside, and out.
         const PER_ENGINE: u64 = 7;
         const ON_HOST: u64 = 2;
-        const LARGE: u64 = 3;
+        const LARGE: u64 = 4;
         let (rounds, engines) = (rounds as u64, self.stations.len() as u64);
         let large = self.large.as_ref().map_or(0, |large| large.bytes);
         let large_rounds = rounds.min(MOST_LARGE_ROUNDS as u64);
@@ -119,6 +119,7 @@ impl Bench<'_> {
             key(Series::CopyIn),
             key(Series::ColdStart),
             key(Series::FewOut),
+            key(Series::KeptStart),
         ]) {
             let ran = station.run(
                 medium,
@@ -129,6 +130,13 @@ impl Bench<'_> {
             figures.add(key(Series::CopyIn), ran.phase("copy_in_ms")?);
             figures.add(key(Series::FewOut), ran.phase("collect_ms")?);
             add(figures, key(Series::ColdStart), ran.first_byte);
+        }
+        if self.wants(&[key(Series::KeptStart)]) {
+            let edits = medium.edit(FEW)?;
+            let ran = station.run(medium, &station.name("few", round), GREET, &[])?;
+            drop(edits);
+            figures.add(key(Series::EditsIn), ran.phase("sync_in_ms")?);
+            add(figures, key(Series::KeptStart), ran.first_byte);
         }
         if self.wants(&[key(Series::CpIn)]) {
             let name = station.name("cp", round);
@@ -179,24 +187,27 @@ impl Bench<'_> {
         let Some(large) = &self.large else {
             return Ok(());
         };
-        if !self.wants(&[key(Series::FewOutLarge), key(Series::CpOutLarge)]) {
+        if !self.wants(&[key(Series::FewOutLarge), key(Series::EditsInLarge)]) {
             return Ok(());
         }
-        let name = station.name("large", round);
-        station.create(&name)?;
-        station.tar_into(large, &name)?;
-        add(
-            figures,
-            key(Series::CpOutLarge),
-            station.time_cp_out(&name)?,
-        );
-        let ran = station.run(
-            large,
-            &station.name("few-large", round),
-            &change(),
-            &large.some_files(FEW)?,
-        )?;
+        if self.wants(&[key(Series::CpOutLarge)]) {
+            let name = station.name("large", round);
+            station.create(&name)?;
+            station.tar_into(large, &name)?;
+            let took = station.time_cp_out(&name)?;
+            add(figures, key(Series::CpOutLarge), took);
+        }
+        let name = station.name("few-large", round);
+        let ran = station.run(large, &name, &change(), &large.some_files(FEW)?)?;
         figures.add(key(Series::FewOutLarge), ran.phase("collect_ms")?);
+        if self.wants(&[key(Series::EditsInLarge)]) {
+            let took = self.host_tar(large, &format!("host-large-{round}"))?;
+            add(figures, (None, Series::HostTarLarge), took);
+            let edits = large.edit(FEW)?;
+            let ran = station.run(large, &name, GREET, &[])?;
+            drop(edits);
+            figures.add(key(Series::EditsInLarge), ran.phase("sync_in_ms")?);
+        }
         Ok(())
     }
 }
@@ -215,6 +226,7 @@ pub(super) fn needs(wanted: &BTreeSet<Key>, size: Size) -> bool {
     let large = [
         Series::CpOutLarge,
         Series::FewOutLarge,
+        Series::EditsInLarge,
         Series::HostTarLarge,
         Series::PackerPeak,
     ];

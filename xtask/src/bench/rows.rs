@@ -78,7 +78,9 @@ impl Kind {
     /// `None` where it is not measured: the large tree is for the engine that a target is
     /// set for.
     fn on(&self, engine: EngineName) -> Option<Row> {
-        if self.own == Series::FewOutLarge && engine != EngineName::Docker {
+        if matches!(self.own, Series::FewOutLarge | Series::EditsInLarge)
+            && engine != EngineName::Docker
+        {
             return None;
         }
         let reference = match self.reference {
@@ -175,6 +177,23 @@ const KINDS: &[Kind] = &[
         own: Series::ColdStart,
         reference: Series::NaiveStart,
         promise: both(0.50),
+    },
+    Kind {
+        name: "start-kept",
+        what: "Enter to first byte, kept copy, 20 edits of the host / the same",
+        own: Series::KeptStart,
+        reference: Series::NaiveStart,
+        promise: both(0.12),
+    },
+    Kind {
+        name: "edits-in-large",
+        what: "20 edits of the host into a kept copy, large, scan to receipt / host tar c | tar x",
+        own: Series::EditsInLarge,
+        reference: Series::HostTarLarge,
+        promise: Promise {
+            docker: Some(0.06),
+            podman: None,
+        },
     },
     Kind {
         name: "start-small",

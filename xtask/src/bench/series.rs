@@ -26,6 +26,9 @@ pub(super) enum Series {
     FewOutLarge,
     NaiveStart,
     ColdStart,
+    KeptStart,
+    EditsIn,
+    EditsInLarge,
     PlainRun,
     SmallStart,
 }
@@ -56,6 +59,9 @@ impl Series {
                 format!("{program} create, tar | {program} cp, start -a: first byte, medium")
             }
             Self::ColdStart => "lazaret run: first byte, medium".to_owned(),
+            Self::KeptStart => "lazaret run on a kept copy: first byte, medium".to_owned(),
+            Self::EditsIn => "lazaret: 20 edits of the host in, medium".to_owned(),
+            Self::EditsInLarge => "lazaret: 20 edits of the host in, large".to_owned(),
             Self::PlainRun => format!("{program} run --rm: first byte, nothing copied"),
             Self::SmallStart => "lazaret run: first byte, small".to_owned(),
         }

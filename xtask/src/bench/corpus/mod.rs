@@ -2,6 +2,7 @@
 //!
 //! Made once and kept: the next run takes them as they are.
 
+mod edits;
 mod git;
 mod sources;
 
