@@ -7,9 +7,12 @@ use lazaret_transfer::AtPath as _;
 use rustix::fs::FlockOperation;
 use tempfile::TempDir;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 
 const PREFIX: &str = "git-";
+
+/// How often a directory is made anew.
+const TRIES: usize = 50;
 
 /// The directory. Its lock says that somebody uses it.
 #[derive(Debug)]
@@ -28,11 +31,18 @@ impl Scratch {
                 drop(sweep(entry.path()));
             }
         }
-        let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(state);
-        let dir = dir.at(state)?;
-        let lock = File::open(dir.path()).at(dir.path())?;
-        rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).at(dir.path())?;
-        Ok(Self { dir, _lock: lock })
+        for _ in 0..TRIES {
+            let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(state);
+            let dir = dir.at(state)?;
+            // A sweep that comes between directory and lock takes the directory away.
+            if let Ok(lock) = lock(dir.path())
+                && dir.path().exists()
+            {
+                return Ok(Self { dir, _lock: lock });
+            }
+        }
+        let text = format!("no directory in {} stays", state.display());
+        Err(Failure::message(FailureKind::State, text))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -41,14 +51,34 @@ impl Scratch {
 }
 
 fn sweep(dir: PathBuf) -> std::io::Result<()> {
-    let lock = File::open(&dir)?;
-    rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+    let _lock = lock(&dir)?;
     std::fs::remove_dir_all(dir)
+}
+
+fn lock(dir: &Path) -> std::io::Result<File> {
+    let lock = File::open(dir)?;
+    rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(lock)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_at_once_leave_each_other_alone() {
+        let state = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let scratch = Scratch::create(state.path()).unwrap();
+                        std::fs::write(scratch.path().join("index"), "x").unwrap();
+                    }
+                });
+            }
+        });
+    }
 
     #[test]
     fn what_a_dead_owner_left_is_removed_and_what_is_in_use_is_not() {

@@ -7,7 +7,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lazaret_runtime::{ContainerName, Engine};
 use lazaret_transfer::{AtPath as _, PathError};
@@ -37,6 +37,19 @@ pub(super) enum Trace {
     Container,
 }
 
+/// How often a view is begun anew.
+const TRIES: usize = 50;
+
+/// The lock of a folder.
+enum Lock {
+    /// Ours now: the process of that view is gone.
+    Taken(File),
+    /// The view is in use.
+    Held,
+    /// The view ended, and its folder went with it.
+    Gone,
+}
+
 /// Which views are to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sweep {
@@ -49,20 +62,25 @@ pub enum Sweep {
 impl View {
     /// Makes a folder that nobody else has.
     pub(super) fn create(session: &SessionDir) -> Result<Self, StoreError> {
-        let id: String = random_hex().chars().take(6).collect();
-        let path = views(session).join(&id);
-        private_dir(&path)?;
-        match take_lock(&path.join("lock"))? {
-            Some(lock) => Ok(Self {
-                id,
-                path,
-                engine: Trace::None,
-                _lock: lock,
-            }),
-            None => Err(StoreError::Busy {
-                id: session.id().clone(),
-            }),
+        // A sweep that comes between folder and lock takes both away.
+        for _ in 0..TRIES {
+            let id: String = random_hex().chars().take(6).collect();
+            let path = views(session).join(&id);
+            private_dir(&path)?;
+            if let Lock::Taken(lock) = lock(&path)?
+                && path.join("lock").exists()
+            {
+                return Ok(Self {
+                    id,
+                    path,
+                    engine: Trace::None,
+                    _lock: lock,
+                });
+            }
         }
+        Err(StoreError::Busy {
+            id: session.id().clone(),
+        })
     }
 
     /// Names its container.
@@ -103,10 +121,10 @@ pub fn sweep(
 ) -> Result<(), Failure> {
     let mut doomed = Vec::new();
     for (id, path) in folders(session)? {
-        match (which, take_lock(&path.join("lock"))?) {
-            (_, Some(lock)) => doomed.push((id, path, Some(lock))),
-            (Sweep::All, None) => doomed.push((id, path, None)),
-            (Sweep::Dead, None) => {}
+        match (which, lock(&path)?) {
+            (_, Lock::Taken(lock)) => doomed.push((id, path, Some(lock))),
+            (Sweep::All, Lock::Held) => doomed.push((id, path, None)),
+            (Sweep::Dead, Lock::Held) | (_, Lock::Gone) => {}
         }
     }
     if doomed.is_empty() {
@@ -120,7 +138,10 @@ pub fn sweep(
         }
         // The folder of a living one is its own to remove.
         if lock.is_some() {
-            fs::remove_dir_all(&path).at(&path)?;
+            match fs::remove_dir_all(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                other => other.at(&path)?,
+            }
         }
     }
     Ok(())
@@ -133,11 +154,22 @@ pub fn sweep(
 pub fn dead(session: &SessionDir, record: &Record) -> Result<Vec<ContainerName>, StoreError> {
     let mut dead = Vec::new();
     for (id, path) in folders(session)? {
-        if take_lock(&path.join("lock"))?.is_some() {
+        if matches!(lock(&path)?, Lock::Taken(_)) {
             dead.push(record.viewer(&id));
         }
     }
     Ok(dead)
+}
+
+fn lock(folder: &Path) -> Result<Lock, StoreError> {
+    match take_lock(&folder.join("lock")) {
+        Ok(Some(lock)) => Ok(Lock::Taken(lock)),
+        Ok(None) => Ok(Lock::Held),
+        Err(StoreError::Io(error)) if error.source.kind() == io::ErrorKind::NotFound => {
+            Ok(Lock::Gone)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn folders(session: &SessionDir) -> Result<Vec<(String, PathBuf)>, PathError> {
