@@ -13,6 +13,15 @@ pub(crate) struct Options {
     pub(crate) report: Option<PathBuf>,
     pub(crate) jobs: usize,
     pub(crate) mode: Mode,
+    pub(crate) again: Again,
+}
+
+/// What becomes of a scenario that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    Never,
+    /// It is run once more, by itself, and reported as flaky if it passes.
+    Once,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +40,7 @@ impl Options {
             report: None,
             jobs: 2,
             mode: Mode::Run,
+            again: Again::Never,
         };
         let mut arguments = arguments;
         while let Some(argument) = arguments.next() {
@@ -55,6 +65,7 @@ impl Options {
                         .filter(|jobs| *jobs > 0)
                         .ok_or_else(|| format!("`--jobs {jobs}`: expected 1 or more"))?;
                 }
+                "--again" => options.again = Again::Once,
                 "--list" => options.mode = Mode::List,
                 other => return Err(format!("unknown argument `{other}`")),
             }

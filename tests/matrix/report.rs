@@ -15,7 +15,24 @@ pub(crate) struct Row {
     pub(crate) engine: EngineName,
     pub(crate) scenario: String,
     pub(crate) outcome: Result<(), String>,
+    /// What went wrong the first time, where it was run again.
+    pub(crate) before: Option<String>,
     pub(crate) took: Duration,
+}
+
+impl Row {
+    /// Failed, and passed when it was run again by itself.
+    pub(crate) fn is_flaky(&self) -> bool {
+        self.outcome.is_ok() && self.before.is_some()
+    }
+
+    fn word(&self) -> &'static str {
+        match (&self.outcome, &self.before) {
+            (Ok(()), None) => "passed",
+            (Ok(()), Some(_)) => "flaky",
+            (Err(_), _) => "failed",
+        }
+    }
 }
 
 /// Scenarios down, engines across.
@@ -44,17 +61,13 @@ pub(crate) fn table(rows: &[Row], engines: &[EngineName]) -> String {
                 .iter()
                 .find(|row| row.engine == *engine && row.scenario == name);
             let cell = match row {
-                Some(Row {
-                    outcome: Ok(()),
-                    took,
-                    ..
-                }) => format!("ok {:5.1} s", took.as_secs_f64()),
-                Some(Row {
-                    outcome: Err(_),
-                    took,
-                    ..
-                }) => {
-                    format!("FAILED {:5.1} s", took.as_secs_f64())
+                Some(row) => {
+                    let word = match row.word() {
+                        "passed" => "ok",
+                        "failed" => "FAILED",
+                        word => word,
+                    };
+                    format!("{word} {:5.1} s", row.took.as_secs_f64())
                 }
                 None => "-".to_owned(),
             };
@@ -80,14 +93,16 @@ fn as_json(rows: &[Row]) -> String {
             json!({
                 "engine": row.engine.as_str(),
                 "scenario": row.scenario,
-                "outcome": if row.outcome.is_ok() { "passed" } else { "failed" },
+                "outcome": row.word(),
                 "seconds": row.took.as_secs_f64(),
                 "message": row.outcome.as_ref().err(),
+                "before": row.before,
             })
         })
         .collect();
     let report = json!({
         "passed": rows.iter().filter(|row| row.outcome.is_ok()).count(),
+        "flaky": rows.iter().filter(|row| row.is_flaky()).count(),
         "failed": rows.iter().filter(|row| row.outcome.is_err()).count(),
         "results": results,
     });
@@ -116,17 +131,21 @@ fn as_junit(rows: &[Row]) -> String {
                 escape(&row.scenario),
                 row.took.as_secs_f64()
             );
-            match &row.outcome {
-                Ok(()) => text.push_str("/>\n"),
-                Err(message) => {
-                    let _ = writeln!(
-                        text,
-                        "><failure message=\"{}\">{}</failure></testcase>",
-                        escape(message.lines().next().unwrap_or_default()),
-                        escape(message)
-                    );
+            // `flakyFailure` is what Surefire and nextest write of a test that passed at last.
+            let (tag, message) = match (&row.outcome, &row.before) {
+                (Ok(()), None) => {
+                    text.push_str("/>\n");
+                    continue;
                 }
-            }
+                (Ok(()), Some(before)) => ("flakyFailure", before),
+                (Err(message), _) => ("failure", message),
+            };
+            let _ = writeln!(
+                text,
+                "><{tag} message=\"{}\">{}</{tag}></testcase>",
+                escape(message.lines().next().unwrap_or_default()),
+                escape(message)
+            );
         }
         text.push_str("  </testsuite>\n");
     }

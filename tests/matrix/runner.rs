@@ -9,7 +9,7 @@ use std::time::Instant;
 use crate::api;
 use crate::ctx::Ctx;
 use crate::engine::EngineName;
-use crate::options::{Mode, Options};
+use crate::options::{Again, Mode, Options};
 use crate::report::{self, Row};
 use crate::scenarios::{self, Scenario};
 
@@ -61,12 +61,17 @@ pub(crate) fn run(options: &Options, setup: &Setup) -> Result<Outcome, String> {
                 engine: *engine,
                 scenario: scenario.name.to_owned(),
                 outcome: Err("the engine is not ready".to_owned()),
+                before: None,
                 took: std::time::Duration::ZERO,
             })),
         }
         rows.push(row);
     }
-    rows.extend(run_all(&work, options.jobs, setup, &cache));
+    let mut done = run_all(&work, options.jobs, setup, &cache);
+    if options.again == Again::Once {
+        run_again(&mut done, &scenarios, setup, &cache);
+    }
+    rows.extend(done);
     rows.sort_by_key(|row| {
         let name = scenarios
             .iter()
@@ -84,6 +89,12 @@ pub(crate) fn run(options: &Options, setup: &Setup) -> Result<Outcome, String> {
 
 fn finish(rows: &[Row], options: &Options) -> Result<Outcome, String> {
     for row in rows {
+        if let Some(before) = &row.before {
+            println!(
+                "\n---- {} on {}, the first time\n{before}",
+                row.scenario, row.engine
+            );
+        }
         if let Err(message) = &row.outcome {
             println!("\n---- {} on {}\n{message}", row.scenario, row.engine);
         }
@@ -93,7 +104,12 @@ fn finish(rows: &[Row], options: &Options) -> Result<Outcome, String> {
         report::write(rows, directory)?;
     }
     let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
-    println!("{} passed, {failed} failed", rows.len() - failed);
+    let flaky = rows.iter().filter(|row| row.is_flaky()).count();
+    print!("{} passed, {failed} failed", rows.len() - failed);
+    match flaky {
+        0 => println!(),
+        _ => println!("; {flaky} of those that passed failed at first"),
+    }
     Ok(match failed {
         0 => Outcome::Green,
         _ => Outcome::Red,
@@ -159,6 +175,28 @@ fn run_all(work: &[(EngineName, &Scenario)], jobs: usize, setup: &Setup, cache: 
     rows.into_inner().expect("all threads are done")
 }
 
+/// Runs what failed once more, one at a time. More failures than a few are no accident, and
+/// stand as they are.
+fn run_again(rows: &mut [Row], scenarios: &[&Scenario], setup: &Setup, cache: &Path) {
+    const MOST: usize = 6;
+    let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
+    if failed > MOST {
+        return;
+    }
+    for row in rows {
+        let Some(scenario) = scenarios.iter().find(|one| one.name == row.scenario) else {
+            continue;
+        };
+        if let Err(message) = &row.outcome {
+            let before = message.clone();
+            *row = timed(row.engine, scenario.name, || {
+                run_one(row.engine, scenario, setup, cache)
+            });
+            row.before = Some(before);
+        }
+    }
+}
+
 /// The scenario, then a look for what it left behind; a panic is a failure like any other.
 fn run_one(
     engine: EngineName,
@@ -193,6 +231,7 @@ fn timed(engine: EngineName, name: &str, run: impl FnOnce() -> Result<(), String
         engine,
         scenario: name.to_owned(),
         outcome,
+        before: None,
         took,
     }
 }

@@ -37,6 +37,8 @@ xflags::xflags! {
             optional --report directory: PathBuf
             /// Scenarios at a time. Two when it is not given.
             optional --jobs count: usize
+            /// Run what failed once more, by itself; what passes then is reported as flaky.
+            optional --again
             /// Print the names of the scenarios, and end.
             optional --list
         }

@@ -69,6 +69,7 @@ impl flags::Test {
             scenario: Vec::new(),
             report: self.report,
             jobs: None,
+            again: true,
             list: false,
         };
         matrix.run_with(sh, &porter)

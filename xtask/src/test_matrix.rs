@@ -54,6 +54,9 @@ impl flags::TestMatrix {
         if let Some(jobs) = self.jobs {
             add("--jobs", jobs.to_string().into());
         }
+        if self.again {
+            line.push("--again".into());
+        }
         if self.list {
             line.push("--list".into());
         }
