@@ -29,16 +29,26 @@ const ABSENT: &[(&str, &[&str])] = &[
         &["lazaret-runtime", "bollard", "tokio", "duct", "serde"],
     ),
     ("image-builder", &["lazaret-validator", "lazaret-launcher"]),
-    // Small, and alone with hostile files.
+    // What may be reached is judged without engines, files or I/O.
     (
-        "porter",
+        "egress",
+        &["lazaret-", "bollard", "tokio", "rustix", "libc"],
+    ),
+    // Alone with the network: threads and epoll, no engine, no files of a workspace.
+    (
+        "gateway",
         &[
             "lazaret-runtime",
+            "lazaret-transfer",
             "lazaret-validator",
             "bollard",
             "tokio",
-            "serde",
         ],
+    ),
+    // Small, and alone with hostile files.
+    (
+        "porter",
+        &["lazaret-runtime", "lazaret-validator", "bollard", "tokio"],
     ),
 ];
 

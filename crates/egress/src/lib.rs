@@ -1,0 +1,37 @@
+//! What a session may reach, and what the launcher and its gateway say to each other.
+//!
+//! Pure: no I/O, no clock, no resolver. The launcher reads rules and judges questions
+//! with it (`lazaret policy check`), the gateway judges every connection with it, and
+//! both get the same answer because it is the same code.
+//!
+//! A connection is judged twice. [`Policy::judge_name`] looks at what was asked for: one
+//! canonical [`HostName`] and a port. [`Policy::judge_address`] looks at the address that
+//! is about to be dialled, because who answers for an allowed name decides where it leads.
+//! Neither is enough alone, and nothing may be resolved between the second and the dialling.
+
+mod address;
+mod caps;
+mod denied;
+mod event;
+mod host_name;
+mod host_port;
+mod known;
+mod net;
+mod order;
+mod policy;
+mod rule;
+mod secret;
+mod via;
+
+pub use address::AddressClass;
+pub use caps::Caps;
+pub use denied::Denied;
+pub use event::{Event, Verdict};
+pub use host_name::{HostName, NameError};
+pub use host_port::{HostPort, HostPortError, Port, PortError};
+pub use net::{Net, NetError};
+pub use order::{Change, Order, Route, Scheme};
+pub use policy::{Allowed, Mode, Policy, PrivateReach};
+pub use rule::{Pattern, Rule, RuleError};
+pub use secret::Secret;
+pub use via::Via;

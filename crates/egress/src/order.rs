@@ -1,0 +1,60 @@
+//! `Order` and `Change`: what the launcher tells its gateway, one JSON value a line.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Caps, HostPort, Policy, Secret};
+
+/// The first line of a gateway's standard input.
+///
+/// It holds the keys, so it goes there and nowhere else: no argument, environment, label,
+/// volume or log.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// What may be reached.
+    pub policy: Policy,
+    /// What the broker serves.
+    pub routes: Vec<Route>,
+    /// Certificates (PEM) that the broker trusts instead of the built-in roots; empty for
+    /// those.
+    pub trust: Vec<String>,
+    /// What the session may take.
+    pub caps: Caps,
+}
+
+/// Every further line of a gateway's standard input. Its end ends the gateway.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Change {
+    /// Replaces the policy. New connections are judged by it; tunnels that it would not
+    /// allow any more are closed.
+    Policy(Policy),
+}
+
+/// One host that the broker serves with a key that the workload never has.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// The name of the secret in the profile, for logs.
+    pub name: String,
+    /// Which socket: `broker-<index>.sock`, and port 8100 + index inside.
+    pub index: u16,
+    /// The host that the key belongs to.
+    pub target: HostPort,
+    /// The header that carries it, such as `x-api-key`.
+    pub header: String,
+    /// How the header carries it.
+    pub scheme: Scheme,
+    /// The key.
+    pub secret: Secret,
+}
+
+/// How a header carries a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// The key alone.
+    Raw,
+    /// `Bearer ` before it (RFC 6750).
+    Bearer,
+}

@@ -1,0 +1,1 @@
+//! The gateway with real sockets, a resolver and upstreams of its own.
