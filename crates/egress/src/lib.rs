@@ -20,6 +20,7 @@ mod net;
 mod order;
 mod policy;
 mod rule;
+mod scrub;
 mod secret;
 mod via;
 
@@ -33,5 +34,6 @@ pub use net::{Net, NetError};
 pub use order::{Change, Order, Route, Scheme};
 pub use policy::{Allowed, Mode, Policy, PrivateReach};
 pub use rule::{Pattern, Rule, RuleError};
+pub use scrub::{Patterns, SHORTEST_SECRET, Scrubber, TooShort};
 pub use secret::Secret;
 pub use via::Via;
