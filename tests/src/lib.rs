@@ -1,10 +1,11 @@
-//! Test kit: the tree language and hostile archives. A leaf: it knows no product crate.
+//! Test kit: the tree language, hostile archives, a model's API. A leaf: it knows no product crate.
 //!
 //! Everything here panics with a message where a test is wrong or a file system
 //! refuses; there is nothing to handle.
 
 pub mod git_world;
 pub mod hostile_tar;
+pub mod model;
 mod random;
 pub mod random_tree;
 mod redact;
