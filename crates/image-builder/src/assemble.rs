@@ -53,6 +53,8 @@ pub(crate) fn from_scratch(parts: Parts<'_>) -> io::Result<Archive> {
     layer.dir(b"sys", Attributes::root(0o555))?;
     layer.dir(b"tmp", Attributes::root(0o1777))?;
     put_workspace(&mut layer)?;
+    // The gateway's sockets; a fresh volume takes over this owner as well.
+    layer.dir(b"egress", Attributes::agent(0o755))?;
     let (bytes, digest) = layer.finish()?;
     finish(
         parts,
@@ -267,8 +269,8 @@ mod tests {
             .replace(env!("CARGO_PKG_VERSION"), "<version>");
         insta::assert_snapshot!(text, @r#"
         Regular <id>.json 644 0:0 1735689600 767
-          {"architecture":"amd64","config":{"User":"0:0","Env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin","HOME=/","LANG=C.UTF-8"],"Entrypoint":["/lazaret/porter"],"Cmd":["init"],"WorkingDir":"/workspace","Labels":{"io.lazaret.image":"porter","io.lazaret.inputs":"00ff","org.opencontainers.image.description":"Nothing but the porter: reads a volume after its session has ended","org.opencontainers.image.title":"porter","org.opencontainers.image.vendor":"lazaret","org.opencontainers.image.version":"<version>"}},"created":"2025-01-01T00:00:00Z","history":[{"created":"2025-01-01T00:00:00Z","created_by":"lazaret: the porter"}],"os":"linux","rootfs":{"type":"layers","diff_ids":["sha256:1951f2b0e58f9a7ebab7db525417e55bac2850e2900f277e8d0c88ab29648a31"]}}
-        Regular 1951f2b0e58f9a7ebab7db525417e55bac2850e2900f277e8d0c88ab29648a31.tar 644 0:0 1735689600 7680
+          {"architecture":"amd64","config":{"User":"0:0","Env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin","HOME=/","LANG=C.UTF-8"],"Entrypoint":["/lazaret/porter"],"Cmd":["init"],"WorkingDir":"/workspace","Labels":{"io.lazaret.image":"porter","io.lazaret.inputs":"00ff","org.opencontainers.image.description":"Nothing but the porter: reads a volume after its session has ended","org.opencontainers.image.title":"porter","org.opencontainers.image.vendor":"lazaret","org.opencontainers.image.version":"<version>"}},"created":"2025-01-01T00:00:00Z","history":[{"created":"2025-01-01T00:00:00Z","created_by":"lazaret: the porter"}],"os":"linux","rootfs":{"type":"layers","diff_ids":["sha256:a81718ba4681cfb23a163189c3d266b627bf1f1d9ab791f958ad877a4b3ca7fb"]}}
+        Regular a81718ba4681cfb23a163189c3d266b627bf1f1d9ab791f958ad877a4b3ca7fb.tar 644 0:0 1735689600 7680
           Directory dev 755 0:0 1735689600 0
           Directory etc 755 0:0 1735689600 0
           Regular etc/passwd 644 0:0 1735689600 78
@@ -279,8 +281,9 @@ mod tests {
           Directory sys 555 0:0 1735689600 0
           Directory tmp 1777 0:0 1735689600 0
           Directory workspace 755 1000:1000 1735689600 0
+          Directory egress 755 1000:1000 1735689600 0
         Regular manifest.json 644 0:0 1735689600 211
-          [{"Config":"<id>.json","RepoTags":["localhost/lazaret/porter:00ff"],"Layers":["1951f2b0e58f9a7ebab7db525417e55bac2850e2900f277e8d0c88ab29648a31.tar"]}]
+          [{"Config":"<id>.json","RepoTags":["localhost/lazaret/porter:00ff"],"Layers":["a81718ba4681cfb23a163189c3d266b627bf1f1d9ab791f958ad877a4b3ca7fb.tar"]}]
         "#);
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lazaret_runtime::{
     ContainerLease, ContainerSpec, EngineError, ExecSpec, HardenedSpec, LeaseError, Limits,
-    NameError, Privilege, Role, Stdin, Terminal, Unenforceable,
+    NameError, Network, Privilege, Role, Stdin, Terminal, Unenforceable,
 };
 
 use crate::component_layer::{BUILD_LABEL, container_name};
@@ -138,6 +138,8 @@ impl Builder<'_> {
             image: image.reference().clone(),
             privilege: Privilege::Agent,
             volumes: Vec::new(),
+            network: Network::None,
+            hosts: Vec::new(),
             env: BTreeMap::new(),
             workdir: "/tmp".to_owned(),
             limits: limits(),

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     BuildNetwork, BuildSpec, ContainerSpec, Control, EngineInfo, EngineKind, Label, Limits,
-    Privilege, Role, UserNamespace, seccomp,
+    Network, Privilege, Role, UserNamespace, seccomp,
 };
 
 /// The uid and gid of the agent, inside.
@@ -181,7 +181,7 @@ pub struct Controls {
     /// CON-17. The engine is asked for them, and the porter sets them again for every
     /// command: rootless Podman drops what its Docker-compatible API is asked for.
     pub ulimits: Vec<Ulimit>,
-    /// CON-18: the network mode, `none` but for an install step.
+    /// CON-18: the network mode, `none` but for a gateway and an install step.
     pub network: &'static str,
     /// CON-19: host paths, `FROM:TO`; always empty but in a weakened test container.
     pub binds: Vec<&'static str>,
@@ -217,14 +217,27 @@ pub struct Controls {
 /// Names that engines add to the environment on their own.
 pub const ENGINE_ENV: &[&str] = &["HOME", "HOSTNAME", "PATH", "TERM", "container"];
 
-/// A control that the engine can't enforce.
+/// What the engine can't enforce.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{engine} can't enforce {control}")]
-pub struct Unenforceable {
-    /// The engine.
-    pub engine: String,
-    /// The control.
-    pub control: Control,
+pub enum Unenforceable {
+    /// A control.
+    #[error("{engine} can't enforce {control}")]
+    Control {
+        /// The engine.
+        engine: String,
+        /// The control.
+        control: Control,
+    },
+    /// That a container without a network reaches one through another container: the volume
+    /// between the two can't be in both.
+    #[error("{engine} can give a session no network: two of its containers can't share a volume")]
+    Gateway {
+        /// The engine.
+        engine: String,
+    },
+    /// A network for a container that is no gateway.
+    #[error("only a gateway may have a network")]
+    Network,
 }
 
 impl HardenedSpec {
@@ -234,9 +247,17 @@ impl HardenedSpec {
     /// Names the first control that the engine can't enforce; nothing is ever left out.
     pub fn new(spec: ContainerSpec, engine: &EngineInfo) -> Result<Self, Unenforceable> {
         if let Some(&control) = engine.unenforceable.first() {
-            return Err(Unenforceable {
+            return Err(Unenforceable::Control {
                 engine: engine.endpoint.clone(),
                 control,
+            });
+        }
+        if spec.network != Network::None && spec.role != Role::Gateway {
+            return Err(Unenforceable::Network);
+        }
+        if spec.role == Role::Gateway && engine.kind == EngineKind::Apple {
+            return Err(Unenforceable::Gateway {
+                engine: engine.endpoint.clone(),
             });
         }
         let controls = Controls::of(&spec, engine);
@@ -261,6 +282,8 @@ impl HardenedSpec {
             image: build.image,
             privilege: Privilege::Install,
             volumes: Vec::new(),
+            network: Network::None,
+            hosts: Vec::new(),
             env: BTreeMap::new(),
             workdir: "/".to_owned(),
             limits: Limits {
@@ -344,7 +367,10 @@ impl Controls {
                 None => limits.cpus,
             }),
             ulimits: ulimits(spec, engine),
-            network: "none",
+            network: match spec.network {
+                Network::None => "none",
+                Network::Engine => "default",
+            },
             binds: vec![],
             devices: vec![],
             ipc: Namespace::Private,
@@ -513,6 +539,8 @@ pub(crate) mod tests {
                 target: "/workspace".to_owned(),
                 access: Access::ReadWrite,
             }],
+            network: Network::None,
+            hosts: vec![],
             env: BTreeMap::from([("EDITOR".parse().expect("name"), "true".to_owned())]),
             workdir: "/workspace".to_owned(),
             limits: Limits {
@@ -538,6 +566,34 @@ pub(crate) mod tests {
             error.to_string(),
             "unix:///engine.sock can't enforce CON-04 seccomp"
         );
+    }
+
+    #[test]
+    fn con_18_only_a_gateway_has_a_network() {
+        let docker = engine(EngineKind::Docker);
+        let network = |role| {
+            let spec = ContainerSpec {
+                role,
+                network: Network::Engine,
+                ..spec()
+            };
+            HardenedSpec::new(spec, &docker).map(|spec| spec.controls().network)
+        };
+        assert_eq!(network(Role::Gateway), Ok("default"));
+        for role in [Role::Agent, Role::Exporter, Role::Viewer, Role::Importer] {
+            assert_eq!(network(role), Err(Unenforceable::Network));
+        }
+    }
+
+    #[test]
+    fn con_18_apple_can_share_no_volume_with_a_gateway() {
+        let gateway = ContainerSpec {
+            role: Role::Gateway,
+            network: Network::Engine,
+            ..spec()
+        };
+        let error = HardenedSpec::new(gateway, &engine(EngineKind::Apple)).expect_err("refused");
+        insta::assert_snapshot!(error, @"unix:///engine.sock can give a session no network: two of its containers can't share a volume");
     }
 
     #[test]

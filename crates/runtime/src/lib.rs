@@ -36,11 +36,14 @@ pub use harden::{
     Unenforceable, UserId,
 };
 pub use lease::{ContainerLease, LeaseError, Leftover, VolumeLease, leftovers, release_all};
-pub use names::{ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName};
+pub use names::{
+    AliasName, ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName,
+};
 pub use probe_report::{
     Expected, ProbeFailure, ProbeReport, Proof, Proven, ProvenControl, REPORT_LIMIT,
 };
 pub use seccomp::PROFILE as SECCOMP_PROFILE;
 pub use spec::{
-    Access, BuildNetwork, BuildSpec, ContainerSpec, Limits, Privilege, Role, VolumeMount,
+    Access, BuildNetwork, BuildSpec, ContainerSpec, HostAlias, Limits, Network, Privilege, Role,
+    VolumeMount,
 };

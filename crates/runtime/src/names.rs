@@ -103,6 +103,21 @@ name_type! {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
+name_type! {
+    /// A host name for a line of `/etc/hosts`: labels of `[a-z0-9_-]` between single dots, at
+    /// most 253 bytes (RFC 1123). Nothing in it could begin another field, another line or a
+    /// comment.
+    AliasName, "host name", "labels of lower-case letters, digits, `-` and `_` between dots",
+    |text| text.len() <= 253
+        && text.split('.').all(|label| {
+            !label.is_empty()
+                && label.len() <= 63
+                && label
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte))
+        })
+}
+
 /// A label on everything that lazaret creates.
 ///
 /// Selection is by label, never by name alone (threats.md FLT-13).

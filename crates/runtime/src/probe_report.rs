@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
-use crate::{Control, ENGINE_ENV, HardenedSpec, Namespace, UserNamespace};
+use crate::{
+    Access, Control, ENGINE_ENV, HardenedSpec, Namespace, Network, UserNamespace, VolumeMount,
+};
 
 /// The porter, inside.
 const PORTER: &str = "/lazaret/porter";
@@ -245,6 +247,9 @@ impl HardenedSpec {
         if engine.user_namespace == UserNamespace::Host {
             not_applicable.insert(Control::UserNamespace);
         }
+        if self.spec().network != Network::None {
+            not_applicable.insert(Control::NoNetwork);
+        }
         Expected { not_applicable }
     }
 
@@ -319,8 +324,12 @@ impl HardenedSpec {
                 .iter()
                 .map(|path| ("readonly", (*path).to_owned())),
         );
-        let volumes = self.spec().volumes.iter();
-        pairs.extend(volumes.map(|volume| ("volume", volume.target.clone())));
+        for VolumeMount { target, access, .. } in &self.spec().volumes {
+            pairs.push(("volume", target.clone()));
+            if *access == Access::ReadOnly {
+                pairs.push(("volume-ro", target.clone()));
+            }
+        }
         let ulimits = wanted.ulimits.iter();
         pairs.extend(ulimits.map(|ulimit| {
             (
@@ -337,6 +346,9 @@ impl HardenedSpec {
         );
         let not_applicable = self.engine().not_applicable.keys();
         pairs.extend(not_applicable.map(|control| ("na", control.id().to_owned())));
+        if self.spec().network != Network::None {
+            pairs.push(("na", Control::NoNetwork.id().to_owned()));
+        }
         pairs
     }
 }
@@ -345,7 +357,6 @@ impl HardenedSpec {
 /// those of this process where the engine is on the same kernel.
 fn foreign_namespaces(spec: &HardenedSpec) -> BTreeSet<(&'static str, u64)> {
     let wanted = spec.wanted();
-    let is_local = spec.engine().endpoint.starts_with("unix://");
     let mut foreign = BTreeSet::new();
     for (kind, initial) in INITIAL_NAMESPACES {
         let is_private = match kind {
@@ -357,11 +368,18 @@ fn foreign_namespaces(spec: &HardenedSpec) -> BTreeSet<(&'static str, u64)> {
             continue;
         }
         foreign.insert((kind, initial));
-        if is_local && let Ok(own) = fs::metadata(format!("/proc/self/ns/{kind}")) {
-            foreign.insert((kind, own.ino()));
-        }
+        foreign.extend(own_namespace(spec, kind));
     }
+    // A gateway has a network, and it must not be the host's.
+    foreign.extend(own_namespace(spec, "net"));
     foreign
+}
+
+/// Returns a namespace of this process, where the engine is on the same kernel.
+fn own_namespace(spec: &HardenedSpec, kind: &'static str) -> Option<(&'static str, u64)> {
+    let is_local = spec.engine().endpoint.starts_with("unix://");
+    let own = is_local.then(|| fs::metadata(format!("/proc/self/ns/{kind}")))?;
+    Some((kind, own.ok()?.ino()))
 }
 
 /// Returns the bits of `capabilities` (`man 7 capabilities`); only what a spec can ask for.

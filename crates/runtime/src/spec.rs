@@ -1,8 +1,9 @@
 //! `ContainerSpec`: what a caller wants of a container, before hardening.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
-use crate::{ContainerName, EnvName, ImageRef, VolumeName};
+use crate::{AliasName, ContainerName, EnvName, ImageRef, VolumeName};
 
 /// What a container is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,9 @@ pub enum Role {
     /// Writes to the volume what the workspace has that is new: our own image, the agent's
     /// user.
     Importer,
+    /// Reaches the outside for a command that can't: our own image, the agent's user, the
+    /// only container of a session with a route.
+    Gateway,
 }
 
 /// How a volume may be used.
@@ -88,6 +92,10 @@ pub struct ContainerSpec {
     pub privilege: Privilege,
     /// The volumes it sees. There is no way to name a host path.
     pub volumes: Vec<VolumeMount>,
+    /// The network that it is on.
+    pub network: Network,
+    /// Names that its `/etc/hosts` answers by itself, and their addresses.
+    pub hosts: Vec<HostAlias>,
     /// Environment, in addition to the few variables that hardening sets.
     pub env: BTreeMap<EnvName, String>,
     /// An absolute path inside, where commands start.
@@ -96,6 +104,25 @@ pub struct ContainerSpec {
     pub limits: Limits,
     /// Labels by full key.
     pub labels: BTreeMap<String, String>,
+}
+
+/// Which network a container is on while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// None but its own loopback. What holds for everything that a command has a say in.
+    None,
+    /// One of the container's own, as the engine gives it to every container; see
+    /// [`BuildNetwork::Engine`]. For [`Role::Gateway`] alone.
+    Engine,
+}
+
+/// A name that a container's `/etc/hosts` answers by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostAlias {
+    /// The name.
+    pub name: AliasName,
+    /// Its address.
+    pub address: IpAddr,
 }
 
 /// What a caller wants of a container that runs an install step: no volume, no

@@ -7,8 +7,8 @@ use std::time::Duration;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{
     Access, ContainerName, ContainerSpec, Engine, EngineInfo, EnvName, ExecSpec, HardenedSpec,
-    Label, Limits, Privilege, Role, SessionId, Stdin, Terminal, Unenforceable, VolumeMount,
-    VolumeName,
+    Label, Limits, Network, Privilege, Role, SessionId, Stdin, Terminal, Unenforceable,
+    VolumeMount, VolumeName,
 };
 use lazaret_transfer::Digest;
 
@@ -112,6 +112,8 @@ impl Site<'_> {
             image: image.reference().clone(),
             privilege: Privilege::Agent,
             volumes: vec![mount(record.volume(), Access::ReadWrite)],
+            network: Network::None,
+            hosts: Vec::new(),
             env,
             workdir: WORKSPACE.to_owned(),
             limits,
@@ -161,6 +163,8 @@ impl Site<'_> {
             image: image.reference().clone(),
             privilege: Privilege::Agent,
             volumes: vec![mount(record.volume(), Access::ReadWrite)],
+            network: Network::None,
+            hosts: Vec::new(),
             env: BTreeMap::new(),
             workdir: "/".to_owned(),
             limits: Limits {
@@ -181,7 +185,7 @@ impl Site<'_> {
     ) -> Result<HardenedSpec, Unenforceable> {
         let word = match role {
             Role::Viewer => "viewer",
-            Role::Exporter | Role::Agent | Role::Importer | Role::Builder => "exporter",
+            _ => "exporter",
         };
         let spec = ContainerSpec {
             name,
@@ -189,6 +193,8 @@ impl Site<'_> {
             image: image.reference().clone(),
             privilege: Privilege::ReadEverything,
             volumes: vec![mount(record.volume(), Access::ReadOnly)],
+            network: Network::None,
+            hosts: Vec::new(),
             env: BTreeMap::new(),
             workdir: "/".to_owned(),
             limits: exporter_limits(),

@@ -56,6 +56,8 @@ pub(super) struct Expected {
     pub(super) masked: Vec<String>,
     pub(super) read_only: Vec<String>,
     pub(super) volumes: Vec<String>,
+    /// Those of the volumes that can't be written.
+    pub(super) read_only_volumes: Vec<String>,
     pub(super) ids: Ids,
     pub(super) pids: u64,
     pub(super) memory: u64,
@@ -104,6 +106,7 @@ impl Expected {
             masked: pairs.all("masked"),
             read_only: pairs.all("readonly"),
             volumes: pairs.all("volume"),
+            read_only_volumes: pairs.all("volume-ro"),
             ids: match pairs.one("userns")? {
                 "mapped" => Ids::Mapped,
                 "host" => Ids::Host,
@@ -136,7 +139,7 @@ impl Expected {
     }
 }
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "caps",
     "cpus",
     "env",
@@ -154,6 +157,7 @@ const KEYS: [&str; 18] = [
     "ulimit",
     "userns",
     "volume",
+    "volume-ro",
     "workdir",
 ];
 

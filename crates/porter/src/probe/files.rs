@@ -206,6 +206,12 @@ pub(super) fn host_mounts(scene: &Scene) -> Outcome {
             complaints.push(format!("{} at {point}", mount.kind));
         }
     }
+    for volume in &scene.expected.read_only_volumes {
+        let mount = scene.mounts.at(volume);
+        if !mount.is_some_and(super::mounts::Mount::is_read_only) {
+            complaints.push(format!("the volume at {volume} can be written"));
+        }
+    }
     for directory in ["/run", "/var/run", "/tmp"] {
         complaints.extend(sockets(Path::new(directory), 3));
     }

@@ -108,6 +108,11 @@ fn host_config(spec: &HardenedSpec, seccomp: &SeccompRef) -> HostConfig {
             config: None,
         }),
         network_mode: Some(controls.network.to_owned()),
+        extra_hosts: some_unless_empty(
+            (spec.spec().hosts.iter())
+                .map(|alias| format!("{}:{}", alias.name, alias.address))
+                .collect(),
+        ),
         cap_drop: some_unless_empty(owned(&controls.cap_drop)),
         cap_add: some_unless_empty(owned(&controls.cap_add)),
         readonly_rootfs: Some(controls.read_only_rootfs),

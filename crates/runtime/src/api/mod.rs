@@ -15,6 +15,7 @@ mod objects;
 mod probe;
 mod seccomp_file;
 mod stream;
+mod turn;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ pub(crate) use self::client::Keeper;
 use self::client::{Inner, Subject, label_filter, nonce};
 use self::lower::SeccompRef;
 use self::seccomp_file::SeccompFile;
+use self::turn::Turn;
 use crate::{
     ContainerInfo, ContainerName, Endpoint, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
     HardenedSpec, ImageInfo, ImageRef, Process, VolumeInfo, VolumeName,
@@ -307,7 +309,13 @@ impl Engine for ApiEngine {
             what: "container",
             name: spec.spec().name.as_str(),
         };
-        inner.call(CALL_LIMIT, async {
+        let turn = match (inner.endpoint(), spec.engine().kind) {
+            (Endpoint::Unix(socket), EngineKind::Podman) if spec.engine().rootless => {
+                Turn::take(socket)
+            }
+            _ => None,
+        };
+        let created = inner.call(CALL_LIMIT, async {
             inner.check_image(spec).await?;
             inner.check_volumes(spec).await?;
             let profile = &spec.controls().seccomp;
@@ -341,7 +349,9 @@ impl Engine for ApiEngine {
                 }),
                 Err(error) => Err(error),
             }
-        })
+        });
+        drop(turn);
+        created
     }
 
     fn start_container(&self, name: &ContainerName) -> Result<(), EngineError> {

@@ -149,7 +149,7 @@ pub(super) fn exec(name: &ContainerName, spec: &ExecSpec) -> Arguments {
 mod tests {
     use super::*;
     use crate::apple::parse;
-    use crate::{ContainerSpec, Limits, Privilege, Role, Terminal, VolumeMount};
+    use crate::{ContainerSpec, Limits, Network, Privilege, Role, Terminal, VolumeMount};
 
     fn spec() -> HardenedSpec {
         let info = parse::engine_info(
@@ -167,6 +167,8 @@ mod tests {
                 target: "/workspace".to_owned(),
                 access: Access::ReadOnly,
             }],
+            network: Network::None,
+            hosts: Vec::new(),
             env: BTreeMap::from([("API_KEY".parse().unwrap(), "secret".to_owned())]),
             workdir: "/workspace".to_owned(),
             limits: Limits {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use lazaret_runtime::{
     Access, ContainerLease, ContainerName, ContainerSpec, ContainerState, Detected, Engine,
-    EngineError, EngineKind, ExecSpec, HardenedSpec, ImageRef, Limits, Privilege, Process, Role,
-    Stdin, Terminal, VolumeMount, VolumeName,
+    EngineError, EngineKind, ExecSpec, HardenedSpec, ImageRef, Limits, Network, Privilege, Process,
+    Role, Stdin, Terminal, VolumeMount, VolumeName,
 };
 
 use crate::image::Recipe;
@@ -105,6 +105,8 @@ impl Bench {
             image: self.image(),
             privilege: Privilege::Agent,
             volumes: volumes.into_iter().collect(),
+            network: Network::None,
+            hosts: Vec::new(),
             env: BTreeMap::new(),
             workdir: "/workspace".to_owned(),
             limits: Limits {

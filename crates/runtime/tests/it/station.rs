@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lazaret_runtime::{
     Access, ContainerLease, ContainerSpec, Detected, ExecSpec, HardenedSpec, ImageRef, Limits,
-    Privilege, ProbeFailure, ProbeReport, Process, Proven, Role, Stdin, Terminal, VolumeLease,
-    VolumeMount,
+    Network, Privilege, ProbeFailure, ProbeReport, Process, Proven, Role, Stdin, Terminal,
+    VolumeLease, VolumeMount,
 };
 
 use crate::engines;
@@ -91,6 +91,11 @@ impl Station {
                 target: "/workspace".to_owned(),
                 access: Access::ReadWrite,
             }],
+            network: match role {
+                Role::Gateway => Network::Engine,
+                _ => Network::None,
+            },
+            hosts: Vec::new(),
             env: BTreeMap::new(),
             workdir: "/workspace".to_owned(),
             limits: Limits {

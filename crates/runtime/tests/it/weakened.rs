@@ -53,11 +53,51 @@ fn con_02_the_exporter_may_read_and_nothing_else() {
     }
 }
 
+/// A gateway has a network of its own, and every other control.
+#[test]
+fn con_18_a_gateway_has_the_engines_network_and_every_other_control() {
+    for station in Station::all() {
+        let gateway = station.hardened_as(Role::Gateway, Privilege::Agent);
+        let proven = station.with(&gateway, |container| container.probe());
+        let proven = proven.unwrap_or_else(|error| panic!("{}: {error:?}", station.name));
+        let network = proven.controls().iter();
+        let proof: Vec<Proof> = network
+            .filter(|line| line.control == Control::NoNetwork)
+            .map(|line| line.proof)
+            .collect();
+        assert_eq!(proof, [Proof::NotApplicable], "{}", station.name);
+    }
+}
+
+/// The host's network is not the engine's.
+#[test]
+fn con_18_a_gateway_on_the_hosts_network_is_missed() {
+    for station in Station::all() {
+        let gateway = station.hardened_as(Role::Gateway, Privilege::Agent);
+        let weakened = gateway.weakened(Control::NoNetwork).expect("weakened");
+        match station.with(&weakened, |container| container.probe()) {
+            Err(ProbeFailure::NotInForce { .. }) => {}
+            other => panic!("{}: {other:?}", station.name),
+        }
+    }
+}
+
 #[track_caller]
 fn is_missed(control: Control) {
+    for role in [Role::Agent, Role::Gateway] {
+        // What a gateway is allowed is tested above.
+        if (role, control) != (Role::Gateway, Control::NoNetwork) {
+            is_missed_in(role, control);
+        }
+    }
+}
+
+#[track_caller]
+fn is_missed_in(role: Role, control: Control) {
     for station in Station::all() {
         let info = &station.detected.info;
-        let Some(weakened) = station.hardened().weakened(control) else {
+        let whole = station.hardened_as(role, Privilege::Agent);
+        let Some(weakened) = whole.weakened(control) else {
             // Nothing to take away: exactly where a healthy container has nothing either,
             // or, for the mapping of ids, always has it.
             let inherent =
