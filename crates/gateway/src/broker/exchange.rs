@@ -1,0 +1,350 @@
+//! One request of the workload's, and the vendor's answer.
+
+use std::io::{self, Write as _};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lazaret_egress::{Denied, Event, Scrubber, Verdict, Via};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, StreamOwned};
+
+use super::Broker;
+use super::answer::Answer;
+use super::body::{BadBody, Body};
+use super::forward;
+use super::framing::Framing;
+use super::head::{BadHead, RequestHead, ResponseHead};
+use super::source::{Source, SourceError};
+use crate::journal::now;
+use crate::{Client, Context};
+
+/// Answers of the kind `1xx` that a vendor may send before the one that counts.
+const MOST_INTERIM: usize = 16;
+
+/// The longest path in the log, in bytes.
+const LONGEST_PATH: usize = 256;
+
+type Upstream = Source<StreamOwned<ClientConnection, TcpStream>>;
+
+/// Serves one connection of the workload's.
+pub(super) fn serve(broker: &Broker, client: Client, context: &Context) {
+    let idle = Duration::from_millis(context.caps.idle_ms);
+    if client.stream.set_write_timeout(Some(idle)).is_err() {
+        return;
+    }
+    let mut connection = Connection {
+        broker,
+        context,
+        idle,
+        id: client.id,
+        client: Source::new(client.stream),
+    };
+    while let Ok(true) = connection.client.wait(idle) {
+        if let Err(End) = connection.one() {
+            return;
+        }
+    }
+}
+
+/// The connection ends: all that could be said was said.
+struct End;
+
+struct Connection<'a> {
+    broker: &'a Broker,
+    context: &'a Context,
+    idle: Duration,
+    id: u64,
+    client: Source<UnixStream>,
+}
+
+/// How an answer came back.
+#[derive(Default)]
+struct Passed {
+    status: u16,
+    received: u64,
+}
+
+impl Connection<'_> {
+    /// Serves one request. Ok when another may follow.
+    fn one(&mut self) -> Result<(), End> {
+        let head = self.head()?;
+        let mut passed = Passed::default();
+        let outcome = self.exchange(&head, &mut passed);
+        let path = head.target.split('?').next().unwrap_or_default();
+        let told = self.context.journal.tell(&Event::Broker {
+            at: now(),
+            id: self.id,
+            route: self.broker.route.name.clone(),
+            method: head.method.clone(),
+            path: path.chars().take(LONGEST_PATH).collect(),
+            status: passed.status,
+            received: passed.received,
+        });
+        if told.is_err() {
+            return Err(End);
+        }
+        match outcome {
+            Ok(()) if head.fields.words("connection").all(|word| word != "close") => Ok(()),
+            Ok(()) | Err(Failed::Gone) => Err(End),
+            Err(Failed::Said(answer)) => self.say(&answer),
+        }
+    }
+
+    /// Says something itself, and ends the connection: what the workload may still be
+    /// sending has no place in another request.
+    fn say(&mut self, answer: &Answer) -> Result<(), End> {
+        drop(self.client.from.write_all(&answer.bytes()));
+        // Closed with bytes unread, the connection would be reset and the answer lost.
+        drop(self.client.from.shutdown(std::net::Shutdown::Write));
+        let mut left = 1_u32 << 10;
+        let short = Duration::from_secs(1);
+        while left > 0
+            && matches!(self.client.piece(u64::MAX, short), Ok(piece) if !piece.is_empty())
+        {
+            left -= 1;
+        }
+        Err(End)
+    }
+
+    fn head(&mut self) -> Result<RequestHead, End> {
+        let caps = &self.context.caps;
+        let limit = usize::try_from(caps.head_bytes).unwrap_or(usize::MAX);
+        let head = self.client.head(limit, Duration::from_millis(caps.head_ms));
+        let (denied, answer) = match head.map(|bytes| RequestHead::parse(&bytes)) {
+            Ok(Ok(head)) => return Ok(head),
+            Ok(Err(bad)) => {
+                let status = if bad == BadHead::Version { 505 } else { 400 };
+                let answer = Answer::new(status, format_args!("the request is refused: {bad}"));
+                (Denied::BadRequest, answer)
+            }
+            Err(SourceError::Long(limit)) => {
+                let what = format!("the head of a request may have {limit} bytes");
+                (Denied::Head, Answer::new(431, what))
+            }
+            Err(SourceError::Slow) => {
+                let what = "the head of the request took too long";
+                (Denied::Head, Answer::new(408, what))
+            }
+            Err(SourceError::Cut | SourceError::Broken(_)) => return Err(End),
+        };
+        let target = &self.broker.route.target;
+        drop(self.context.journal.tell(&Event::Decision {
+            at: now(),
+            id: self.id,
+            via: Via::Broker,
+            host: target.host.to_string(),
+            port: Some(target.port.get()),
+            verdict: Verdict::Denied,
+            rule: None,
+            reason: Some(denied),
+            address: None,
+        }));
+        drop(self.say(&answer));
+        Err(End)
+    }
+
+    fn exchange(&mut self, head: &RequestHead, passed: &mut Passed) -> Result<(), Failed> {
+        let wants_to_be_asked = self.look(head)?;
+        let mut upstream = self.connect()?;
+        let request = forward::request(head, &self.broker.route);
+        upstream.from.write_all(&request).map_err(lost)?;
+        upstream.from.flush().map_err(lost)?;
+        if wants_to_be_asked {
+            self.client
+                .from
+                .write_all(b"HTTP/1.1 100 Continue\r\n\r\n")
+                .map_err(|_gone| Failed::Gone)?;
+        }
+        let mut body = Body::new(head.framing);
+        self.send(head.framing, &mut body, &mut upstream)?;
+        self.receive(head, &mut upstream, passed)?;
+        match body.is_over() {
+            true => Ok(()),
+            false => Err(Failed::Gone),
+        }
+    }
+
+    /// Refuses what the broker does not do. True when the workload waits before its body.
+    fn look(&self, head: &RequestHead) -> Result<bool, Failed> {
+        if head.fields.all("upgrade").next().is_some() {
+            let what =
+                "connections are not upgraded here; use plain HTTP/1.1 with streamed answers";
+            return Err(Answer::new(501, what).into());
+        }
+        // The answer would be the request, with the key (RFC 9110, 9.3.8).
+        if head.method == "TRACE" {
+            return Err(Answer::new(405, "TRACE is not served").into());
+        }
+        let mut expected = head.fields.words("expect").peekable();
+        let waits = expected.peek().is_some();
+        match expected.all(|word| word == "100-continue") {
+            true => Ok(waits && head.framing != Framing::Nothing),
+            false => Err(Answer::new(417, "only `Expect: 100-continue` is known").into()),
+        }
+    }
+
+    fn connect(&self) -> Result<Upstream, Failed> {
+        let target = &self.broker.route.target;
+        let dialled = self.context.dial(target, Via::Broker, self.id);
+        let socket = dialled.map_err(|denied| {
+            let status = match denied {
+                Denied::Unresolved | Denied::Unreachable => 502,
+                _ => 403,
+            };
+            let code = denied.code();
+            Answer::new(
+                status,
+                format_args!("{target} is not reached: {denied} ({code})"),
+            )
+        })?;
+        let time = Duration::from_millis(self.context.caps.connect_ms);
+        let connect = || {
+            socket.set_nodelay(true)?;
+            socket.set_read_timeout(Some(time))?;
+            socket.set_write_timeout(Some(self.idle))?;
+            let name = ServerName::try_from(target.host.to_string()).map_err(io::Error::other)?;
+            let tls = ClientConnection::new(Arc::clone(&self.broker.tls), name);
+            let mut stream = StreamOwned::new(tls.map_err(io::Error::other)?, socket);
+            while stream.conn.is_handshaking() {
+                let _moved = stream.conn.complete_io(&mut stream.sock)?;
+            }
+            Ok::<_, io::Error>(stream)
+        };
+        let stream = connect().map_err(|error| {
+            Answer::new(
+                502,
+                format_args!(
+                    "no verified connection to {target}: {error}; if an authority of your own \
+                     vouches for it, name its certificate as `ca` in network.toml"
+                ),
+            )
+        })?;
+        Ok(Source::new(stream))
+    }
+
+    /// Passes the request's body on, piece by piece.
+    fn send(
+        &mut self,
+        framing: Framing,
+        body: &mut Body,
+        upstream: &mut Upstream,
+    ) -> Result<(), Failed> {
+        loop {
+            let piece = match body.next(&mut self.client, self.idle) {
+                Ok(piece) => piece,
+                Err(BadBody::Source(_)) => return Err(Failed::Gone),
+                Err(bad @ BadBody::Chunk) => {
+                    let what = format!("the request is refused: {bad}");
+                    return Err(Answer::new(400, what).into());
+                }
+            };
+            let is_last = piece.is_none();
+            let bytes = match (framing, piece) {
+                (Framing::Chunked, piece) => chunk(&piece.unwrap_or_default()),
+                (_, Some(piece)) => piece,
+                (_, None) => Vec::new(),
+            };
+            let sent = upstream.from.write_all(&bytes);
+            if sent.and_then(|()| upstream.from.flush()).is_err() || is_last {
+                // A vendor that has read enough has answered already.
+                return Ok(());
+            }
+        }
+    }
+
+    /// Passes the answer on, as it comes.
+    fn receive(
+        &mut self,
+        head: &RequestHead,
+        upstream: &mut Upstream,
+        passed: &mut Passed,
+    ) -> Result<(), Failed> {
+        let answer = self.answer(head, upstream)?;
+        passed.status = answer.status;
+        let framing = match answer.framing {
+            Framing::Nothing | Framing::Length(0) => answer.framing,
+            // Scrubbing changes lengths.
+            _ => Framing::Chunked,
+        };
+        let patterns = &self.broker.patterns;
+        let out = forward::response(&answer, &head.method, framing, patterns);
+        let to = &mut self.client.from;
+        to.write_all(&out).map_err(|_gone| Failed::Gone)?;
+        let is_encoded = answer
+            .fields
+            .words("content-encoding")
+            .any(|word| word != "identity");
+        let mut scrubber = (!is_encoded).then(|| Scrubber::new(patterns.clone()));
+        let mut body = Body::new(answer.framing);
+        loop {
+            // Cut in the middle: the last chunk is not sent, so nobody takes it for whole.
+            let piece = body
+                .next(upstream, self.idle)
+                .map_err(|_cut| Failed::Gone)?;
+            let is_last = piece.is_none();
+            let piece = piece.unwrap_or_default();
+            passed.received += piece.len() as u64;
+            let mut out = Vec::new();
+            match &mut scrubber {
+                None => out = piece,
+                Some(scrubber) if is_last => scrubber.finish(&mut out),
+                Some(scrubber) => scrubber.push(&piece, &mut out),
+            }
+            let mut bytes = Vec::new();
+            if framing == Framing::Chunked && !out.is_empty() {
+                bytes = chunk(&out);
+            }
+            if framing == Framing::Chunked && is_last {
+                bytes.extend_from_slice(b"0\r\n\r\n");
+            }
+            to.write_all(&bytes).map_err(|_gone| Failed::Gone)?;
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads the answer that counts.
+    fn answer(&self, head: &RequestHead, upstream: &mut Upstream) -> Result<ResponseHead, Failed> {
+        let limit = usize::try_from(self.context.caps.head_bytes).unwrap_or(usize::MAX);
+        for _ in 0..MOST_INTERIM {
+            let bytes = upstream.head(limit, self.idle).map_err(lost)?;
+            let answer = ResponseHead::parse(&bytes, &head.method).map_err(lost)?;
+            match answer.status {
+                101 => return Err(lost("it upgrades without being asked")),
+                100..200 => {}
+                _ => return Ok(answer),
+            }
+        }
+        Err(lost("it does not come to an answer"))
+    }
+}
+
+/// Why an exchange is not whole.
+enum Failed {
+    /// Nothing of an answer went out yet, so this can.
+    Said(Answer),
+    /// One side is gone, or the answer broke off.
+    Gone,
+}
+
+impl From<Answer> for Failed {
+    fn from(answer: Answer) -> Self {
+        Self::Said(answer)
+    }
+}
+
+fn lost(error: impl std::fmt::Display) -> Failed {
+    let what = format!("the vendor's server gave no answer that can be read: {error}; try again");
+    Failed::Said(Answer::new(502, what))
+}
+
+/// One chunk; the last one where there is nothing in it.
+fn chunk(bytes: &[u8]) -> Vec<u8> {
+    let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+    chunk.extend_from_slice(bytes);
+    chunk.extend_from_slice(b"\r\n");
+    chunk
+}

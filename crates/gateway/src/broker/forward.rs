@@ -1,0 +1,135 @@
+//! What of a head goes on, and what does not.
+
+use lazaret_egress::{HostPort, Patterns, Route, Scheme};
+use zeroize::Zeroizing;
+
+use super::framing::Framing;
+use super::head::{Fields, RequestHead, ResponseHead};
+
+/// Fields that belong to one connection (RFC 9110, 7.6.1), and those that are written anew.
+const OF_THE_CONNECTION: [&str; 10] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Fields that carry credentials. The workload's own never go on: with an account of its
+/// own at the vendor it could take anything out through an allowed host (NET-18).
+const CREDENTIALS: [&str; 8] = [
+    "api-key",
+    "authorization",
+    "cookie",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "set-cookie",
+    "x-api-key",
+    "x-goog-api-key",
+];
+
+/// Writes the request as it goes to the vendor, with the key.
+pub(super) fn request(head: &RequestHead, route: &Route) -> Zeroizing<Vec<u8>> {
+    let key = match route.scheme {
+        Scheme::Raw => "",
+        Scheme::Bearer => "Bearer ",
+    };
+    let key = [key, route.secret.expose()];
+    // A text that grows would leave copies of the key behind.
+    let mut out = Zeroizing::new(Vec::with_capacity(
+        4096 + size(head) + key.iter().map(|part| part.len()).sum::<usize>(),
+    ));
+    let mut write = |text: &str| out.extend_from_slice(text.as_bytes());
+    write(&format!("{} {} HTTP/1.1\r\n", head.method, head.target));
+    write(&format!("host: {}\r\n", authority(&route.target)));
+    write(&format!("{}: ", route.header.to_ascii_lowercase()));
+    key.iter().for_each(|part| write(part));
+    write("\r\n");
+    // What is compressed can't be scrubbed of a key that comes back.
+    write("accept-encoding: identity\r\nconnection: close\r\n");
+    write(&framing(head.framing, &head.method));
+    let own = [
+        route.header.to_ascii_lowercase(),
+        "accept-encoding".to_owned(),
+    ];
+    for field in going_on(&head.fields, &own) {
+        out.extend_from_slice(&field);
+    }
+    out.extend_from_slice(b"\r\n");
+    out
+}
+
+fn size(head: &RequestHead) -> usize {
+    let fields = head.fields.iter();
+    let fields = fields.map(|field| field.name.len() + field.value.len() + 4);
+    head.method.len() + head.target.len() + fields.sum::<usize>()
+}
+
+/// Writes the response's head as it goes to the workload. `framing` is how its body will be
+/// written.
+pub(super) fn response(
+    head: &ResponseHead,
+    method: &str,
+    framing_out: Framing,
+    patterns: &Patterns,
+) -> Vec<u8> {
+    let mut out = format!("HTTP/1.1 {} \r\n", head.status).into_bytes();
+    match framing_out {
+        // How long the answer to a GET would be is a plain field of the answer to a HEAD.
+        Framing::Nothing if method == "HEAD" => {}
+        // These have no body whatever they say (RFC 9110, 6.4.1).
+        Framing::Nothing if matches!(head.status, 204 | 304) => {}
+        other => out.extend_from_slice(framing(other, "").as_bytes()),
+    }
+    for field in going_on(&head.fields, &[]) {
+        out.extend_from_slice(&patterns.scrub(&field));
+    }
+    out.extend_from_slice(b"\r\n");
+    out
+}
+
+fn framing(framing: Framing, method: &str) -> String {
+    match framing {
+        Framing::Length(length) => format!("content-length: {length}\r\n"),
+        Framing::Chunked => "transfer-encoding: chunked\r\n".to_owned(),
+        // Servers want it said for methods that usually carry something.
+        Framing::Nothing if matches!(method, "GET" | "HEAD" | "DELETE" | "OPTIONS") => {
+            String::new()
+        }
+        Framing::Nothing => "content-length: 0\r\n".to_owned(),
+        Framing::Close => "connection: close\r\n".to_owned(),
+    }
+}
+
+/// The fields that go on, each as a line.
+fn going_on<'a>(fields: &'a Fields, own: &'a [String]) -> impl Iterator<Item = Vec<u8>> + 'a {
+    let named: Vec<String> = fields.words("connection").collect();
+    let stays = move |name: &str| {
+        OF_THE_CONNECTION.contains(&name)
+            || CREDENTIALS.contains(&name)
+            || own.iter().any(|other| other == name)
+            || named.iter().any(|other| other == name)
+    };
+    fields
+        .iter()
+        .filter(move |field| !stays(&field.name))
+        .map(|field| {
+            let mut line = format!("{}: ", field.name).into_bytes();
+            line.extend_from_slice(&field.value);
+            line.extend_from_slice(b"\r\n");
+            line
+        })
+}
+
+/// `Host` leaves out the port that goes without saying (RFC 9110, 7.2).
+fn authority(target: &HostPort) -> String {
+    match target.port.get() {
+        443 => target.host.to_string(),
+        port => format!("{}:{port}", target.host),
+    }
+}
