@@ -70,6 +70,9 @@ pub enum Denied {
     /// The session has moved the bytes that it may (NET-14).
     #[error("the session has moved as many bytes as it may")]
     Bytes,
+    /// Nothing moved for too long (NET-14).
+    #[error("nothing moved for too long")]
+    Idle,
     /// No resolver had an address.
     #[error("the name has no address")]
     Unresolved,
@@ -79,7 +82,7 @@ pub enum Denied {
 }
 
 /// Every code with what it stands for, for those that read logs.
-const CODES: [(&str, Denied); 27] = [
+const CODES: [(&str, Denied); 28] = [
     ("net.not_listed", Denied::NotListed),
     ("net.port", Denied::Port),
     ("net.literal", Denied::Literal),
@@ -98,6 +101,7 @@ const CODES: [(&str, Denied); 27] = [
     ("net.head", Denied::Head),
     ("net.connections", Denied::Connections),
     ("net.bytes", Denied::Bytes),
+    ("net.idle", Denied::Idle),
     ("net.unresolved", Denied::Unresolved),
     ("net.unreachable", Denied::Unreachable),
     ("net.name.empty", Denied::Name(NameError::Empty)),

@@ -1,13 +1,16 @@
 //! `Context`: what every connection of a gateway shares.
 
-use std::net::TcpStream;
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
-use lazaret_egress::{Caps, Denied, Event, HostPort, Policy, Verdict, Via};
+use lazaret_egress::{Allowed, Caps, Denied, Event, HostPort, Policy, Verdict, Via};
 
-use crate::Journal;
-use crate::journal;
+use crate::journal::{self, Journal};
+use crate::resolve::Resolver;
 
 /// A connection of the workload's.
 #[derive(Debug)]
@@ -18,54 +21,280 @@ pub struct Client {
     pub id: u64,
 }
 
+/// A connection to where the workload wanted to go.
+#[derive(Debug)]
+pub struct Reached {
+    /// The connection.
+    pub stream: TcpStream,
+    /// The address that was judged and dialled.
+    pub address: IpAddr,
+    /// The policy that allowed it.
+    pub policy: Arc<Policy>,
+}
+
 /// What every connection of a gateway shares.
 #[derive(Debug)]
 pub struct Context {
-    pub(crate) policy: RwLock<Policy>,
+    policy: RwLock<Arc<Policy>>,
     /// What the session may take.
     pub caps: Caps,
     /// Certificates (PEM) that the broker trusts instead of the built-in roots.
     pub trust: Vec<String>,
     /// Where events go.
     pub journal: Journal,
+    resolver: Resolver,
+    open: Mutex<Open>,
 }
+
+/// The connections that are open.
+#[derive(Debug, Default)]
+struct Open {
+    count: u32,
+    /// Those that a thread serves, for the end of the gateway.
+    served: HashMap<u64, UnixStream>,
+    stopped: bool,
+}
+
+/// The longest wait for one of several addresses: the next may be the one that works.
+const ONE_OF_SEVERAL: Duration = Duration::from_secs(3);
 
 impl Context {
     /// Puts it together.
-    pub fn new(policy: Policy, caps: Caps, trust: Vec<String>, journal: Journal) -> Self {
+    pub fn new(
+        policy: Policy,
+        caps: Caps,
+        trust: Vec<String>,
+        journal: Journal,
+        resolver: Resolver,
+    ) -> Self {
         Self {
-            policy: RwLock::new(policy),
+            policy: RwLock::new(Arc::new(policy)),
             caps,
             trust,
             journal,
+            resolver,
+            open: Mutex::new(Open::default()),
         }
+    }
+
+    /// Returns the policy that is in force.
+    pub fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts another policy in force for every connection that is judged from now on.
+    pub(crate) fn change_policy(&self, policy: Policy) {
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
     }
 
     /// Judges a target, resolves it, judges its addresses, connects to the first allowed one
     /// that answers, and tells the decision before it returns.
     ///
+    /// Nothing is resolved between judging an address and dialling it (NET-07).
+    ///
     /// # Errors
     ///
     /// Says why not; that was told as well.
-    pub fn dial(&self, target: &HostPort, via: Via, id: u64) -> Result<TcpStream, Denied> {
-        let policy = self.policy.read().unwrap_or_else(PoisonError::into_inner);
-        let outcome = policy.judge_name(target, via);
-        drop(policy);
-        let denied = match outcome {
-            Ok(_) => Denied::Unresolved,
-            Err(denied) => denied,
+    pub fn dial(&self, target: &HostPort, via: Via, id: u64) -> Result<Reached, Denied> {
+        let policy = self.policy();
+        let mut decision = Decision::of(target, via, id);
+        let outcome = self.reach(target, via, &policy, &mut decision);
+        let outcome = outcome.map(|stream| (stream, decision.address));
+        decision.reason = outcome.as_ref().err().copied();
+        // What can't be told isn't done.
+        self.tell(decision).map_err(|_| Denied::Unreachable)?;
+        match outcome? {
+            (stream, Some(address)) => Ok(Reached {
+                stream,
+                address,
+                policy,
+            }),
+            (_, None) => Err(Denied::Unreachable),
+        }
+    }
+
+    fn reach(
+        &self,
+        target: &HostPort,
+        via: Via,
+        policy: &Policy,
+        decision: &mut Decision,
+    ) -> Result<TcpStream, Denied> {
+        let Allowed { rule } = policy.judge_name(target, via)?;
+        decision.rule = Some(rule);
+        let timeout = Duration::from_millis(self.caps.connect_ms);
+        let addresses = match policy.private.hosts.get(&target.host) {
+            Some(address) => vec![*address],
+            None => self.resolver.addresses(&target.host, timeout),
         };
-        let told = self.journal.tell(&Event::Decision {
-            at: journal::now(),
+        let mut refused = None;
+        let mut allowed = Vec::new();
+        for address in addresses {
+            match policy.judge_address(target, address) {
+                Ok(()) => allowed.push(address),
+                Err(denied) => {
+                    refused.get_or_insert((address, denied));
+                }
+            }
+        }
+        let several = allowed.len() > 1;
+        for address in &allowed {
+            decision.address = Some(*address);
+            let timeout = match several {
+                true => timeout.min(ONE_OF_SEVERAL),
+                false => timeout,
+            };
+            let place = SocketAddr::new(*address, target.port.get());
+            if let Ok(stream) = TcpStream::connect_timeout(&place, timeout) {
+                return Ok(stream);
+            }
+        }
+        match refused {
+            _ if !allowed.is_empty() => Err(Denied::Unreachable),
+            Some((address, denied)) => {
+                decision.address = Some(address);
+                Err(denied)
+            }
+            None => Err(Denied::Unresolved),
+        }
+    }
+
+    /// Tells that a connection was denied before anybody was dialled.
+    ///
+    /// `asked` is escaped and short.
+    pub fn deny(&self, asked: String, via: Via, id: u64, denied: Denied) {
+        // It is denied, heard or not.
+        let _unheard = self.tell(Decision {
             id,
             via,
-            host: target.host.to_string(),
-            port: Some(target.port.get()),
-            verdict: Verdict::Denied,
+            host: asked,
+            port: None,
             rule: None,
             reason: Some(denied),
             address: None,
         });
-        told.map_or(Err(Denied::Unreachable), |()| Err(denied))
+    }
+
+    pub(crate) fn tell(&self, decision: Decision) -> io::Result<()> {
+        let Decision {
+            id,
+            via,
+            host,
+            port,
+            rule,
+            reason,
+            address,
+        } = decision;
+        self.journal.tell(&Event::Decision {
+            at: journal::now(),
+            id,
+            via,
+            host,
+            port,
+            verdict: match reason {
+                None => Verdict::Allowed,
+                Some(_) => Verdict::Denied,
+            },
+            rule,
+            reason,
+            address,
+        })
+    }
+
+    /// Tells that something of the gateway's own did not work.
+    pub(crate) fn complain(&self, message: String) {
+        let _unheard = self.journal.tell(&Event::Fault {
+            at: journal::now(),
+            message,
+        });
+    }
+
+    /// Counts a connection in, until the slot is dropped.
+    pub(crate) fn enter(self: &Arc<Self>, client: &Client) -> Result<Slot, Shut> {
+        let mut open = self.open();
+        if open.stopped {
+            return Err(Shut::Ended);
+        }
+        if open.count >= self.caps.connections {
+            return Err(Shut::Full);
+        }
+        let served = client.stream.try_clone().map_err(|_| Shut::Full)?;
+        open.served.insert(client.id, served);
+        open.count += 1;
+        Ok(Slot {
+            context: Arc::clone(self),
+            id: client.id,
+        })
+    }
+
+    /// Ends every connection that a thread serves, and lets no other in.
+    pub(crate) fn stop(&self) {
+        let mut open = self.open();
+        open.stopped = true;
+        for stream in open.served.values() {
+            // It may have ended already.
+            let _ended = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a connection is not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shut {
+    /// There are too many.
+    Full,
+    /// The gateway has ended.
+    Ended,
+}
+
+/// A connection that counts.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    context: Arc<Context>,
+    id: u64,
+}
+
+impl Slot {
+    /// The pump has it now: it ends it by itself.
+    pub(crate) fn no_longer_served(&self) {
+        self.context.open().served.remove(&self.id);
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut open = self.context.open();
+        open.served.remove(&self.id);
+        open.count -= 1;
+    }
+}
+
+/// What was decided of a connection, as far as it came.
+#[derive(Debug)]
+pub(crate) struct Decision {
+    pub(crate) id: u64,
+    pub(crate) via: Via,
+    pub(crate) host: String,
+    pub(crate) port: Option<u16>,
+    pub(crate) rule: Option<String>,
+    pub(crate) reason: Option<Denied>,
+    pub(crate) address: Option<IpAddr>,
+}
+
+impl Decision {
+    pub(crate) fn of(target: &HostPort, via: Via, id: u64) -> Self {
+        Self {
+            id,
+            via,
+            host: target.host.to_string(),
+            port: Some(target.port.get()),
+            rule: None,
+            reason: None,
+            address: None,
+        }
     }
 }

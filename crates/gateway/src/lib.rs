@@ -5,10 +5,51 @@
 //! [`Policy`](lazaret_egress::Policy), dials what is allowed, and passes bytes on. The
 //! *relay* runs beside the command, whose container has nothing but a loopback: it carries
 //! connections to loopback ports over to the gateway's unix sockets and decides nothing.
+//!
+//! | socket | what comes there | module |
+//! |---|---|---|
+//! | `proxy.sock` | `CONNECT`, and absolute `http:` addresses | `proxy` |
+//! | `tls.sock` | TLS, led by the name in its greeting, never ended here | `sni` |
+//! | `http.sock` | HTTP, led by its `Host` | `host` |
+//! | `broker-<n>.sock` | HTTP for one host, with the user's key | `broker` |
+//!
+//! **Invariant:** the decision about a connection is written and flushed before its first
+//! byte is passed on; what can't be told isn't done.
+//!
+//! **Invariant:** an address is judged right before it is dialled, and nothing is resolved
+//! between the two.
+//!
+//! **Residual, by nature of passing TLS on unopened:** a host that serves many names
+//! behind one (a content network) may be asked for another inside (NET-12), and with
+//! Encrypted Client Hello only the provider's public name is seen (NET-11). What an
+//! allowed host is told is not looked at.
 
+mod arrive;
 pub mod broker;
 mod context;
+mod dial;
+mod door;
+mod filter;
+pub mod greeting;
+pub mod head;
+mod host;
 mod journal;
+mod listen;
+mod proxy;
+pub mod pump;
+mod refusal;
+mod relay;
+pub mod resolve;
+mod run;
+mod sni;
+mod surroundings;
+pub mod target;
 
-pub use context::{Client, Context};
+pub use context::{Client, Context, Reached};
+pub use dial::dial;
+pub use filter::Body;
+pub use head::Head;
 pub use journal::Journal;
+pub use relay::{Lead, Relay, RelayError};
+pub use run::{GatewayError, Setup, run};
+pub use surroundings::networks;

@@ -2,10 +2,12 @@
 //!
 //! `porter init` is PID 1; every other verb comes by the engine's exec, and so inherits
 //! the container's hardening. The program is static, has one thread except where `survey`
-//! hashes, and its exit codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
+//! hashes and where `gateway`, `relay` and `dial` carry bytes, and its exit codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
 
 mod arriving;
 mod clock;
+mod dial;
+mod gateway;
 mod hold;
 mod init;
 mod layer;
@@ -13,6 +15,7 @@ mod limit;
 mod oom;
 mod probe;
 mod receive;
+mod relay;
 mod root;
 mod run;
 mod send;
@@ -36,18 +39,24 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let verb = arguments.next().unwrap_or_default();
     match verb.to_str() {
+        Some("dial") => dial::run(arguments),
+        Some("gateway") => gateway::run(arguments),
         Some("hold") => hold::run(arguments),
         Some("init") => init::run(),
         Some("layer") => layer::run(arguments),
         Some("probe") => probe::run(arguments),
         Some("receive") => receive::run(arguments),
+        Some("relay") => relay::run(arguments),
         Some("run") => run::run(arguments),
         Some("send") => send::run(arguments),
         Some("survey") => survey::run(arguments),
         Some("thaw") => hold::thaw(),
         Some("update") => update::run(arguments),
         _ => {
-            complain("usage: porter hold|init|layer|probe|receive|run|send|survey|thaw|update");
+            complain(
+                "usage: porter dial|gateway|hold|init|layer|probe|receive|relay|run|send|survey|\
+                 thaw|update",
+            );
             ExitCode::from(FAILED)
         }
     }

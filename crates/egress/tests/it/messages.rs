@@ -79,6 +79,7 @@ fn every_denial_has_a_code_of_its_own() {
         Denied::Head,
         Denied::Connections,
         Denied::Bytes,
+        Denied::Idle,
         Denied::Unresolved,
         Denied::Unreachable,
         Denied::from(NameError::Empty),

@@ -188,6 +188,7 @@ impl Connection<'_> {
     fn connect(&self) -> Result<Upstream, Failed> {
         let target = &self.broker.route.target;
         let dialled = self.context.dial(target, Via::Broker, self.id);
+        let dialled = dialled.map(|reached| reached.stream);
         let socket = dialled.map_err(|denied| {
             let status = match denied {
                 Denied::Unresolved | Denied::Unreachable => 502,

@@ -1,0 +1,211 @@
+//! A gateway from its order to its end.
+
+use std::io::{self, BufRead, Read as _, Write};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::thread;
+use std::time::Duration;
+
+use lazaret_egress::{Caps, Change, Event, Net, Order, Policy, Port};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use zeroize::Zeroizing;
+
+use crate::broker::{Broker, BrokerError};
+use crate::context::Context;
+use crate::journal::{self, Journal};
+use crate::listen::{self, House, ListenError, Service};
+use crate::pump::{Budget, Pump};
+use crate::resolve::Resolver;
+
+/// Where a gateway is.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Where its sockets go.
+    pub directory: PathBuf,
+    /// The resolvers to ask.
+    pub resolvers: Vec<SocketAddr>,
+    /// Networks that are closed because of where it is.
+    pub closed: Vec<Net>,
+    /// The port that TLS led by its greeting goes to: 443.
+    pub tls: Port,
+    /// The port that HTTP led by its `Host` goes to: 80.
+    pub http: Port,
+}
+
+/// Why a gateway did not start, or ended before its input.
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayError {
+    /// The input ended before an order.
+    #[error("no order came")]
+    NoOrder,
+    /// A line is no order or change. What it holds is not repeated: it may be a key.
+    #[error("a line of the input is no {expected}, or longer than {LONGEST_LINE} bytes")]
+    Line {
+        /// What it should have been.
+        expected: &'static str,
+    },
+    /// A socket could not be made.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// A route of the broker can't be served.
+    #[error(transparent)]
+    Broker(#[from] BrokerError),
+    /// Something that every process has was not to be had.
+    #[error("can't {step}: {source}")]
+    Start {
+        /// For what.
+        step: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// The longest order or change, in bytes.
+const LONGEST_LINE: u64 = 16 << 20;
+/// Descriptors beside those of connections.
+const RESERVE: u64 = 64;
+/// More would wait for each other: two processors are what a gateway has.
+const PUMPS: usize = 2;
+
+/// Runs a gateway until its input ends; then everything is closed (NET-23).
+///
+/// Returns after [`Event::Ready`] was written and the input has ended. Events go to
+/// `output` in the order in which things happen.
+///
+/// # Errors
+///
+/// Says why it did not start, or that a later line was no change. Nothing is open then.
+pub fn run(
+    mut input: impl BufRead,
+    output: Box<dyn Write + Send>,
+    setup: &Setup,
+) -> Result<(), GatewayError> {
+    let Order {
+        policy,
+        routes,
+        trust,
+        caps,
+    } = next(&mut input, "order")?.ok_or(GatewayError::NoOrder)?;
+    let policy = with_closed(policy, setup);
+    let caps = within_descriptors(caps);
+    let start = |step| move |source: io::Error| GatewayError::Start { step, source };
+
+    let budget = Arc::new(Budget {
+        idle: Duration::from_millis(caps.idle_ms),
+        sent: AtomicU64::new(caps.sent_bytes),
+        received: AtomicU64::new(caps.received_bytes),
+    });
+    let resolver = Resolver::new(setup.resolvers.clone());
+    let context = Context::new(policy, caps, trust, Journal::new(output), resolver);
+    let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+    let house = House {
+        context: Arc::new(context),
+        pump: Arc::new(Pump::start(PUMPS, budget).map_err(start("start the pump"))?),
+        tls: setup.tls,
+        http: setup.http,
+        bell: Arc::new(bell.map_err(|errno| start("make a bell")(errno.into()))?),
+    };
+    let _closing = Closing(&house);
+
+    let routes = routes.into_iter().map(|route| {
+        let index = route.index;
+        let broker = Broker::new(route, &house.context.trust)?;
+        Ok(Service::Broker(index, Arc::new(broker)))
+    });
+    let routes = routes.collect::<Result<Vec<_>, BrokerError>>()?;
+    let services = [Service::Proxy, Service::Sni, Service::Host];
+    let mut sockets = Vec::new();
+    let mut listeners = Vec::new();
+    for service in services.into_iter().chain(routes) {
+        sockets.push(service.socket());
+        listeners.push((listen::bind(&setup.directory, &service)?, service));
+    }
+    for (listener, service) in listeners {
+        let house = house.clone();
+        thread::Builder::new()
+            .name(service.socket())
+            .spawn(move || listen::run(&listener, &service, &house))
+            .map_err(start("start a listener"))?;
+    }
+    let ready = Event::Ready {
+        at: journal::now(),
+        sockets,
+    };
+    house
+        .context
+        .journal
+        .tell(&ready)
+        .map_err(start("tell that it is ready"))?;
+    while let Some(Change::Policy(policy)) = next(&mut input, "change")? {
+        house.context.change_policy(with_closed(policy, setup));
+        house.pump.judge_again(&house.context.policy());
+    }
+    Ok(())
+}
+
+/// Closes everything, however the gateway ends.
+struct Closing<'a>(&'a House);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        ring(&self.0.bell);
+        self.0.context.stop();
+        self.0.pump.stop();
+    }
+}
+
+/// Rings for everybody that looks at it, and goes on ringing.
+fn ring(bell: &OwnedFd) {
+    // A full counter rings as well.
+    let _rung = rustix::io::write(bell, &1u64.to_ne_bytes());
+}
+
+/// Reads one line; `None` at the end of the input. The line is wiped: it may hold keys.
+/// An empty one says nothing.
+fn next<T: serde::de::DeserializeOwned>(
+    input: &mut impl BufRead,
+    expected: &'static str,
+) -> Result<Option<T>, GatewayError> {
+    let mut line = Zeroizing::new(Vec::new());
+    while line.as_slice() == b"\n" || line.is_empty() {
+        line.clear();
+        match input.take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            // A launcher that has gone ends the input in either way.
+            Ok(0) | Err(_) => return Ok(None),
+            Ok(_) => {}
+        }
+    }
+    let whole = line.ends_with(b"\n");
+    let value = serde_json::from_slice(&line).ok().filter(|_| whole);
+    value.map(Some).ok_or(GatewayError::Line { expected })
+}
+
+fn with_closed(mut policy: Policy, setup: &Setup) -> Policy {
+    policy.closed.extend(&setup.closed);
+    policy
+}
+
+/// Takes as many descriptors as the container allows, and no more connections than fit.
+fn within_descriptors(mut caps: Caps) -> Caps {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(1 << 20);
+    // What it has already is enough for fewer connections.
+    let _raised = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    );
+    // Two for each, and a third while a thread serves it.
+    let fit = most.saturating_sub(RESERVE) / 3;
+    caps.connections = caps
+        .connections
+        .min(u32::try_from(fit).unwrap_or(u32::MAX))
+        .max(1);
+    caps
+}
