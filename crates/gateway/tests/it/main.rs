@@ -3,6 +3,7 @@
 //! Everything is on the loopback, at ports that the kernel chose, and every wait is for
 //! something that has to happen, with a deadline far beyond a slow machine.
 
+mod broker;
 mod caps;
 mod dns;
 mod http;
