@@ -26,7 +26,7 @@ use crate::session::cycle::{self, Cycle, Order};
 use crate::session::kept::Again;
 use crate::session::prepare::Setting;
 use crate::session::record::{
-    CommandEnd, GateLimits, KeepVolume, Outcome, Picked, PickedGit, Record,
+    Bounds, CommandEnd, GateLimits, KeepVolume, Outcome, Picked, PickedGit, Record,
 };
 use crate::session::relay::Destination;
 use crate::session::site::{Site, Timings};
@@ -53,6 +53,8 @@ pub struct Job {
     pub env: BTreeMap<EnvName, String>,
     /// What becomes of the volume.
     pub volume: KeepVolume,
+    /// How far the command reaches.
+    pub bounds: Bounds,
 }
 
 /// How a run ended.
@@ -92,6 +94,9 @@ impl Job {
         let exporter = image::ensure(context, &detected, "porter")?;
         let site = site(context, &store, detected);
         let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
+        let mut env = git::variables(&context.env, workspace, selector, &self.bounds);
+        // What the user says goes first.
+        env.extend(self.env);
         let id = match self.id {
             Some(id) => id,
             None => store.fresh_id(workspace.path())?,
@@ -118,7 +123,8 @@ impl Job {
                 image: agent.pinned,
                 exporter: exporter.pinned,
                 limits: limits(&self.profile),
-                env: self.env,
+                env,
+                bounds: self.bounds,
             },
             patience: Patience {
                 timeout: Some(self.timeout),

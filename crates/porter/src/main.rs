@@ -8,6 +8,7 @@ mod arriving;
 mod clock;
 mod dial;
 mod gateway;
+mod guard;
 mod hold;
 mod init;
 mod layer;
@@ -18,6 +19,7 @@ mod receive;
 mod relay;
 mod root;
 mod run;
+mod sealed;
 mod send;
 mod status;
 mod still;
@@ -45,17 +47,20 @@ fn main() -> ExitCode {
         Some("init") => init::run(),
         Some("layer") => layer::run(arguments),
         Some("probe") => probe::run(arguments),
+        Some("protect") => guard::protect(arguments),
         Some("receive") => receive::run(arguments),
         Some("relay") => relay::run(arguments),
+        Some("release") => guard::release(arguments),
         Some("run") => run::run(arguments),
+        Some("sealed") => sealed::run(arguments),
         Some("send") => send::run(arguments),
         Some("survey") => survey::run(arguments),
         Some("thaw") => hold::thaw(),
         Some("update") => update::run(arguments),
         _ => {
             complain(
-                "usage: porter dial|gateway|hold|init|layer|probe|receive|relay|run|send|survey|\
-                 thaw|update",
+                "usage: porter dial|gateway|hold|init|layer|probe|protect|receive|relay|release|run|\
+                 sealed|send|survey|thaw|update",
             );
             ExitCode::from(FAILED)
         }

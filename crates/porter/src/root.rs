@@ -3,11 +3,11 @@
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use lazaret_transfer::{AtPath as _, PathError, RelPath};
-use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 /// What `mkfs.ext4` leaves in a fresh file system; some volumes are one.
@@ -46,6 +46,11 @@ impl Root {
     /// Opens a directory below the root, as it is.
     pub(crate) fn open_dir(&self, path: &RelPath) -> Result<OwnedFd, Errno> {
         self.open_path(path, DIR)
+    }
+
+    /// Opens whatever lies at `path`, a link among them, without any right to it.
+    pub(crate) fn open_any(&self, path: &RelPath) -> Result<OwnedFd, Errno> {
+        self.open_path(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)
     }
 
     fn open_path(&self, path: &RelPath, last: OFlags) -> Result<OwnedFd, Errno> {
@@ -104,6 +109,19 @@ pub(crate) fn names(dir: impl AsFd) -> Result<Vec<CString>, Errno> {
     }
     names.sort_unstable();
     Ok(names)
+}
+
+/// Changes the mode of what is open, also if it is open without any right.
+pub(crate) fn chmod(file: impl AsFd, mode: u32) -> Result<(), Errno> {
+    let (file, mode) = (file.as_fd(), Mode::from_raw_mode(mode & 0o7777));
+    match rustix::fs::fchmod(file, mode) {
+        // Such a descriptor is no way to change anything, but its name is.
+        Err(Errno::BADF) => {
+            let name = format!("/proc/self/fd/{}", file.as_raw_fd());
+            rustix::fs::chmodat(CWD, name, mode, AtFlags::empty())
+        }
+        outcome => outcome,
+    }
 }
 
 /// Stdin without a buffer of std's in between.

@@ -339,6 +339,7 @@ impl Controls {
                 vec![],
             ),
             Privilege::ReadEverything => (UserId { uid: 0, gid: 0 }, vec!["DAC_READ_SEARCH"]),
+            Privilege::GiveAway => (UserId { uid: 0, gid: 0 }, vec!["CHOWN"]),
             Privilege::Install => (UserId { uid: 0, gid: 0 }, INSTALL_CAPABILITIES.to_vec()),
         };
         let installs = spec.privilege == Privilege::Install;

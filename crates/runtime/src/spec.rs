@@ -22,6 +22,9 @@ pub enum Role {
     /// Reaches the outside for a command that can't: our own image, the agent's user, the
     /// only container of a session with a route.
     Gateway,
+    /// Makes entries of the volume root's, and gives them back: our own image, no other
+    /// process, while nothing of the agent's runs.
+    Guard,
 }
 
 /// How a volume may be used.
@@ -41,6 +44,9 @@ pub enum Privilege {
     /// Uid 0 of the container with `CAP_DAC_READ_SEARCH` alone, for the exporter:
     /// it must read files whose modes the agent took away.
     ReadEverything,
+    /// Uid 0 of the container with `CAP_CHOWN` alone, for the guard: it gives entries to
+    /// itself, whose mode it may change then, and back to the agent.
+    GiveAway,
     /// Uid 0 of the container with what a package manager needs (owners, modes, other
     /// users), a writable root and the engine's network, but no volume: there is
     /// nothing of the user's to reach.

@@ -128,7 +128,7 @@ pub use walk::{
     Hashing, Scale, ScanError, Scanned, WalkError, Walked, Weight, scan, walk, walk_cached,
 };
 pub use wire::{
-    FileTime, Receipt, Survey, SurveyError, SurveyRequest, UpdateOrder, UpdateReceipt,
-    VolumeIdentity, Wanted, WireError, read_wanted, write_wanted,
+    FileTime, Guarded, Protection, Receipt, Survey, SurveyError, SurveyRequest, UpdateOrder,
+    UpdateReceipt, VolumeIdentity, Wanted, WireError, read_wanted, write_wanted,
 };
 pub use workspace::{FileIdentity, WorkspaceDir};

@@ -29,6 +29,7 @@ const NEVER: &[&str] = &[
     "link.too_long",
     "name.control",
     "name.encoding",
+    "path.protected",
     "path.too_deep",
     "path.too_long",
     "type.",

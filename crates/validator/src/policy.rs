@@ -2,6 +2,7 @@
 
 use lazaret_transfer::{Change, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf};
 
+use crate::rules::fold;
 use crate::{Allowance, GitDrivers};
 
 /// The most that one batch of changes may hold. Reaching over one of the first
@@ -79,11 +80,19 @@ impl Policy {
             .any(|allowance| allowance.covers(change, code))
     }
 
-    /// Returns the protected path that covers `path`.
+    /// Returns the protected path that covers `path`, also where it is spelled in another
+    /// case or normalisation: what folds names would take it for the protected one.
     pub(crate) fn protected_by(&self, path: &RelPath) -> Option<&RelPath> {
+        if self.protect.is_empty() {
+            return None;
+        }
+        let folded = fold(path.as_str());
         self.protect
             .iter()
             .map(|protected| &**protected)
-            .find(|protected| path.starts_with(protected))
+            .find(|protected| {
+                let rest = folded.strip_prefix(&*fold(protected.as_str()));
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
     }
 }

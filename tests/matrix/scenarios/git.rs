@@ -36,6 +36,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "git/forged-pointer",
         run: forged,
     },
+    Scenario {
+        name: "git/who-commits-and-what-runs-by-itself",
+        run: identity,
+    },
 ];
 
 /// What an agent does: looks, commits, stashes. `$1` is the number of commits.
@@ -204,6 +208,53 @@ fn forged(ctx: &Ctx) -> Result<(), String> {
             .lazaret(&["run", mode, "-w", &dir, "--", "sh", "-c", "test ! -e .git"])?
             .expect_code(0)?
             .expect_text("names a repository that does not point back here")?;
+    }
+    Ok(())
+}
+
+/// The user's name by the environment, and neither hooks nor helpers inside.
+fn identity(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", "f a \"a\\n\"");
+    let make = "git init -q -b main . && git add -A && \
+        git -c user.name=u -c user.email=u@example.org commit -qm one";
+    duct::cmd!("sh", "-c", make)
+        .dir(&workspace)
+        .env("HOME", ctx.home())
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .run()
+        .map_err(|error| error.to_string())?;
+    let script = r#"
+        set -eu
+        printf '#!/bin/sh\ntouch /workspace/hooked\nexit 1\n' > .git/hooks/pre-commit
+        chmod +x .git/hooks/pre-commit
+        git config credential.helper '!touch /workspace/helped'
+        echo b > b; git add b; git commit -qm two
+        git log -1 --format='%an <%ae> %cn <%ce>'
+        test ! -e hooked
+        printf 'protocol=https\nhost=example.org\n\n' | git credential fill > /dev/null 2>&1 && exit 9
+        test ! -e helped
+        test "$GIT_TERMINAL_PROMPT" = 0
+        rm .git/hooks/pre-commit; git config --unset credential.helper
+    "#;
+    let run = |name: &str| {
+        ctx.call(&[
+            "run", "base", "-w", "project", "--name", name, "--apply", "never", "--", "sh", "-c",
+            script,
+        ])
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .run()?
+        .expect_code(120)
+    };
+    let agent = "lazaret agent <agent@lazaret.invalid>";
+    let _nobody = run("s1")?.expect_text(&format!("{agent} {agent}"))?;
+    let config = "[user]\n name = Ship's Cook\n[include]\n path = ~/more\n";
+    let write = |name: &str, text: &str| std::fs::write(ctx.home().join(name), text);
+    write(".gitconfig", config).map_err(|error| error.to_string())?;
+    write("more", "[user]\n email = cook@example.org\n").map_err(|error| error.to_string())?;
+    let cook = "Ship's Cook <cook@example.org>";
+    let _cook = run("s2")?.expect_text(&format!("{cook} {cook}"))?;
+    for name in ["s1", "s2"] {
+        let _gone = ctx.lazaret(&["rm", "--force", name])?.expect_code(0)?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ mod isolation;
 mod kept;
 mod limits;
 mod live;
+mod protect;
 mod recover;
 mod round_trip;
 mod round_trip_large;
@@ -35,6 +36,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     git::SCENARIOS,
     hostile::SCENARIOS,
     isolation::SCENARIOS,
+    protect::SCENARIOS,
     limits::SCENARIOS,
     live::SCENARIOS,
     kept::SCENARIOS,

@@ -1,9 +1,12 @@
 //! A launcher that is killed, at each phase, and what `recover` makes of it.
 
+use std::time::Duration;
+
 use lazaret_tests::tree_text;
 use rustix::process::Signal;
 
 use super::Scenario;
+use crate::api;
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::watch::{sparse, stamp};
 
@@ -11,6 +14,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "recover/killed-while-creating",
         run: while_creating,
+    },
+    Scenario {
+        name: "recover/killed-while-the-engine-creates",
+        run: creation_in_flight,
     },
     Scenario {
         name: "recover/killed-while-copying-in",
@@ -47,6 +54,59 @@ fn while_creating(ctx: &Ctx) -> Result<(), String> {
     expect("nothing of it is left", || {
         listed.as_array().is_some_and(Vec::is_empty)
     })
+}
+
+/// Killed at many moments of the creation, so that some of them meet the engine in the
+/// middle of it: what it finishes after a `recover` carries labels, and is swept.
+fn creation_in_flight(ctx: &Ctx) -> Result<(), String> {
+    const KILLS: u64 = 8;
+    const LOOKS: usize = 60;
+    ctx.workspace("project", TREE);
+    for kill in 0..KILLS {
+        let name = format!("s{kill}");
+        let lazaret = ctx.spawn(&[
+            "run", "base", "-w", "project", "--name", &name, "--", "true",
+        ])?;
+        let record = ctx
+            .state()
+            .join("sessions")
+            .join(&name)
+            .join("session.json");
+        lazaret.wait_until("its record", Duration::from_secs(120), || record.exists())?;
+        // No more than a spread over the creation: whichever moment it is, nothing may stay.
+        std::thread::sleep(Duration::from_millis(kill * 15));
+        // One that was quicker than this has ended, and settled everything by itself.
+        drop(lazaret.signal(Signal::KILL));
+        let _ended = lazaret.wait()?;
+        let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+    }
+    // By name as well: what an engine makes by itself may carry no label.
+    let store: String = ctx.store_id().chars().take(6).collect();
+    let socket = ctx.engine().socket();
+    let left = || -> Result<Vec<String>, String> {
+        let mut left: Vec<String> = ctx.objects()?.iter().map(ToString::to_string).collect();
+        for kill in 0..KILLS {
+            let volume = format!("lazaret-s{kill}-{store}-workspace");
+            if api::has_volume(&socket, &volume)? {
+                left.push(volume);
+            }
+        }
+        Ok(left)
+    };
+    let mut clean = 0;
+    for _ in 0..LOOKS {
+        let _pruned = ctx.lazaret(&["prune"])?.expect_code(0)?;
+        clean = match left()?.is_empty() {
+            true => clean + 1,
+            false => 0,
+        };
+        // Twice, with time for an engine to finish what it was asked for.
+        if clean == 2 {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    Err(format!("left on the engine: {}", left()?.join(", ")))
 }
 
 fn while_copying_in(ctx: &Ctx) -> Result<(), String> {

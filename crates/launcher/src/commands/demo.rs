@@ -11,8 +11,8 @@ use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::gate::report::Report;
 use crate::job::{Job, JobEnd};
 use crate::profile::{ApplyMode, Profile};
-use crate::session::record::KeepVolume;
 use crate::session::record::Outcome;
+use crate::session::record::{Bounds, KeepVolume};
 use crate::session::store::Store;
 use crate::ui::{OutputFormat, Tone};
 
@@ -63,6 +63,7 @@ pub(crate) fn run(profile: Profile, args: &Args, context: &Context) -> Result<Ex
             timeout: profile.limits.timeout,
             env: profile.env.clone(),
             volume: KeepVolume::UntilSettled,
+            bounds: Bounds::default(),
             profile: profile.clone(),
         };
         ends.push(job.run(&workspace, &selector, context)?);

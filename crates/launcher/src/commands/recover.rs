@@ -10,7 +10,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::job;
 use crate::session::record::{Outcome, Phase, Record};
-use crate::session::resume::{Resumed, resume};
+use crate::session::resume::{Resumed, resume, sweep};
 use crate::session::store::{Store, StoreError};
 use crate::ui::OutputFormat;
 
@@ -82,7 +82,10 @@ fn take_up(store: &Store, id: &SessionId, context: &Context) -> Result<&'static 
     let detected = context.engine_of(session.record())?;
     let exporter = image::ensure(context, &detected, "porter")?.pinned;
     let site = job::site(context, store, detected);
-    Ok(match resume(&site, exporter, session)? {
+    let resumed = resume(&site, exporter, session)?;
+    // What an engine finished only after its session had been removed.
+    sweep(&site, store)?;
+    Ok(match resumed {
         Resumed::Removed => "removed",
         Resumed::SyncCutShort(_session) => "sync_cut_short",
         Resumed::Collected(mut session) => {

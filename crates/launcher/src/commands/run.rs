@@ -15,7 +15,7 @@ use crate::git;
 use crate::job::Job;
 use crate::profile::units::Span;
 use crate::profile::{self, ApplyMode, GitChoice, Origin, Profile, WORKSPACE_FILE};
-use crate::session::record::KeepVolume;
+use crate::session::record::{Bounds, KeepVolume};
 use crate::session::store::Store;
 use crate::session::sync::Source;
 use crate::ui::OutputFormat;
@@ -191,6 +191,10 @@ fn job(args: Args, profile: Profile) -> Result<Job, Failure> {
             KeepVolume::Always
         } else {
             KeepVolume::UntilSettled
+        },
+        bounds: Bounds {
+            protect: profile.workspace.protect.clone(),
+            ..Bounds::default()
         },
         profile,
     })

@@ -14,9 +14,10 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::report::{ClashReport, Live, SyncReport};
 use crate::session::cycle::{describe, report_synced};
+use crate::session::fence::Guard;
 use crate::session::kept::{Standing, fits, standing};
 use crate::session::pause::Pausable;
-use crate::session::record::{Phase, PickedGit, Record};
+use crate::session::record::{Outside, Phase, PickedGit, Record};
 use crate::session::site::Site;
 use crate::session::store::{SessionDir, Store};
 use crate::session::sync::{Source, Started, Synced, Terms, Update, plan};
@@ -209,6 +210,12 @@ fn while_it_runs(
 ) -> Result<(Synced, Option<Live>), Failure> {
     let (site, porter) = running.site(store, context)?;
     let (dir, record) = (&running.dir, &running.record);
+    let bounds = &record.bounds;
+    if bounds.outside == Outside::Closed {
+        let text = format!("session {} sees its own folder only", record.id);
+        return Err(Failure::message(FailureKind::Refused, text)
+            .hinted("Send your changes when its command has ended, with `sync` or the next run."));
+    }
     let turn = Turn::take(dir, PATIENCE, &context.interrupt)?;
     let importer = importer(&site, record, &porter)?;
     let synced = site.step("sync", |phase| {
@@ -219,6 +226,7 @@ fn while_it_runs(
             source,
             terms: Terms::of(record),
             counter: phase.counter(),
+            fenced: bounds.is_fenced().then_some(bounds),
         };
         let started = update.start()?;
         let pausable = Pausable::new(&site, dir, record)?;
@@ -268,10 +276,9 @@ fn at_rest(
     })?;
     let synced = in_a_container(&site, session.dir(), session.record(), &porter, source);
     // A container that is still there may still write: then `recover` has to see to it.
-    if site
-        .engine
-        .container(&session.record().importer())?
-        .is_none()
+    let record = session.record();
+    if site.engine.container(&record.importer())?.is_none()
+        && site.engine.container(&record.guard())?.is_none()
     {
         session.update(|record| {
             record.phase = before;
@@ -289,6 +296,12 @@ fn in_a_container(
     porter: &Pinned,
     source: Source<'_>,
 ) -> Result<Synced, Failure> {
+    if record.bounds.is_fenced() {
+        // The next command has it protected again.
+        let guard = Guard::start(site, record, porter, |lease| lease)?;
+        guard.release()?;
+        guard.end()?;
+    }
     let importer = importer(site, record, porter)?;
     let synced = site.step("sync", |phase| {
         let update = Update {
@@ -298,6 +311,7 @@ fn in_a_container(
             source,
             terms: Terms::of(record),
             counter: phase.counter(),
+            fenced: None,
         };
         update.start().and_then(Started::finish)
     })?;

@@ -88,7 +88,7 @@ impl Case {
             // Without it there are fewer merges, and that is all.
             base: BaseStore::open(&dir.file("base")).ok(),
             workspace,
-            policy: policy(record.gate, git_config::drivers(env, &record.workspace)),
+            policy: policy_of(record, env)?,
         })?;
         case.session = Some(record.clone());
         Ok(case)
@@ -211,6 +211,17 @@ pub(super) fn workspace_of(record: &Record) -> Result<WorkspaceDir, Failure> {
             ))
         }
     }
+}
+
+/// Returns what the batch of a session is judged by.
+///
+/// # Errors
+/// When its record names a path that is none.
+pub(super) fn policy_of(record: &Record, env: &Environment) -> Result<Policy, Failure> {
+    Ok(Policy {
+        protect: record.bounds.paths()?,
+        ..policy(record.gate, git_config::drivers(env, &record.workspace))
+    })
 }
 
 /// Returns what a batch is judged by.

@@ -2,8 +2,7 @@
 
 use lazaret_transfer::Collection;
 
-use super::case::{Case, CaseParts, policy, workspace_of};
-use super::git_config;
+use super::case::{Case, CaseParts, policy_of, workspace_of};
 use super::remembered::Remembered;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -30,7 +29,7 @@ pub fn preview(
         quarantine: viewer.quarantine()?,
         base: viewer.base(),
         workspace: workspace_of(record)?,
-        policy: policy(record.gate, git_config::drivers(env, &record.workspace)),
+        policy: policy_of(record, env)?,
     })?;
     case.session = Some(record.clone());
     remembered.tell(&mut case)?;

@@ -9,6 +9,7 @@
 //! Git and not a library, because it is the one reader of every format that git writes, reads
 //! packs at the speed of the disk, and is there where repositories are.
 
+mod inside;
 mod program;
 mod refs;
 mod scratch;
@@ -24,6 +25,7 @@ use lazaret_transfer::{
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
+pub use inside::variables;
 use program::Program;
 use scratch::Scratch;
 use workshop::Workshop;

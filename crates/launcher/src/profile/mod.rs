@@ -64,6 +64,8 @@ pub struct WorkspaceRules {
     pub git: GitChoice,
     /// Patterns, in the syntax of `.gitignore`, that stay out.
     pub exclude: Vec<String>,
+    /// Paths that the command may only read, with all below them; without a `/` at the end.
+    pub protect: Vec<String>,
 }
 
 /// What of `.git` goes in.

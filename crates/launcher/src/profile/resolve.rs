@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use lazaret_image_builder::{Catalog, ImageName};
 use lazaret_runtime::EnvName;
+use lazaret_transfer::{RelPath, is_git_name};
 
 use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawNetworkMode, RawProfile};
 use super::source::{ProfileError, Source};
@@ -92,6 +93,10 @@ pub(super) fn profile(
                 _ => GitChoice::Full,
             },
             exclude: patterns(source, &raw.workspace.exclude)?,
+            protect: match &raw.workspace.protect {
+                Some(protect) => protected(source, protect)?,
+                None => Vec::new(),
+            },
         },
         limits: limits(source, &raw.limits, &LimitRules::DEFAULT)?,
         gate: gate(source, &raw.gate, &GateRules::DEFAULT)?,
@@ -184,13 +189,6 @@ fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), Pr
             "`workspace.target` other than \"/workspace\"",
         );
     }
-    if let Some(protect) = workspace
-        .protect
-        .as_ref()
-        .filter(|list| !list.get_ref().is_empty())
-    {
-        return later(&protect.span(), "`workspace.protect`");
-    }
     if let Some(isolation) = &workspace.isolation
         && *isolation.get_ref() == RawIsolation::Project
     {
@@ -248,6 +246,41 @@ pub(super) fn patterns(
             }
         })
         .collect()
+}
+
+/// Reads `workspace.protect`: paths, not patterns, so that nothing is missed by a slip of
+/// the pen.
+pub(super) fn protected(
+    source: &Source<'_>,
+    raw: &toml::Spanned<Vec<String>>,
+) -> Result<Vec<String>, ProfileError> {
+    let wrong = |what: &str| {
+        let message = format!(
+            "`workspace.protect`: {what}, expected a path from the workspace's root such as \
+             \"AGENTS.md\" or \".factory/\""
+        );
+        Err(source.error(&raw.span(), &message))
+    };
+    let mut paths: Vec<String> = Vec::new();
+    for text in raw.get_ref() {
+        if text.contains(['*', '?', '[']) || text.starts_with('!') {
+            return wrong(&format!("found the pattern {text:?}"));
+        }
+        let path = match RelPath::new(text.strip_suffix('/').unwrap_or(text)) {
+            Ok(path) => path,
+            Err(error) => return wrong(&format!("{text:?}: {error}")),
+        };
+        if path.components().any(is_git_name) {
+            return wrong(&format!(
+                "{text:?} lies in a repository, which never comes back and which git inside has \
+                 to write to"
+            ));
+        }
+        if !paths.iter().any(|known| known == path.as_str()) {
+            paths.push(path.as_str().to_owned());
+        }
+    }
+    Ok(paths)
 }
 
 /// Reads `[limits]` over `base`.

@@ -52,7 +52,8 @@ pub fn schema() -> Value {
                     "description": "What of the repository goes in: the whole history, the \
                         commit that is checked out (git on the host makes that), or nothing." },
                 "exclude": described(&strings, "Patterns of .gitignore syntax that stay out."),
-                "protect": described(&strings, "Paths that the command may read only."),
+                "protect": described(&strings, "Paths from the workspace's \
+                    root that the command may only read, directories with all below them."),
                 "isolation": { "enum": ["workspace", "project"], "default": "workspace" }
             })),
             "limits": table(json!({

@@ -27,6 +27,8 @@ struct ShownWorkspace<'a> {
     target: &'static str,
     git: &'static str,
     exclude: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    protect: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -81,6 +83,7 @@ impl Profile {
                     GitChoice::Full => "full",
                 },
                 exclude: &self.workspace.exclude,
+                protect: &self.workspace.protect,
             },
             limits: ShownLimits {
                 memory: ByteSize(self.limits.memory).to_string(),

@@ -208,7 +208,6 @@ fn what_comes_later_is_refused_by_name() {
          broker = { host = \"h\", header = \"x\", base_url_env = \"U\" }",
         "image = \"base\"\n[[volumes]]\nname = \"c\"\ntarget = \"/c\"\nscope = \"shared\"",
         "image = \"base\"\n[services.db]\nimage = \"postgres\"",
-        "image = \"base\"\n[workspace]\nprotect = [\"AGENTS.md\"]",
         "image = \"base\"\n[workspace]\nisolation = \"project\"",
         "image = \"base\"\n[workspace]\ntarget = \"/src\"",
     ]), @r#"
@@ -218,9 +217,50 @@ fn what_comes_later_is_refused_by_name() {
     p.toml:2:10: `secrets` is not available yet in this version
     p.toml:2:1: `volumes` is not available yet in this version
     p.toml:2:11: `services` is not available yet in this version
-    p.toml:3:11: `workspace.protect` is not available yet in this version
     p.toml:3:13: `workspace.isolation` = "project" is not available yet in this version
     p.toml:3:10: `workspace.target` other than "/workspace" is not available yet in this version
+    "#);
+}
+
+#[test]
+fn what_is_protected_is_named_by_its_path() {
+    let protect = |list: &str| format!("image = \"base\"\n[workspace]\nprotect = [{list}]");
+    let profile = parse(&protect(
+        "\"AGENTS.md\", \".factory/\", \"a/b\", \".factory\"",
+    ))
+    .unwrap();
+    assert_eq!(profile.workspace.protect, ["AGENTS.md", ".factory", "a/b"]);
+    assert!(
+        profile
+            .to_toml()
+            .contains("protect = [\n    \"AGENTS.md\",")
+            || profile.to_toml().contains("protect = [\"AGENTS.md\"")
+    );
+    let lists = [
+        "\"\"",
+        "\"/etc\"",
+        "\"../x\"",
+        "\"a//b\"",
+        "\"*.md\"",
+        "\"!a\"",
+        "\".git/hooks\"",
+        "\"a/.GIT\"",
+        "\"a\\nb\"",
+        "1",
+    ];
+    let texts: Vec<String> = lists.iter().map(|list| protect(list)).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    assert_snapshot!(errors(&texts), @r#"
+    p.toml:3:11: `workspace.protect`: "": the path is empty, expected a path from the workspace's root such as "AGENTS.md" or ".factory/"
+    p.toml:3:11: `workspace.protect`: "/etc": the path is absolute, expected a path from the workspace's root such as "AGENTS.md" or ".factory/"
+    p.toml:3:11: `workspace.protect`: "../x": the path has a `..` component, expected a path from the workspace's root such as "AGENTS.md" or ".factory/"
+    p.toml:3:11: `workspace.protect`: "a//b": the path has an empty or `.` component, expected a path from the workspace's root such as "AGENTS.md" or ".factory/"
+    p.toml:3:11: `workspace.protect`: found the pattern "*.md", expected a path from the workspace's root such as "AGENTS.md" or ".factory/"
+    p.toml:3:11: `workspace.protect`: found the pattern "!a", expected a path from the workspace's root such as "AGENTS.md" or ".factory/"
+    p.toml:3:11: `workspace.protect`: ".git/hooks" lies in a repository, which never comes back and which git inside has to write to, expected a path from the workspace's root such as "AGENTS.md" or ".factory/"
+    p.toml:3:11: `workspace.protect`: "a/.GIT" lies in a repository, which never comes back and which git inside has to write to, expected a path from the workspace's root such as "AGENTS.md" or ".factory/"
+    p.toml:3:11: `workspace.protect`: "a\nb": the path has a control character, expected a path from the workspace's root such as "AGENTS.md" or ".factory/"
+    p.toml:3:12: found integer `1`, expected a string
     "#);
 }
 
@@ -319,7 +359,7 @@ mod tightening {
         let tightened = tightened(
             "[limits]\nmemory = \"128m\"\npids = 64\ntimeout = \"10h\"\ncpus = 64\n\
              [gate]\napply = \"never\"\nmax_bytes = \"1m\"\nmax_entries = 4000000\n\
-             [workspace]\ngit = \"none\"\nexclude = [\"a\", \"b\"]",
+             [workspace]\ngit = \"none\"\nexclude = [\"a\", \"b\"]\nprotect = [\"c/\"]",
         )
         .unwrap();
         let profile = &tightened.profile;
@@ -334,10 +374,11 @@ mod tightening {
         assert_eq!(profile.gate.apply, ApplyMode::Never);
         assert_eq!(profile.gate.max_file_bytes, 1 << 20);
         assert_eq!(profile.workspace.exclude, ["a", "b"]);
+        assert_eq!(profile.workspace.protect, ["c"]);
         assert_eq!(
             tightened.keys.join(" "),
             "limits.memory limits.pids gate.apply gate.max_bytes gate.max_file_bytes \
-             workspace.git workspace.exclude"
+             workspace.git workspace.exclude workspace.protect"
         );
     }
 
@@ -370,7 +411,6 @@ mod tightening {
             ("image", "image = \"base\""),
             ("command", "command = [\"sh\"]"),
             ("env", "[env]\nPATH = \"/evil\""),
-            ("workspace.protect", "[workspace]\nprotect = []"),
             (
                 "workspace.isolation",
                 "[workspace]\nisolation = \"workspace\"",

@@ -57,7 +57,7 @@ impl Profile {
         tighten(self, &source).map_err(|error| {
             Failure::from(error).hinted(format!(
                 "A workspace's {WORKSPACE_FILE} can only tighten: `limits`, `gate`, \
-                 `workspace.exclude` and `workspace.git`."
+                 `workspace.exclude`, `workspace.git` and `workspace.protect`."
             ))
         })
     }
@@ -125,6 +125,14 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
             keys.push("workspace.exclude");
         }
     }
+    if let Some(protect) = &raw.workspace.protect {
+        for path in resolve::protected(source, protect)? {
+            if !profile.workspace.protect.contains(&path) {
+                profile.workspace.protect.push(path);
+                keys.push("workspace.protect");
+            }
+        }
+    }
     keys.dedup();
     Ok(Tightened { profile, keys })
 }
@@ -150,10 +158,6 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
         (
             "workspace.target",
             workspace.target.as_ref().map(toml::Spanned::span),
-        ),
-        (
-            "workspace.protect",
-            workspace.protect.as_ref().map(toml::Spanned::span),
         ),
         (
             "workspace.isolation",

@@ -77,7 +77,10 @@ impl Belongings {
         Ok(())
     }
 
-    /// Removes the containers, then the volumes.
+    /// Removes the containers, then the volumes, those among them that the engine made by
+    /// itself: a container whose creation was on its way when its volume was swept gets
+    /// another one, on Podman without any label. Nothing but our own containers ever has a
+    /// volume of that name, so it is looked for only where there was one of those.
     ///
     /// # Errors
     /// The engine's; what is gone is no error.
@@ -86,7 +89,28 @@ impl Belongings {
         for (volume, _) in &self.volumes {
             gone_is_fine(engine.remove_volume(volume))?;
         }
+        let mut made: Vec<VolumeName> = self
+            .containers
+            .iter()
+            .filter_map(|(container, _)| volume_of(container))
+            .filter(|volume| !self.volumes.iter().any(|(known, _)| known == volume))
+            .collect();
+        made.sort_unstable();
+        made.dedup();
+        for volume in made {
+            gone_is_fine(engine.remove_volume(&volume))?;
+        }
         Ok(())
+    }
+}
+
+/// Names the volume that a container of ours has mounted: see `Record::volume`. A view is
+/// left out: it is removed by itself, while its session goes on.
+fn volume_of(container: &ContainerName) -> Option<VolumeName> {
+    let (start, role) = container.as_str().rsplit_once('-')?;
+    match role {
+        "agent" | "exporter" | "guard" | "importer" => format!("{start}-workspace").parse().ok(),
+        _ => None,
     }
 }
 
@@ -94,5 +118,23 @@ fn gone_is_fine(removed: Result<(), EngineError>) -> Result<(), EngineError> {
     match removed {
         Err(EngineError::NotFound { .. }) => Ok(()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_has_no_volume_that_goes_with_it() {
+        let volume = |container: &str| {
+            let container = container.parse().expect("a name");
+            volume_of(&container).map(|volume| volume.to_string())
+        };
+        let workspace = Some("lazaret-a-b-0123ab-workspace".to_owned());
+        assert_eq!(volume("lazaret-a-b-0123ab-agent"), workspace);
+        assert_eq!(volume("lazaret-a-b-0123ab-guard"), workspace);
+        assert_eq!(volume("lazaret-a-b-0123ab-view-4711aa"), None);
+        assert_eq!(volume("other"), None);
     }
 }

@@ -16,7 +16,7 @@ use super::populate::Launched;
 use super::prepare::{Prepared, Setting};
 use super::record::{GateLimits, KeepVolume, NewRecord, Picked, Record, identity};
 use super::relay::{Destination, Relay};
-use super::site::{Site, WORKSPACE, porter};
+use super::site::{Site, porter};
 use super::standby::{Over, Standby};
 use super::stop::Stopped;
 use super::store::Store;
@@ -79,6 +79,7 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
         gate: order.gate,
         keep: order.keep,
         selection: order.selection,
+        bounds: order.setting.bounds.clone(),
     };
     let mut populated = match order.again {
         None => {
@@ -240,7 +241,7 @@ impl Launched {
         ));
         let spec = ExecSpec {
             argv: self.spec.run_argv(argv),
-            workdir: Some(WORKSPACE.to_owned()),
+            workdir: Some(record.bounds.workdir()),
             ..porter(&[], Stdin::Closed)
         };
         let shown = elide(&show_command(argv), site.ui.width().saturating_sub(10));

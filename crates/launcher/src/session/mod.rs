@@ -9,6 +9,7 @@ pub mod chores;
 pub mod collect;
 pub mod command;
 pub mod cycle;
+pub mod fence;
 pub mod history;
 pub mod hold;
 pub mod kept;

@@ -11,6 +11,7 @@ use lazaret_transfer::{
     VolumeState, WorkspaceDir, escape, pack_and_keep,
 };
 
+use super::fence::{Fence, Guard, prove_sealed};
 use super::known::Known;
 use super::prepare::{Nest, Prepared};
 use super::record::NewRecord;
@@ -111,7 +112,12 @@ impl Prepared {
         let dir = self.nest.session()?.dir().clone();
         let volume = VolumeState::received(&packed.tree, &receipt)?;
         let baseline = packed.tree;
+        let fence = Fence::of(&baseline, &self.bounds)?;
         Known { baseline, volume }.write(&dir)?;
+        if let Some(fence) = fence {
+            let guard = self.guard(site)?;
+            self.fence(site, guard, &fence)?;
+        }
         Ok(Populated {
             nest: self.nest,
             spec: self.spec,
@@ -133,6 +139,13 @@ impl Prepared {
     ) -> Result<Populated, Failure> {
         let session = self.nest.session()?;
         let (agent, dir) = (session.record().agent(), session.dir().clone());
+        let guard = match self.was_fenced || self.bounds.is_fenced() {
+            true => Some(self.guard(site)?),
+            false => None,
+        };
+        if let Some(guard) = &guard {
+            site.step("protect", |_| guard.release())?;
+        }
         let synced = site.step("sync in", |phase| {
             thread::scope(|scope| {
                 let probing = scope.spawn(|| prove(&*site.engine, &self.spec, site.ui));
@@ -143,6 +156,7 @@ impl Prepared {
                     source,
                     terms,
                     counter: phase.counter(),
+                    fenced: None,
                 };
                 let synced = update.start().and_then(Started::finish);
                 let proven = probing
@@ -152,12 +166,50 @@ impl Prepared {
                 synced
             })
         })?;
+        let fence = match self.bounds.is_fenced() {
+            true => {
+                let Known { baseline, volume } = Known::read(&dir)?;
+                let fence = Fence::of(&baseline, &self.bounds)?;
+                if let Some(fence) = &fence {
+                    fence.holds(&baseline, &volume.tree(), self.nest.session()?.record())?;
+                }
+                fence
+            }
+            false => None,
+        };
+        match (guard, fence) {
+            (Some(guard), Some(fence)) => self.fence(site, guard, &fence)?,
+            (Some(guard), None) => guard.end()?,
+            (None, _) => {}
+        }
         Ok(Populated {
             nest: self.nest,
             spec: self.spec,
             exporter: self.exporter,
             skipped: synced.skipped.clone(),
             synced: Some(synced),
+        })
+    }
+}
+
+impl Prepared {
+    /// Makes the container that protects.
+    fn guard<'s>(&mut self, site: &'s Site<'s>) -> Result<Guard<'s>, Failure> {
+        let record = self.nest.session()?.record().clone();
+        let nest = &mut self.nest;
+        Guard::start(site, &record, &self.exporter, |lease| {
+            nest.created(&site.engine, lease)
+        })
+    }
+
+    /// Protects what is to be protected, and has everything tried against it.
+    fn fence(&mut self, site: &Site<'_>, guard: Guard<'_>, fence: &Fence) -> Result<(), Failure> {
+        fence.report(site.ui);
+        let record = self.nest.session()?.record();
+        site.step("protect", |_| {
+            guard.protect(fence)?;
+            guard.end()?;
+            prove_sealed(site, record, fence, &self.bounds)
         })
     }
 }

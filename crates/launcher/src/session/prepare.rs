@@ -11,7 +11,7 @@ use lazaret_runtime::{
 
 use super::belongings::Belongings;
 use super::kept::{Again, Standing};
-use super::record::{Phase, Record};
+use super::record::{Bounds, Phase, Record};
 use super::site::Site;
 use super::store::LockedSession;
 use crate::failure::{Failure, FailureKind};
@@ -27,6 +27,8 @@ pub struct Setting {
     pub limits: Limits,
     /// Environment of the command.
     pub env: BTreeMap<EnvName, String>,
+    /// How far the command reaches.
+    pub bounds: Bounds,
 }
 
 /// A session whose container runs and waits; the volume is still empty.
@@ -36,6 +38,9 @@ pub struct Prepared {
     pub(super) nest: Nest,
     pub(super) spec: HardenedSpec,
     pub(super) exporter: Pinned,
+    pub(super) bounds: Bounds,
+    /// Whether an earlier command may have left entries that are root's.
+    pub(super) was_fenced: bool,
 }
 
 /// What has been made so far. Until the command starts there is nothing of value in it, so
@@ -61,7 +66,7 @@ impl Nest {
     }
 
     /// Takes note when nobody knows whether a creation took place.
-    fn created<L>(
+    pub(super) fn created<L>(
         &mut self,
         engine: &Arc<dyn Engine>,
         lease: Result<L, LeaseError>,
@@ -147,7 +152,7 @@ impl Prepared {
             before: None,
             in_doubt: None,
         };
-        Self::start(site, nest, &record, setting, Standing::Gone)
+        Self::start(site, nest, &record, setting, Standing::Gone, false)
     }
 
     /// Creates a container on a session that was there before, and a volume if it has none
@@ -164,9 +169,14 @@ impl Prepared {
             session.forget_volume()?;
         }
         let before = session.record().phase;
+        let was_fenced = session.record().bounds.is_fenced();
         session.update(|record| {
             record.before = Some(before);
             record.phase = Phase::Syncing;
+            // Before anything is: whoever comes next gives it back.
+            if !was_fenced {
+                record.bounds = setting.bounds.clone();
+            }
         })?;
         let record = session.record().clone();
         let nest = Nest {
@@ -176,7 +186,7 @@ impl Prepared {
             before: Some(before),
             in_doubt: None,
         };
-        Self::start(site, nest, &record, setting, volume)
+        Self::start(site, nest, &record, setting, volume, was_fenced)
     }
 
     fn start(
@@ -185,6 +195,7 @@ impl Prepared {
         record: &Record,
         setting: Setting,
         volume: Standing,
+        was_fenced: bool,
     ) -> Result<Self, Failure> {
         let spec = site.agent_spec(record, &setting.image, setting.limits, setting.env)?;
         site.step("create", |_| {
@@ -205,6 +216,8 @@ impl Prepared {
             nest,
             spec,
             exporter: setting.exporter,
+            bounds: setting.bounds,
+            was_fenced,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use lazaret_runtime::{ContainerName, NameError, SessionId, VolumeName};
 use lazaret_transfer::FileIdentity;
@@ -142,6 +142,41 @@ pub struct Record {
     /// Where the session was before [`Phase::Syncing`], which changes none of it.
     #[serde(default)]
     pub before: Option<Phase>,
+    /// How far the command reaches. It is here before anything of the volume is root's.
+    #[serde(default)]
+    pub bounds: Bounds,
+}
+
+/// How far a command reaches in the copy of its workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    /// Paths from the workspace's root that it may only read, with all below them.
+    pub protect: Vec<String>,
+    /// The folder that it starts in, from the workspace's root; `None` for the root itself.
+    #[serde(default)]
+    pub folder: Option<String>,
+    /// Whether it may change what lies outside of that folder.
+    #[serde(default)]
+    pub outside: Outside,
+}
+
+/// What lies outside of the folder that a command starts in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outside {
+    /// It is the command's, like the folder.
+    #[default]
+    Open,
+    /// Nothing but what is shared, which is protected; nothing can be made there.
+    Closed,
+}
+
+impl Bounds {
+    /// Whether anything of the volume is root's while the command runs.
+    pub fn is_fenced(&self) -> bool {
+        !self.protect.is_empty() || self.outside == Outside::Closed
+    }
 }
 
 /// What of a workspace goes in, by its profile.
@@ -215,6 +250,8 @@ pub struct NewRecord {
     pub keep: KeepVolume,
     /// What of the workspace goes in.
     pub selection: Picked,
+    /// How far the command reaches.
+    pub bounds: Bounds,
 }
 
 /// Converts what tells a directory from every other one into what a record stores.
@@ -251,6 +288,7 @@ impl Record {
             selection: Some(new.selection),
             reset: false,
             before: None,
+            bounds: new.bounds,
         }
     }
 
@@ -267,6 +305,13 @@ impl Record {
         if keep == KeepVolume::Always {
             self.keep = keep;
         }
+    }
+
+    /// Whether it was begun less than `age` before `now`, or after it: a clock that was set
+    /// back says nothing.
+    pub fn is_younger_than(&self, age: Duration, now: SystemTime) -> bool {
+        let begun = SystemTime::UNIX_EPOCH + Duration::from_secs(self.created);
+        now.duration_since(begun).is_ok_and(|passed| passed < age) || now < begun
     }
 
     /// Reads a record.
@@ -326,6 +371,11 @@ impl Record {
     /// Names the container through which a volume is brought up to date by `sync`.
     pub fn importer(&self) -> ContainerName {
         self.derived_name("importer")
+    }
+
+    /// Names the container that makes entries of the volume root's, or gives them back.
+    pub fn guard(&self) -> ContainerName {
+        self.derived_name("guard")
     }
 
     /// Names a container that reads the volume while the command runs; `view` is the six

@@ -1,5 +1,7 @@
 //! Takes up sessions whose launcher is gone.
 
+use std::time::{Duration, SystemTime};
+
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::EngineError;
 use lazaret_transfer::{HistoryState, LeftAlone, Recovered, history, recover};
@@ -9,8 +11,14 @@ use super::collect::{Collected, is_collected};
 use super::record::{KeepVolume, Outcome, Phase};
 use super::site::Site;
 use super::stop::Stopped;
-use super::store::LockedSession;
+use super::store::{LockedSession, Store};
 use crate::failure::Failure;
+
+/// How long after a session was begun something of it may still be on its way.
+const IN_FLIGHT: Duration = Duration::from_secs(120);
+
+/// How long an engine has to finish what it was asked for.
+const SECOND_LOOK: Duration = Duration::from_millis(700);
 
 /// What became of a session that was taken up.
 #[derive(Debug)]
@@ -48,7 +56,7 @@ pub fn resume(
 ) -> Result<Resumed, Failure> {
     match session.record().phase {
         Phase::Preparing => {
-            belongings(site, &session)?.remove(&*site.engine)?;
+            remove_all(site, &session)?;
             session.remove()?;
             Ok(Resumed::Removed)
         }
@@ -160,6 +168,41 @@ fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), Engine
         KeepVolume::UntilSettled => all.remove(&*site.engine),
         KeepVolume::Always => all.remove_containers(&*site.engine),
     }
+}
+
+/// Removes everything of a session that never began. A launcher that was killed may have
+/// asked for a container that the engine is still making: so what is gone is looked for
+/// again, and counts as gone only if nothing came meanwhile. What comes even later carries
+/// the labels, and `prune` and the next `recover` find it.
+fn remove_all(site: &Site<'_>, session: &LockedSession) -> Result<(), Failure> {
+    let is_young = session
+        .record()
+        .is_younger_than(IN_FLIGHT, SystemTime::now());
+    loop {
+        belongings(site, session)?.remove(&*site.engine)?;
+        if !is_young {
+            return Ok(());
+        }
+        site.interrupt.check()?;
+        std::thread::sleep(SECOND_LOOK);
+        let again = belongings(site, session)?;
+        if again.containers.is_empty() && again.volumes.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+/// Removes what the store has in the engine and no session knows of.
+///
+/// # Errors
+/// The engine's, or the disk's.
+pub fn sweep(site: &Site<'_>, store: &Store) -> Result<(), Failure> {
+    // Listed before the sessions are: one that is created meanwhile has its directory
+    // before it has anything in the engine.
+    let all = Belongings::of_store(&*site.engine, &site.store_id)?;
+    let known = store.list()?;
+    let orphans = all.only(|session| !known.iter().any(|dir| dir.id().as_str() == session));
+    Ok(orphans.remove(&*site.engine)?)
 }
 
 fn belongings(site: &Site<'_>, session: &LockedSession) -> Result<Belongings, EngineError> {

@@ -177,6 +177,31 @@ impl Site<'_> {
         HardenedSpec::new(spec, &self.info)
     }
 
+    /// Hardens the container that makes entries of the volume root's, or gives them back.
+    ///
+    /// # Errors
+    /// Names the control that the engine can't enforce.
+    pub fn guard_spec(
+        &self,
+        record: &Record,
+        image: &Pinned,
+    ) -> Result<HardenedSpec, Unenforceable> {
+        let spec = ContainerSpec {
+            name: record.guard(),
+            role: Role::Guard,
+            image: image.reference().clone(),
+            privilege: Privilege::GiveAway,
+            volumes: vec![mount(record.volume(), Access::ReadWrite)],
+            env: BTreeMap::new(),
+            workdir: "/".to_owned(),
+            limits: exporter_limits(),
+            labels: self.labels(record, "guard"),
+            network: Network::None,
+            hosts: Vec::new(),
+        };
+        HardenedSpec::new(spec, &self.info)
+    }
+
     fn reader_spec(
         &self,
         record: &Record,

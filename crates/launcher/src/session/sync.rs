@@ -26,7 +26,7 @@ use super::known::{Known, remove_intent, write_intent};
 use super::populate::{
     BASE_ROOM, Interruptible, STDERR_CAP, broken_stream, internal, porter_failed, read_capped,
 };
-use super::record::{GateLimits, Record};
+use super::record::{Bounds, GateLimits, Record};
 use super::site::{Site, WORKSPACE, porter};
 use super::store::{SessionDir, write_atomically};
 use crate::failure::{Failure, FailureKind};
@@ -128,6 +128,8 @@ pub struct Update<'a> {
     pub terms: Terms,
     /// Counts what is sent.
     pub counter: &'a Counter,
+    /// What the command is kept from while it stands still: none of it is written to.
+    pub fenced: Option<&'a Bounds>,
 }
 
 /// An update whose porter waits, and whose workspace is read.
@@ -206,6 +208,9 @@ impl<'a> Update<'a> {
         let volume = volume.surveyed(survey, &baseline).map_err(unbelievable)?;
         let Known { baseline, volume } = Known { baseline, volume }.fold(self.dir)?;
         let plan = reconcile(&baseline, &walked, &volume, self.terms.stance);
+        if let Some(bounds) = self.fenced {
+            leave_alone(bounds, &plan)?;
+        }
         write_intent(self.dir, &plan.intent())?;
         plan.order.write_to(out).map_err(broken_stream)?;
         let bytes = self.send(out, &plan)?;
@@ -295,6 +300,24 @@ impl Started<'_> {
         update.site.interrupt.check()?;
         ended
     }
+}
+
+/// Refuses an update that would write to what is protected: it is root's as long as the
+/// command is there, and there is no moment at which it could safely be the command's.
+fn leave_alone(bounds: &Bounds, plan: &Plan) -> Result<(), Failure> {
+    let sent = plan.order.send.iter().map(|(path, _)| path);
+    let removed = plan.order.remove.iter().map(|path| &**path);
+    for path in sent.chain(removed) {
+        if bounds.touches(path)? {
+            let path = escape(path.as_str().as_bytes());
+            let text = format!("{path} changed in the workspace, and is protected");
+            return Err(Failure::message(FailureKind::Refused, text).hinted(
+                "Nothing was sent: what is protected goes in when the command has ended, with \
+                 the next run or `sync`.",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A volume that is over the limits, or that nobody can believe, is not written to.

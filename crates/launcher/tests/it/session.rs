@@ -3,6 +3,7 @@
 
 mod export;
 mod faults;
+mod fenced;
 mod flaky;
 mod kept;
 mod live;

@@ -24,6 +24,7 @@ fn record(id: &str) -> Record {
             max_file_bytes: 3,
         },
         keep: KeepVolume::Always,
+        bounds: lazaret_launcher::session::record::Bounds::default(),
         selection: Picked {
             git: PickedGit::Full,
             exclude: vec!["*.log".to_owned()],

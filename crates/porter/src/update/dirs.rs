@@ -1,12 +1,12 @@
 //! `Dirs`: the directories of the volume, as the agent left them.
 
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use lazaret_transfer::{RelPath, RelPathBuf};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::root::Root;
+use crate::root::{Root, chmod};
 
 const OWNER_ALL: u32 = 0o700;
 
@@ -101,19 +101,6 @@ impl<'a> Dirs<'a> {
             self.lifted.push((kept, mode));
         }
         Ok(dir)
-    }
-}
-
-/// Changes the mode of what is open, also if it is open without any right.
-pub(super) fn chmod(file: &OwnedFd, mode: u32) -> Result<(), Errno> {
-    let mode = Mode::from_raw_mode(mode & 0o7777);
-    match rustix::fs::fchmod(file, mode) {
-        // Such a descriptor is no way to change anything, but its name is.
-        Err(Errno::BADF) => {
-            let name = format!("/proc/self/fd/{}", file.as_raw_fd());
-            rustix::fs::chmodat(CWD, name, mode, AtFlags::empty())
-        }
-        outcome => outcome,
     }
 }
 

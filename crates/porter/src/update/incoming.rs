@@ -7,8 +7,7 @@ use lazaret_transfer::RESERVED_NAME;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::dirs::chmod;
-use crate::root::{self, Root};
+use crate::root::{self, Root, chmod};
 
 /// Makes the directory, which is not there.
 pub(super) fn make(root: &Root) -> Result<OwnedFd, Errno> {

@@ -4,5 +4,6 @@ mod broken_transfers;
 mod changes;
 mod layer;
 mod odd_entries;
+mod sealed;
 mod session;
 mod update;

@@ -10,11 +10,12 @@ use std::path::PathBuf;
 
 use bollard::models::{
     ContainerCreateBody, DeviceMapping, HostConfig, HostConfigCgroupnsModeEnum,
-    HostConfigLogConfig, Mount, MountType, ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
+    HostConfigLogConfig, Mount, MountType, MountVolumeOptions, ResourcesUlimits, RestartPolicy,
+    RestartPolicyNameEnum,
 };
 use bollard::query_parameters::CreateContainerOptions;
 
-use crate::{Access, Controls, EngineKind, HardenedSpec, Namespace, Tmpfs};
+use crate::{Access, Controls, EngineKind, HardenedSpec, Label, Namespace, Tmpfs};
 
 /// What Podman masks or makes read-only on its own, as far as our lists have it too.
 const PODMAN_PATHS: [&str; 6] = [
@@ -178,9 +179,24 @@ fn mounts(spec: &HardenedSpec) -> Vec<Mount> {
             source: Some(mount.volume.as_str().to_owned()),
             target: Some(mount.target.clone()),
             read_only: Some(mount.access == Access::ReadOnly),
+            volume_options: Some(MountVolumeOptions {
+                labels: Some(volume_labels(spec)),
+                ..MountVolumeOptions::default()
+            }),
             ..Mount::default()
         })
         .collect()
+}
+
+/// What a volume is labelled with that the engine makes because it is not there any more:
+/// whoever created it is dead, and somebody has swept it while this call was on its way.
+/// Podman's compatible API drops these (4.3); see `remove` of the launcher's belongings.
+fn volume_labels(spec: &HardenedSpec) -> HashMap<String, String> {
+    let mut labels: HashMap<String, String> = spec.spec().labels.clone().into_iter().collect();
+    if let Some(role) = labels.get_mut(Label::Role.key()) {
+        "workspace".clone_into(role);
+    }
+    labels
 }
 
 fn tmpfs_options(mount: &Tmpfs) -> String {

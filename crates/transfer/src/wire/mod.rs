@@ -7,6 +7,7 @@
 //! | [`Survey`] | porter → host | what differs from that |
 //! | [`write_wanted`] | host → porter | starts `porter send`: which files, by digest |
 //! | [`UpdateOrder`] | host → porter | `porter update` has told its survey; a stream follows |
+//! | [`Protection`] | host → porter | starts `porter protect` and `porter sealed` |
 //! | [`UpdateReceipt`] | porter → host | `porter update` has carried it out |
 //!
 //! All are frames: the `frame` module has the bytes. The stream of files, in both
@@ -18,12 +19,14 @@
 //! hostile: they speak of names that an agent chose.
 
 pub(crate) mod frame;
+mod protection;
 mod receipt;
 mod survey;
 mod update;
 mod wanted;
 
 pub use frame::WireError;
+pub use protection::{Guarded, Protection};
 pub use receipt::{FileTime, Receipt, VolumeIdentity};
 pub use survey::{Found, FoundKind, OddType, Survey, SurveyError, SurveyRequest};
 pub use update::{UpdateOrder, UpdateReceipt};

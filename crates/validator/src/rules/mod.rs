@@ -34,6 +34,7 @@ use lazaret_transfer::{Change, ChangeSet, RelPath, Tree};
 
 use crate::Policy;
 use crate::report::Report;
+pub(crate) use fold::fold;
 pub(crate) use opened::{Opened, Side};
 
 /// What rules may look at.

@@ -8,6 +8,7 @@
 //! an error is skipped. A file that can't be read, or is larger than anybody's, is noted; no
 //! driver is known to be absent then.
 
+mod identity;
 mod parse;
 mod places;
 
@@ -19,6 +20,7 @@ use lazaret_validator::{DriverKind, GitDrivers};
 use rustix::fs::{Mode, OFlags};
 
 use crate::environment::Environment;
+pub use identity::{Identity, identity};
 use parse::{Variable, split};
 
 /// The most bytes of one file, and of all together.

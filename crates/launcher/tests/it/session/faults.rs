@@ -210,6 +210,25 @@ fn flt_01_flt_02_flt_03_the_engine_dies_at_every_call() {
     assert!(met > 15, "{met}");
 }
 
+/// A session in which something is root's, by a guard.
+fn fenced() -> World {
+    let mut world = World::new();
+    world.bounds.protect = vec!["tool".to_owned()];
+    world
+}
+
+#[test]
+fn flt_01_flt_24_every_call_fails_once_where_something_is_protected() {
+    let met = each_once(&VERBS, |fault| run_into(fenced(), fault, ExitCode::SUCCESS));
+    assert!(met > 55, "{met}");
+}
+
+#[test]
+fn flt_01_the_engine_dies_at_every_call_where_something_is_protected() {
+    let met = each_death(|fault| run_into(fenced(), fault, ExitCode::SUCCESS));
+    assert!(met > 20, "{met}");
+}
+
 /// A command that edits, lets the user press Ctrl-C, and ignores the signal for it.
 fn interrupted() -> World {
     let world = World::new();

@@ -14,7 +14,17 @@ use super::world::World;
 /// A session whose first command has made the file `first`, which waits for a decision, and
 /// whose user has changed `notes.txt` since. The next command makes `second`.
 fn kept() -> World {
-    let world = World::new();
+    kept_in(World::new())
+}
+
+/// As [`kept`], with something that is root's while the commands run.
+fn kept_fenced() -> World {
+    let mut world = World::new();
+    world.bounds.protect = vec!["tool".to_owned()];
+    kept_in(world)
+}
+
+fn kept_in(world: World) -> World {
     world.command(|volume, _| {
         tree_text::build("f first \"1\\n\"", volume);
         0
@@ -62,45 +72,65 @@ fn a_second_command_sees_what_changed_and_what_waited_goes_on_waiting() {
 /// Each call to the engine fails in each way, and the engine dies at each call.
 #[test]
 fn flt_09_whatever_fails_before_the_command_the_volume_is_kept() {
-    let mut met = 0;
-    for kind in [Kind::Refused, Kind::Lost, Kind::AnswerLost, Kind::Died] {
-        for nth in 1.. {
-            let world = kept();
-            let fault = Fault {
-                at: At::Call(nth),
-                kind,
-            };
-            let commands = world.commands();
-            world.engine.order(Some(fault));
-            let ran = world.cycle_kept();
-            let is_over = !world.engine.met();
-            world.engine.order(None);
-            if is_over {
-                assert_eq!(changes(ran.unwrap()), ["first", "second"], "{fault:?}");
-                break;
-            }
-            met += 1;
-            drop(ran);
-            match world.phase().unwrap() {
-                Phase::Collected => {}
-                _ => match world.resume().unwrap() {
-                    Resumed::SyncCutShort(session) => {
-                        assert_eq!(session.record().phase, Phase::Collected, "{fault:?}");
-                        assert_eq!(world.commands(), commands, "{fault:?}");
-                    }
-                    Resumed::Collected(_) => {}
-                    other => panic!("{fault:?}: {other:?}"),
-                },
-            }
-            assert!(volume(&world).contains("f first"), "{fault:?}");
-            assert!(
-                world.left().iter().any(|name| name.ends_with("-workspace")),
-                "{fault:?}"
-            );
-            let again = world.cycle_kept().unwrap();
-            assert_eq!(changes(again), ["first", "second"], "{fault:?}");
-            assert!(volume(&world).contains("mine"), "{fault:?}");
-        }
-    }
+    let met = whatever_fails(kept);
     assert!(met > 30, "{met} faults");
+}
+
+#[test]
+fn flt_09_whatever_fails_what_is_protected_is_so_for_the_next_command() {
+    let met = whatever_fails(kept_fenced);
+    assert!(met > 40, "{met} faults");
+}
+
+fn whatever_fails(kept: fn() -> World) -> usize {
+    let kinds = [Kind::Refused, Kind::Lost, Kind::AnswerLost, Kind::Died];
+    // At once: most of the time goes by between two tries to remove something.
+    std::thread::scope(|scope| {
+        let each = kinds.map(|kind| scope.spawn(move || fails_at_each(kept, kind)));
+        each.into_iter().map(|one| one.join().unwrap()).sum()
+    })
+}
+
+fn fails_at_each(kept: fn() -> World, kind: Kind) -> usize {
+    let mut met = 0;
+    for nth in 1.. {
+        let world = kept();
+        let fault = Fault {
+            at: At::Call(nth),
+            kind,
+        };
+        let commands = world.commands();
+        world.engine.order(Some(fault));
+        let ran = world.cycle_kept();
+        let is_over = !world.engine.met();
+        world.engine.order(None);
+        if is_over {
+            assert_eq!(changes(ran.unwrap()), ["first", "second"], "{fault:?}");
+            break;
+        }
+        met += 1;
+        drop(ran);
+        match world.phase().unwrap() {
+            Phase::Collected => {}
+            _ => match world.resume().unwrap() {
+                Resumed::SyncCutShort(session) => {
+                    assert_eq!(session.record().phase, Phase::Collected, "{fault:?}");
+                    assert_eq!(world.commands(), commands, "{fault:?}");
+                }
+                Resumed::Collected(_) => {}
+                other => panic!("{fault:?}: {other:?}"),
+            },
+        }
+        assert!(volume(&world).contains("f first"), "{fault:?}");
+        assert!(
+            world.left().iter().any(|name| name.ends_with("-workspace")),
+            "{fault:?}"
+        );
+        let again = world.cycle_kept().unwrap();
+        assert_eq!(changes(again), ["first", "second"], "{fault:?}");
+        assert!(volume(&world).contains("mine"), "{fault:?}");
+        let fenced = world.fence.lock().unwrap().is_some();
+        assert_eq!(fenced, world.bounds.is_fenced(), "{fault:?}");
+    }
+    met
 }

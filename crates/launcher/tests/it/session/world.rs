@@ -25,7 +25,9 @@ use lazaret_launcher::session::command::Patience;
 use lazaret_launcher::session::cycle::{self, Cycle, Order};
 use lazaret_launcher::session::kept::Again;
 use lazaret_launcher::session::prepare::Setting;
-use lazaret_launcher::session::record::{GateLimits, KeepVolume, Phase, Picked, PickedGit, Record};
+use lazaret_launcher::session::record::{
+    Bounds, GateLimits, KeepVolume, Phase, Picked, PickedGit, Record,
+};
 use lazaret_launcher::session::relay::Destination;
 use lazaret_launcher::session::resume::{Resumed, resume};
 use lazaret_launcher::session::site::{Site, Timings};
@@ -37,7 +39,7 @@ use lazaret_launcher::ui::{
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
 use lazaret_runtime::{Engine as _, ImageInfo, Limits, SessionId};
 use lazaret_tests::tree_text;
-use lazaret_transfer::{GitMode, Selection, WorkspaceDir};
+use lazaret_transfer::{GitMode, Protection, Selection, WorkspaceDir};
 
 use super::flaky::Flaky;
 use super::porter;
@@ -74,6 +76,10 @@ pub(super) struct World {
     image: Pinned,
     /// How many commands were started.
     commands: Arc<AtomicUsize>,
+    /// How far the command reaches.
+    pub(super) bounds: Bounds,
+    /// What is root's in the volume.
+    pub(super) fence: Arc<Mutex<Option<Protection>>>,
 }
 
 /// A stream that remembers.
@@ -116,6 +122,8 @@ impl World {
             said,
             image: inspect(&image).unwrap(),
             commands: Arc::default(),
+            bounds: Bounds::default(),
+            fence: Arc::default(),
             root,
         };
         world.on("receive", |volume, call| {
@@ -129,7 +137,32 @@ impl World {
             Ok(0)
         });
         world.on("survey", answer_survey);
-        world.on("update", |volume, call| {
+        let fence = Arc::clone(&world.fence);
+        world.on("protect", move |_, call| {
+            let list = Protection::read_from(&mut call.stdin).map_err(io::Error::other)?;
+            *fence.lock().unwrap() = Some(list);
+            Ok(0)
+        });
+        let fence = Arc::clone(&world.fence);
+        world.on("release", move |_, _| {
+            *fence.lock().unwrap() = None;
+            Ok(0)
+        });
+        let fence = Arc::clone(&world.fence);
+        world.on("sealed", move |_, call| {
+            let list = Protection::read_from(&mut call.stdin).map_err(io::Error::other)?;
+            let broken = usize::from(*fence.lock().unwrap() != Some(list.clone()));
+            if broken > 0 {
+                writeln!(call.stdout, "broken write AGENTS.md")?;
+            }
+            writeln!(call.stdout, "end {} {broken}", list.entries.len())?;
+            Ok(0)
+        });
+        let fence = Arc::clone(&world.fence);
+        world.on("update", move |volume, call| {
+            if fence.lock().unwrap().is_some() {
+                return Err(io::Error::other("what is root's is in the way"));
+            }
             porter::update(volume, &mut call.stdin, &mut call.stdout)
                 .map_err(|error| io::Error::other(error.to_string()))?;
             Ok(0)
@@ -287,6 +320,7 @@ impl World {
                     fsize: MIB,
                 },
                 env: BTreeMap::new(),
+                bounds: self.bounds.clone(),
             },
             patience: self.patience,
             gate: GateLimits {

@@ -1,0 +1,268 @@
+//! What a command may only read: tried as an agent would, with the tools of an image.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::Scenario;
+use crate::ctx::{Ctx, expect, expect_eq};
+use crate::lazaret::Output;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "protect/every-way-to-change-it-is-refused",
+        run: attacks,
+    },
+    Scenario {
+        name: "protect/own-files-beside-it-come-back",
+        run: beside,
+    },
+    Scenario {
+        name: "protect/what-would-be-protected-later-is-blocked",
+        run: later,
+    },
+    Scenario {
+        name: "protect/a-kept-session-gets-the-hosts-version",
+        run: kept,
+    },
+    Scenario {
+        name: "protect/what-an-earlier-command-changed-is-refused",
+        run: changed_before,
+    },
+    Scenario {
+        name: "protect/a-link-to-what-is-not-protected-is-refused",
+        run: link,
+    },
+    Scenario {
+        name: "protect/git-works-beside-it",
+        run: git,
+    },
+];
+
+const TREE: &str = "
+    f AGENTS.md \"be kind\\n\"
+    f .factory/mcp.json \"{}\\n\"
+    x .factory/hooks/run \"#!/bin/sh\\n\"
+    f a/b/rules \"r\\n\"
+    f a/b/free \"f\\n\"
+    f mine \"m\\n\"
+";
+
+const PROTECT: &str = "\"AGENTS.md\", \".factory/\", \"a/b/rules\"";
+
+fn profile(ctx: &Ctx, protect: &str) {
+    let text = format!("image = \"base\"\n[workspace]\nprotect = [{protect}]\n");
+    ctx.profile("fenced", &text);
+}
+
+fn run(ctx: &Ctx, more: &[&str], script: &str) -> Result<Output, String> {
+    let script = format!("set -eu\n{script}");
+    let start = ["run", "fenced", "-w", "project", "--json"];
+    let end = ["--", "sh", "-c", script.as_str()];
+    ctx.lazaret(&[&start, more, &end].concat())
+}
+
+fn attacks(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    profile(ctx, PROTECT);
+    let script = r#"
+        broken=''
+        try() { if "$@" >/dev/null 2>&1; then broken="$broken; $*"; fi; }
+        sum() { find AGENTS.md .factory a/b/rules -type f -exec sha256sum {} + | sort; stat -c '%n %u %a' . a a/b a/b/rules AGENTS.md .factory .factory/*; }
+        before=$(sum)
+        test "$(cat AGENTS.md)" = 'be kind'
+        test "$(id -u)" = 1000
+        echo evil > /tmp/evil
+        ln -s /tmp/evil evil
+        for file in AGENTS.md .factory/mcp.json .factory/hooks/run a/b/rules; do
+            try sh -c "echo x > $file"
+            try sh -c "echo x >> $file"
+            try sh -c "exec 3<> $file"
+            try truncate -s 0 "$file"
+            try dd if=/dev/zero of="$file" bs=1 count=1 conv=notrunc
+            try rm -f "$file"
+            try mv "$file" "$file.away"
+            try mv -f /tmp/evil "$file"
+            try cp --remove-destination mine "$file"
+            try cp -f mine "$file"
+            try ln -f mine "$file"
+            try ln -sf /tmp/evil "$file"
+            try chmod 666 "$file"
+            try chown 1000:1000 "$file"
+            try touch -d 2001-01-01 "$file"
+            try sed -i s/e/x/ "$file"
+            try tee "$file" < mine
+            try install -m 644 mine "$file"
+            try mkdir "$file"
+            try git mv -f "$file" away
+        done
+        for dir in .factory .factory/hooks; do
+            try touch "$dir/new"
+            try mkdir "$dir/new"
+            try ln -s x "$dir/new"
+            try mknod "$dir/new" p
+            try chmod 777 "$dir"
+        done
+        for dir in .factory a a/b; do
+            try mv "$dir" away
+            try rm -rf "$dir"
+            try rmdir "$dir"
+            try chmod 777 "$dir"
+            try chown 1000:1000 "$dir"
+        done
+        try chmod 777 /workspace
+        try chmod -t /workspace
+        try mount --bind /tmp a
+        try mount -t tmpfs none .factory
+        try unshare -Ur sh -c 'echo x > AGENTS.md'
+        test -z "$broken" || { echo "not refused$broken" >&2; exit 9; }
+        test "$(sum)" = "$before"
+        rm -f evil
+    "#;
+    let report = run(ctx, &["--apply", "auto"], script)?
+        .expect_code(0)?
+        .json()?;
+    // `rm -rf a` took what was the command's own below it.
+    expect_eq(
+        "nothing that is protected changed",
+        &report["changes"],
+        &json!({ "added": [], "modified": [], "deleted": ["a/b/free"] }),
+    )?;
+    let text = fs::read_to_string(workspace.join("AGENTS.md")).map_err(|e| e.to_string())?;
+    expect_eq("the file is as it was", &text, &"be kind\n".to_owned())
+}
+
+fn beside(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    profile(ctx, PROTECT);
+    let script = r#"
+        echo n > new; mkdir -p a/b/own/deep; echo d > a/b/own/deep/file
+        echo changed > a/b/free; mv mine moved; rm -r a/b/own/deep/file; echo e > a/b/own/deep/else
+        sh .factory/hooks/run
+        cat .factory/mcp.json AGENTS.md
+    "#;
+    let report = run(ctx, &["--apply", "auto"], script)?
+        .expect_code(0)?
+        .json()?;
+    expect_eq(
+        "what is the command's own",
+        &report["changes"],
+        &json!({ "added": ["a/b/own", "a/b/own/deep", "a/b/own/deep/else", "moved", "new"],
+            "modified": ["a/b/free"], "deleted": ["mine"] }),
+    )?;
+    expect("it was applied", || {
+        workspace.join("a/b/own/deep/else").exists()
+    })?;
+    expect("it was timed", || report["phases"]["protect_ms"].is_u64())
+}
+
+/// What does not go in can't be protected; the command may make it, and the gate says no.
+fn later(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", "f mine \"m\\n\"");
+    profile(ctx, "\"AGENTS.md\", \".factory\"");
+    let script = "echo evil > AGENTS.md; mkdir .factory; echo evil > .factory/x; echo n > agents.MD; echo ok > fine";
+    let output = run(ctx, &["--name", "s", "--apply", "auto"], script)?
+        .expect_code(120)?
+        .expect_text("nothing to protect at AGENTS.md")?
+        .expect_text("nothing to protect at .factory")?;
+    let report = output.json()?;
+    let findings = report["findings"].as_array().cloned().unwrap_or_default();
+    let protected: Vec<&str> = findings
+        .iter()
+        .filter(|finding| finding["code"] == "path.protected")
+        .filter_map(|finding| finding["path"].as_str())
+        .collect();
+    expect_eq(
+        "all of it is blocked, in any case",
+        &protected,
+        &vec![".factory", ".factory/x", "AGENTS.md", "agents.MD"],
+    )?;
+    let _refused = ctx
+        .lazaret(&["apply", "s", "--allow", "AGENTS.md", "--yes"])?
+        .expect_text("AGENTS.md")?;
+    expect("it was not applied", || {
+        !workspace.join("AGENTS.md").exists()
+    })?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    Ok(())
+}
+
+fn kept(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    profile(ctx, PROTECT);
+    let keep = ["--name", "s", "--keep", "--apply", "auto"];
+    let _first = run(ctx, &keep, "echo one > one; ! rm -f AGENTS.md")?.expect_code(0)?;
+    let write = |name: &str, text: &str| {
+        fs::write(workspace.join(name), text).map_err(|error| format!("{name}: {error}"))
+    };
+    write("AGENTS.md", "be kinder\n")?;
+    write(".factory/more", "more\n")?;
+    fs::remove_file(workspace.join(".factory/mcp.json")).map_err(|e| e.to_string())?;
+    let script = "test \"$(cat AGENTS.md .factory/more)\" = \"$(printf 'be kinder\\nmore')\"
+        ! test -e .factory/mcp.json; ! rm -f AGENTS.md; ! touch .factory/x; echo two > two";
+    let _second = run(ctx, &keep, script)?.expect_code(0)?;
+    // At rest, `sync` writes to it as to everything else.
+    write("AGENTS.md", "be kindest\n")?;
+    let synced = ctx
+        .lazaret(&["sync", "s", "--json"])?
+        .expect_code(0)?
+        .json()?;
+    expect_eq("it is sent", &synced["sent"], &json!(1))?;
+    let script = "grep -q kindest AGENTS.md; ! sh -c 'echo x >> AGENTS.md'";
+    let _third = run(ctx, &keep, script)?.expect_code(0)?;
+    // A profile that protects nothing any more gives everything back.
+    profile(ctx, "");
+    // What steers agents is looked at by a person first.
+    let script = "echo mine > AGENTS.md; rm -r .factory/more";
+    let _fourth = run(ctx, &keep, script)?.expect_code(120)?;
+    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    let text = fs::read_to_string(workspace.join("AGENTS.md")).map_err(|e| e.to_string())?;
+    expect_eq("it is the command's to change", &text, &"mine\n".to_owned())?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    Ok(())
+}
+
+fn changed_before(ctx: &Ctx) -> Result<(), String> {
+    let _workspace = ctx.workspace("project", TREE);
+    profile(ctx, "");
+    let keep = ["--name", "s", "--keep", "--apply", "never"];
+    let _first = run(ctx, &keep, "echo evil > AGENTS.md")?.expect_code(120)?;
+    profile(ctx, PROTECT);
+    let _refused = run(ctx, &keep, "true")?
+        .expect_code(1)?
+        .expect_text("AGENTS.md is protected, and session s has changed it")?;
+    let _discarded = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    let _second = run(ctx, &keep, "grep -q kind AGENTS.md; ! rm -f AGENTS.md")?.expect_code(0)?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    Ok(())
+}
+
+fn link(ctx: &Ctx) -> Result<(), String> {
+    let _workspace = ctx.workspace("project", "f real \"r\\n\"\nl AGENTS.md -> real");
+    profile(ctx, "\"AGENTS.md\"");
+    let _refused = run(ctx, &[], "echo x > ran")?
+        .expect_code(1)?
+        .expect_text("leads to real, which is not protected")?;
+    profile(ctx, "\"AGENTS.md\", \"real\"");
+    let script = "! sh -c 'echo x > AGENTS.md'; ! rm -f AGENTS.md; test \"$(cat AGENTS.md)\" = r";
+    let _fine = run(ctx, &[], script)?.expect_code(0)?;
+    Ok(())
+}
+
+fn git(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let make = "git init -q -b main . && git add -A && \
+        git -c user.name=u -c user.email=u@example.org commit -qm one";
+    duct::cmd!("sh", "-c", make)
+        .dir(&workspace)
+        .env("HOME", ctx.home())
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .run()
+        .map_err(|error| error.to_string())?;
+    profile(ctx, PROTECT);
+    let script = "git status --porcelain; echo x > new; git add new; git commit -qm two
+        git log --format=%an%ae -1; ! git rm -q AGENTS.md; git stash list; rm -f .git/index.lock
+        git checkout -q HEAD -- a/b/free";
+    let _fine = run(ctx, &["--apply", "auto"], script)?.expect_code(0)?;
+    Ok(())
+}
