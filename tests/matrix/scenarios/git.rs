@@ -225,6 +225,7 @@ fn identity(ctx: &Ctx) -> Result<(), String> {
         .map_err(|error| error.to_string())?;
     let script = r#"
         set -eu
+        mkdir -p .git/hooks
         printf '#!/bin/sh\ntouch /workspace/hooked\nexit 1\n' > .git/hooks/pre-commit
         chmod +x .git/hooks/pre-commit
         git config credential.helper '!touch /workspace/helped'
