@@ -65,8 +65,11 @@ pub struct ListenError {
 
 /// How long an accept that failed for want of something waits before the next.
 const BREATH: Duration = Duration::from_millis(50);
-/// A head is read and parsed in it, or TLS spoken. What is not used takes no memory.
-const STACK: usize = 2 << 20;
+/// A head is read and parsed in it. Stacks count against a limit of private memory
+/// (RLIMIT_DATA), used or not.
+const STACK: usize = 256 * 1024;
+/// TLS is spoken in it.
+const BROKER_STACK: usize = 1 << 20;
 
 /// Makes the socket of a service. Anybody in the containers that see the directory may
 /// connect to it; which those are is the launcher's doing.
@@ -143,7 +146,11 @@ fn begin(stream: UnixStream, service: &Service, house: &House, busy: &Arc<Atomic
             drop(busy);
         }
     };
-    let thread = thread::Builder::new().stack_size(STACK);
+    let stack = match service {
+        Service::Broker(..) => BROKER_STACK,
+        Service::Proxy | Service::Sni | Service::Host => STACK,
+    };
+    let thread = thread::Builder::new().stack_size(stack);
     if let Err(error) = thread.spawn(work) {
         house.context.complain(format!("no thread: {error}"));
         thread::sleep(BREATH);

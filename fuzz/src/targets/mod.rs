@@ -9,6 +9,8 @@ mod lists;
 #[cfg(feature = "judge")]
 mod manifests;
 mod merge;
+#[cfg(feature = "network")]
+mod network;
 mod paths;
 pub mod stream;
 pub mod tar_crate;
@@ -156,5 +158,79 @@ pub const ALL: &[Target] = &[
         run: judge::judged,
         seeds: judge::seeds,
         dictionary: judge::WORDS,
+    },
+    #[cfg(feature = "network")]
+    Target {
+        name: "host-name",
+        run: network::named,
+        seeds: network::names,
+        dictionary: &[
+            b"xn--",
+            b".",
+            b"..",
+            b":443",
+            b"*.",
+            b"@",
+            b"%00",
+            b"0x",
+            b"[::",
+            b"\xe3\x80\x82",
+            b"\xef\xbc\x91",
+            b"\xc2\xad",
+            b"\0",
+        ],
+    },
+    #[cfg(feature = "network")]
+    Target {
+        name: "greeting",
+        run: network::greeted,
+        seeds: network::greetings,
+        dictionary: &[
+            b"\x16\x03\x01",
+            b"\0\0",
+            b"up.test",
+            b"\xfe\x0d",
+            b"\x01\0\0",
+        ],
+    },
+    #[cfg(feature = "network")]
+    Target {
+        name: "request-head",
+        run: network::requested,
+        seeds: network::requests,
+        dictionary: &[
+            b"\r\n",
+            b"\r\n\r\n",
+            b"\n",
+            b"\r\n ",
+            b"Host: ",
+            b"Content-Length: ",
+            b"Transfer-Encoding: chunked",
+            b"Connection: ",
+            b"HTTP/1.1",
+            b"http://",
+            b":",
+            b"\0",
+        ],
+    },
+    #[cfg(feature = "network")]
+    Target {
+        name: "chunks",
+        run: network::chunked,
+        seeds: network::chunks,
+        dictionary: &[b"\r\n", b"0\r\n\r\n", b"f", b";", b"fffffffffffffff", b"+"],
+    },
+    #[cfg(feature = "network")]
+    Target {
+        name: "dns-answer",
+        run: network::resolved,
+        seeds: network::answers,
+        dictionary: &[
+            b"\xc0\x0c",
+            b"\0\x01\0\x01",
+            b"\0\x05\0\x01",
+            b"\x3f",
+            b"\0\x29",
+        ],
     },
 ];
