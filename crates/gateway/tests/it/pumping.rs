@@ -196,9 +196,9 @@ fn net_23_the_end_of_the_input_closes_everything() {
         let _end = stream.read_to_end(&mut Vec::new());
     });
     let (mut world, target) = world(&server);
-    let tunnel = world.tunnel(&target);
-    // One that is still being read.
+    // One that is still being read: it was accepted before the tunnel that came after it.
     let waiting = world.say("CONNECT up.te");
+    let tunnel = world.tunnel(&target);
     world.end();
     assert_eq!(all(tunnel), "");
     assert_eq!(all(waiting), "");
