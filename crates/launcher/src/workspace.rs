@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use lazaret_transfer::WorkspaceDir;
+use lazaret_transfer::{RelPath, RelPathBuf, WorkspaceDir};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
@@ -55,6 +55,38 @@ pub fn open(path: &Path, env: &Environment) -> Result<WorkspaceDir, Failure> {
     // A directory that may be entered but not listed opens, and then reads as an error.
     drop(std::fs::read_dir(real).map_err(unreadable)?);
     Ok(workspace)
+}
+
+/// Opens the project that a workspace lies in: the nearest directory, itself or above it,
+/// that has a `.git`, as git finds it. Returns it with the workspace's place in it; `None`
+/// where they are the same.
+///
+/// # Errors
+/// When there is none, it is one that no workspace may be (see [`open`]), or the place is no
+/// path that is carried.
+pub fn project(
+    workspace: WorkspaceDir,
+    env: &Environment,
+) -> Result<(WorkspaceDir, Option<RelPathBuf>), Failure> {
+    let place = workspace.path().to_path_buf();
+    let Some(root) = place.ancestors().find(|dir| dir.join(".git").exists()) else {
+        let text = format!("{} is in no project", place.display());
+        return Err(Failure::message(FailureKind::Workspace, text).hinted(
+            "With `workspace.isolation` = \"project\" all of the repository goes in that the \
+             workspace lies in: make one with `git init`, or set it to \"workspace\".",
+        ));
+    };
+    if root == place {
+        return Ok((workspace, None));
+    }
+    let below = place.strip_prefix(root).unwrap_or(Path::new(""));
+    let folder = RelPath::from_bytes(below.as_os_str().as_encoded_bytes());
+    let folder = folder.map_err(|error| {
+        Failure::new(FailureKind::Workspace, error)
+            .context(format!("the place of {} in its project", place.display()))
+    })?;
+    let folder = folder.to_owned();
+    Ok((open(root, env)?, Some(folder)))
 }
 
 #[cfg(test)]
@@ -135,5 +167,38 @@ mod tests {
         the workspace file/below is not a directory
         the workspace  is your home directory
         ");
+    }
+
+    #[test]
+    fn a_project_is_the_nearest_repository_above() {
+        let world = world();
+        let deep = world.root.path().join("home/project/groups/one");
+        std::fs::create_dir_all(&deep).unwrap();
+        let found = || {
+            let workspace = open(&deep, &world.env).unwrap();
+            project(workspace, &world.env).map(|(root, folder)| {
+                let folder = folder.map(|folder| folder.to_string());
+                (root.path().to_path_buf(), folder)
+            })
+        };
+        assert_eq!(found().unwrap_err().kind, FailureKind::Workspace);
+        let real = std::fs::canonicalize(world.root.path()).unwrap();
+        // A home that is a repository is no project that goes in.
+        std::fs::create_dir(world.root.path().join("home/.git")).unwrap();
+        assert!(
+            found()
+                .unwrap_err()
+                .chain()
+                .join(" ")
+                .contains("home directory")
+        );
+        std::fs::create_dir(world.root.path().join("home/project/.git")).unwrap();
+        let folder = Some("groups/one".to_owned());
+        assert_eq!(found().unwrap(), (real.join("home/project"), folder));
+        std::fs::write(deep.join(".git"), "gitdir: x").unwrap();
+        assert_eq!(
+            found().unwrap(),
+            (real.join("home/project/groups/one"), None)
+        );
     }
 }

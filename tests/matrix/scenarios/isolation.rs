@@ -1,7 +1,9 @@
 //! What the command finds inside, seen from inside.
 
+use serde_json::json;
+
 use super::Scenario;
-use crate::ctx::{Ctx, expect};
+use crate::ctx::{Ctx, expect, expect_eq};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -23,6 +25,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "isolation/environment",
         run: environment,
+    },
+    Scenario {
+        name: "isolation/the-workspace-alone",
+        run: alone,
+    },
+    Scenario {
+        name: "isolation/the-whole-project",
+        run: whole,
     },
     Scenario {
         name: "isolation/command-not-found",
@@ -130,5 +140,70 @@ fn not_found(ctx: &Ctx) -> Result<(), String> {
     let _denied = ctx
         .lazaret(&["run", "base", "-w", "project", "--", "/workspace/a"])?
         .expect_code(126)?;
+    Ok(())
+}
+
+const PROJECT: &str = "
+    f AGENTS.md \"be kind\\n\"
+    f docs/guide \"g\\n\"
+    f groups/one/mine \"m\\n\"
+    f groups/two/secret \"canary\\n\"
+    d .git
+";
+
+/// What lies beside a workspace or above it is not there.
+fn alone(ctx: &Ctx) -> Result<(), String> {
+    let project = ctx.workspace("project", PROJECT);
+    let script = "set -eu; test \"$(pwd)\" = /workspace; test \"$(ls -A)\" = mine
+        test ! -e ../AGENTS.md; ! grep -rq canary / --include=secret 2>/dev/null; echo n > new";
+    let _ran = ctx
+        .lazaret(&[
+            "run",
+            "base",
+            "-w",
+            "project/groups/one",
+            "--apply",
+            "auto",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ])?
+        .expect_code(0)?;
+    expect("its file is there", || {
+        project.join("groups/one/new").exists()
+    })
+}
+
+/// With the project, the command starts in its folder and reaches everything.
+fn whole(ctx: &Ctx) -> Result<(), String> {
+    let project = ctx.workspace("project", PROJECT);
+    let text = "image = \"base\"\n[workspace]\ngit = \"none\"\nisolation = \"project\"\n\
+        protect = [\"AGENTS.md\", \"groups/two\"]\n";
+    ctx.profile("whole", text);
+    let run = |more: &[&str], script: &str| {
+        let start = ["run", "whole", "-w", "project/groups/one", "--json"];
+        ctx.lazaret(&[&start, more, &["--", "sh", "-c", script]].concat())
+    };
+    let script = "set -eu; test \"$(pwd)\" = /workspace/groups/one; test -e mine
+        grep -q kind ../../AGENTS.md; ! sh -c 'echo x > ../../AGENTS.md'; ! rm -r ../two
+        ! touch ../two/new; ! mv ../../groups ../../away; echo n > new; echo g2 > ../../docs/guide";
+    let keep = ["--name", "s", "--keep", "--apply", "auto"];
+    let report = run(&keep, script)?.expect_code(0)?.json()?;
+    expect_eq(
+        "changes are named from the project's root",
+        &report["changes"],
+        &json!({ "added": ["groups/one/new"], "modified": ["docs/guide"], "deleted": [] }),
+    )?;
+    expect("they are there", || project.join("groups/one/new").exists())?;
+    let edited = std::fs::write(project.join("groups/two/secret"), "changed\n");
+    edited.map_err(|error| error.to_string())?;
+    let _second = run(&keep, "grep -q changed ../two/secret")?.expect_code(0)?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    let ignored = std::fs::write(project.join(".lazaretignore"), "/groups/one/\n");
+    ignored.map_err(|error| error.to_string())?;
+    let _left_out = run(&[], "true")?
+        .expect_code(1)?
+        .expect_text("groups/one is left out of what goes in")?;
     Ok(())
 }

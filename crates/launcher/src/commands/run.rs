@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use lazaret_runtime::{EnvName, SessionId};
-use lazaret_transfer::{GitMode, Selection, Selector, WorkspaceDir};
+use lazaret_transfer::{GitMode, RelPathBuf, Selection, Selector, WorkspaceDir};
 
 use super::kept;
 
@@ -14,7 +14,9 @@ use crate::failure::{Failure, FailureKind};
 use crate::git;
 use crate::job::Job;
 use crate::profile::units::Span;
-use crate::profile::{self, ApplyMode, GitChoice, Origin, Profile, WORKSPACE_FILE};
+use crate::profile::{
+    self, ApplyMode, GitChoice, Isolation, Origin, Profile, Tightened, WORKSPACE_FILE,
+};
 use crate::session::record::{Bounds, KeepVolume};
 use crate::session::store::Store;
 use crate::session::sync::Source;
@@ -94,7 +96,17 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         .clone()
         .unwrap_or_else(|| context.env.cwd.clone());
     let workspace = workspace::open(&path, &context.env)?;
-    let tightened = profile.tightened_by(workspace.path())?;
+    let (workspace, folder) = match profile.workspace.isolation {
+        Isolation::Workspace => (workspace, None),
+        Isolation::Project => workspace::project(workspace, &context.env)?,
+    };
+    let mut tightened = profile.tightened_by(workspace.path())?;
+    if let Some(folder) = &folder {
+        let own = workspace.path().join(folder.as_str());
+        let Tightened { profile, keys } = tightened.profile.tightened_by(&own)?;
+        tightened.profile = profile;
+        tightened.keys.extend(keys);
+    }
     if !tightened.keys.is_empty() {
         let keys = tightened.keys.join(", ");
         context
@@ -105,7 +117,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     if args.dry_run {
         return dry_run(&args, &workspace, &selector, context);
     }
-    let end = job(args, tightened.profile)?.run(&workspace, &selector, context)?;
+    let end = job(args, tightened.profile, folder)?.run(&workspace, &selector, context)?;
     if context.ui.format() == OutputFormat::Json {
         context.ui.json(&end.report);
     }
@@ -162,7 +174,7 @@ pub(crate) fn selector(profile: &Profile) -> Result<Selector, Failure> {
 }
 
 /// Joins what was typed with the profile.
-fn job(args: Args, profile: Profile) -> Result<Job, Failure> {
+fn job(args: Args, profile: Profile, folder: Option<RelPathBuf>) -> Result<Job, Failure> {
     let command = if args.command.is_empty() {
         profile.command.clone()
     } else {
@@ -194,6 +206,7 @@ fn job(args: Args, profile: Profile) -> Result<Job, Failure> {
         },
         bounds: Bounds {
             protect: profile.workspace.protect.clone(),
+            folder: folder.map(|folder| folder.as_str().to_owned()),
             ..Bounds::default()
         },
         profile,

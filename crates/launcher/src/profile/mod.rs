@@ -66,6 +66,17 @@ pub struct WorkspaceRules {
     pub exclude: Vec<String>,
     /// Paths that the command may only read, with all below them; without a `/` at the end.
     pub protect: Vec<String>,
+    /// How much of the project the workspace lies in goes in with it.
+    pub isolation: Isolation,
+}
+
+/// How much of a project goes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// The workspace.
+    Workspace,
+    /// The whole project; the command starts in the workspace.
+    Project,
 }
 
 /// What of `.git` goes in.

@@ -12,7 +12,9 @@ use lazaret_transfer::{RelPath, is_git_name};
 use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawNetworkMode, RawProfile};
 use super::source::{ProfileError, Source};
 use super::units::ByteSize;
-use super::{ApplyMode, GateRules, GitChoice, LimitRules, Origin, Profile, WorkspaceRules};
+use super::{
+    ApplyMode, GateRules, GitChoice, Isolation, LimitRules, Origin, Profile, WorkspaceRules,
+};
 
 /// Where the workspace is mounted; nothing else can be chosen yet.
 pub(super) const TARGET: &str = "/workspace";
@@ -96,6 +98,10 @@ pub(super) fn profile(
             protect: match &raw.workspace.protect {
                 Some(protect) => protected(source, protect)?,
                 None => Vec::new(),
+            },
+            isolation: match raw.workspace.isolation.as_ref().map(toml::Spanned::get_ref) {
+                Some(RawIsolation::Project) => Isolation::Project,
+                Some(RawIsolation::Workspace) | None => Isolation::Workspace,
             },
         },
         limits: limits(source, &raw.limits, &LimitRules::DEFAULT)?,
@@ -188,11 +194,6 @@ fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), Pr
             &target.span(),
             "`workspace.target` other than \"/workspace\"",
         );
-    }
-    if let Some(isolation) = &workspace.isolation
-        && *isolation.get_ref() == RawIsolation::Project
-    {
-        return later(&isolation.span(), "`workspace.isolation` = \"project\"");
     }
     Ok(())
 }

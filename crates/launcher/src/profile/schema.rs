@@ -54,7 +54,9 @@ pub fn schema() -> Value {
                 "exclude": described(&strings, "Patterns of .gitignore syntax that stay out."),
                 "protect": described(&strings, "Paths from the workspace's \
                     root that the command may only read, directories with all below them."),
-                "isolation": { "enum": ["workspace", "project"], "default": "workspace" }
+                "isolation": { "enum": ["workspace", "project"], "default": "workspace",
+                    "description": "Whether the workspace alone goes in, or all of the \
+                        repository that it lies in; the command starts in the workspace." }
             })),
             "limits": table(json!({
                 "memory": described(&size, "Memory, default \"4g\"."),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::units::{ByteSize, Span};
-use super::{ApplyMode, GitChoice, Profile};
+use super::{ApplyMode, GitChoice, Isolation, Profile};
 use crate::ui::harmless;
 
 #[derive(Serialize)]
@@ -29,6 +29,8 @@ struct ShownWorkspace<'a> {
     exclude: &'a [String],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     protect: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolation: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -84,6 +86,10 @@ impl Profile {
                 },
                 exclude: &self.workspace.exclude,
                 protect: &self.workspace.protect,
+                isolation: match self.workspace.isolation {
+                    Isolation::Workspace => None,
+                    Isolation::Project => Some("project"),
+                },
             },
             limits: ShownLimits {
                 memory: ByteSize(self.limits.memory).to_string(),

@@ -208,7 +208,6 @@ fn what_comes_later_is_refused_by_name() {
          broker = { host = \"h\", header = \"x\", base_url_env = \"U\" }",
         "image = \"base\"\n[[volumes]]\nname = \"c\"\ntarget = \"/c\"\nscope = \"shared\"",
         "image = \"base\"\n[services.db]\nimage = \"postgres\"",
-        "image = \"base\"\n[workspace]\nisolation = \"project\"",
         "image = \"base\"\n[workspace]\ntarget = \"/src\"",
     ]), @r#"
     p.toml:1:9: found image "debian:12", expected one that comes with lazaret (base, claude, codex, dev, node, postgres, python, rust) or one of your own
@@ -217,7 +216,6 @@ fn what_comes_later_is_refused_by_name() {
     p.toml:2:10: `secrets` is not available yet in this version
     p.toml:2:1: `volumes` is not available yet in this version
     p.toml:2:11: `services` is not available yet in this version
-    p.toml:3:13: `workspace.isolation` = "project" is not available yet in this version
     p.toml:3:10: `workspace.target` other than "/workspace" is not available yet in this version
     "#);
 }

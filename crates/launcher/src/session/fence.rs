@@ -153,6 +153,27 @@ impl Bounds {
         }
     }
 
+    /// Checks that the folder that the command starts in goes in.
+    ///
+    /// # Errors
+    /// When a rule of the workspace leaves it out.
+    pub fn starts_in(&self, tree: &Tree) -> Result<(), Failure> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        if tree.get(&parse(folder)?) == Some(&Entry::Dir) {
+            return Ok(());
+        }
+        let text = format!(
+            "{} is left out of what goes in, and the command is to start there",
+            escape(folder.as_bytes())
+        );
+        Err(refused(
+            &text,
+            "See with `--dry-run` why; a line of `.lazaretignore` such as `!/groups/` takes it in.",
+        ))
+    }
+
     /// Whether `path` is protected, lies below what is, or is on the way to it.
     pub fn touches(&self, path: &RelPath) -> Result<bool, Failure> {
         let protected = self.paths()?;

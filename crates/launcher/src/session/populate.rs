@@ -112,6 +112,7 @@ impl Prepared {
         let dir = self.nest.session()?.dir().clone();
         let volume = VolumeState::received(&packed.tree, &receipt)?;
         let baseline = packed.tree;
+        self.bounds.starts_in(&baseline)?;
         let fence = Fence::of(&baseline, &self.bounds)?;
         Known { baseline, volume }.write(&dir)?;
         if let Some(fence) = fence {
