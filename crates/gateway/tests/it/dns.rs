@@ -355,12 +355,17 @@ fn net_07_forged_and_unasked_answers_are_ignored() {
 #[test]
 fn net_07_records_of_other_names_are_ignored() {
     let (server, plan, target) = one_server();
+    let trap = Server::at(
+        "127.0.0.3".parse().expect("an address"),
+        server.port(),
+        drop,
+    );
     let world = plan.start();
     world.dns.script("up.test", |asked, _| {
         let local = data(LOCAL[0].parse().expect("an address"));
         let records = match asked.kind {
             A => vec![
-                ("evil.test".to_owned(), A, vec![127, 9, 9, 9]),
+                ("evil.test".to_owned(), A, vec![127, 0, 0, 3]),
                 ("up.test".to_owned(), CNAME, name_bytes("Alias.test")),
                 ("ALIAS.test".to_owned(), A, local),
             ],
@@ -371,6 +376,7 @@ fn net_07_records_of_other_names_are_ignored() {
     let answer = world.answer(&connect(&target));
     assert_eq!(answer, "HTTP/1.1 200 Connection established");
     server.wait_for(1);
+    assert_eq!(trap.seen(), 0);
 }
 
 #[test]
