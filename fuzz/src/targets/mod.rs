@@ -1,5 +1,7 @@
 //! The targets, by what reads the bytes.
 
+#[cfg(feature = "network")]
+mod broker;
 mod collect;
 mod escape;
 mod journal;
@@ -12,6 +14,8 @@ mod merge;
 #[cfg(feature = "network")]
 mod network;
 mod paths;
+#[cfg(feature = "network")]
+mod scrub;
 pub mod stream;
 pub mod tar_crate;
 
@@ -232,5 +236,26 @@ pub const ALL: &[Target] = &[
             b"\x3f",
             b"\0\x29",
         ],
+    },
+    #[cfg(feature = "network")]
+    Target {
+        name: "scrub",
+        run: scrub::scrubbed,
+        seeds: scrub::seeds,
+        dictionary: scrub::WORDS,
+    },
+    #[cfg(feature = "network")]
+    Target {
+        name: "broker-request",
+        run: broker::request,
+        seeds: broker::requests,
+        dictionary: broker::WORDS,
+    },
+    #[cfg(feature = "network")]
+    Target {
+        name: "broker-response",
+        run: broker::response,
+        seeds: broker::responses,
+        dictionary: broker::WORDS,
     },
 ];
