@@ -142,7 +142,10 @@ pub fn diff(before: &Tree, after: &Tree) -> ChangeSet {
     let (mut old, mut new) = (before.entries().peekable(), after.entries().peekable());
     loop {
         let order = match (old.peek(), new.peek()) {
-            (None, None) => return ChangeSet { changes },
+            (None, None) => {
+                changes.shrink_to_fit();
+                return ChangeSet { changes };
+            }
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
             (Some((old, _)), Some((new, _))) => old.cmp(new),

@@ -29,6 +29,23 @@ impl Digest {
     }
 }
 
+/// A digest of many fields, each with its length before it, so that no two lists collide.
+#[derive(Debug, Clone, Default)]
+pub struct FieldHasher(blake3::Hasher);
+
+impl FieldHasher {
+    /// Adds a field.
+    pub fn field(&mut self, bytes: &[u8]) {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    /// Returns the digest of all fields, in their order.
+    pub fn finish(&self) -> Digest {
+        self.0.finalize().into()
+    }
+}
+
 impl From<[u8; 32]> for Digest {
     fn from(bytes: [u8; 32]) -> Self {
         Self(bytes)

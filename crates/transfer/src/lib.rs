@@ -90,7 +90,7 @@ mod workspace;
 pub use base_store::{BaseStore, BaseStoreError, BaseWriter};
 pub use collection::{Collection, NotAsSurveyed, check_arrived};
 pub use diff::{Change, ChangeKind, ChangeSet, diff};
-pub use digest::{Digest, DigestParseError};
+pub use digest::{Digest, DigestParseError, FieldHasher};
 pub use escape::{escape, is_invisible, unescape};
 pub use git_name::{is_git_name, is_hfs_ignored};
 pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Bound;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::{Digest, RelPath, RelPathBuf};
 
@@ -41,7 +42,7 @@ impl Mode {
 /// It may be absolute or point outside; whether such a link may come back is for
 /// the validator to say, and nothing here ever follows it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LinkTarget(String);
+pub struct LinkTarget(Arc<str>);
 
 /// Why bytes are not a [`LinkTarget`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -82,7 +83,7 @@ impl LinkTarget {
         if text.chars().any(char::is_control) {
             return Err(LinkTargetError::Control);
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self(text.into()))
     }
 
     /// Returns the target as text.

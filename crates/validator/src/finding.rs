@@ -1,5 +1,6 @@
 //! `Finding`: one thing the judge has to say, and how grave it is.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use lazaret_transfer::{RelPath, RelPathBuf, escape};
@@ -41,11 +42,26 @@ pub struct Finding {
     /// The line in the new contents, counted from 1, when it is about one.
     pub line: Option<u32>,
     /// The reason, a sentence fragment in lower case.
-    pub message: String,
+    pub message: Cow<'static, str>,
     /// What to do about it.
-    pub hint: Option<String>,
+    pub hint: Option<&'static str>,
     /// Whether the user allowed what it is about: a block finding then holds nothing back.
     pub allowed: bool,
+}
+
+impl Finding {
+    /// Sorts findings: the gravest first, then by path, line, code and words. In place: a
+    /// large batch has 400,000 of them.
+    pub fn put_in_order(findings: &mut [Self]) {
+        findings.sort_unstable_by(|a, b| {
+            let grave = b.severity.cmp(&a.severity);
+            grave
+                .then_with(|| a.subject.cmp(&b.subject))
+                .then_with(|| a.line.cmp(&b.line))
+                .then_with(|| a.code.cmp(b.code))
+                .then_with(|| a.message.cmp(&b.message))
+        });
+    }
 }
 
 impl Severity {

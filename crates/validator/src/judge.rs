@@ -1,6 +1,5 @@
 //! `judge`: the rules over one batch.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 
@@ -110,14 +109,9 @@ fn judge_by(rules: &[(&str, Rule)], input: JudgeInput<'_>, policy: &Policy) -> V
         rejected,
         silent,
     } = report;
-    findings.sort_by(|a, b| {
-        let grave = b.severity.cmp(&a.severity);
-        grave
-            .then_with(|| a.subject.cmp(&b.subject))
-            .then_with(|| a.line.cmp(&b.line))
-            .then_with(|| a.code.cmp(b.code))
-    });
+    Finding::put_in_order(&mut findings);
     findings.dedup();
+    findings.shrink_to_fit();
     for finding in &mut findings {
         if let (Severity::Block, Some(path)) = (finding.severity, finding.subject.path())
             && let Some(change) = changes.get(path)
@@ -132,23 +126,12 @@ fn judge_by(rules: &[(&str, Rule)], input: JudgeInput<'_>, policy: &Policy) -> V
             validated: None,
         };
     }
-    let mut codes: HashMap<&RelPath, Vec<&'static str>> = HashMap::new();
-    for finding in &findings {
-        if let (Severity::Block, false, Some(path)) =
-            (finding.severity, finding.allowed, finding.subject.path())
-        {
-            let codes = codes.entry(path).or_default();
-            if !codes.contains(&finding.code) {
-                codes.push(finding.code);
-            }
-        }
-    }
     let reasons = changes
         .iter()
-        .map(|change| match codes.remove(&*change.path) {
-            Some(codes) => Some(WithheldReason::Findings(codes)),
-            None if silent.contains(&change.path) => Some(WithheldReason::Git),
-            None => None,
+        .map(|change| match blocks(&findings, &change.path) {
+            codes if !codes.is_empty() => Some(WithheldReason::Findings(codes)),
+            _ if silent.contains(&change.path) => Some(WithheldReason::Git),
+            _ => None,
         })
         .collect();
     let (changes, withheld) = withhold::split(changes.into_vec(), reasons);
@@ -157,6 +140,28 @@ fn judge_by(rules: &[(&str, Rule)], input: JudgeInput<'_>, policy: &Policy) -> V
         findings,
         validated: Some(Validated::new(changes, withheld)),
     }
+}
+
+/// Returns the codes that hold one path back, each once. The findings are in their order: the
+/// gravest first, and those by path.
+fn blocks(findings: &[Finding], path: &RelPath) -> Vec<&'static str> {
+    let graver = findings.partition_point(|finding| finding.severity == Severity::Block);
+    let found = &findings[..graver];
+    let from = found.partition_point(|finding| match &finding.subject {
+        Subject::Batch => true,
+        Subject::Path(other) => **other < *path,
+        Subject::Raw(_) => false,
+    });
+    let about = found[from..].iter();
+    let about = about.take_while(|finding| finding.subject.path() == Some(path));
+    let mut codes = Vec::new();
+    for finding in about.filter(|finding| !finding.allowed) {
+        if !codes.contains(&finding.code) {
+            codes.reserve_exact(1);
+            codes.push(finding.code);
+        }
+    }
+    codes
 }
 
 const FAILED_HINT: &str = "this is a mistake in lazaret; nothing in the workspace was touched";
@@ -183,7 +188,7 @@ fn carried_facts(report: &mut Report, changes: &ChangeSet, refusals: &[Refusal],
             severity: Severity::Block,
             subject: subject(&refusal.name),
             line: None,
-            message: safe(&refusal.reason),
+            message: safe(&refusal.reason).into(),
             hint: None,
             allowed: false,
         });
@@ -199,7 +204,7 @@ fn carried_facts(report: &mut Report, changes: &ChangeSet, refusals: &[Refusal],
                 severity: Severity::Note,
                 subject,
                 line: None,
-                message: safe(&note.reason),
+                message: safe(&note.reason).into(),
                 hint: None,
                 allowed: false,
             });

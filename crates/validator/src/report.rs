@@ -1,5 +1,6 @@
 //! `Report`: where rules put what they find.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use lazaret_transfer::RelPathBuf;
@@ -30,7 +31,7 @@ impl Report {
         path: &(impl ToOwned<Owned = RelPathBuf> + ?Sized),
         severity: Severity,
         code: &'static str,
-        message: impl Into<String>,
+        message: impl Into<Cow<'static, str>>,
     ) {
         self.push(Finding {
             code,
@@ -49,7 +50,7 @@ impl Report {
         (path, line): (&(impl ToOwned<Owned = RelPathBuf> + ?Sized), u32),
         severity: Severity,
         code: &'static str,
-        message: impl Into<String>,
+        message: impl Into<Cow<'static, str>>,
     ) {
         self.push(Finding {
             code,
@@ -67,7 +68,7 @@ impl Report {
         &mut self,
         path: &(impl ToOwned<Owned = RelPathBuf> + ?Sized),
         code: &'static str,
-        message: impl Into<String>,
+        message: impl Into<Cow<'static, str>>,
     ) {
         self.path(path, Severity::Block, code, message);
     }
@@ -77,8 +78,8 @@ impl Report {
         &mut self,
         subject: Subject,
         code: &'static str,
-        message: String,
-        hint: &str,
+        message: impl Into<Cow<'static, str>>,
+        hint: &'static str,
     ) {
         self.rejected = true;
         self.push(Finding {
@@ -86,8 +87,8 @@ impl Report {
             severity: Severity::Block,
             subject,
             line: None,
-            message,
-            hint: Some(hint.to_owned()),
+            message: message.into(),
+            hint: Some(hint),
             allowed: false,
         });
     }

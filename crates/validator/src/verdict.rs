@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_transfer::{Change, Digest, Entry, LinkTarget, Mode, RelPathBuf};
+use lazaret_transfer::{Change, Digest, Entry, FieldHasher, LinkTarget, Mode, RelPathBuf};
 
 use crate::{Finding, Severity};
 
@@ -198,11 +198,8 @@ pub(crate) fn outcome_of(findings: &[Finding]) -> Outcome {
 
 /// Hashes the changes: every field length-prefixed, so no two lists collide.
 pub(crate) fn changes_digest(changes: &[Change]) -> Digest {
-    let mut text = Vec::new();
-    let mut field = |bytes: &[u8]| {
-        text.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        text.extend_from_slice(bytes);
-    };
+    let mut hasher = FieldHasher::default();
+    let mut field = |bytes: &[u8]| hasher.field(bytes);
     field(b"lazaret 2026 approval v1");
     for Change {
         path,
@@ -230,5 +227,5 @@ pub(crate) fn changes_digest(changes: &[Change]) -> Digest {
             }
         }
     }
-    Digest::of(&text)
+    hasher.finish()
 }

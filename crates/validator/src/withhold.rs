@@ -46,8 +46,9 @@ pub fn split(
             }
         }
     }
-    let mut apply = Vec::new();
-    let mut withheld = Vec::new();
+    let held = reasons.iter().flatten().count();
+    let mut apply = Vec::with_capacity(changes.len() - held);
+    let mut withheld = Vec::with_capacity(held);
     for (change, reason) in changes.into_iter().zip(reasons) {
         match reason {
             None => apply.push(change),

@@ -184,7 +184,7 @@ fn permit(
         }
     }
     for code in codes {
-        choices.allow(Allowance::of(&item.proposed, code));
+        choices.allow(Allowance::of(item.proposed(), code));
     }
     match args.remember {
         true => remember(item, codes, context),
@@ -195,7 +195,7 @@ fn permit(
 fn remember(item: &Item, codes: &[&'static str], context: &Context) -> Result<(), Failure> {
     let mut remembered = Remembered::load(&context.env)?;
     for code in codes {
-        remembered.add(&item.proposed, code)?;
+        remembered.add(item.proposed(), code)?;
     }
     Ok(())
 }

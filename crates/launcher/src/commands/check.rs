@@ -121,9 +121,7 @@ fn report(
     let now = SystemTime::now();
     let mut batch = Batch::new(Subject::Check(checked), case, &proposal, now, Vec::new())?;
     if let Some(finding) = &comparison.rejection {
-        batch.outcome = Outcome::Rejected;
-        batch.digest = None;
-        batch.findings = vec![finding];
+        batch.reject(finding);
     }
     for (form, place) in places {
         place.write(existing, ui, |out| export::write(*form, &batch, case, out))?;
@@ -137,7 +135,7 @@ fn report(
         (OutputFormat::Text, _) if shown => {}
         (OutputFormat::Text, Some(finding)) => show_rejection(finding, context),
         (OutputFormat::Text, None) => {
-            ui.result(summary::render(case, &proposal, ui).trim_end());
+            ui.results(|out| summary::write(out, case, &proposal, ui));
             let tone = match batch.outcome {
                 Outcome::Clean => Tone::Good,
                 Outcome::NeedsReview => Tone::Warning,

@@ -102,11 +102,10 @@ fn show(
             false => patch::painted(case, change, ui)?,
         });
     }
-    let summary = match args.stat {
-        true => summary::without_paths(case, &proposal, ui),
-        false => summary::render(case, &proposal, ui),
-    };
-    ui.result(summary.trim_end());
+    ui.results(|out| match args.stat {
+        true => summary::write_without_paths(out, case, &proposal, ui),
+        false => summary::write(out, case, &proposal, ui),
+    });
     Ok(ExitCode::SUCCESS)
 }
 

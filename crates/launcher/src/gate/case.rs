@@ -102,7 +102,8 @@ impl Case {
         let all = diff(&parts.baseline, &parts.collected).into_vec();
         drop(parts.collected);
         let is_git = |change: &Change| change.path.components().next() == Some(".git");
-        let (git, changes): (Vec<_>, Vec<_>) = all.into_iter().partition(is_git);
+        let (git, mut changes): (Vec<_>, Vec<_>) = all.into_iter().partition(is_git);
+        changes.shrink_to_fit();
         let mut contents = Contents::new(
             parts.quarantine,
             parts.base,

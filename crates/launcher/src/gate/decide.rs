@@ -195,7 +195,7 @@ fn nothing(proposal: &Proposal) -> Decision {
 
 fn show(case: &Case, proposal: &Proposal, ui: &Ui) {
     if ui.format() == OutputFormat::Text {
-        ui.result(summary::render(case, proposal, ui).trim_end());
+        ui.results(|out| summary::write(out, case, proposal, ui));
     }
 }
 
@@ -235,7 +235,7 @@ fn ask(
             Answer::Chosen("d") => {
                 for item in proposal.items() {
                     if item.state != ItemState::Already {
-                        ui.result(&patch::painted(case, &item.proposed, ui)?);
+                        ui.result(&patch::painted(case, item.proposed(), ui)?);
                     }
                 }
             }

@@ -3,16 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use lazaret_transfer::{
-    Change, Entry, Found, Mode, RelPath, RelPathBuf, Standing, Tree, diff, escape,
-};
+use lazaret_transfer::{Change, Entry, Found, Mode, RelPath, RelPathBuf, Tree, diff, escape};
 use lazaret_validator::{
     Finding, JudgeInput, Outcome, Policy, Verdict, Withheld, WithheldReason, judge, split,
 };
 
 use super::case::Case;
 use super::choices::{Choices, Pick};
-use super::drift::{Drift, insert};
+use super::drift::{Clash, Drift, insert};
 use super::hunks;
 use super::proposal::{Item, ItemState, Origin, Proposal};
 use crate::failure::{Failure, FailureKind};
@@ -64,31 +62,14 @@ pub(super) fn propose(case: &Case, choices: &Choices) -> Result<Proposal, Failur
 
 /// What is wanted of one change, before anything is judged.
 fn item(case: &Case, made: &Change, drift: &Drift, pick: &Pick) -> Result<Item, Failure> {
-    let (proposed, origin, state) = match (&drift.standing, &drift.host, &drift.merged) {
-        (Standing::Already, ..) => (made.clone(), Origin::Session, ItemState::Already),
-        (Standing::Expected, ..) => (made.clone(), Origin::Session, ItemState::Applies),
-        (Standing::Conflict(_), Some(Found::Entry(host)), Some(merged)) => {
-            let proposed = Change {
-                path: made.path.clone(),
-                before: Some(host.clone()),
-                after: Some(merged.clone()),
-            };
-            (proposed, Origin::Merged, ItemState::Applies)
-        }
-        (Standing::Conflict(kind), host, _) => {
-            match (pick, host.as_ref().and_then(|host| replacing(made, host))) {
-                (Pick::Theirs, Some(proposed)) => (proposed, Origin::Theirs, ItemState::Applies),
-                (Pick::Leave, _) => (made.clone(), Origin::Session, ItemState::LeftOut),
-                _ => {
-                    let state = ItemState::Conflict(kind.clone());
-                    (made.clone(), Origin::Session, state)
-                }
-            }
-        }
+    let (instead, origin, state) = match drift {
+        Drift::Already => (None, Origin::Session, ItemState::Already),
+        Drift::Expected => (None, Origin::Session, ItemState::Applies),
+        Drift::Clash(clash) => clashing(made, clash, pick),
     };
     let mut item = Item {
         made: made.clone(),
-        proposed,
+        instead: instead.map(Box::new),
         state,
         origin,
     };
@@ -96,17 +77,41 @@ fn item(case: &Case, made: &Change, drift: &Drift, pick: &Pick) -> Result<Item, 
         match pick {
             Pick::Take | Pick::Theirs => {}
             Pick::Leave => item.state = ItemState::LeftOut,
-            Pick::Hunks(chosen) => match in_part(case, &item.proposed, chosen)? {
+            Pick::Hunks(chosen) => match in_part(case, item.proposed(), chosen)? {
                 Part::All => {}
                 Part::Nothing => item.state = ItemState::LeftOut,
                 Part::Some(after) => {
-                    item.proposed.after = Some(after);
+                    item.instead = Some(Box::new(Change {
+                        after: Some(after),
+                        ..item.proposed().clone()
+                    }));
                     item.origin = Origin::Hunks;
                 }
             },
         }
     }
     Ok(item)
+}
+
+/// What is wanted where the user changed the path too.
+fn clashing(
+    made: &Change,
+    Clash { kind, host, merged }: &Clash,
+    pick: &Pick,
+) -> (Option<Change>, Origin, ItemState) {
+    if let (Found::Entry(host), Some(merged)) = (host, merged) {
+        let proposed = Change {
+            path: made.path.clone(),
+            before: Some(host.clone()),
+            after: Some(merged.clone()),
+        };
+        return (Some(proposed), Origin::Merged, ItemState::Applies);
+    }
+    match (pick, replacing(made, host)) {
+        (Pick::Theirs, Some(proposed)) => (Some(proposed), Origin::Theirs, ItemState::Applies),
+        (Pick::Leave, _) => (None, Origin::Session, ItemState::LeftOut),
+        _ => (None, Origin::Session, ItemState::Conflict(kind.clone())),
+    }
 }
 
 /// The session's version over whatever the user has there now. Directories are not
@@ -159,37 +164,34 @@ fn in_part(case: &Case, proposed: &Change, chosen: &BTreeSet<usize>) -> Result<P
 /// Takes away what is not wanted or can't be had, and all that depends on it.
 fn separate(items: &[Item]) -> (Vec<Change>, Vec<Withheld>) {
     let open = items.iter().filter(|item| item.state != ItemState::Already);
-    let (changes, reasons) = open
-        .map(|item| {
-            let reason = match &item.state {
-                ItemState::LeftOut => Some(WithheldReason::LeftOut),
-                ItemState::Conflict(_) => Some(WithheldReason::Conflict),
-                _ => None,
-            };
-            (item.proposed.clone(), reason)
-        })
-        .unzip();
-    split(changes, reasons)
+    let reason = |item: &Item| match &item.state {
+        ItemState::LeftOut => Some(WithheldReason::LeftOut),
+        ItemState::Conflict(_) => Some(WithheldReason::Conflict),
+        _ => None,
+    };
+    let mut changes = Vec::with_capacity(items.len());
+    changes.extend(open.clone().map(|item| item.proposed().clone()));
+    split(changes, open.map(reason).collect())
 }
 
 /// Judges what is kept, and again without what that withholds, until nothing more is
 /// withheld: a link that leads to something harmless in the whole batch may lead elsewhere
 /// where a part of the batch is missing.
 fn settled_verdict(case: &Case, items: &[Item], kept: Vec<Change>, policy: &Policy) -> Verdict {
-    let mut verdict = judge_once(case, items, &kept, policy);
+    let mut verdict = judge_once(case, items, kept, policy);
     loop {
         let Some(validated) = verdict.validated.take() else {
             return verdict;
         };
-        let withheld = validated.withheld().iter();
-        let lost = withheld.filter(|withheld| withheld.reason != WithheldReason::Git);
-        let lost: Vec<Withheld> = lost.cloned().collect();
         let is_link = |change: &Change| matches!(change.after, Some(Entry::Symlink { .. }));
-        if lost.is_empty() || !validated.changes().iter().any(is_link) {
+        let is_lost = |withheld: &&Withheld| withheld.reason != WithheldReason::Git;
+        let lost = validated.withheld().iter().filter(is_lost);
+        if !validated.changes().iter().any(is_link) || lost.clone().next().is_none() {
             verdict.validated = Some(validated);
             return verdict;
         }
-        let again = judge_once(case, items, validated.changes(), policy);
+        let lost: Vec<Withheld> = lost.cloned().collect();
+        let again = judge_once(case, items, validated.changes().to_vec(), policy);
         let Some(second) = again.validated else {
             return again;
         };
@@ -197,10 +199,7 @@ fn settled_verdict(case: &Case, items: &[Item], kept: Vec<Change>, policy: &Poli
         let is_new = |finding: &&Finding| !verdict.findings.contains(finding);
         let more: Vec<_> = again.findings.iter().filter(is_new).cloned().collect();
         verdict.findings.extend(more);
-        verdict.findings.sort_by(|a, b| {
-            let grave = b.severity.cmp(&a.severity);
-            grave.then_with(|| a.subject.cmp(&b.subject))
-        });
+        Finding::put_in_order(&mut verdict.findings);
         if verdict.outcome == Outcome::Clean {
             verdict.outcome = again.outcome;
         }
@@ -232,8 +231,10 @@ fn hollow(items: &[Item], changes: &[Change]) -> BTreeMap<RelPathBuf, WithheldRe
     hollow
 }
 
-fn judge_once(case: &Case, items: &[Item], kept: &[Change], policy: &Policy) -> Verdict {
-    let (before, after) = trees(case, items, kept);
+fn judge_once(case: &Case, items: &[Item], kept: Vec<Change>, policy: &Policy) -> Verdict {
+    let (before, after) = trees(case, items, &kept);
+    // The trees hold it all, and there may be 200,000 changes.
+    drop(kept);
     let input = JudgeInput {
         changes: diff(&before, &after),
         baseline: &before,

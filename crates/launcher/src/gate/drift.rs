@@ -1,6 +1,8 @@
 //! `Drift`: what the user did to the paths of a batch since they were copied in.
 
-use lazaret_transfer::{Change, Digest, Entry, Found, Standing, look, merge, standings};
+use lazaret_transfer::{
+    Change, ConflictKind, Digest, Entry, Found, Standing, look, merge, standings,
+};
 
 use super::contents::{Contents, MOST_TEXT_BYTES};
 
@@ -8,11 +10,21 @@ use crate::failure::Failure;
 
 /// How the workspace is at the path of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Drift {
-    pub(super) standing: Standing,
-    /// What is there; known where it is neither as the change expects it nor as it would
-    /// be after it.
-    pub(super) host: Option<Found>,
+pub(super) enum Drift {
+    /// As the change expects it.
+    Expected,
+    /// As it would be after the change.
+    Already,
+    /// Neither.
+    Clash(Box<Clash>),
+}
+
+/// What both sides made of one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Clash {
+    pub(super) kind: ConflictKind,
+    /// What is there.
+    pub(super) host: Found,
     /// What both sides together come to, where they can be merged.
     pub(super) merged: Option<Entry>,
 }
@@ -27,26 +39,25 @@ pub(super) fn drifts(changes: &[Change], contents: &mut Contents) -> Result<Vec<
     let standings = standings(contents.workspace(), changes)?;
     let mut drifts = Vec::with_capacity(changes.len());
     for (change, standing) in changes.iter().zip(standings) {
-        let mut drift = Drift {
-            standing,
-            host: None,
-            merged: None,
-        };
-        if let Standing::Conflict(_) = drift.standing {
-            let host = look(contents.workspace(), &change.path)?;
-            if let Found::Entry(Entry::File { digest, .. }) = &host {
-                contents.note(*digest, change.path.clone());
-            }
-            drift.merged = merged(change, &host, contents)?;
-            if matches!((&host, &drift.merged), (Found::Entry(host), Some(merged)) if host == merged)
-            {
-                drift.standing = Standing::Already;
-            }
-            drift.host = Some(host);
-        }
-        drifts.push(drift);
+        drifts.push(match standing {
+            Standing::Expected => Drift::Expected,
+            Standing::Already => Drift::Already,
+            Standing::Conflict(kind) => clash(change, kind, contents)?,
+        });
     }
     Ok(drifts)
+}
+
+fn clash(change: &Change, kind: ConflictKind, contents: &mut Contents) -> Result<Drift, Failure> {
+    let host = look(contents.workspace(), &change.path)?;
+    if let Found::Entry(Entry::File { digest, .. }) = &host {
+        contents.note(*digest, change.path.clone());
+    }
+    let merged = merged(change, &host, contents)?;
+    Ok(match (&host, &merged) {
+        (Found::Entry(host), Some(merged)) if host == merged => Drift::Already,
+        _ => Drift::Clash(Box::new(Clash { kind, host, merged })),
+    })
 }
 
 /// A file's contents and execute bit.

@@ -130,7 +130,7 @@ fn take(choices: &mut Choices, item: &Item) {
     match &item.state {
         ItemState::Blocked(codes) => {
             for code in codes {
-                choices.allow(Allowance::of(&item.proposed, code));
+                choices.allow(Allowance::of(item.proposed(), code));
             }
         }
         ItemState::Conflict(_) => choices.pick(item.path(), Pick::Theirs),
@@ -169,7 +169,7 @@ fn ask(
     loop {
         match ui.prompt(&question, interrupt) {
             Answer::Chosen("d") => {
-                ui.result(patch::render(case, &item.proposed)?.trim_end());
+                ui.result(patch::render(case, item.proposed())?.trim_end());
             }
             Answer::Chosen("y" | "allow" | "theirs") => return Ok(Ok(Wanted::Yes)),
             Answer::Chosen("a") => return Ok(Ok(Wanted::All)),

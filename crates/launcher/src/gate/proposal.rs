@@ -32,9 +32,9 @@ pub struct Proposal {
 pub struct Item {
     /// What the session did: from what was sent in to what came out.
     pub made: Change,
-    /// What would be written: from what lies in the workspace to what will. The same as
-    /// `made` unless the user changed the file too, or only some hunks are taken.
-    pub proposed: Change,
+    /// What would be written instead, where that is something else: the user changed the
+    /// file too, or only some hunks are taken.
+    pub(super) instead: Option<Box<Change>>,
     /// What becomes of it.
     pub state: ItemState,
     /// Where the contents come from.
@@ -86,6 +86,11 @@ impl Item {
     /// Where.
     pub fn path(&self) -> &RelPath {
         &self.made.path
+    }
+
+    /// What would be written: from what lies in the workspace to what will.
+    pub fn proposed(&self) -> &Change {
+        self.instead.as_deref().unwrap_or(&self.made)
     }
 
     /// Whether a person could have it applied by allowing it by name.

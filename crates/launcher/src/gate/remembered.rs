@@ -127,8 +127,8 @@ impl Remembered {
                 .iter()
                 .filter(|entry| *entry.path == *item.path())
             {
-                if *print.get_or_insert_with(|| of_after(&item.proposed)) == entry.fingerprint {
-                    found.push(Allowance::of(&item.proposed, &entry.code));
+                if *print.get_or_insert_with(|| of_after(item.proposed())) == entry.fingerprint {
+                    found.push(Allowance::of(item.proposed(), &entry.code));
                 }
             }
         }

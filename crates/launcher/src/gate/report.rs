@@ -1,10 +1,11 @@
 //! The JSON report of a session: one object, stable, for machines.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use lazaret_transfer::{Change, Clash, ConflictKind, RelPath, escape};
-use lazaret_validator::Finding;
-use serde::Serialize;
+use lazaret_transfer::{Change, Clash, ConflictKind, RelPath, RelPathBuf, escape};
+use lazaret_validator::{Finding, Subject};
+use serde::{Serialize, Serializer};
 
 use super::case::Case;
 use super::proposal::Proposal;
@@ -103,30 +104,57 @@ pub struct Live {
 #[derive(Debug, Default, Serialize)]
 pub struct Changes {
     /// New.
-    pub added: Vec<String>,
+    pub added: Paths,
     /// Different in contents, mode or type.
-    pub modified: Vec<String>,
+    pub modified: Paths,
     /// Gone.
-    pub deleted: Vec<String>,
+    pub deleted: Paths,
+}
+
+/// Paths that are escaped when they are written: a large batch has 200,000 of them.
+#[derive(Debug, Default)]
+pub struct Paths(Vec<RelPathBuf>);
+
+impl Paths {
+    fn escaped(&self) -> impl ExactSizeIterator<Item = String> {
+        self.0.iter().map(|path| escape(path.as_str().as_bytes()))
+    }
+}
+
+impl<const N: usize> PartialEq<[&str; N]> for Paths {
+    fn eq(&self, other: &[&str; N]) -> bool {
+        self.escaped().eq(*other)
+    }
+}
+
+impl Serialize for Paths {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.escaped())
+    }
 }
 
 /// A finding, with its name escaped reversibly (AUD-10).
 #[derive(Debug, Serialize)]
 pub struct FindingReport {
     /// The stable code.
-    pub code: String,
+    pub code: Cow<'static, str>,
     /// `block`, `warn` or `note`.
     pub severity: &'static str,
     /// The path, escaped.
-    pub path: String,
+    #[serde(serialize_with = "escaped")]
+    pub path: Subject,
     /// The line in the new contents, from 1; null when it is about no line.
     pub line: Option<u32>,
     /// The reason.
-    pub message: String,
+    pub message: Cow<'static, str>,
     /// What to do about it; null when there is nothing to say.
-    pub hint: Option<String>,
+    pub hint: Option<&'static str>,
     /// Whether the user allowed it by name.
     pub allowed: bool,
+}
+
+fn escaped<S: Serializer>(subject: &Subject, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(subject)
 }
 
 /// A conflict, with its name escaped.
@@ -143,11 +171,11 @@ impl Changes {
     pub fn of<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Self {
         let mut sorted = Self::default();
         for change in changes {
-            let path = escape(change.path.as_str().as_bytes());
+            let path = change.path.clone();
             match (&change.before, &change.after) {
-                (None, _) => sorted.added.push(path),
-                (Some(_), Some(_)) => sorted.modified.push(path),
-                (Some(_), None) => sorted.deleted.push(path),
+                (None, _) => sorted.added.0.push(path),
+                (Some(_), Some(_)) => sorted.modified.0.push(path),
+                (Some(_), None) => sorted.deleted.0.push(path),
             }
         }
         sorted
@@ -157,12 +185,12 @@ impl Changes {
 impl From<&Finding> for FindingReport {
     fn from(finding: &Finding) -> Self {
         Self {
-            code: finding.code.to_owned(),
+            code: finding.code.into(),
             severity: finding.severity.as_str(),
-            path: finding.subject.to_string(),
+            path: finding.subject.clone(),
             line: finding.line,
             message: finding.message.clone(),
-            hint: finding.hint.clone(),
+            hint: finding.hint,
             allowed: finding.allowed,
         }
     }
@@ -211,11 +239,11 @@ impl Report {
                 .rejection
                 .iter()
                 .map(|(code, reason)| FindingReport {
-                    code: code.clone(),
+                    code: code.clone().into(),
                     severity: "block",
-                    path: ".".to_owned(),
+                    path: Subject::Batch,
                     line: None,
-                    message: reason.clone(),
+                    message: reason.clone().into(),
                     hint: None,
                     allowed: false,
                 })

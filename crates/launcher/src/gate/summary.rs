@@ -1,5 +1,7 @@
 //! What a person sees before deciding: paths, counts, findings, conflicts.
 
+use std::io::{self, Write};
+
 use lazaret_transfer::{Change, ChangeKind, SkipReason, escape};
 use lazaret_validator::{Finding, Outcome, Severity};
 
@@ -15,54 +17,74 @@ const MOST_COLUMNS: usize = 44;
 
 /// Writes the summary of a proposal, one line per path and per finding. Nothing that needs
 /// a decision is ever left out: only unremarkable paths are counted instead of listed.
-pub fn render(case: &Case, proposal: &Proposal, ui: &Ui) -> String {
-    let mut text = String::new();
-    let already = |item: &&Item| item.state == ItemState::Already;
-    let open: Vec<&Item> = proposal
-        .items()
-        .iter()
-        .filter(|item| !already(item))
-        .collect();
-    for item in open.iter().take(MOST_PATHS) {
-        text.push_str(&line(item, ui));
-        text.push('\n');
+///
+/// # Errors
+/// The writer's.
+pub fn write(out: &mut dyn Write, case: &Case, proposal: &Proposal, ui: &Ui) -> io::Result<()> {
+    let open = || proposal.items().iter().filter(is_open);
+    for item in open().take(MOST_PATHS) {
+        writeln!(out, "{}", line(item, ui))?;
     }
-    if open.len() > MOST_PATHS {
-        let rest = count((open.len() - MOST_PATHS) as u64);
-        text.push_str(&format!("  … and {rest} more (see `lazaret diff`)\n"));
+    let rest = open().count().saturating_sub(MOST_PATHS);
+    if rest > 0 {
+        let rest = count(rest as u64);
+        writeln!(out, "  … and {rest} more (see `lazaret diff`)")?;
     }
-    text + &without_paths(case, proposal, ui)
+    write_without_paths(out, case, proposal, ui)
+}
+
+/// The summary without the list of paths, as one text.
+pub fn without_paths(case: &Case, proposal: &Proposal, ui: &Ui) -> String {
+    text(|out| write_without_paths(out, case, proposal, ui))
+}
+
+/// A vector takes everything, and what is written to it is text alone.
+fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
+    let mut bytes = Vec::new();
+    drop(write(&mut bytes));
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Writes the summary without the list of paths.
-pub fn without_paths(case: &Case, proposal: &Proposal, ui: &Ui) -> String {
-    let already = |item: &&Item| item.state == ItemState::Already;
-    let open = proposal.items().iter().filter(|item| !already(item));
-    let changes = open.map(|item| &item.proposed);
-    let mut text = format!("{}{}\n", counts(changes.clone()), lines(case, changes));
-    let there = proposal.items().iter().filter(already).count();
+///
+/// # Errors
+/// The writer's.
+pub fn write_without_paths(
+    out: &mut dyn Write,
+    case: &Case,
+    proposal: &Proposal,
+    ui: &Ui,
+) -> io::Result<()> {
+    let changes = proposal.items().iter().filter(is_open).map(Item::proposed);
+    writeln!(out, "{}{}", counts(changes.clone()), lines(case, changes))?;
+    let there = proposal.count(|item| !is_open(&item));
     if there > 0 {
         let there = count(there as u64);
-        text.push_str(&format!("{there} more are in the workspace already\n"));
+        writeln!(out, "{there} more are in the workspace already")?;
     }
-    text.push_str(&findings(proposal.findings(), ui));
+    write_findings(out, proposal.findings(), ui)?;
     for cache in &case.caches {
         let name = elide(&escape(&cache.name), ui.width().saturating_sub(30).max(20));
         let what = match cache.reason {
             SkipReason::Profile => "not compared",
             _ => "stays in the copy",
         };
-        text.push_str(&format!("{what}: {name} ({})\n", cache.reason));
+        writeln!(out, "{what}: {name} ({})", cache.reason)?;
     }
     for (path, kind) in proposal.conflicts() {
         let word = ui.paint_result(Tone::Error, "conflict");
         let path = escape(path.as_str().as_bytes());
-        text.push_str(&format!("{word}  {path}  {kind}\n"));
+        writeln!(out, "{word}  {path}  {kind}")?;
     }
     if proposal.outcome() == Outcome::Rejected {
-        text.push_str("The batch is rejected: nothing of it can be applied.\n");
+        writeln!(out, "The batch is rejected: nothing of it can be applied.")?;
     }
-    text
+    Ok(())
+}
+
+/// Whether the workspace does not have it already.
+fn is_open(item: &&Item) -> bool {
+    item.state != ItemState::Already
 }
 
 /// One path, with what is special about it.
@@ -80,7 +102,7 @@ pub(super) fn line(item: &Item, ui: &Ui) -> String {
         (ItemState::Depends(_), _) => "  not without what is held back",
     };
     let room = ui.width().saturating_sub(4 + note.len()).max(20);
-    let sign = sign(&item.proposed);
+    let sign = sign(item.proposed());
     let line = format!("  {sign} {}{note}", elide(&path, room));
     match sign {
         "+" => ui.paint_result(Tone::Good, &line),
@@ -94,20 +116,25 @@ pub(crate) fn findings<'a>(
     findings: impl IntoIterator<Item = &'a Finding> + Clone,
     ui: &Ui,
 ) -> String {
+    text(|out| write_findings(out, findings, ui))
+}
+
+fn write_findings<'a>(
+    out: &mut dyn Write,
+    findings: impl IntoIterator<Item = &'a Finding> + Clone,
+    ui: &Ui,
+) -> io::Result<()> {
     let subject = |finding: &Finding| {
         let line = finding.line.map(|line| format!(":{line}"));
         let path = elide(&finding.subject.to_string(), MOST_COLUMNS);
         format!("{path}{}", line.unwrap_or_default())
     };
-    let width = |length: fn(&Finding) -> usize| {
+    let width = |length: &dyn Fn(&Finding) -> usize| {
         let lengths = findings.clone().into_iter().map(length);
         lengths.max().unwrap_or(0)
     };
-    let codes = width(|finding| finding.code.len());
-    let subjects = findings.clone().into_iter();
-    let paths = subjects.map(|finding| subject(finding).chars().count());
-    let paths = paths.max().unwrap_or(0);
-    let mut text = String::new();
+    let codes = width(&|finding| finding.code.len());
+    let paths = width(&|finding| subject(finding).chars().count());
     for finding in findings {
         let tone = match finding.severity {
             _ if finding.allowed => Tone::Dim,
@@ -117,14 +144,15 @@ pub(crate) fn findings<'a>(
         };
         let severity = ui.paint_result(tone, &format!("{:<5}", finding.severity.as_str()));
         let allowed = if finding.allowed { " (allowed)" } else { "" };
-        text.push_str(&format!(
-            "{severity}  {:<codes$}  {:<paths$}  {}{allowed}\n",
+        writeln!(
+            out,
+            "{severity}  {:<codes$}  {:<paths$}  {}{allowed}",
             finding.code,
             subject(finding),
             finding.message
-        ));
+        )?;
     }
-    text
+    Ok(())
 }
 
 /// `12 modified, 3 added, 1 deleted`.

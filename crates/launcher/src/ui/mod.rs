@@ -281,6 +281,14 @@ impl Ui {
         self.write(Output::Stdout, format!("{text}\n").as_bytes());
     }
 
+    /// Prints many lines of results for people, piece by piece: what a large batch comes to
+    /// has a hundred megabytes. Untrusted parts must be escaped.
+    pub fn results(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        let mut out = BufWriter::with_capacity(64 << 10, Results(self));
+        // `Results` takes everything; what its stream refuses is remembered there.
+        drop(write(&mut out).and_then(|()| out.flush()));
+    }
+
     /// Prints a result as JSON: one object, indented only for a terminal.
     pub fn json(&self, value: &impl Serialize) {
         // Piece by piece: the report of a large batch has a hundred megabytes.

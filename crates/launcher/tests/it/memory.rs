@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use lazaret_tests::hostile_tar::TarBuilder;
+use lazaret_tests::hostile_tar::{Header, TarBuilder};
 
 use crate::support::TestEnvironment;
 
@@ -22,8 +22,8 @@ fn world() -> TestEnvironment {
 
 /// Runs `lazaret check`, and returns its exit code and the most memory that it ever had, as
 /// the kernel counts it (proc_pid_status(5), `VmHWM`), up to a millisecond before its end.
-fn peak(env: &TestEnvironment, candidate: &str) -> (i32, u64) {
-    let arguments = ["check", candidate, "--base", "base"];
+fn peak(env: &TestEnvironment, candidate: &str, form: &[&str]) -> (i32, u64) {
+    let arguments = [&["check", candidate, "--base", "base"], form].concat();
     let running = env.command(&arguments).start().unwrap();
     let status = format!("/proc/{}/status", running.pids()[0]);
     let mut most = 0;
@@ -41,7 +41,12 @@ fn peak(env: &TestEnvironment, candidate: &str) -> (i32, u64) {
 
 #[track_caller]
 fn bounded(env: &TestEnvironment, candidate: &str, what: &str) {
-    let (code, most) = peak(env, candidate);
+    bounded_as(env, candidate, what, &[]);
+}
+
+#[track_caller]
+fn bounded_as(env: &TestEnvironment, candidate: &str, what: &str, form: &[&str]) {
+    let (code, most) = peak(env, candidate, form);
     assert!(matches!(code, 0 | 120 | 121), "{what}: exit {code}");
     // Less is no program that read anything.
     assert!(most > 4 << 10, "{what}: {most} KiB");
@@ -211,4 +216,34 @@ fn p9_large_files_and_many_files() {
         std::fs::write(&path, tar.end()).unwrap();
         bounded(&env, name, name);
     }
+}
+
+/// One member under a name that is too long for a header's field.
+fn long(tar: TarBuilder, name: &str, header: &Header) -> TarBuilder {
+    tar.pax(&[("path", name.as_bytes())]).header(header)
+}
+
+/// As many entries as there may be, with as much text as names may have, each of which the
+/// rules speak of.
+#[test]
+fn p9_many_long_names_with_findings_each() {
+    const ENTRIES: usize = 199_000;
+    let env = world();
+    let name = |n: usize, end: &str| format!("{n:06}{}{end}", "n".repeat(110 - end.len()));
+    let write = |shape: &str, tar: TarBuilder| {
+        std::fs::write(env.path("work").join(shape), tar.end()).unwrap();
+    };
+    let makefile = Header::file("x", 0).mode(0o755);
+    let makefiles = (0..ENTRIES).fold(TarBuilder::new(), |tar, n| {
+        long(tar, &name(n, ".mk"), &makefile)
+    });
+    write("makefiles", makefiles);
+    bounded(&env, "makefiles", "makefiles");
+    bounded_as(&env, "makefiles", "makefiles as JSON", &["--json"]);
+    let file = Header::file("x", 0);
+    let dirs = (0..ENTRIES / 2).fold(TarBuilder::new(), |tar, n| {
+        long(tar, &format!("{}/.envrc", name(n, "")), &file)
+    });
+    write("envrc", dirs);
+    bounded(&env, "envrc", "envrc");
 }

@@ -1,9 +1,12 @@
 //! `Seen`: the skeleton of the tree that a stream has shown so far.
 //!
-//! A trie over components, so that a name is judged in time proportional to its
-//! length, however deep it is, and one node is one entry of the limit.
+//! A table over whole names, so that a name is judged in time proportional to its length,
+//! however deep it is, and one node is one entry of the limit. The names lie one after the
+//! other in one buffer: 200,000 small ones would leave holes that nothing else fills.
 
-use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
+use hashbrown::HashTable;
 
 use crate::StreamError;
 
@@ -28,103 +31,169 @@ pub(super) enum Kind {
 #[derive(Debug)]
 struct Node {
     kind: Kind,
-    // No hash: the keys are chosen by whoever sends the stream.
-    children: BTreeMap<Box<[u8]>, usize>,
+    /// Its name is `names[start..start + length]`; a parent's is the start of a child's.
+    start: usize,
+    length: usize,
 }
 
 /// Every name seen so far, raw.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// The first node is the root.
+    names: Vec<u8>,
     nodes: Vec<Node>,
+    /// Indices of nodes, by their names. The names are chosen by whoever sends the stream, so
+    /// the hash has a key that they can't know.
+    table: HashTable<usize>,
+    hashes: RandomState,
+    root: Kind,
     limit: u64,
+}
+
+/// A name, or the start of one that ends before a slash, and its hash.
+#[derive(Clone, Copy)]
+struct Prefix {
+    length: usize,
+    hash: u64,
 }
 
 impl Seen {
     /// Starts empty; more than `limit` nodes are an error.
     pub(super) fn new(limit: u64) -> Self {
-        let root = Node {
-            kind: Kind::Implied,
-            children: BTreeMap::new(),
-        };
         Self {
-            nodes: vec![root],
+            names: Vec::new(),
+            nodes: Vec::new(),
+            table: HashTable::new(),
+            hashes: RandomState::new(),
+            root: Kind::Implied,
             limit,
         }
     }
 
     /// Adds the root itself.
     pub(super) fn add_root(&mut self, name: &[u8]) -> Result<(), StreamError> {
-        self.settle(0, name, Kind::Dir)
+        self.root = settled(self.root, name, Kind::Dir)?;
+        Ok(())
     }
 
     /// Adds a canonical name, and the parents that it implies.
     pub(super) fn add(&mut self, name: &[u8], kind: Kind) -> Result<(), StreamError> {
-        let mut at = 0;
-        for component in name.split(|&byte| byte == b'/') {
-            match self.nodes[at].kind {
-                Kind::Implied | Kind::Dir => {}
-                Kind::Symlink => {
-                    return Err(StreamError::PathThroughLink {
-                        name: name.to_vec(),
-                    });
+        let prefixes = self.prefixes(name);
+        let (mut start, mut new) = (None, Vec::new());
+        for prefix in prefixes {
+            let is_parent = prefix.length < name.len();
+            match self.lookup(name, prefix) {
+                Some(index) if is_parent => match self.nodes[index].kind {
+                    Kind::Implied | Kind::Dir => {}
+                    Kind::Symlink => {
+                        return Err(StreamError::PathThroughLink {
+                            name: name.to_vec(),
+                        });
+                    }
+                    Kind::File { .. } | Kind::Fifo => {
+                        return Err(StreamError::TypeConflict {
+                            name: name.to_vec(),
+                        });
+                    }
+                },
+                Some(index) => {
+                    self.nodes[index].kind = settled(self.nodes[index].kind, name, kind)?;
                 }
-                Kind::File { .. } | Kind::Fifo => {
-                    return Err(StreamError::TypeConflict {
-                        name: name.to_vec(),
-                    });
-                }
+                None => new.push((prefix, if is_parent { Kind::Implied } else { kind })),
             }
-            at = match self.nodes[at].children.get(component) {
-                Some(&child) => child,
-                None => self.grow(at, component)?,
-            };
         }
-        self.settle(at, name, kind)
+        for (prefix, kind) in new {
+            let start = *start.get_or_insert_with(|| {
+                let start = self.names.len();
+                self.names.extend_from_slice(name);
+                start
+            });
+            self.grow(prefix, start, kind)?;
+        }
+        Ok(())
     }
 
     /// Looks a canonical name up.
     pub(super) fn find(&self, name: &[u8]) -> Option<Kind> {
-        let mut at = 0;
-        for component in name.split(|&byte| byte == b'/') {
-            at = *self.nodes[at].children.get(component)?;
-        }
-        Some(self.nodes[at].kind)
+        let hash = self.prefixes(name).pop()?.hash;
+        let length = name.len();
+        let index = self.lookup(name, Prefix { length, hash })?;
+        Some(self.nodes[index].kind)
     }
 
-    fn grow(&mut self, parent: usize, component: &[u8]) -> Result<usize, StreamError> {
-        let child = self.nodes.len();
-        if child as u64 > self.limit {
+    /// Returns the names of all parents of a name, the uppermost first, then the name itself.
+    fn prefixes(&self, name: &[u8]) -> Vec<Prefix> {
+        let mut hasher = self.hashes.build_hasher();
+        let mut prefixes = Vec::new();
+        let mut length = 0;
+        for component in name.split(|&byte| byte == b'/') {
+            if length > 0 {
+                length += 1;
+            }
+            length += component.len();
+            hasher.write(component);
+            hasher.write_u8(b'/');
+            prefixes.push(Prefix {
+                length,
+                hash: hasher.finish(),
+            });
+        }
+        prefixes
+    }
+
+    fn lookup(&self, name: &[u8], Prefix { length, hash }: Prefix) -> Option<usize> {
+        let is_it = |&index: &usize| self.name(index) == &name[..length];
+        self.table.find(hash, is_it).copied()
+    }
+
+    fn name(&self, index: usize) -> &[u8] {
+        let node = &self.nodes[index];
+        &self.names[node.start..node.start + node.length]
+    }
+
+    fn grow(&mut self, prefix: Prefix, start: usize, kind: Kind) -> Result<(), StreamError> {
+        let index = self.nodes.len();
+        if index as u64 >= self.limit {
             return Err(StreamError::TooManyEntries { limit: self.limit });
         }
-        self.nodes[parent].children.insert(component.into(), child);
         self.nodes.push(Node {
-            kind: Kind::Implied,
-            children: BTreeMap::new(),
+            kind,
+            start,
+            length: prefix.length,
         });
-        Ok(child)
-    }
-
-    fn settle(&mut self, at: usize, name: &[u8], kind: Kind) -> Result<(), StreamError> {
-        let node = &mut self.nodes[at];
-        match (node.kind, kind) {
-            (Kind::Implied, Kind::Dir) => {}
-            (Kind::Implied, _) if node.children.is_empty() => {}
-            (Kind::Dir, Kind::Dir)
-            | (Kind::File { .. }, Kind::File { .. })
-            | (Kind::Symlink, Kind::Symlink)
-            | (Kind::Fifo, Kind::Fifo) => {
-                return Err(StreamError::Duplicate {
-                    name: name.to_vec(),
-                });
+        let Self {
+            names,
+            nodes,
+            table,
+            hashes,
+            ..
+        } = self;
+        let hash = |&index: &usize| {
+            let node = &nodes[index];
+            let mut hasher = hashes.build_hasher();
+            for component in names[node.start..node.start + node.length].split(|&byte| byte == b'/')
+            {
+                hasher.write(component);
+                hasher.write_u8(b'/');
             }
-            _ => {
-                return Err(StreamError::TypeConflict {
-                    name: name.to_vec(),
-                });
-            }
-        }
-        node.kind = kind;
+            hasher.finish()
+        };
+        table.insert_unique(prefix.hash, index, hash);
         Ok(())
+    }
+}
+
+/// What a name that was there is from now on. What was only implied has something below it.
+fn settled(there: Kind, name: &[u8], kind: Kind) -> Result<Kind, StreamError> {
+    match (there, kind) {
+        (Kind::Implied, Kind::Dir) => Ok(kind),
+        (Kind::Dir, Kind::Dir)
+        | (Kind::File { .. }, Kind::File { .. })
+        | (Kind::Symlink, Kind::Symlink)
+        | (Kind::Fifo, Kind::Fifo) => Err(StreamError::Duplicate {
+            name: name.to_vec(),
+        }),
+        _ => Err(StreamError::TypeConflict {
+            name: name.to_vec(),
+        }),
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn names(context: &Context<'_>, change: &Change, report: &mut Report)
         });
         if let Some(suspect) = new.next() {
             let (read, why) = (escape(read.join("/").as_bytes()), suspect.reason);
-            return say(path, &format!("looks like `{read}`: {why}"), report);
+            return say(path, format!("looks like `{read}`: {why}"), report);
         }
     }
     let name = path.file_name();
@@ -52,11 +52,11 @@ pub(super) fn names(context: &Context<'_>, change: &Change, report: &mut Report)
             true => format!("looks like `{}`, but has", escape(like.as_bytes())),
             false => "mixes letters that look alike:".to_owned(),
         };
-        say(path, &format!("{like} U+{code:04X} ({script})"), report);
+        say(path, format!("{like} U+{code:04X} ({script})"), report);
     }
 }
 
-fn say(path: &RelPath, message: &str, report: &mut Report) {
+fn say(path: &RelPath, message: impl Into<Cow<'static, str>>, report: &mut Report) {
     report.path(path, Severity::Warn, CODE, message);
 }
 
@@ -149,7 +149,7 @@ pub(super) fn siblings(context: &Context<'_>, report: &mut Report) {
         for path in paths.iter().copied().filter(differ) {
             if said.insert(path) {
                 let other = escape(other.file_name().as_bytes());
-                say(path, &format!("looks like `{other}` beside it"), report);
+                say(path, format!("looks like `{other}` beside it"), report);
             }
         }
     }

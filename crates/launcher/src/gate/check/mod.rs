@@ -191,8 +191,8 @@ fn rejected(lie: &StreamError) -> Finding {
         severity: Severity::Block,
         subject: Subject::Batch,
         line: None,
-        message: lie.to_string(),
-        hint: hint::of(lie).map(str::to_owned),
+        message: lie.to_string().into(),
+        hint: hint::of(lie),
         allowed: false,
     }
 }

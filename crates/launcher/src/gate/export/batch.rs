@@ -1,7 +1,7 @@
 //! `Batch`: everything that a report tells of, whatever its form.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::ops::Range;
 use std::time::SystemTime;
 
 use lazaret_transfer::{Change, ConflictKind, Digest, RelPath, RelPathBuf, Skipped};
@@ -26,6 +26,8 @@ pub struct Batch<'a> {
     pub items: Vec<Item<'a>>,
     /// What the rules found, the gravest first.
     pub findings: Vec<&'a Finding>,
+    /// Their indices in the order of the paths that they are about.
+    about: Vec<usize>,
     /// The sum of it.
     pub outcome: Outcome,
     /// What is in the way in the workspace.
@@ -76,8 +78,8 @@ pub struct Checked {
 pub struct Item<'a> {
     /// The change and what becomes of it.
     pub proposed: &'a Proposed,
-    /// Which of [`Batch::findings`] are about it.
-    pub findings: Vec<usize>,
+    /// Where [`Batch::about`] names those of the findings that are about it.
+    about: Range<usize>,
     /// The gravest of them that is not allowed.
     pub gravest: Option<Severity>,
     counts: OnceCell<Option<Counts>>,
@@ -119,22 +121,22 @@ impl<'a> Batch<'a> {
             .iter()
             .filter(|finding| finding.subject.path().is_none_or(covered))
             .collect();
-        let mut about: HashMap<&RelPath, Vec<usize>> = HashMap::new();
-        for (index, finding) in findings.iter().enumerate() {
-            if let Some(path) = finding.subject.path() {
-                about.entry(path).or_default().push(index);
-            }
-        }
+        let mut about: Vec<usize> = (0..findings.len()).collect();
+        let path = |index: usize| findings[index].subject.path();
+        about.sort_by(|&a, &b| path(a).cmp(&path(b)));
         let items = proposal.items().iter().filter(|item| covered(item.path()));
         let items = items
             .map(|proposed| {
-                let about = about.remove(proposed.path()).unwrap_or_default();
-                let open = about.iter().map(|&index| findings[index]);
+                let own = Some(proposed.path());
+                let start = about.partition_point(|&index| path(index) < own);
+                let more = about[start..].iter();
+                let end = start + more.take_while(|&&index| path(index) == own).count();
+                let open = about[start..end].iter().map(|&index| findings[index]);
                 let open = open.filter(|finding| !finding.allowed);
                 Item {
                     proposed,
                     gravest: open.map(|finding| finding.severity).max(),
-                    findings: about,
+                    about: start..end,
                     counts: OnceCell::new(),
                 }
             })
@@ -146,6 +148,7 @@ impl<'a> Batch<'a> {
             now,
             items,
             findings,
+            about,
             outcome: proposal.outcome(),
             conflicts: conflicts
                 .map(|(path, kind)| (path.to_owned(), kind.clone()))
@@ -155,6 +158,20 @@ impl<'a> Batch<'a> {
             digest: proposal.digest().filter(|_| paths.is_empty()),
             paths,
         })
+    }
+
+    /// Says that nothing may be applied, for a reason that came before any judging.
+    pub fn reject(&mut self, finding: &'a Finding) {
+        self.outcome = Outcome::Rejected;
+        self.digest = None;
+        self.items.clear();
+        self.findings = vec![finding];
+        self.about = vec![0];
+    }
+
+    /// Returns which of the findings are about a change, by their indices.
+    pub fn about(&self, item: &Item<'_>) -> &[usize] {
+        &self.about[item.about.clone()]
     }
 
     /// Whether there is nothing to tell of.
@@ -210,7 +227,7 @@ impl<'a> Item<'a> {
 
     /// The change as it would be written.
     pub fn change(&self) -> &'a Change {
-        &self.proposed.proposed
+        self.proposed.proposed()
     }
 
     /// The change for somewhere else than the workspace: what the session did to what was
@@ -218,7 +235,7 @@ impl<'a> Item<'a> {
     pub fn elsewhere(&self) -> &'a Change {
         match self.proposed.origin {
             Origin::Session | Origin::Merged | Origin::Theirs => &self.proposed.made,
-            Origin::Hunks => &self.proposed.proposed,
+            Origin::Hunks => self.proposed.proposed(),
         }
     }
 

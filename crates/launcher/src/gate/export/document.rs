@@ -3,8 +3,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lazaret_transfer::{ChangeKind, Entry, escape};
-use lazaret_validator::Severity;
-use serde::Serialize;
+use lazaret_validator::{Finding, Severity};
+use serde::ser::{Error as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
 
 use super::batch::{Batch, Item, Subject, words};
 use super::blob::git_mode;
@@ -20,7 +21,7 @@ pub const SCHEMA: &str = "lazaret.report/1";
 
 /// The whole report. Every name in it is escaped reversibly (AUD-10).
 #[derive(Debug, Serialize)]
-pub struct Document {
+pub struct Document<'a> {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// The version of lazaret that wrote it.
@@ -42,13 +43,45 @@ pub struct Document {
     /// The paths that the report was cut down to; empty for the whole.
     pub paths: Vec<String>,
     /// The changes, in path order.
-    pub changes: Vec<ChangePart>,
+    pub changes: ChangesPart<'a>,
     /// What the rules found, the gravest first.
-    pub findings: Vec<FindingReport>,
+    pub findings: FindingsPart<'a>,
     /// What is in the way in the workspace.
     pub conflicts: Vec<ConflictReport>,
     /// What was not compared, or stays in the copy.
     pub left_out: Vec<LeftOutPart>,
+}
+
+/// The changes of a batch, each of which is put into words when it is written: a large
+/// batch has 200,000 of them.
+#[derive(Debug)]
+pub struct ChangesPart<'a> {
+    batch: &'a Batch<'a>,
+    case: &'a Case,
+}
+
+impl Serialize for ChangesPart<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let items = &self.batch.items;
+        let mut parts = serializer.serialize_seq(Some(items.len()))?;
+        for item in items {
+            // Its lines were counted for the sums: nothing is read here.
+            let part = ChangePart::new(self.batch, item, self.case);
+            let part = part.map_err(|failure| S::Error::custom(failure.chain().join(": ")))?;
+            parts.serialize_element(&part)?;
+        }
+        parts.end()
+    }
+}
+
+/// The findings of a batch, likewise.
+#[derive(Debug)]
+pub struct FindingsPart<'a>(&'a [&'a Finding]);
+
+impl Serialize for FindingsPart<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|finding| FindingReport::from(*finding)))
+    }
 }
 
 /// The session that a batch comes from.
@@ -182,17 +215,12 @@ pub struct LeftOutPart {
     pub bytes: Option<u64>,
 }
 
-impl Document {
+impl<'a> Document<'a> {
     /// Writes a batch down.
     ///
     /// # Errors
     /// When contents can't be read, which is what lines are counted in.
-    pub fn new(batch: &Batch<'_>, case: &Case) -> Result<Self, Failure> {
-        let changes = batch
-            .items
-            .iter()
-            .map(|item| ChangePart::new(batch, item, case))
-            .collect::<Result<_, _>>()?;
+    pub fn new(batch: &'a Batch<'a>, case: &'a Case) -> Result<Self, Failure> {
         let (session, check) = match batch.subject {
             Subject::Session(record) => (Some(SessionPart::from(record)), None),
             Subject::Check(checked) => {
@@ -219,12 +247,8 @@ impl Document {
             digest: batch.digest.map(lazaret_transfer::Digest::to_hex),
             counts: CountsPart::new(batch, case)?,
             paths: batch.paths.iter().map(|path| text(path.as_str())).collect(),
-            changes,
-            findings: batch
-                .findings
-                .iter()
-                .map(|finding| FindingReport::from(*finding))
-                .collect(),
+            changes: ChangesPart { batch, case },
+            findings: FindingsPart(&batch.findings),
             conflicts: batch
                 .conflicts
                 .iter()
@@ -317,7 +341,7 @@ impl ChangePart {
                 _ => Vec::new(),
             },
             because_of: because_of.map(|path| text(path.as_str())),
-            findings: item.findings.clone(),
+            findings: batch.about(item).to_vec(),
         })
     }
 }

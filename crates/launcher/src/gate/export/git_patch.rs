@@ -160,8 +160,8 @@ fn header(batch: &Batch<'_>, remarks: &[Remark<'_>], out: &mut dyn Write) -> io:
         if let Some(path) = because_of {
             write!(out, " {}", escape(path.as_str().as_bytes()))?;
         }
-        let codes: Vec<&str> = item
-            .findings
+        let codes: Vec<&str> = batch
+            .about(item)
             .iter()
             .map(|&index| batch.findings[index].code)
             .collect();

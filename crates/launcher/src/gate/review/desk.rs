@@ -135,7 +135,7 @@ impl<'a> Desk<'a> {
     }
 
     fn hunks(&self, item: &proposal::Item) -> usize {
-        let hunks = self.case.hunks(&item.proposed);
+        let hunks = self.case.hunks(item.proposed());
         hunks.map_or(0, |hunks| hunks.len())
     }
 
@@ -184,7 +184,7 @@ fn allowances(item: &Item, proposed: &proposal::Item) -> Vec<Allowed> {
     codes
         .into_iter()
         .filter(|code| is_allowable(code))
-        .map(|code| Allowed::of(&proposed.proposed, code))
+        .map(|code| Allowed::of(proposed.proposed(), code))
         .collect()
 }
 
@@ -194,7 +194,7 @@ impl Bench for Desk<'_> {
         let Some(proposed) = path.and_then(|path| self.whole.item(path)) else {
             return Ok(Body::default());
         };
-        let change = &proposed.proposed;
+        let change = proposed.proposed();
         if let Some((old, new)) = self.case.texts(change) {
             return Ok(Body::compare(&old, &new));
         }
@@ -255,7 +255,7 @@ impl Bench for Desk<'_> {
                 plan.hunks += hunks;
                 let whole = self.whole.item(proposed.path());
                 plan.taken.push(Taken {
-                    sign: sign(&proposed.proposed),
+                    sign: sign(proposed.proposed()),
                     path: item.path.clone(),
                     note: match proposed.origin {
                         Origin::Hunks => {

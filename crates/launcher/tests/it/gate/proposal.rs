@@ -371,7 +371,7 @@ fn what_is_allowed_by_name_is_applied() {
     let item = proposal.item(path).unwrap();
     assert!(item.is_allowable());
     let mut choices = Choices::all();
-    choices.allow(Allowance::of(&item.proposed, "suspect.vscode"));
+    choices.allow(Allowance::of(item.proposed(), "suspect.vscode"));
     let proposal = case.propose(&choices).unwrap();
     assert_snapshot!(shown(&proposal), @r"
     .vscode: applies

@@ -87,7 +87,7 @@ fn head_of(
 }
 
 fn about<'a>(batch: &'a Batch<'_>, item: &'a Item<'_>) -> impl Iterator<Item = &'a Finding> {
-    item.findings.iter().map(|&index| batch.findings[index])
+    batch.about(item).iter().map(|&index| batch.findings[index])
 }
 
 /// What is worth saying besides the lines.

@@ -59,7 +59,7 @@ pub(super) fn plan(batch: &Batch<'_>, case: &Case, all: Counts) -> Result<Vec<Sh
         let is_dir = |side: &Option<Entry>| matches!(side, None | Some(Entry::Dir));
         let change = item.change();
         let nothing_inside = is_dir(&change.before) && is_dir(&change.after);
-        if nothing_inside && item.findings.is_empty() {
+        if nothing_inside && batch.about(item).is_empty() {
             shows.push(Show::Row);
             continue;
         }

@@ -31,7 +31,7 @@ pub(super) fn findings(batch: &Batch<'_>, shows: &[Show], out: &mut dyn Write) -
     )?;
     let mut sections = vec![None; batch.findings.len()];
     for (number, (item, show)) in batch.items.iter().zip(shows).enumerate() {
-        for &finding in &item.findings {
+        for &finding in batch.about(item) {
             sections[finding] = show.has_section().then_some(number);
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn change_item(
     findings: &[&Finding],
     choices: &Choices,
 ) -> Item {
-    let change = &proposed.proposed;
+    let change = proposed.proposed();
     let sides = [&change.before, &change.after];
     let is_dir = sides.iter().any(|side| **side == Some(Entry::Dir));
     let path = proposed.path();
@@ -77,8 +77,8 @@ fn remarks(findings: &[&Finding]) -> Vec<Remark> {
     let remark = |finding: &&Finding| Remark {
         severity: finding.severity,
         code: finding.code.to_owned(),
-        message: finding.message.clone(),
-        hint: finding.hint.clone(),
+        message: finding.message.clone().into_owned(),
+        hint: finding.hint.map(str::to_owned),
         line: finding.line,
     };
     findings.iter().map(remark).collect()
@@ -103,7 +103,7 @@ pub(super) fn standing(item: &proposal::Item, is_allowed: bool) -> Standing {
 
 /// What is to be said besides the contents.
 fn facts(item: &proposal::Item) -> Vec<String> {
-    let change = &item.proposed;
+    let change = item.proposed();
     let size = |entry: &Option<Entry>| match entry {
         Some(Entry::File { size, .. }) => Some(bytes(*size)),
         _ => None,

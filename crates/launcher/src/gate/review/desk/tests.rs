@@ -306,7 +306,7 @@ fn the_plan_is_what_the_gate_derived() {
     let change = &shown
         .item(&"src/hunks.c".parse::<RelPathBuf>().unwrap())
         .unwrap()
-        .proposed;
+        .proposed();
     let (_, after) = case.texts(change).unwrap();
     assert_eq!(after, lines(&[(30, "thirty")]));
 }
