@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     allowed, apply, check, completions, diff, discard, doctor, export, image, logs, ls, man,
-    profile, prune, recover, review, rm, rules, run, show, sync, undo, watch,
+    policy, profile, prune, recover, review, rm, rules, run, show, sync, undo, watch,
 };
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -111,6 +111,8 @@ pub enum Command {
     Prune(prune::Args),
     Doctor(doctor::Args),
     Rules(rules::Args),
+    #[command(subcommand)]
+    Policy(policy::Command),
     #[command(subcommand)]
     Image(image::Command),
     #[command(subcommand)]

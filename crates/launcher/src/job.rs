@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lazaret_runtime::{Detected, EnvName, Limits, SessionId};
+use lazaret_runtime::{Detected, EngineKind, EnvName, Limits, SessionId, Unenforceable};
 use lazaret_transfer::{Selector, WorkspaceDir};
 
 use crate::commands::{image, kept};
@@ -18,11 +18,13 @@ use crate::gate::remembered::Remembered;
 use crate::gate::report::{Report, SyncReport};
 use crate::gate::settle::{Settled, Volume, finish, settle};
 use crate::git;
-use crate::profile::{ApplyMode, GitChoice, Profile};
+use crate::network::{self, Network};
+use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
 use crate::session::chores::Chores;
 use crate::session::collect::Collected;
 use crate::session::command::Patience;
 use crate::session::cycle::{self, Cycle, Order};
+use crate::session::egress;
 use crate::session::kept::Again;
 use crate::session::prepare::Setting;
 use crate::session::record::{
@@ -51,6 +53,8 @@ pub struct Job {
     pub timeout: Duration,
     /// Environment of the command.
     pub env: BTreeMap<EnvName, String>,
+    /// Ports of the host's loopback that lead inside.
+    pub ports: Vec<Publish>,
     /// What becomes of the volume.
     pub volume: KeepVolume,
     /// How far the command reaches.
@@ -81,6 +85,8 @@ impl Job {
         let store = Store::open(&context.env.state_dir()?)?;
         // A mistake in it is said before anything is started.
         let remembered = Remembered::load(&context.env)?;
+        let network = network::prepare(&self.profile, &context.env)?;
+        let ports = egress::bind(&self.ports)?;
         let again = match &self.id {
             Some(id) => kept::take(&store, id, workspace)?,
             None => None,
@@ -93,8 +99,17 @@ impl Job {
         let agent = image::ensure(context, &detected, &self.profile.image)?;
         let exporter = image::ensure(context, &detected, "porter")?;
         let site = site(context, &store, detected);
+        if network.is_some() && site.info.kind == EngineKind::Apple {
+            let engine = site.info.endpoint.clone();
+            return Err(Unenforceable::Gateway { engine }.into());
+        }
+        let (plan, reach) = match network {
+            Some(Network { plan, env }) => (Some(plan), env),
+            None => (None, BTreeMap::new()),
+        };
         let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
         let mut env = git::variables(&context.env, workspace, selector, &self.bounds);
+        env.extend(reach);
         // What the user says goes first.
         env.extend(self.env);
         let id = match self.id {
@@ -125,6 +140,7 @@ impl Job {
                 limits: limits(&self.profile),
                 env,
                 bounds: self.bounds,
+                network: plan,
             },
             patience: Patience {
                 timeout: Some(self.timeout),
@@ -135,6 +151,7 @@ impl Job {
                 max_bytes: self.profile.gate.max_bytes,
                 max_file_bytes: self.profile.gate.max_file_bytes,
             },
+            ports,
             destinations: (
                 stream(context.env.streams.stdout),
                 stream(context.env.streams.stderr),

@@ -16,11 +16,14 @@ pub mod git;
 pub mod interrupt;
 pub mod job;
 mod markdown;
+pub mod network;
 pub mod panic;
 pub mod porter;
 pub mod profile;
+pub mod secret;
 pub mod session;
 pub mod ui;
+pub mod user_network;
 pub mod workspace;
 
 use std::ffi::OsString;

@@ -13,6 +13,7 @@ mod kept;
 mod limits;
 mod live;
 mod protect;
+mod net;
 mod recover;
 mod round_trip;
 mod round_trip_large;
@@ -39,6 +40,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     protect::SCENARIOS,
     limits::SCENARIOS,
     live::SCENARIOS,
+    net::SCENARIOS,
     kept::SCENARIOS,
     interrupt::SCENARIOS,
     recover::SCENARIOS,

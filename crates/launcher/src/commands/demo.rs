@@ -62,6 +62,7 @@ pub(crate) fn run(profile: Profile, args: &Args, context: &Context) -> Result<Ex
             apply: act.apply,
             timeout: profile.limits.timeout,
             env: profile.env.clone(),
+            ports: Vec::new(),
             volume: KeepVolume::UntilSettled,
             bounds: Bounds::default(),
             profile: profile.clone(),

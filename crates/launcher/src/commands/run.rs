@@ -1,5 +1,6 @@
 //! `lazaret run`.
 
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -15,7 +16,7 @@ use crate::git;
 use crate::job::Job;
 use crate::profile::units::Span;
 use crate::profile::{
-    self, ApplyMode, GitChoice, Isolation, Origin, Profile, Tightened, WORKSPACE_FILE,
+    self, ApplyMode, GitChoice, Isolation, Origin, Profile, Publish, Tightened, WORKSPACE_FILE, pass,
 };
 use crate::session::record::{Bounds, KeepVolume};
 use crate::session::store::Store;
@@ -45,9 +46,18 @@ pub struct Args {
     /// Time limit of the command, such as 90s, 5m, 2h [default: the profile's]
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<Span>,
-    /// Variable for the command; repeatable
-    #[arg(short, long = "env", value_name = "NAME=VALUE")]
+    /// Variable for the command, or the name of one of yours; repeatable
+    #[arg(short, long = "env", value_name = "NAME[=VALUE]")]
     pub env: Vec<EnvVar>,
+    /// Port inside that a port of 127.0.0.1 leads to; repeatable
+    #[arg(short, long = "publish", value_name = "[HOST_PORT:]PORT")]
+    pub publish: Vec<Publish>,
+    /// Task for the command, as the profile says how it is given one; - reads stdin
+    #[arg(long, value_name = "TEXT", conflicts_with = "command")]
+    pub prompt: Option<String>,
+    /// Image to run on instead of the profile's
+    #[arg(long, value_name = "NAME")]
+    pub image: Option<String>,
     /// Keep the session's volume for another run of that name, until `rm`
     #[arg(long)]
     pub keep: bool,
@@ -64,25 +74,23 @@ pub struct Args {
 pub struct EnvVar {
     /// Its name.
     pub name: EnvName,
-    /// Its value; may hold `=` and `,`.
-    pub value: String,
+    /// Its value; may hold `=` and `,`. `None` for that of the caller's own variable.
+    pub value: Option<String>,
 }
 
 impl FromStr for EnvVar {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, value) = text
-            .split_once('=')
-            .ok_or("expected NAME=VALUE; a value is never taken from your own environment")?;
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (text, None),
+        };
         let name = name.parse().map_err(|error| format!("{error}"))?;
-        if value.contains('\0') {
+        if value.as_ref().is_some_and(|value| value.contains('\0')) {
             return Err("a value can't hold a NUL byte".to_owned());
         }
-        Ok(Self {
-            name,
-            value: value.to_owned(),
-        })
+        Ok(Self { name, value })
     }
 }
 
@@ -96,6 +104,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         .clone()
         .unwrap_or_else(|| context.env.cwd.clone());
     let workspace = workspace::open(&path, &context.env)?;
+    let profile = match &args.image {
+        Some(image) => profile.on_image(image)?,
+        None => profile,
+    };
     let (workspace, folder) = match profile.workspace.isolation {
         Isolation::Workspace => (workspace, None),
         Isolation::Project => workspace::project(workspace, &context.env)?,
@@ -117,7 +129,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     if args.dry_run {
         return dry_run(&args, &workspace, &selector, context);
     }
-    let end = job(args, tightened.profile, folder)?.run(&workspace, &selector, context)?;
+    let end = job(args, tightened.profile, folder, context)?.run(&workspace, &selector, context)?;
     if context.ui.format() == OutputFormat::Json {
         context.ui.json(&end.report);
     }
@@ -174,8 +186,15 @@ pub(crate) fn selector(profile: &Profile) -> Result<Selector, Failure> {
 }
 
 /// Joins what was typed with the profile.
-fn job(args: Args, profile: Profile, folder: Option<RelPathBuf>) -> Result<Job, Failure> {
-    let command = if args.command.is_empty() {
+fn job(
+    args: Args,
+    profile: Profile,
+    folder: Option<RelPathBuf>,
+    context: &Context,
+) -> Result<Job, Failure> {
+    let command = if let Some(prompt) = &args.prompt {
+        prompted(&profile, prompt, context)?
+    } else if args.command.is_empty() {
         profile.command.clone()
     } else {
         args.command
@@ -187,18 +206,24 @@ fn job(args: Args, profile: Profile, folder: Option<RelPathBuf>) -> Result<Job, 
             profile.name
         )));
     }
-    let mut env = profile.env.clone();
-    env.extend(
-        args.env
-            .into_iter()
-            .map(|variable| (variable.name, variable.value)),
-    );
+    let mut env = pass::passed(&profile.env_pass, &context.env.variables);
+    env.extend(profile.env.clone());
+    for EnvVar { name, value } in args.env {
+        let value = match value {
+            Some(value) => value,
+            None => own(&name, context)?,
+        };
+        env.insert(name, value);
+    }
+    let mut ports = profile.network.ports.clone();
+    ports.extend(args.publish);
     Ok(Job {
         id: args.name,
         command,
         apply: args.apply.unwrap_or(profile.gate.apply),
         timeout: args.timeout.map_or(profile.limits.timeout, |span| span.0),
         env,
+        ports,
         volume: if args.keep {
             KeepVolume::Always
         } else {
@@ -211,4 +236,53 @@ fn job(args: Args, profile: Profile, folder: Option<RelPathBuf>) -> Result<Job, 
         },
         profile,
     })
+}
+
+/// Returns a variable of the caller's, which was asked for by name.
+fn own(name: &EnvName, context: &Context) -> Result<String, Failure> {
+    let value = context.env.variables.get(name.as_str());
+    let value = value.ok_or_else(|| {
+        Failure::message(FailureKind::Usage, format!("{name} is not set"))
+            .hinted(format!("`-e {name}=VALUE` gives it a value."))
+    })?;
+    value.to_str().map(str::to_owned).ok_or_else(|| {
+        let text = format!("the value of {name} is not UTF-8");
+        Failure::message(FailureKind::Usage, text)
+    })
+}
+
+/// Puts the profile's command and the task together.
+fn prompted(profile: &Profile, prompt: &str, context: &Context) -> Result<Vec<String>, Failure> {
+    /// The most bytes of a task: the kernel takes 128 KiB in one argument (execve(2)).
+    const MOST: u64 = 100 << 10;
+    let usage = |text: String| Failure::message(FailureKind::Usage, text);
+    if profile.prompt.is_empty() || profile.command.is_empty() {
+        let text = format!(
+            "profile {} does not say how its command is given a task",
+            profile.name
+        );
+        return Err(usage(text).hinted("Add such as prompt = [\"-p\", \"{}\"] to the profile."));
+    }
+    let task = match prompt {
+        "-" => {
+            let input = context.ui.take_stdin();
+            let mut text = String::new();
+            let mut input = input.map(|input| input.take(MOST + 1));
+            let read = input.as_mut().map(|input| input.read_to_string(&mut text));
+            if let Some(Err(error)) = read {
+                return Err(Failure::new(FailureKind::Usage, error)
+                    .context("the task on stdin can't be read"));
+            }
+            text
+        }
+        text => text.to_owned(),
+    };
+    if task.trim().is_empty() || task.len() as u64 > MOST || task.contains('\0') {
+        return Err(usage(format!(
+            "the task is empty, holds a NUL byte, or is longer than {} KiB",
+            MOST >> 10
+        )));
+    }
+    let words = profile.prompt.iter().map(|word| word.replace("{}", &task));
+    Ok(profile.command.iter().cloned().chain(words).collect())
 }

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use super::case::Case;
 use super::proposal::Proposal;
 use crate::session::cycle::describe;
-use crate::session::record::{CommandEnd, Outcome, Record};
+use crate::session::record::{CommandEnd, Egress, Outcome, Record};
 use crate::session::sync::Synced;
 
 /// What `run --json` ends with, and `diff`, `apply` and `show` print too.
@@ -43,6 +43,9 @@ pub struct Report {
     /// What went in before the command started; only where the session was there before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<SyncReport>,
+    /// What the command reached; only where it had a network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub egress: Option<Egress>,
     /// Only where the command still runs: then nothing of this is judged for good.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live: Option<Live>,
@@ -255,6 +258,7 @@ impl Report {
             phases: BTreeMap::new(),
             sync: None,
             live: None,
+            egress: record.egress,
         }
     }
 }

@@ -4,9 +4,12 @@
 //! (what it means). Every error names file, line and column.
 
 mod lookup;
+mod network;
+pub(crate) mod pass;
 mod raw;
 mod resolve;
 mod schema;
+mod secrets;
 mod show;
 mod source;
 #[cfg(test)]
@@ -21,7 +24,9 @@ use std::time::Duration;
 use lazaret_runtime::EnvName;
 
 pub use lookup::{Listed, list, load};
+pub use network::{NetworkMode, NetworkRules, Publish};
 pub use schema::schema;
+pub use secrets::{BrokerRule, SecretRule, SecretSource};
 pub use source::ProfileError;
 pub use tighten::{Tightened, WORKSPACE_FILE};
 
@@ -40,10 +45,19 @@ pub struct Profile {
     pub command: Vec<String>,
     /// Variables for the command.
     pub env: BTreeMap<EnvName, String>,
+    /// Names, and beginnings of names, of the user's variables that the command sees.
+    pub env_pass: Vec<String>,
+    /// What follows the command when it is given a task: `{}` stands for the task. Empty when
+    /// it takes none.
+    pub prompt: Vec<String>,
     /// What goes in.
     pub workspace: WorkspaceRules,
     /// Resources.
     pub limits: LimitRules,
+    /// What the command may reach.
+    pub network: NetworkRules,
+    /// Keys that the command never has.
+    pub secrets: Vec<SecretRule>,
     /// What may come back.
     pub gate: GateRules,
 }

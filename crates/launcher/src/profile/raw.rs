@@ -20,6 +20,9 @@ pub(super) struct RawProfile {
     #[serde(default)]
     pub(super) env: BTreeMap<Spanned<String>, Spanned<String>>,
     #[serde(default)]
+    pub(super) env_pass: Vec<Spanned<String>>,
+    pub(super) prompt: Option<Spanned<Vec<String>>>,
+    #[serde(default)]
     pub(super) workspace: RawWorkspace,
     #[serde(default)]
     pub(super) limits: RawLimits,
@@ -80,7 +83,9 @@ pub(super) struct RawLimits {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawNetwork {
     pub(super) mode: Option<Spanned<RawNetworkMode>>,
-    pub(super) allow: Option<Spanned<Vec<String>>>,
+    pub(super) allow: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default)]
+    pub(super) ports: Vec<Spanned<String>>,
 }
 
 /// `network.mode`.
@@ -95,29 +100,36 @@ pub(super) enum RawNetworkMode {
 /// `[secrets.NAME]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "read to be understood, then refused by name")]
 pub(super) struct RawSecret {
-    from: RawSecretSource,
-    broker: Option<RawBroker>,
+    pub(super) from: Spanned<RawSecretSource>,
+    pub(super) env: Option<Spanned<String>>,
+    pub(super) broker: Option<RawBroker>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "read to be understood, then refused by name")]
-struct RawSecretSource {
-    env: Option<String>,
-    file: Option<String>,
-    command: Option<Vec<String>>,
-    keychain: Option<String>,
+pub(super) struct RawSecretSource {
+    pub(super) env: Option<String>,
+    pub(super) file: Option<String>,
+    pub(super) command: Option<Vec<String>>,
+    pub(super) keychain: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "read to be understood, then refused by name")]
-struct RawBroker {
-    host: String,
-    header: String,
-    base_url_env: Option<String>,
+pub(super) struct RawBroker {
+    pub(super) host: Spanned<String>,
+    pub(super) header: Spanned<String>,
+    pub(super) base_url_env: Option<Spanned<String>>,
+    pub(super) scheme: Option<RawScheme>,
+}
+
+/// `secrets.NAME.broker.scheme`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawScheme {
+    Raw,
+    Bearer,
 }
 
 /// `[[volumes]]`.

@@ -9,11 +9,14 @@ use lazaret_image_builder::{Catalog, ImageName};
 use lazaret_runtime::EnvName;
 use lazaret_transfer::{RelPath, is_git_name};
 
-use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawNetworkMode, RawProfile};
+use super::network::{HasRoutes, network};
+use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawProfile};
+use super::secrets::secrets;
 use super::source::{ProfileError, Source};
 use super::units::ByteSize;
 use super::{
-    ApplyMode, GateRules, GitChoice, Isolation, LimitRules, Origin, Profile, WorkspaceRules,
+    ApplyMode, GateRules, GitChoice, Isolation, LimitRules, NetworkMode, Origin, Profile,
+    WorkspaceRules, pass,
 };
 
 /// Where the workspace is mounted; nothing else can be chosen yet.
@@ -76,6 +79,20 @@ pub(super) fn profile(
             return Err(source.error(&command.span(), "`command` holds a NUL character"));
         }
     }
+    let secrets = secrets(source, &raw.secrets)?;
+    let has_routes = match secrets.is_empty() {
+        true => HasRoutes::No,
+        false => HasRoutes::Yes,
+    };
+    let network = network(source, &raw.network, has_routes)?;
+    if network.mode == NetworkMode::None
+        && let Some(name) = raw.secrets.keys().next()
+    {
+        return Err(source.error(
+            &name.span(),
+            "`secrets` have no meaning without a network, expected `network.mode` = \"allowlist\"",
+        ));
+    }
     Ok(Profile {
         name: name.to_owned(),
         origin,
@@ -88,6 +105,8 @@ pub(super) fn profile(
             .map(|command| command.get_ref().clone())
             .unwrap_or_default(),
         env: variables(source, &raw.env)?,
+        env_pass: pass::patterns(source, &raw.env_pass)?,
+        prompt: prompt(source, raw.prompt.as_ref())?,
         workspace: WorkspaceRules {
             git: match raw.workspace.git.as_ref().map(toml::Spanned::get_ref) {
                 Some(RawGit::None) => GitChoice::None,
@@ -105,8 +124,29 @@ pub(super) fn profile(
             },
         },
         limits: limits(source, &raw.limits, &LimitRules::DEFAULT)?,
+        network,
+        secrets,
         gate: gate(source, &raw.gate, &GateRules::DEFAULT)?,
     })
+}
+
+impl Profile {
+    /// Returns the profile on another image.
+    ///
+    /// # Errors
+    /// When no image can have that name.
+    pub fn on_image(self, image: &str) -> Result<Self, ProfileError> {
+        let source = Source {
+            file: "--image",
+            text: image,
+        };
+        let name = toml::Spanned::new(0..image.len(), image.to_owned());
+        known_image(&source, &name)?;
+        Ok(Self {
+            image: image.to_owned(),
+            ..self
+        })
+    }
 }
 
 /// An image of lazaret's own, or a name that the user's own may have: whether there is one is
@@ -141,43 +181,6 @@ fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), Pr
             &format!("{what} is not available yet in this version"),
         ))
     };
-    let network = &raw.network;
-    let mode = network
-        .mode
-        .as_ref()
-        .map(|mode| (*mode.get_ref(), mode.span()));
-    if let Some((RawNetworkMode::Open, span)) = &mode {
-        if let Some(allow) = &network.allow {
-            return Err(source.error(
-                &allow.span(),
-                "`network.allow` has no meaning with mode \"open\", expected mode = \"allowlist\"",
-            ));
-        }
-        return later(span, "`network.mode` = \"open\"");
-    }
-    if let Some((RawNetworkMode::Allowlist, span)) = &mode {
-        if network
-            .allow
-            .as_ref()
-            .is_none_or(|allow| allow.get_ref().is_empty())
-        {
-            return Err(source.error(
-                span,
-                "`network.mode` = \"allowlist\" without `network.allow`, expected such as \
-                 allow = [\"api.example.org:443\"]",
-            ));
-        }
-        return later(span, "`network.mode` = \"allowlist\"");
-    }
-    if let Some(allow) = &network.allow {
-        return Err(source.error(
-            &allow.span(),
-            "`network.allow` has no meaning with mode \"none\", expected mode = \"allowlist\"",
-        ));
-    }
-    if let Some(name) = raw.secrets.keys().next() {
-        return later(&name.span(), "`secrets`");
-    }
     if let Some(volume) = raw.volumes.first() {
         return later(&volume.span(), "`volumes`");
     }
@@ -196,6 +199,26 @@ fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), Pr
         );
     }
     Ok(())
+}
+
+/// Reads `prompt`: words behind the command, one of which holds the task.
+fn prompt(
+    source: &Source<'_>,
+    raw: Option<&toml::Spanned<Vec<String>>>,
+) -> Result<Vec<String>, ProfileError> {
+    let Some(raw) = raw else {
+        return Ok(Vec::new());
+    };
+    let words = raw.get_ref();
+    let places = words.iter().filter(|word| word.contains("{}")).count();
+    if places != 1 || words.iter().any(|word| word.contains('\0')) {
+        return Err(source.error(
+            &raw.span(),
+            "`prompt`: expected words of which one holds `{}`, the place of the task, such as \
+             [\"-p\", \"{}\"]",
+        ));
+    }
+    Ok(words.clone())
 }
 
 fn variables(

@@ -28,7 +28,8 @@ pub fn schema() -> Value {
     let broker = required(
         table(json!({
             "host": { "type": "string" }, "header": { "type": "string" },
-            "base_url_env": { "type": "string" }
+            "base_url_env": { "type": "string" },
+            "scheme": { "enum": ["raw", "bearer"] }
         })),
         &["host", "header"],
     );
@@ -45,6 +46,10 @@ pub fn schema() -> Value {
             "image": { "type": "string", "description": "The image to run on." },
             "command": described(&strings, "The program and its arguments."),
             "env": described(&map(json!({ "type": "string" })), "Variables for the command."),
+            "env_pass": described(&strings, "Names of your own variables that the command \
+                sees, or beginnings such as \"LC_*\". Never one that may be a key."),
+            "prompt": described(&strings, "What follows the command for `run --prompt TEXT`; \
+                {} stands for the text."),
             "workspace": table(json!({
                 "target": { "type": "string", "default": "/workspace",
                     "description": "Where the workspace is inside." },
@@ -70,10 +75,13 @@ pub fn schema() -> Value {
             })),
             "network": table(json!({
                 "mode": { "enum": ["none", "allowlist", "open"], "default": "none" },
-                "allow": described(&strings, "Hosts and ports, such as \"api.example.org:443\".")
+                "allow": described(&strings, "Hosts and ports, such as \"api.example.org:443\"."),
+                "ports": described(&strings, "Ports inside that one of 127.0.0.1 leads to: \
+                    \"8080\", or \"3000:8080\".")
             })),
             "secrets": map(required(
-                table(json!({ "from": secret_source, "broker": broker })), &["from"])),
+                table(json!({ "from": secret_source, "env": { "type": "string" }, "broker": broker })),
+                &["from"])),
             "volumes": { "type": "array", "items": volume },
             "services": map(required(
                 table(json!({ "image": { "type": "string" } })), &["image"])),

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_egress::Scheme;
+use lazaret_runtime::EnvName;
 use serde::Serialize;
 
 use super::units::{ByteSize, Span};
-use super::{ApplyMode, GitChoice, Isolation, Profile};
+use super::{ApplyMode, GitChoice, Isolation, Profile, SecretRule, SecretSource};
 use crate::ui::harmless;
 
 #[derive(Serialize)]
@@ -14,11 +16,17 @@ struct Shown<'a> {
     image: &'a str,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     command: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    env_pass: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    prompt: &'a [String],
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     env: BTreeMap<&'a str, &'a str>,
     workspace: ShownWorkspace<'a>,
     limits: ShownLimits,
     network: ShownNetwork,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    secrets: BTreeMap<&'a str, ShownSecret<'a>>,
     gate: ShownGate,
 }
 
@@ -45,6 +53,27 @@ struct ShownLimits {
 #[derive(Serialize)]
 struct ShownNetwork {
     mode: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    allow: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ports: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ShownSecret<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    env: Option<&'a str>,
+    from: BTreeMap<&'static str, serde_json::Value>,
+    broker: ShownBroker<'a>,
+}
+
+#[derive(Serialize)]
+struct ShownBroker<'a> {
+    host: String,
+    header: &'a str,
+    scheme: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base_url_env: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -53,6 +82,30 @@ struct ShownGate {
     max_entries: u32,
     max_bytes: String,
     max_file_bytes: String,
+}
+
+/// Shows where a key comes from, never the key.
+fn shown_secret(secret: &SecretRule) -> ShownSecret<'_> {
+    let (source, value) = match &secret.from {
+        SecretSource::Env(name) => ("env", name.as_str().into()),
+        SecretSource::File(path) => ("file", path.to_string_lossy().into()),
+        SecretSource::Command(argv) => ("command", argv.clone().into()),
+        SecretSource::Keychain(service) => ("keychain", service.as_str().into()),
+    };
+    let broker = &secret.broker;
+    ShownSecret {
+        env: secret.env.as_ref().map(EnvName::as_str),
+        from: BTreeMap::from([(source, value)]),
+        broker: ShownBroker {
+            host: broker.target.to_string(),
+            header: &broker.header,
+            scheme: match broker.scheme {
+                Scheme::Raw => "raw",
+                Scheme::Bearer => "bearer",
+            },
+            base_url_env: broker.base_url_env.as_ref().map(EnvName::as_str),
+        },
+    }
 }
 
 impl ApplyMode {
@@ -72,6 +125,8 @@ impl Profile {
             description: &self.description,
             image: &self.image,
             command: &self.command,
+            env_pass: &self.env_pass,
+            prompt: &self.prompt,
             env: self
                 .env
                 .iter()
@@ -98,7 +153,14 @@ impl Profile {
                 tmp: ByteSize(self.limits.tmp).to_string(),
                 timeout: Span(self.limits.timeout).to_string(),
             },
-            network: ShownNetwork { mode: "none" },
+            network: ShownNetwork {
+                mode: self.network.mode.as_str(),
+                allow: self.network.allow.iter().map(ToString::to_string).collect(),
+                ports: self.network.ports.iter().map(ToString::to_string).collect(),
+            },
+            secrets: (self.secrets.iter())
+                .map(|secret| (secret.name.as_str(), shown_secret(secret)))
+                .collect(),
             gate: ShownGate {
                 apply: self.gate.apply.as_str(),
                 max_entries: self.gate.max_entries,

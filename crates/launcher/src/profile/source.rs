@@ -22,6 +22,19 @@ pub struct ProfileError {
     pub excerpt: String,
 }
 
+impl ProfileError {
+    /// Points at a place of another file than a profile.
+    pub(crate) fn at(file: &str, text: &str, span: &Range<usize>, message: &str) -> Self {
+        Source { file, text }.error(span, message)
+    }
+
+    /// Says what the TOML reader found in another file than a profile.
+    pub(crate) fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let message = in_toml_words(error.message());
+        Self::at(file, text, &error.span().unwrap_or_default(), &message)
+    }
+}
+
 /// A profile's text.
 #[derive(Debug)]
 pub(super) struct Source<'a> {

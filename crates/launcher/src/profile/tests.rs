@@ -133,7 +133,7 @@ fn wrong_keys_and_types_are_refused_with_their_place() {
         "image = \"base\"\n[gate\napply = \"ask\"",
     ]), @r#"
     p.toml:1:1: the key `image` is missing, expected such as image = "base"
-    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `workspace`, `limits`, `network`, `secrets`, `volumes`, `services`, `gate`
+    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `env_pass`, `prompt`, `workspace`, `limits`, `network`, `secrets`, `volumes`, `services`, `gate`
     p.toml:1:9: found integer `7`, expected a string
     p.toml:2:11: found string "make", expected an array
     p.toml:3:10: found integer `8`, expected a size such as "512m" or "8g" (units: k, m, g, t)
@@ -202,18 +202,11 @@ fn impossible_combinations_are_refused() {
 fn what_comes_later_is_refused_by_name() {
     assert_snapshot!(errors(&[
         "image = \"debian:12\"",
-        "image = \"base\"\n[network]\nmode = \"open\"",
-        "image = \"base\"\n[network]\nmode = \"allowlist\"\nallow = [\"api.example.org:443\"]",
-        "image = \"base\"\n[secrets.key]\nfrom = { env = \"KEY\" }\n\
-         broker = { host = \"h\", header = \"x\", base_url_env = \"U\" }",
         "image = \"base\"\n[[volumes]]\nname = \"c\"\ntarget = \"/c\"\nscope = \"shared\"",
         "image = \"base\"\n[services.db]\nimage = \"postgres\"",
         "image = \"base\"\n[workspace]\ntarget = \"/src\"",
     ]), @r#"
     p.toml:1:9: found image "debian:12", expected one that comes with lazaret (base, claude, codex, dev, node, postgres, python, rust) or one of your own
-    p.toml:3:8: `network.mode` = "open" is not available yet in this version
-    p.toml:3:8: `network.mode` = "allowlist" is not available yet in this version
-    p.toml:2:10: `secrets` is not available yet in this version
     p.toml:2:1: `volumes` is not available yet in this version
     p.toml:2:11: `services` is not available yet in this version
     p.toml:3:10: `workspace.target` other than "/workspace" is not available yet in this version
@@ -260,6 +253,47 @@ fn what_is_protected_is_named_by_its_path() {
     p.toml:3:11: `workspace.protect`: "a\nb": the path has a control character, expected a path from the workspace's root such as "AGENTS.md" or ".factory/"
     p.toml:3:12: found integer `1`, expected a string
     "#);
+}
+
+#[test]
+fn a_network_and_keys_are_read() {
+    let profile = parse(
+        "image = \"base\"\n[network]\nmode = \"allowlist\"\n\
+         allow = [\"API.example.org:443\", \"*.example.org:443\"]\nports = [\"8080\", \"3000:80\"]\n\
+         [secrets.key]\nfrom = { env = \"API_KEY\" }\n\
+         broker = { host = \"api.vendor.com\", header = \"Authorization\", base_url_env = \"URL\" }",
+    )
+    .unwrap();
+    let text = profile.to_toml();
+    let network = &text[text.find("[network]").unwrap()..text.find("[gate]").unwrap()];
+    assert_snapshot!(network, @r#"
+    [network]
+    mode = "allowlist"
+    allow = ["api.example.org:443", "*.example.org:443"]
+    ports = ["8080", "3000:80"]
+
+    [secrets.key]
+    env = "API_KEY"
+
+    [secrets.key.from]
+    env = "API_KEY"
+
+    [secrets.key.broker]
+    host = "api.vendor.com:443"
+    header = "authorization"
+    scheme = "bearer"
+    base_url_env = "URL"
+    "#);
+}
+
+#[test]
+fn a_key_that_would_go_in_is_refused() {
+    let error = error("image = \"base\"\n[secrets.key]\nfrom = { env = \"KEY\" }");
+    assert!(error.contains("a secret without a `broker`"), "{error}");
+    let broker = "broker = { host = \"h.org\", header = \"x\" }";
+    let text = format!("image = \"base\"\n[secrets.key]\nfrom = {{ env = \"KEY\" }}\n{broker}");
+    let error = self::error(&text);
+    assert!(error.contains("no meaning without a network"), "{error}");
 }
 
 #[test]
@@ -397,6 +431,46 @@ mod tightening {
     }
 
     #[test]
+    fn a_network_only_shrinks() {
+        let asked = |profile: &str, workspace: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::write(
+                dir.path().join("lazaret.toml"),
+                format!("[network]\n{workspace}"),
+            )
+            .unwrap();
+            let profile = parse(&format!("image = \"base\"\n[network]\n{profile}")).unwrap();
+            let network = profile.tightened_by(dir.path()).unwrap().profile.network;
+            let rules = network.allow.iter().map(ToString::to_string);
+            format!(
+                "{} {}",
+                network.mode.as_str(),
+                rules.collect::<Vec<_>>().join(" ")
+            )
+        };
+        let list = "mode = \"allowlist\"\nallow = [\"*.a.org:443\", \"b.org:80\"]";
+        assert_eq!(asked("mode = \"none\"", "mode = \"open\""), "none ");
+        assert_eq!(asked("mode = \"none\"", list), "none ");
+        assert_eq!(
+            asked(list, "mode = \"open\""),
+            "allowlist *.a.org:443 b.org:80"
+        );
+        assert_eq!(asked(list, "mode = \"none\""), "none ");
+        assert_eq!(
+            asked(
+                list,
+                "allow = [\"x.a.org:443\", \"b.org:443\", \"c.org:443\"]"
+            ),
+            "allowlist x.a.org:443"
+        );
+        assert_eq!(asked(list, "allow = []"), "allowlist ");
+        assert_eq!(
+            asked("mode = \"open\"", "allow = [\"c.org:443\"]"),
+            "allowlist c.org:443"
+        );
+    }
+
+    #[test]
     fn apply_auto_never_loosens() {
         let tightened = tightened("[gate]\napply = \"auto\"").unwrap();
         assert_eq!(tightened.profile.gate.apply, ApplyMode::Ask);
@@ -413,7 +487,8 @@ mod tightening {
                 "workspace.isolation",
                 "[workspace]\nisolation = \"workspace\"",
             ),
-            ("network", "[network]\nmode = \"open\""),
+            ("network.ports", "[network]\nports = [\"80\"]"),
+            ("env_pass", "env_pass = [\"LANG\"]"),
             ("secrets", "[secrets.a]\nfrom = { env = \"HOME\" }"),
             ("volumes", "[[volumes]]\nname = \"a\"\ntarget = \"/a\""),
             ("services", "[services.a]\nimage = \"b\""),

@@ -8,12 +8,13 @@
 use std::io;
 use std::path::Path;
 
+use lazaret_egress::{Pattern, Rule};
 use rustix::fs::OFlags;
 
 use super::lookup::{open, read_limited};
-use super::raw::{RawGit, RawProfile};
+use super::raw::{RawGit, RawNetwork, RawProfile};
 use super::source::{ProfileError, Source};
-use super::{GateRules, GitChoice, LimitRules, Profile, resolve};
+use super::{GateRules, GitChoice, LimitRules, NetworkMode, Profile, network, resolve};
 use crate::failure::{Failure, FailureKind};
 
 /// The name of the file in the workspace's top directory.
@@ -57,7 +58,7 @@ impl Profile {
         tighten(self, &source).map_err(|error| {
             Failure::from(error).hinted(format!(
                 "A workspace's {WORKSPACE_FILE} can only tighten: `limits`, `gate`, \
-                 `workspace.exclude`, `workspace.git` and `workspace.protect`."
+                 `network`, `workspace.exclude`, `workspace.git` and `workspace.protect`."
             ))
         })
     }
@@ -133,8 +134,72 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
             }
         }
     }
+    network(&mut profile, source, &raw.network, &mut keys)?;
     keys.dedup();
     Ok(Tightened { profile, keys })
+}
+
+/// Takes the stricter mode, and of the rules those that both have. A rule of one side that is
+/// narrower than one of the other stays.
+fn network(
+    profile: &mut Profile,
+    source: &Source<'_>,
+    raw: &RawNetwork,
+    keys: &mut Vec<&'static str>,
+) -> Result<(), ProfileError> {
+    let rules = &mut profile.network;
+    let wanted = raw
+        .mode
+        .as_ref()
+        .map(|mode| NetworkMode::from(*mode.get_ref()));
+    let allow = network::rules(source, raw)?;
+    let was_open = rules.mode == NetworkMode::Open;
+    let named = match wanted {
+        None if raw.allow.is_some() => Some(NetworkMode::Allowlist),
+        other => other,
+    };
+    if let Some(wanted) = named {
+        lower("network.mode", &mut rules.mode, wanted, keys);
+    }
+    match (rules.mode, raw.allow.is_some()) {
+        (NetworkMode::None, _) => {
+            rules.allow.clear();
+            // Nothing leads out: a key would have nowhere to go.
+            profile.secrets.clear();
+        }
+        (NetworkMode::Allowlist, _) if was_open => rules.allow = allow,
+        (NetworkMode::Allowlist, true) => {
+            let covers = |wide: &Rule, narrow: &Rule| {
+                wide.port == narrow.port
+                    && match (&wide.pattern, &narrow.pattern) {
+                        (_, Pattern::Exact(name)) => wide.names(name),
+                        (Pattern::Below(wide), Pattern::Below(narrow)) => {
+                            wide == narrow || narrow.is_below(wide)
+                        }
+                        (Pattern::Exact(_), Pattern::Below(_)) => false,
+                    }
+            };
+            let before = rules.allow.clone();
+            let kept = before
+                .iter()
+                .filter(|rule| allow.iter().any(|wide| covers(wide, rule)));
+            let narrowed = allow
+                .iter()
+                .filter(|rule| before.iter().any(|wide| covers(wide, rule)));
+            let mut joined: Vec<Rule> = Vec::new();
+            for rule in kept.chain(narrowed) {
+                if !joined.contains(rule) {
+                    joined.push(rule.clone());
+                }
+            }
+            if joined != before {
+                rules.allow = joined;
+                keys.push("network.allow");
+            }
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 /// Takes the lower of two values, and notes the key when it is the workspace's.
@@ -164,13 +229,11 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
             workspace.isolation.as_ref().map(toml::Spanned::span),
         ),
         (
-            "network",
-            raw.network.mode.as_ref().map(toml::Spanned::span),
+            "network.ports",
+            raw.network.ports.first().map(toml::Spanned::span),
         ),
-        (
-            "network",
-            raw.network.allow.as_ref().map(toml::Spanned::span),
-        ),
+        ("env_pass", raw.env_pass.first().map(toml::Spanned::span)),
+        ("prompt", raw.prompt.as_ref().map(toml::Spanned::span)),
         (
             "secrets",
             raw.secrets.keys().next().map(toml::Spanned::span),

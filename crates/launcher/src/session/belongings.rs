@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::record::Record;
 use lazaret_runtime::{ContainerName, Engine, EngineError, Label, SessionId, VolumeName};
 
 /// Containers and volumes of one store, with the session each belongs to.
@@ -70,9 +71,23 @@ impl Belongings {
     ///
     /// # Errors
     /// The engine's; what is gone is no error.
-    pub fn remove_containers(&self, engine: &dyn Engine) -> Result<(), EngineError> {
+    fn remove_containers(&self, engine: &dyn Engine) -> Result<(), EngineError> {
         for (container, _) in &self.containers {
             gone_is_fine(engine.remove_container(container))?;
+        }
+        Ok(())
+    }
+
+    /// Removes what passes with a command: the containers, and the volume with the sockets of
+    /// its gateway.
+    ///
+    /// # Errors
+    /// The engine's; what is gone is no error.
+    pub fn remove_passing(&self, engine: &dyn Engine, record: &Record) -> Result<(), EngineError> {
+        self.remove_containers(engine)?;
+        let sockets = record.sockets();
+        for (volume, _) in self.volumes.iter().filter(|(name, _)| *name == sockets) {
+            gone_is_fine(engine.remove_volume(volume))?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use lazaret_runtime::ContainerLease;
+use lazaret_runtime::{ContainerLease, VolumeLease};
 
 /// Containers on their way out, each on a thread of its own, beside whatever comes next.
 /// What could not be removed is among the runtime's leftovers, which are named at the end.
@@ -15,6 +15,18 @@ impl Chores {
     pub fn remove(&self, container: ContainerLease) {
         // A failure is in the list of leftovers.
         let removal = thread::spawn(move || drop(container.release()));
+        self.lock().push(removal);
+    }
+
+    /// Removes containers and then the volume that they share, and returns at once.
+    pub fn remove_sharing(&self, containers: Vec<ContainerLease>, volume: VolumeLease) {
+        let removal = thread::spawn(move || {
+            for container in containers {
+                // As above.
+                drop(container.release());
+            }
+            drop(volume.release());
+        });
         self.lock().push(removal);
     }
 

@@ -1,20 +1,22 @@
 //! The whole way of a session, from a workspace to a collected batch.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::SystemTime;
 
-use lazaret_runtime::{ExecSpec, SessionId, Stdin};
+use lazaret_runtime::{ContainerLease, ExecSpec, SessionId, Stdin};
 use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped, escape};
 
 use super::collect::Collected;
 use super::command::{self, CommandError, Patience};
+use super::egress::{Bound, Gateway, JournalEnd, Published, Watcher};
 use super::kept::{Again, Standing};
 use super::log::{LogEnd, LogFile};
 use super::pause::Watchdog;
 use super::populate::Launched;
 use super::prepare::{Prepared, Setting};
-use super::record::{GateLimits, KeepVolume, NewRecord, Picked, Record, identity};
+use super::record::{Egress, GateLimits, KeepVolume, NewRecord, Picked, Record, identity};
 use super::relay::{Destination, Relay};
 use super::site::{Site, porter};
 use super::standby::{Over, Standby};
@@ -48,6 +50,8 @@ pub struct Order<'a> {
     pub keep: KeepVolume,
     /// What goes in, for the record.
     pub selection: Picked,
+    /// Ports of the host's that lead inside.
+    pub ports: Vec<Bound>,
     /// What stdout and stderr of the user are.
     pub destinations: (Destination, Destination),
 }
@@ -80,6 +84,11 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
         keep: order.keep,
         selection: order.selection,
         bounds: order.setting.bounds.clone(),
+        egress: order.setting.network.as_ref().map(|plan| Egress {
+            mode: plan.order.policy.mode,
+            totals: None,
+            gateway_lost: false,
+        }),
     };
     let mut populated = match order.again {
         None => {
@@ -122,6 +131,7 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
             site,
             &order.command,
             order.patience,
+            order.ports,
             order.destinations,
             log,
         )?;
@@ -230,6 +240,7 @@ impl Launched {
         site: &Site<'_>,
         argv: &[String],
         patience: Patience,
+        ports: Vec<Bound>,
         destinations: (Destination, Destination),
         log: LogFile,
     ) -> Result<Self, Failure> {
@@ -238,6 +249,9 @@ impl Launched {
             log,
             (Box::new(site.ui.writer(Output::Stdout)), destinations.0),
             (Box::new(site.ui.writer(Output::Stderr)), destinations.1),
+            self.network
+                .as_ref()
+                .and_then(|network| network.patterns.clone()),
         ));
         let spec = ExecSpec {
             argv: self.spec.run_argv(argv),
@@ -246,16 +260,45 @@ impl Launched {
         };
         let shown = elide(&show_command(argv), site.ui.width().saturating_sub(10));
         site.ui.status(&format!("running {shown}"));
+        for port in &ports {
+            let (host, inside) = (port.host, port.inside);
+            site.ui
+                .status(&format!("127.0.0.1:{host} leads to port {inside} inside"));
+        }
+        let published = Published::start(&site.engine, &record.agent(), ports);
         let started = std::time::Instant::now();
-        let ended = command::run(
-            (&*site.engine, &record.agent()),
-            &spec,
-            patience,
-            Arc::clone(&relay) as Arc<dyn command::Output>,
-            site.interrupt,
-            Watchdog::new(self.session.dir(), &record),
-        );
+        let over = AtomicBool::new(false);
+        let ended = thread::scope(|scope| {
+            if let Some(network) = &self.network {
+                let watcher = Watcher {
+                    gateway: &network.gateway,
+                    dir: self.session.dir(),
+                    ui: site.ui,
+                    over: &over,
+                };
+                watcher.begin(&network.policy)?;
+                scope.spawn(move || watcher.watch());
+            }
+            let ended = command::run(
+                (&*site.engine, &record.agent()),
+                &spec,
+                patience,
+                Arc::clone(&relay) as Arc<dyn command::Output>,
+                site.interrupt,
+                Watchdog::new(self.session.dir(), &record),
+            );
+            over.store(true, Ordering::SeqCst);
+            Ok::<_, Failure>(ended)
+        })?;
+        drop(published);
+        relay.finish();
         site.timings.note("run", started.elapsed());
+        let egress = self
+            .network
+            .take()
+            .map(|network| settle(site, &record, &network.gateway));
+        // Stopping the session removes it; until here it would have gone with this value.
+        drop(self.gateway.take().map(ContainerLease::keep));
         let mut end = ended.map_err(|error| lost(error, &record.id))?;
         if end.interrupted {
             // The command has ended, as the user wanted; what it did is still collected.
@@ -275,8 +318,34 @@ impl Launched {
                     .warn(&format!("the log could not be written: {error}"));
             }
         }
-        self.session.update(|record| record.end = Some(end))?;
+        self.session.update(|record| {
+            record.end = Some(end);
+            record.egress = egress.or(record.egress);
+        })?;
         Ok(self)
+    }
+}
+
+/// Closes the network, and says what was decided.
+fn settle(site: &Site<'_>, record: &Record, gateway: &Gateway) -> Egress {
+    let gateway_lost = gateway.has_ended();
+    let (totals, journal) = gateway.finish();
+    if let JournalEnd::Failed(cause) = journal {
+        site.ui
+            .warn(&format!("the log of the network is not complete: {cause}"));
+    }
+    site.ui.status(&format!(
+        "network: {} allowed, {} denied (lazaret policy log {})",
+        count(totals.allowed),
+        count(totals.denied),
+        record.id
+    ));
+    Egress {
+        mode: record
+            .egress
+            .map_or(lazaret_egress::Mode::Allowlist, |egress| egress.mode),
+        totals: Some(totals),
+        gateway_lost,
     }
 }
 

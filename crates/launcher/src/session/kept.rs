@@ -44,7 +44,7 @@ impl Again {
         }
         let all = Belongings::of_store(&*site.engine, &record.store)?.of_session(id);
         // What a launcher that was killed left behind may not write any more.
-        all.remove_containers(&*site.engine)?;
+        all.remove_passing(&*site.engine, record)?;
         let volume = all.standing(record);
         if volume == Standing::Gone {
             match record.phase {

@@ -10,6 +10,7 @@ pub mod collect;
 pub mod command;
 pub mod cycle;
 pub mod fence;
+pub mod egress;
 pub mod history;
 pub mod hold;
 pub mod kept;

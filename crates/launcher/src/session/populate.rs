@@ -4,16 +4,20 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write};
 use std::thread;
 
+use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{Engine, EngineError, ExecSpec, HardenedSpec, ProbeReport, Process, Stdin};
+use lazaret_runtime::{
+    ContainerLease, Engine, EngineError, ExecSpec, HardenedSpec, ProbeReport, Process, Stdin,
+};
 use lazaret_transfer::{
     AtPath as _, BaseWriter, Keeping, Packed, Progress, Receipt, Selector, Skipped, StatRecorder,
     VolumeState, WorkspaceDir, escape, pack_and_keep,
 };
 
 use super::fence::{Fence, Guard, prove_sealed};
+use super::egress::Gateway;
 use super::known::Known;
-use super::prepare::{Nest, Prepared};
+use super::prepare::{Nest, Prepared, Way};
 use super::record::NewRecord;
 use super::site::{Site, WORKSPACE, porter};
 use super::store::{LockedSession, SessionDir};
@@ -39,6 +43,15 @@ pub struct Populated {
     exporter: Pinned,
     skipped: Vec<Skipped>,
     synced: Option<Synced>,
+    network: Option<Egress>,
+}
+
+/// The way out of a session that is open.
+#[derive(Debug)]
+pub(super) struct Egress {
+    pub(super) gateway: Gateway,
+    pub(super) policy: Policy,
+    pub(super) patterns: Option<Patterns>,
 }
 
 /// A session whose command may run now; nothing of it is removed without a decision.
@@ -49,6 +62,9 @@ pub struct Launched {
     pub(super) spec: HardenedSpec,
     pub(super) exporter: Pinned,
     pub(super) synced: Option<Synced>,
+    pub(super) network: Option<Egress>,
+    /// The gateway's container: removed with this value, unless the session is stopped.
+    pub(super) gateway: Option<ContainerLease>,
 }
 
 impl Prepared {
@@ -73,9 +89,10 @@ impl Prepared {
         let stat_cache = self.nest.session()?.dir().file("stat-cache");
         let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
         let mut stats = StatRecorder::new(workspace, &mut stat_file);
-        let (packed, receipt) = site.step("copy in", |phase| {
+        let dir = self.nest.session()?.dir().clone();
+        let (packed, receipt, network) = site.step("copy in", |phase| {
             thread::scope(|scope| {
-                let probing = scope.spawn(|| prove(engine, &self.spec, site.ui));
+                let probing = scope.spawn(|| ready(site, &self.spec, self.network.as_ref(), &dir));
                 let receive = porter(&["receive", WORKSPACE], Stdin::Piped);
                 let copied = engine
                     .exec(&agent, &receive)
@@ -95,8 +112,9 @@ impl Prepared {
                 let proven = probing
                     .join()
                     .unwrap_or_else(|_| Err(internal("the probe of the controls panicked")));
-                proven?;
-                copied
+                let network = proven?;
+                let (packed, receipt) = copied?;
+                Ok::<_, Failure>((packed, receipt, network))
             })
         })?;
         if let Err(error) = base.finish() {
@@ -109,7 +127,6 @@ impl Prepared {
             // The next update reads everything, and makes another.
             drop(fs::remove_file(&stat_cache));
         }
-        let dir = self.nest.session()?.dir().clone();
         let volume = VolumeState::received(&packed.tree, &receipt)?;
         let baseline = packed.tree;
         self.bounds.starts_in(&baseline)?;
@@ -125,6 +142,7 @@ impl Prepared {
             exporter: self.exporter,
             skipped: packed.skipped,
             synced: None,
+            network,
         })
     }
 
@@ -147,9 +165,9 @@ impl Prepared {
         if let Some(guard) = &guard {
             site.step("protect", |_| guard.release())?;
         }
-        let synced = site.step("sync in", |phase| {
+        let (synced, network) = site.step("sync in", |phase| {
             thread::scope(|scope| {
-                let probing = scope.spawn(|| prove(&*site.engine, &self.spec, site.ui));
+                let probing = scope.spawn(|| ready(site, &self.spec, self.network.as_ref(), &dir));
                 let update = Update {
                     site,
                     container: &agent,
@@ -163,8 +181,8 @@ impl Prepared {
                 let proven = probing
                     .join()
                     .unwrap_or_else(|_| Err(internal("the probe of the controls panicked")));
-                proven?;
-                synced
+                let network = proven?;
+                Ok::<_, Failure>((synced?, network))
             })
         })?;
         let fence = match self.bounds.is_fenced() {
@@ -189,6 +207,7 @@ impl Prepared {
             exporter: self.exporter,
             skipped: synced.skipped.clone(),
             synced: Some(synced),
+            network,
         })
     }
 }
@@ -242,9 +261,11 @@ impl Populated {
         self.nest
             .session()?
             .update(|record| record.run_again(new))?;
-        let session = self.nest.hatch()?;
+        let (session, gateway) = self.nest.hatch()?;
         Ok(Launched {
             session,
+            network: self.network,
+            gateway,
             spec: self.spec,
             exporter: self.exporter,
             synced: self.synced,
@@ -312,8 +333,35 @@ fn send(
     })
 }
 
+/// Proves every control of the command's container, and opens the way out where there is to
+/// be one, at the same time.
+fn ready(
+    site: &Site<'_>,
+    agent: &HardenedSpec,
+    way: Option<&Way>,
+    dir: &SessionDir,
+) -> Result<Option<Egress>, Failure> {
+    thread::scope(|scope| {
+        let opening = way.map(|Way { plan, spec }| {
+            scope.spawn(move || {
+                Ok::<_, Failure>(Egress {
+                    gateway: Gateway::open(site, spec, agent, plan, dir)?,
+                    policy: plan.order.policy.clone(),
+                    patterns: plan.patterns.clone(),
+                })
+            })
+        });
+        let proven = prove(&*site.engine, agent, site.ui);
+        let opened = opening.map(|opening| {
+            (opening.join()).unwrap_or_else(|_| Err(internal("opening the gateway panicked")))
+        });
+        proven?;
+        opened.transpose()
+    })
+}
+
 /// Runs the probe and refuses to go on unless every control is shown to be in force.
-fn prove(engine: &dyn Engine, spec: &HardenedSpec, ui: &Ui) -> Result<(), Failure> {
+pub(super) fn prove(engine: &dyn Engine, spec: &HardenedSpec, ui: &Ui) -> Result<(), Failure> {
     let exec = ExecSpec {
         argv: spec.probe_argv(),
         ..porter(&[], Stdin::Closed)

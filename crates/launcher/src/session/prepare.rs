@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use std::sync::Arc;
+use std::thread;
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{
@@ -10,6 +11,7 @@ use lazaret_runtime::{
 };
 
 use super::belongings::Belongings;
+use super::egress::Plan;
 use super::kept::{Again, Standing};
 use super::record::{Bounds, Phase, Record};
 use super::site::Site;
@@ -29,6 +31,8 @@ pub struct Setting {
     pub env: BTreeMap<EnvName, String>,
     /// How far the command reaches.
     pub bounds: Bounds,
+    /// Its network.
+    pub network: Option<Plan>,
 }
 
 /// A session whose container runs and waits; the volume is still empty.
@@ -41,6 +45,16 @@ pub struct Prepared {
     pub(super) bounds: Bounds,
     /// Whether an earlier command may have left entries that are root's.
     pub(super) was_fenced: bool,
+    pub(super) network: Option<Way>,
+}
+
+/// The way out of a session, as far as it is there.
+#[derive(Debug)]
+pub(super) struct Way {
+    /// What is wanted of it.
+    pub(super) plan: Plan,
+    /// The gateway's container, which runs and waits.
+    pub(super) spec: HardenedSpec,
 }
 
 /// What has been made so far. Until the command starts there is nothing of value in it, so
@@ -49,6 +63,8 @@ pub struct Prepared {
 #[derive(Debug)]
 pub(super) struct Nest {
     agent: Option<ContainerLease>,
+    gateway: Option<ContainerLease>,
+    sockets: Option<VolumeLease>,
     volume: Option<VolumeLease>,
     session: Option<LockedSession>,
     /// Where a session goes back to that was there before; `None` for one that was not.
@@ -88,7 +104,7 @@ impl Nest {
                 let all = Belongings::of_store(&**engine, &record.store)?.of_session(&record.id);
                 match (self.before, &self.volume) {
                     // Its volume was there before us.
-                    (Some(_), None) => all.remove_containers(&**engine),
+                    (Some(_), None) => all.remove_passing(&**engine, record),
                     _ => all.remove(&**engine),
                 }
             }
@@ -97,27 +113,37 @@ impl Nest {
     }
 
     /// The command is about to start: from now on nothing is removed without a decision.
-    pub(super) fn hatch(mut self) -> Result<LockedSession, Failure> {
+    ///
+    /// But for the gateway: whatever happens, it goes with its launcher.
+    pub(super) fn hatch(mut self) -> Result<(LockedSession, Option<ContainerLease>), Failure> {
         if let Some(agent) = self.agent.take() {
             agent.keep();
         }
+        if let Some(sockets) = self.sockets.take() {
+            sockets.keep();
+        }
+        let gateway = self.gateway.take();
         if let Some(volume) = self.volume.take() {
             volume.keep();
         }
-        self.session
-            .take()
-            .ok_or_else(|| Failure::message(FailureKind::Internal, "the session is gone"))
+        let session = (self.session.take())
+            .ok_or_else(|| Failure::message(FailureKind::Internal, "the session is gone"))?;
+        Ok((session, gateway))
     }
 }
 
 impl Drop for Nest {
     fn drop(&mut self) {
         let agent = self.agent.take().map_or(Ok(()), ContainerLease::release);
+        let gateway = self.gateway.take().map_or(Ok(()), ContainerLease::release);
         // Before the volume, which a container that nobody leases keeps in use.
         let swept = self.sweep();
+        let sockets = self.sockets.take().map_or(Ok(()), VolumeLease::release);
         let volume = self.volume.take().map_or(Ok(()), VolumeLease::release);
         if let Some(mut session) = self.session.take()
             && agent.is_ok()
+            && gateway.is_ok()
+            && sockets.is_ok()
             && swept.is_ok()
             && volume.is_ok()
         {
@@ -147,6 +173,8 @@ impl Prepared {
         let record = session.record().clone();
         let nest = Nest {
             agent: None,
+            gateway: None,
+            sockets: None,
             volume: None,
             session: Some(session),
             before: None,
@@ -181,6 +209,8 @@ impl Prepared {
         let record = session.record().clone();
         let nest = Nest {
             agent: None,
+            gateway: None,
+            sockets: None,
             volume: None,
             session: Some(session),
             before: Some(before),
@@ -197,27 +227,73 @@ impl Prepared {
         volume: Standing,
         was_fenced: bool,
     ) -> Result<Self, Failure> {
-        let spec = site.agent_spec(record, &setting.image, setting.limits, setting.env)?;
+        let plan = setting.network.as_ref();
+        let spec = site.agent_spec(record, &setting.image, setting.limits, setting.env, plan)?;
+        let gateway = match plan {
+            Some(_) => Some(site.gateway_spec(record, &setting.exporter)?),
+            None => None,
+        };
         site.step("create", |_| {
             site.interrupt.check()?;
-            if volume == Standing::Gone {
-                let labels = site.labels(record, "workspace");
-                let volume = VolumeLease::create(&site.engine, &record.volume(), &labels);
-                nest.volume = Some(nest.created(&site.engine, volume)?);
+            if gateway.is_some() {
+                let labels = site.labels(record, "egress");
+                let sockets = VolumeLease::create(&site.engine, &record.sockets(), &labels);
+                nest.sockets = Some(nest.created(&site.engine, sockets)?);
                 site.interrupt.check()?;
             }
-            let agent = ContainerLease::create(&site.engine, &spec);
-            nest.agent = Some(nest.created(&site.engine, agent)?);
-            site.interrupt.check()?;
-            site.engine.start_container(&record.agent())?;
-            Ok::<_, Failure>(())
+            thread::scope(|scope| {
+                // Beside the other: a network takes an engine as long as a container.
+                let starting = gateway.as_ref().map(|spec| {
+                    scope.spawn(move || {
+                        let lease = ContainerLease::create(&site.engine, spec);
+                        let started = match &lease {
+                            Ok(_) => site.engine.start_container(&spec.spec().name),
+                            Err(_) => Ok(()),
+                        };
+                        (lease, started)
+                    })
+                });
+                let started = Self::start_agent(site, &mut nest, record, &spec, volume);
+                if let Some(starting) = starting {
+                    let (lease, started) = (starting.join())
+                        .map_err(|_| super::populate::internal("creating the gateway panicked"))?;
+                    nest.gateway = Some(nest.created(&site.engine, lease)?);
+                    started?;
+                }
+                started
+            })
         })?;
+        let network = setting
+            .network
+            .zip(gateway)
+            .map(|(plan, spec)| Way { plan, spec });
         Ok(Self {
             nest,
             spec,
             exporter: setting.exporter,
             bounds: setting.bounds,
             was_fenced,
+            network,
         })
+    }
+
+    fn start_agent(
+        site: &Site<'_>,
+        nest: &mut Nest,
+        record: &Record,
+        spec: &HardenedSpec,
+        volume: Standing,
+    ) -> Result<(), Failure> {
+        if volume == Standing::Gone {
+            let labels = site.labels(record, "workspace");
+            let volume = VolumeLease::create(&site.engine, &record.volume(), &labels);
+            nest.volume = Some(nest.created(&site.engine, volume)?);
+            site.interrupt.check()?;
+        }
+        let agent = ContainerLease::create(&site.engine, spec);
+        nest.agent = Some(nest.created(&site.engine, agent)?);
+        site.interrupt.check()?;
+        site.engine.start_container(&record.agent())?;
+        Ok(())
     }
 }

@@ -8,6 +8,8 @@ use lazaret_runtime::{ContainerName, NameError, SessionId, VolumeName};
 use lazaret_transfer::FileIdentity;
 use serde::{Deserialize, Serialize};
 
+use super::egress::Totals;
+
 /// The version of the format that this lazaret writes. Unknown ones are refused, not guessed.
 const VERSION: u32 = 2;
 
@@ -142,6 +144,9 @@ pub struct Record {
     /// Where the session was before [`Phase::Syncing`], which changes none of it.
     #[serde(default)]
     pub before: Option<Phase>,
+    /// The network of its last command; `None` where it had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub egress: Option<Egress>,
     /// How far the command reaches. It is here before anything of the volume is root's.
     #[serde(default)]
     pub bounds: Bounds,
@@ -177,6 +182,18 @@ impl Bounds {
     pub fn is_fenced(&self) -> bool {
         !self.protect.is_empty() || self.outside == Outside::Closed
     }
+}
+
+/// The network of a command. Where there was one, the engine may hold a gateway's container
+/// and the volume with its sockets until the session is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Egress {
+    /// Which public hosts were allowed.
+    pub mode: lazaret_egress::Mode,
+    /// What was decided; `None` until the command has ended.
+    pub totals: Option<Totals>,
+    /// Whether the gateway was there until the command ended.
+    pub gateway_lost: bool,
 }
 
 /// What of a workspace goes in, by its profile.
@@ -252,6 +269,8 @@ pub struct NewRecord {
     pub selection: Picked,
     /// How far the command reaches.
     pub bounds: Bounds,
+    /// Its network.
+    pub egress: Option<Egress>,
 }
 
 /// Converts what tells a directory from every other one into what a record stores.
@@ -289,6 +308,7 @@ impl Record {
             reset: false,
             before: None,
             bounds: new.bounds,
+            egress: new.egress,
         }
     }
 
@@ -361,6 +381,16 @@ impl Record {
     /// Names the container that the command runs in.
     pub fn agent(&self) -> ContainerName {
         self.derived_name("agent")
+    }
+
+    /// Names the volume that holds the sockets of the gateway.
+    pub fn sockets(&self) -> VolumeName {
+        self.derived_name("egress")
+    }
+
+    /// Names the container of the gateway.
+    pub fn gateway(&self) -> ContainerName {
+        self.derived_name("gateway")
     }
 
     /// Names the container that reads the volume afterwards.

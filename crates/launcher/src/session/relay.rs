@@ -8,6 +8,7 @@
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
+use lazaret_egress::{Patterns, Scrubber};
 use lazaret_transfer::{escape, is_invisible};
 
 use super::command::Output;
@@ -32,6 +33,7 @@ pub struct Relay {
 struct Channel {
     to: Box<dyn Write + Send>,
     filter: Option<Filter>,
+    scrubber: Option<Scrubber>,
 }
 
 impl std::fmt::Debug for Relay {
@@ -48,11 +50,13 @@ impl Relay {
         log: LogFile,
         stdout: (Box<dyn Write + Send>, Destination),
         stderr: (Box<dyn Write + Send>, Destination),
+        patterns: Option<Patterns>,
     ) -> Self {
         let channel = |(to, destination)| {
             Mutex::new(Channel {
                 to,
                 filter: (destination == Destination::Terminal).then(Filter::default),
+                scrubber: patterns.clone().map(Scrubber::new),
             })
         };
         Self {
@@ -70,24 +74,47 @@ impl Relay {
 
 impl Output for Relay {
     fn stdout(&self, chunk: &[u8]) {
-        self.log.append(chunk);
-        pass(&self.stdout, chunk);
+        self.pass(&self.stdout, chunk);
     }
 
     fn stderr(&self, chunk: &[u8]) {
-        self.log.append(chunk);
-        pass(&self.stderr, chunk);
+        self.pass(&self.stderr, chunk);
     }
 }
 
-fn pass(channel: &Mutex<Channel>, chunk: &[u8]) {
-    let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
-    let Channel { to, filter } = &mut *channel;
-    // A reader that went away ends nothing: the log has it all (FLT-18).
-    drop(match filter {
-        None => to.write_all(chunk),
-        Some(filter) => to.write_all(filter.pass(chunk).as_bytes()),
-    });
+impl Relay {
+    /// Passes on what was held back because it could have become a secret.
+    pub fn finish(&self) {
+        for channel in [&self.stdout, &self.stderr] {
+            let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(mut scrubber) = channel.scrubber.take() {
+                let mut rest = Vec::new();
+                scrubber.finish(&mut rest);
+                self.write(&mut channel, &rest);
+            }
+        }
+    }
+
+    fn pass(&self, channel: &Mutex<Channel>, chunk: &[u8]) {
+        let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut channel.scrubber {
+            None => self.write(&mut channel, chunk),
+            Some(scrubber) => {
+                let mut clean = Vec::with_capacity(chunk.len());
+                scrubber.push(chunk, &mut clean);
+                self.write(&mut channel, &clean);
+            }
+        }
+    }
+
+    fn write(&self, Channel { to, filter, .. }: &mut Channel, chunk: &[u8]) {
+        self.log.append(chunk);
+        // A reader that went away ends nothing: the log has it all (FLT-18).
+        drop(match filter {
+            None => to.write_all(chunk),
+            Some(filter) => to.write_all(filter.pass(chunk).as_bytes()),
+        });
+    }
 }
 
 /// Lets text, line breaks, tabs and colours through, and shows the rest.

@@ -62,7 +62,7 @@ pub fn resume(
         }
         Phase::Syncing => {
             // The volume is sound, however far that came; the next update knows.
-            belongings(site, &session)?.remove_containers(&*site.engine)?;
+            belongings(site, &session)?.remove_passing(&*site.engine, session.record())?;
             session.update(|record| {
                 record.phase = record.before.take().unwrap_or(Phase::Settled);
             })?;
@@ -125,7 +125,7 @@ pub fn resume(
             if let Some(left_alone) = finish_undo(&session)? {
                 return Ok(Resumed::UndoCutShort(session, left_alone));
             }
-            belongings(site, &session)?.remove_containers(&*site.engine)?;
+            belongings(site, &session)?.remove_passing(&*site.engine, session.record())?;
             Ok(Resumed::Sound(session))
         }
     }
@@ -166,7 +166,7 @@ fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), Engine
     let all = belongings(site, session)?;
     match session.record().keep {
         KeepVolume::UntilSettled => all.remove(&*site.engine),
-        KeepVolume::Always => all.remove_containers(&*site.engine),
+        KeepVolume::Always => all.remove_passing(&*site.engine, session.record()),
     }
 }
 

@@ -13,6 +13,7 @@ use lazaret_runtime::{
 use lazaret_transfer::Digest;
 
 use super::chores::Chores;
+use super::egress::{Plan, SOCKETS};
 use super::record::Record;
 use crate::interrupt::Interrupt;
 use crate::ui::{Phase, Total, Ui};
@@ -105,19 +106,59 @@ impl Site<'_> {
         image: &Pinned,
         limits: Limits,
         env: BTreeMap<EnvName, String>,
+        plan: Option<&Plan>,
     ) -> Result<HardenedSpec, Unenforceable> {
+        let mut volumes = vec![mount(record.volume(), Access::ReadWrite)];
+        // Connecting to a socket needs no right to write to its directory; replacing it would.
+        volumes.extend(plan.map(|_| sockets(record, Access::ReadOnly)));
         let spec = ContainerSpec {
             name: record.agent(),
             role: Role::Agent,
             image: image.reference().clone(),
             privilege: Privilege::Agent,
-            volumes: vec![mount(record.volume(), Access::ReadWrite)],
+            volumes,
             network: Network::None,
-            hosts: Vec::new(),
+            hosts: plan.map(Plan::hosts).unwrap_or_default(),
             env,
             workdir: WORKSPACE.to_owned(),
             limits,
             labels: self.labels(record, "agent"),
+        };
+        HardenedSpec::new(spec, &self.info)
+    }
+
+    /// Hardens the container of the gateway.
+    ///
+    /// # Errors
+    /// Names what the engine can't enforce, or that it can have no gateway.
+    pub fn gateway_spec(
+        &self,
+        record: &Record,
+        image: &Pinned,
+    ) -> Result<HardenedSpec, Unenforceable> {
+        const MIB: u64 = 1 << 20;
+        let spec = ContainerSpec {
+            name: record.gateway(),
+            role: Role::Gateway,
+            image: image.reference().clone(),
+            privilege: Privilege::Agent,
+            volumes: vec![sockets(record, Access::ReadWrite)],
+            network: Network::Engine,
+            hosts: Vec::new(),
+            env: BTreeMap::new(),
+            workdir: "/".to_owned(),
+            limits: Limits {
+                // A connection that is not yet a tunnel is a thread with its stack.
+                memory: 1024 * MIB,
+                cpus: 2.0,
+                pids: 1024,
+                tmp: MIB,
+                shm: MIB,
+                home: MIB,
+                nofile: 4096,
+                fsize: MIB,
+            },
+            labels: self.labels(record, "gateway"),
         };
         HardenedSpec::new(spec, &self.info)
     }
@@ -226,6 +267,14 @@ impl Site<'_> {
             labels: self.labels(record, word),
         };
         HardenedSpec::new(spec, &self.info)
+    }
+}
+
+fn sockets(record: &Record, access: Access) -> VolumeMount {
+    VolumeMount {
+        volume: record.sockets(),
+        target: SOCKETS.to_owned(),
+        access,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, ContainerState};
+use lazaret_runtime::{ContainerLease, ContainerState, VolumeLease};
 
 use super::pause::Watchdog;
 use super::record::Phase;
@@ -72,8 +72,15 @@ impl Stopped {
                 site.engine.remove_container(&session.record().importer())?;
             }
             // Beside the collection: nothing of it is running any more.
-            site.chores
-                .remove(ContainerLease::adopt(&site.engine, &agent)?);
+            let container = ContainerLease::adopt(&site.engine, &agent)?;
+            match session.record().egress {
+                None => site.chores.remove(container),
+                Some(_) => {
+                    let gateway = ContainerLease::adopt(&site.engine, &session.record().gateway())?;
+                    let sockets = VolumeLease::adopt(&site.engine, &session.record().sockets())?;
+                    (site.chores).remove_sharing(vec![container, gateway], sockets);
+                }
+            }
             session.update(|record| {
                 record.phase = Phase::Stopped;
                 if let Some(end) = &mut record.end {

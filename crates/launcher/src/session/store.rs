@@ -474,7 +474,11 @@ fn take_lock_soon(path: &Path) -> Result<Option<File>, StoreError> {
     take_lock(path)
 }
 
-pub(super) fn take_lock(path: &Path) -> Result<Option<File>, StoreError> {
+/// Takes a lock that goes with the process; `None` while somebody else has it.
+///
+/// # Errors
+/// The file can't be made.
+pub(crate) fn take_lock(path: &Path) -> Result<Option<File>, StoreError> {
     let file = open_lock(path)?;
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file)),

@@ -29,6 +29,7 @@ fn record(id: &str) -> Record {
             git: PickedGit::Full,
             exclude: vec!["*.log".to_owned()],
         },
+        egress: None,
     };
     Record::new(new, SystemTime::UNIX_EPOCH)
 }

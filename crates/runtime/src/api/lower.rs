@@ -66,7 +66,9 @@ pub(super) fn create(
         cmd: Some(owned(controls.cmd)),
         image: Some(wanted.image.as_str().to_owned()),
         working_dir: Some(controls.workdir.clone()),
-        network_disabled: Some(controls.network == "none"),
+        // Docker writes no /etc/hosts where it is told that the network is disabled; without a
+        // network there is none either way.
+        network_disabled: Some(controls.network == "none" && wanted.hosts.is_empty()),
         labels: Some(wanted.labels.clone().into_iter().collect()),
         stop_signal: Some(controls.stop_signal.to_owned()),
         stop_timeout: Some(i64::from(controls.stop_timeout)),
@@ -109,6 +111,12 @@ fn host_config(spec: &HardenedSpec, seccomp: &SeccompRef) -> HostConfig {
             config: None,
         }),
         network_mode: Some(controls.network.to_owned()),
+        // Names that lead to the loopback are served on its ports 80 and 443, and without root
+        // nobody could listen there: Docker lets everybody, Podman (4.3) does not.
+        sysctls: (!spec.spec().hosts.is_empty()).then(|| {
+            let unprivileged = ("net.ipv4.ip_unprivileged_port_start", "0");
+            HashMap::from([unprivileged].map(|(key, value)| (key.to_owned(), value.to_owned())))
+        }),
         extra_hosts: some_unless_empty(
             (spec.spec().hosts.iter())
                 .map(|alias| format!("{}:{}", alias.name, alias.address))

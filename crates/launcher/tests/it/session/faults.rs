@@ -229,6 +229,20 @@ fn flt_01_the_engine_dies_at_every_call_where_something_is_protected() {
     assert!(met > 20, "{met}");
 }
 
+#[test]
+fn flt_01_flt_24_every_call_fails_once_with_a_network() {
+    let met = each_once(&VERBS, |fault| {
+        run_into(World::with_network(), fault, ExitCode::SUCCESS)
+    });
+    assert!(met > 60, "{met}");
+}
+
+#[test]
+fn flt_01_flt_02_flt_03_the_engine_dies_at_every_call_with_a_network() {
+    let met = each_death(|fault| run_into(World::with_network(), fault, ExitCode::SUCCESS));
+    assert!(met > 20, "{met}");
+}
+
 /// A command that edits, lets the user press Ctrl-C, and ignores the signal for it.
 fn interrupted() -> World {
     let world = World::new();

@@ -1,7 +1,7 @@
 //! `World`: a workspace, a volume, a state directory and an engine, for one session.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +23,7 @@ use lazaret_launcher::session::chores::Chores;
 use lazaret_launcher::session::collect::Collected;
 use lazaret_launcher::session::command::Patience;
 use lazaret_launcher::session::cycle::{self, Cycle, Order};
+use lazaret_launcher::session::egress::Plan;
 use lazaret_launcher::session::kept::Again;
 use lazaret_launcher::session::prepare::Setting;
 use lazaret_launcher::session::record::{
@@ -71,6 +72,8 @@ pub(super) struct World {
     pub(super) interrupt: Interrupt,
     pub(super) patience: Patience,
     pub(super) env: Environment,
+    /// Whether its sessions have a network.
+    network: bool,
     ui: Ui,
     said: Memory,
     image: Pinned,
@@ -118,6 +121,7 @@ impl World {
                 grace: Duration::from_millis(20),
             },
             env,
+            network: false,
             ui,
             said,
             image: inspect(&image).unwrap(),
@@ -179,6 +183,14 @@ impl World {
         world
     }
 
+    /// Makes a world whose sessions have a network.
+    pub(super) fn with_network() -> Self {
+        Self {
+            network: true,
+            ..Self::new()
+        }
+    }
+
     /// Makes the porter's verb a closure over the volume's directory. An error is what a
     /// porter that fails would say.
     pub(super) fn on<O: Into<ExecOutcome>>(
@@ -206,8 +218,20 @@ impl World {
     ) {
         let commands = Arc::clone(&self.commands);
         self.on("run", move |volume, call| {
+            // The network's porters are started as the command is, with its limits.
+            let argv = call.argv.iter().skip_while(|word| *word != "--").skip(1);
+            let argv: Vec<&str> = argv.map(String::as_str).collect();
+            match argv.as_slice() {
+                [PORTER_PATH, "gateway", ..] => return Ok(play_gateway(call)?.into()),
+                [PORTER_PATH, "relay", ..] => {
+                    call.stdout.write_all(b"ready\n")?;
+                    io::copy(&mut call.stdin, &mut io::sink())?;
+                    return Ok(ExecOutcome::Exit(0));
+                }
+                _ => {}
+            }
             commands.fetch_add(1, Ordering::SeqCst);
-            Ok(command(volume, call))
+            Ok(command(volume, call).into())
         });
     }
 
@@ -321,7 +345,9 @@ impl World {
                 },
                 env: BTreeMap::new(),
                 bounds: self.bounds.clone(),
+                network: self.network.then(plan),
             },
+            ports: Vec::new(),
             patience: self.patience,
             gate: GateLimits {
                 max_entries: 1000,
@@ -391,6 +417,36 @@ impl World {
         let session = self.lock()?;
         resume(&self.site(), self.image.clone(), session)
     }
+}
+
+/// What a session with a network is given.
+fn plan() -> Plan {
+    Plan {
+        order: lazaret_egress::Order {
+            policy: lazaret_egress::Policy {
+                rules: vec!["a.example:443".parse().unwrap()],
+                ..lazaret_egress::Policy::nothing()
+            },
+            routes: Vec::new(),
+            trust: Vec::new(),
+            caps: lazaret_egress::Caps::default(),
+        },
+        patterns: None,
+    }
+}
+
+/// Does what `porter gateway` does, with one connection that is allowed.
+fn play_gateway(call: &mut ExecCall) -> io::Result<i32> {
+    let mut input = BufReader::new(&mut call.stdin);
+    let mut order = String::new();
+    input.read_line(&mut order)?;
+    serde_json::from_str::<lazaret_egress::Order>(&order)?;
+    let ready = r#"{"event":"ready","at":1,"sockets":[]}"#;
+    let decision = r#"{"event":"decision","at":2,"id":1,"via":"connect","host":"a.example","port":443,"verdict":"allowed","rule":"a.example:443"}"#;
+    writeln!(call.stdout, "{ready}\n{decision}")?;
+    // Its end is that of its input.
+    io::copy(&mut input, &mut io::sink())?;
+    Ok(0)
 }
 
 /// Does what `porter survey` does.

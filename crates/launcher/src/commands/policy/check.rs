@@ -1,0 +1,69 @@
+//! `lazaret policy check`.
+
+use std::path::PathBuf;
+
+use lazaret_egress::{HostPort, Via};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::network;
+use crate::profile;
+use crate::ui::OutputFormat;
+use crate::user_network::UserNetwork;
+use crate::workspace;
+
+/// What is asked.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Profile: a built-in name, one of your own, or a path to a TOML file
+    #[arg(value_name = "PROFILE")]
+    pub profile: String,
+    /// Host and port
+    #[arg(value_name = "HOST:PORT")]
+    pub target: String,
+    /// Workspace whose lazaret.toml has a say [default: the current directory]
+    #[arg(short, long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
+    let profile = profile::load(&args.profile, &context.env)?;
+    let path = args.workspace.as_ref().unwrap_or(&context.env.cwd);
+    let workspace = workspace::open(path, &context.env)?;
+    let profile = profile.tightened_by(workspace.path())?.profile;
+    let user = UserNetwork::load(&context.env)?;
+    let judged = match network::policy(&profile, &user) {
+        None => Err((
+            "net.none".to_owned(),
+            "the profile gives no network".to_owned(),
+        )),
+        Some(policy) => match args.target.parse::<HostPort>() {
+            Err(error) => Err(("net.name".to_owned(), error.to_string())),
+            Ok(target) if policy.brokered.contains(&target) => Ok("broker".to_owned()),
+            Ok(target) => match policy.judge_name(&target, Via::Connect) {
+                Ok(allowed) => Ok(allowed.rule),
+                Err(denied) => Err((denied.code().to_owned(), denied.to_string())),
+            },
+        },
+    };
+    let target = lazaret_transfer::escape(args.target.as_bytes());
+    let ui = &context.ui;
+    match (ui.format(), &judged) {
+        (OutputFormat::Json, Ok(rule)) => {
+            ui.json(&json!({ "target": target, "allowed": true, "rule": rule }));
+        }
+        (OutputFormat::Json, Err((code, reason))) => ui.json(&json!({
+            "target": target, "allowed": false, "code": code, "reason": reason,
+        })),
+        (OutputFormat::Text, Ok(rule)) => ui.result(&format!("{target} is allowed: {rule}")),
+        (OutputFormat::Text, Err((code, reason))) => {
+            ui.result(&format!("{target} is denied: {reason} ({code})"));
+        }
+    }
+    Ok(match judged {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::REFUSED,
+    })
+}

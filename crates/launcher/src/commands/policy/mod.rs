@@ -1,0 +1,49 @@
+//! `lazaret policy`.
+
+mod change;
+mod check;
+mod log;
+mod show;
+
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind};
+use crate::session::egress::LivePolicy;
+use crate::session::store::SessionDir;
+
+/// What a session's command may reach, and what it tried
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Show what a session's command may reach
+    Show(show::Args),
+    /// Show what a session's command tried to reach, and what was decided
+    Log(log::Args),
+    /// Allow a running session's command one host and port more
+    Allow(change::Args),
+    /// Take a rule away from a running session; connections that it allowed are closed
+    Deny(change::Args),
+    /// Say whether a profile allows a host and port: exit code 0 if so, 1 if not
+    Check(check::Args),
+}
+
+pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Show(args) => show::run(&args, context),
+        Command::Log(args) => log::run(&args, context),
+        Command::Allow(args) => change::run(&args, change::Way::Allow, context),
+        Command::Deny(args) => change::run(&args, change::Way::Deny, context),
+        Command::Check(args) => check::run(&args, context),
+    }
+}
+
+/// Returns the policy of a session.
+///
+/// # Errors
+/// It has no network.
+fn policy_of(dir: &SessionDir) -> Result<LivePolicy, Failure> {
+    LivePolicy::read(dir).ok_or_else(|| {
+        let text = format!("session {} has no network", dir.id());
+        Failure::message(FailureKind::Refused, text)
+            .hinted("A profile gives one by [network] mode = \"allowlist\"; see docs/network.md.")
+    })
+}

@@ -1,0 +1,57 @@
+//! `lazaret policy show`.
+
+use lazaret_egress::{Mode, Policy};
+use lazaret_runtime::SessionId;
+
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::session::store::Store;
+use crate::ui::OutputFormat;
+
+/// What is shown.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Session
+    #[arg(value_name = "NAME")]
+    pub session: SessionId,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
+    let store = Store::open(&context.env.state_dir()?)?;
+    let live = super::policy_of(&store.find(&args.session)?)?;
+    match context.ui.format() {
+        OutputFormat::Json => context.ui.json(&live.policy),
+        OutputFormat::Text => {
+            for line in lines(&live.policy) {
+                context.ui.result(&line);
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns a policy line by line.
+fn lines(policy: &Policy) -> Vec<String> {
+    let mut lines = vec![match policy.mode {
+        Mode::Allowlist => "mode      allowlist".to_owned(),
+        Mode::Open => "mode      open: every public host and port".to_owned(),
+    }];
+    let mut add = |what: &str, text: String| lines.push(format!("{what:<9} {text}"));
+    for rule in &policy.rules {
+        add("allow", rule.to_string());
+    }
+    for target in &policy.brokered {
+        add("broker", target.to_string());
+    }
+    for rule in &policy.private.names {
+        add("private", rule.to_string());
+    }
+    for net in &policy.private.networks {
+        add("private", net.to_string());
+    }
+    for (name, address) in &policy.private.hosts {
+        add("host", format!("{name} = {address}"));
+    }
+    lines
+}

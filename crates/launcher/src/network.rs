@@ -1,0 +1,91 @@
+//! From a profile and the user's own configuration to what a session's gateway is told.
+
+use std::collections::BTreeMap;
+
+use lazaret_egress::{Caps, Mode, Order, Policy, Route};
+use lazaret_runtime::EnvName;
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::profile::{NetworkMode, Profile};
+use crate::secret::{self, Resolved};
+use crate::session::egress::{FIRST_BROKER, Plan};
+use crate::user_network::UserNetwork;
+
+/// What a command is given of the network.
+#[derive(Debug)]
+pub struct Network {
+    /// What the session makes of it.
+    pub plan: Plan,
+    /// Variables for the command: where the proxy is, and in the place of each key a
+    /// placeholder and the broker's address.
+    pub env: BTreeMap<EnvName, String>,
+}
+
+/// Returns the policy of a profile; `None` where it has no network.
+pub fn policy(profile: &Profile, user: &UserNetwork) -> Option<Policy> {
+    let mode = match profile.network.mode {
+        NetworkMode::None => return None,
+        NetworkMode::Allowlist => Mode::Allowlist,
+        NetworkMode::Open => Mode::Open,
+    };
+    let brokered = profile
+        .secrets
+        .iter()
+        .map(|rule| rule.broker.target.clone());
+    Some(Policy {
+        mode,
+        rules: profile.network.allow.clone(),
+        brokered: brokered.collect(),
+        private: user.private.clone(),
+        closed: Vec::new(),
+    })
+}
+
+/// Prepares the network of a profile; `None` where it has none. Keys are fetched here, before
+/// anything is made or copied.
+///
+/// # Errors
+/// A key that is missing, or a mistake in `network.toml`.
+pub fn prepare(profile: &Profile, env: &Environment) -> Result<Option<Network>, Failure> {
+    if profile.network.mode == NetworkMode::None {
+        return Ok(None);
+    }
+    let user = UserNetwork::load(env)?;
+    let Some(policy) = policy(profile, &user) else {
+        return Ok(None);
+    };
+    let resolved = secret::resolve(&profile.secrets, env)?;
+    let patterns = secret::patterns(&resolved)?;
+    let mut variables = BTreeMap::new();
+    let mut routes = Vec::new();
+    for (index, Resolved { rule, secret }) in (0..).zip(resolved) {
+        if let Some(name) = &rule.env {
+            variables.insert(name.clone(), rule.placeholder());
+        }
+        if let Some(name) = &rule.broker.base_url_env {
+            let port = FIRST_BROKER + index;
+            variables.insert(name.clone(), format!("http://127.0.0.1:{port}"));
+        }
+        routes.push(Route {
+            name: rule.name.clone(),
+            index,
+            target: rule.broker.target.clone(),
+            header: rule.broker.header.clone(),
+            scheme: rule.broker.scheme,
+            secret,
+        });
+    }
+    let plan = Plan {
+        order: Order {
+            policy,
+            routes,
+            trust: user.trust,
+            caps: Caps::default(),
+        },
+        patterns,
+    };
+    let mut env = plan.variables();
+    env.extend(variables);
+    Ok(Some(Network { plan, env }))
+}

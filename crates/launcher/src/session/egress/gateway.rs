@@ -1,0 +1,268 @@
+//! `Gateway`: the porter in the gateway's container, from its order to its end.
+
+use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use lazaret_egress::{Change, Event, Policy};
+use lazaret_image_builder::PORTER_PATH;
+use lazaret_runtime::{
+    ContainerName, Engine, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
+};
+use lazaret_transfer::escape;
+use zeroize::Zeroizing;
+
+use super::journal::{Journal, JournalEnd, Totals};
+use super::plan::{Plan, SOCKETS};
+use crate::failure::{Failure, FailureKind};
+use crate::session::populate::{STDERR_CAP, prove, read_capped};
+use crate::session::site::{Site, porter};
+use crate::session::store::SessionDir;
+
+/// How long a gateway, or the relay, may take to listen.
+const START: Duration = Duration::from_secs(60);
+
+/// How long a gateway may take to say its last words once its input has ended.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// The longest event, in bytes; the gateway cuts what the command chooses.
+const LONGEST_EVENT: u64 = 64 << 10;
+
+/// A gateway that listens, and the relay that leads to it. Dropping it closes everything.
+pub struct Gateway {
+    stdin: Mutex<Option<Box<dyn Write + Send>>>,
+    journal: Arc<Journal>,
+    /// Set when its output has ended: nothing is open any more.
+    ended: Arc<AtomicBool>,
+    end: Mutex<Receiver<()>>,
+    /// The relay ends when its input does.
+    _relay: Mutex<Box<dyn Write + Send>>,
+    _control: Box<dyn ProcessControl>,
+}
+
+impl std::fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gateway")
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// Proves the controls of the gateway's container, gives it its order, waits until it
+    /// listens, and starts the relay in the command's container.
+    ///
+    /// # Errors
+    /// A control that is not in force: no key was sent then (P12). Or the engine's, or the
+    /// porter's own words.
+    pub fn open(
+        site: &Site<'_>,
+        spec: &HardenedSpec,
+        agent: &HardenedSpec,
+        plan: &Plan,
+        dir: &SessionDir,
+    ) -> Result<Self, Failure> {
+        let engine = &*site.engine;
+        let journal = dir.file(super::JOURNAL);
+        let journal = Arc::new(Journal::create(&journal, plan.patterns.clone())?);
+        prove(engine, spec, site.ui)?;
+        let started = run(engine, spec, &["gateway", SOCKETS])?;
+        let Process {
+            stdin,
+            stdout,
+            stderr,
+            control,
+        } = started;
+        let mut stdin = stdin.ok_or_else(|| no_stdin("gateway"))?;
+        let ended = Arc::new(AtomicBool::new(false));
+        let (tell, ready) = mpsc::channel();
+        let (gone, end) = mpsc::channel();
+        {
+            let (journal, ended) = (Arc::clone(&journal), Arc::clone(&ended));
+            // Not joined: an engine that never ends the stream must not hold the launcher.
+            thread::spawn(move || {
+                follow(stdout, &journal, &tell);
+                ended.store(true, Ordering::SeqCst);
+                drop(tell);
+                drop(gone);
+            });
+        }
+        let complaints = complaints(stderr);
+        let ordered = send(&mut *stdin, &plan.order);
+        let listens = await_ready(&ready, site);
+        if let Err(failure) = listens {
+            drop(stdin);
+            let words = complaints.recv_timeout(LAST_WORDS).unwrap_or_default();
+            return Err(explain(failure, "gateway", &words));
+        }
+        ordered.map_err(|error| {
+            Failure::new(FailureKind::Engine, error).context("the gateway took no order")
+        })?;
+        let relay = relay(site, agent, plan)?;
+        Ok(Self {
+            stdin: Mutex::new(Some(stdin)),
+            journal,
+            ended,
+            end: Mutex::new(end),
+            _relay: Mutex::new(relay),
+            _control: control,
+        })
+    }
+
+    /// Whether it is gone: the network is closed then.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
+    }
+
+    /// Replaces its policy.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn change(&self, policy: Policy) -> io::Result<()> {
+        let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
+        let stdin = stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        send(&mut **stdin, &Change::Policy(policy))
+    }
+
+    /// Closes everything, waits for its last words, and says what it decided.
+    pub fn finish(&self) -> (Totals, JournalEnd) {
+        let stdin = self
+            .stdin
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        drop(stdin);
+        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        // It is over when the other side is dropped; else its container is removed anyway.
+        let _over = end.recv_timeout(LAST_WORDS);
+        self.journal.end()
+    }
+}
+
+/// Starts a verb of the porter as everything is started that has work to do: with its limits.
+fn run(engine: &dyn Engine, spec: &HardenedSpec, verb: &[&str]) -> Result<Process, Failure> {
+    let mut argv = vec![PORTER_PATH.to_owned()];
+    argv.extend(verb.iter().map(|&word| word.to_owned()));
+    let exec = ExecSpec {
+        argv: spec.run_argv(&argv),
+        ..porter(&[], Stdin::Piped)
+    };
+    let container: &ContainerName = &spec.spec().name;
+    Ok(engine.exec(container, &exec)?)
+}
+
+/// Writes one line of JSON. It may hold keys, so it is wiped.
+fn send(to: &mut dyn Write, message: &impl serde::Serialize) -> io::Result<()> {
+    let mut line = Zeroizing::new(Vec::with_capacity(64 << 10));
+    serde_json::to_writer(&mut *line, message)?;
+    line.push(b'\n');
+    to.write_all(&line)?;
+    to.flush()
+}
+
+/// Reads events until they end.
+fn follow(stdout: Box<dyn Read + Send>, journal: &Journal, ready: &mpsc::Sender<()>) {
+    let mut reader = BufReader::new(stdout);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match (&mut reader)
+            .take(LONGEST_EVENT)
+            .read_until(b'\n', &mut line)
+        {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        // What is none is cut short or not ours: nothing rests on it.
+        let Ok(event) = serde_json::from_slice::<Event>(&line) else {
+            continue;
+        };
+        journal.note(&event);
+        if matches!(event, Event::Ready { .. }) {
+            let _nobody_waits = ready.send(());
+        }
+    }
+}
+
+fn await_ready(ready: &Receiver<()>, site: &Site<'_>) -> Result<(), Failure> {
+    const TICK: Duration = Duration::from_millis(100);
+    let give_up = std::time::Instant::now() + START;
+    loop {
+        site.interrupt.check()?;
+        match ready.recv_timeout(TICK) {
+            Ok(()) => return Ok(()),
+            Err(RecvTimeoutError::Timeout) if std::time::Instant::now() < give_up => {}
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(Failure::message(
+                    FailureKind::Engine,
+                    format!("it did not listen within {} s", START.as_secs()),
+                ));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::message(FailureKind::Engine, "it has ended"));
+            }
+        }
+    }
+}
+
+/// Starts the relay, and returns what keeps it alive.
+fn relay(
+    site: &Site<'_>,
+    agent: &HardenedSpec,
+    plan: &Plan,
+) -> Result<Box<dyn Write + Send>, Failure> {
+    let leads = plan.leads();
+    let mut verb = vec!["relay"];
+    verb.extend(leads.iter().map(String::as_str));
+    let Process {
+        stdin,
+        stdout,
+        stderr,
+        ..
+    } = run(&*site.engine, agent, &verb)?;
+    let stdin = stdin.ok_or_else(|| no_stdin("relay"))?;
+    let (tell, ready) = mpsc::channel();
+    thread::spawn(move || {
+        let mut lines = BufReader::new(stdout);
+        let mut line = Vec::new();
+        let read = (&mut lines).take(64).read_until(b'\n', &mut line);
+        if read.is_ok() && line == b"ready\n" {
+            let _nobody_waits = tell.send(());
+        }
+        drop(tell);
+        let _ended = io::copy(&mut lines, &mut io::sink());
+    });
+    let complaints = complaints(stderr);
+    if let Err(failure) = await_ready(&ready, site) {
+        drop(stdin);
+        let words = complaints.recv_timeout(LAST_WORDS).unwrap_or_default();
+        return Err(explain(failure, "relay", &words));
+    }
+    Ok(stdin)
+}
+
+fn complaints(stderr: Box<dyn Read + Send>) -> Receiver<Vec<u8>> {
+    let (said, words) = mpsc::channel();
+    thread::spawn(move || {
+        let read = read_capped(stderr, STDERR_CAP).unwrap_or_default();
+        let _nobody_asks = said.send(read);
+    });
+    words
+}
+
+fn no_stdin(verb: &str) -> Failure {
+    Failure::message(FailureKind::Internal, format!("porter {verb} has no stdin"))
+}
+
+fn explain(failure: Failure, verb: &str, words: &[u8]) -> Failure {
+    let words = String::from_utf8_lossy(words);
+    let last = words.trim().lines().next_back().unwrap_or_default();
+    let failure = match last {
+        "" => failure,
+        last => failure.context(escape(last.as_bytes())),
+    };
+    failure.context(format!("the network's {verb} did not start"))
+}

@@ -1,0 +1,132 @@
+//! `Journal`: what the gateway decided, as it arrives, in the session's directory.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use lazaret_egress::{Event, Patterns, Verdict};
+use lazaret_transfer::{AtPath as _, PathError};
+use serde::{Deserialize, Serialize};
+
+/// The file in a session's directory: one [`Event`] a line.
+pub const JOURNAL: &str = "egress.jsonl";
+
+/// The most that it holds, in bytes. What goes beyond is counted, not kept.
+const CAP: u64 = 64 << 20;
+
+/// What the gateway decided, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Connections that were allowed.
+    pub allowed: u64,
+    /// Connections that were denied.
+    pub denied: u64,
+    /// Requests that the broker answered.
+    pub brokered: u64,
+    /// Bytes that the command sent.
+    pub sent: u64,
+    /// Bytes that it received.
+    pub received: u64,
+    /// Events that are not in the journal, because it is full.
+    pub dropped: u64,
+}
+
+/// Whether a journal holds everything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JournalEnd {
+    /// Everything is there.
+    Complete,
+    /// It could not be written any more.
+    Failed(String),
+}
+
+/// The journal of one run.
+#[derive(Debug)]
+pub(super) struct Journal {
+    patterns: Option<Patterns>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    kept: u64,
+    totals: Totals,
+    failure: Option<io::Error>,
+}
+
+impl Journal {
+    /// Creates the file, readable by the user alone, or empties it.
+    pub(super) fn create(path: &Path, patterns: Option<Patterns>) -> Result<Self, PathError> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(path)
+            .at(path)?;
+        Ok(Self {
+            patterns,
+            state: Mutex::new(State {
+                file,
+                kept: 0,
+                totals: Totals::default(),
+                failure: None,
+            }),
+        })
+    }
+
+    /// Takes note of an event.
+    pub(super) fn note(&self, event: &Event) {
+        let Ok(mut line) = serde_json::to_vec(event) else {
+            return;
+        };
+        if let Some(patterns) = &self.patterns {
+            line = patterns.scrub(&line);
+        }
+        line.push(b'\n');
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.totals.count(event);
+        let size = line.len() as u64;
+        if state.failure.is_some() || state.kept + size > CAP {
+            state.totals.dropped += 1;
+            return;
+        }
+        match state.file.write_all(&line) {
+            Ok(()) => state.kept += size,
+            Err(error) => state.failure = Some(error),
+        }
+    }
+
+    /// Returns the numbers so far, and whether everything could be written.
+    pub(super) fn end(&self) -> (Totals, JournalEnd) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = match &state.failure {
+            Some(error) => JournalEnd::Failed(error.to_string()),
+            None => JournalEnd::Complete,
+        };
+        (state.totals, end)
+    }
+}
+
+impl Totals {
+    fn count(&mut self, event: &Event) {
+        match event {
+            Event::Decision { verdict, .. } => match verdict {
+                Verdict::Allowed => self.allowed += 1,
+                Verdict::Denied => self.denied += 1,
+            },
+            Event::Closed { sent, received, .. } => {
+                self.sent = self.sent.saturating_add(*sent);
+                self.received = self.received.saturating_add(*received);
+            }
+            Event::Broker { received, .. } => {
+                self.brokered += 1;
+                self.received = self.received.saturating_add(*received);
+            }
+            Event::Ready { .. } | Event::Fault { .. } => {}
+        }
+    }
+}

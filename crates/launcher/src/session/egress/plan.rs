@@ -1,0 +1,81 @@
+//! `Plan`: what a session is to have of the network, before anything is started.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+use lazaret_egress::{HostName, Order, Pattern, Patterns};
+use lazaret_runtime::{AliasName, EnvName, HostAlias};
+
+/// Where the gateway's sockets are, in both containers.
+pub const SOCKETS: &str = "/egress";
+
+/// The port inside of the first broker; see [`lazaret_egress::Route::index`].
+pub const FIRST_BROKER: u16 = 8100;
+
+/// The port inside of the HTTP proxy.
+const PROXY: u16 = 3128;
+
+/// What a session is to have of the network.
+#[derive(Debug)]
+pub struct Plan {
+    /// What the gateway is told, keys included.
+    pub order: Order,
+    /// What is looked for in everything that is shown or kept.
+    pub patterns: Option<Patterns>,
+}
+
+impl Plan {
+    /// Returns the variables by which programs inside find the way out.
+    pub fn variables(&self) -> BTreeMap<EnvName, String> {
+        let proxy = format!("http://127.0.0.1:{PROXY}");
+        let direct = "localhost,127.0.0.1,::1";
+        let pairs = [
+            ("HTTP_PROXY", proxy.as_str()),
+            ("HTTPS_PROXY", &proxy),
+            ("ALL_PROXY", &proxy),
+            ("http_proxy", &proxy),
+            ("https_proxy", &proxy),
+            ("all_proxy", &proxy),
+            ("NO_PROXY", direct),
+            ("no_proxy", direct),
+        ];
+        pairs
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.parse().ok()?, value.to_owned())))
+            .collect()
+    }
+
+    /// Returns the names that lead to the loopback inside, for clients that know no proxy:
+    /// the relay's ports 443 and 80 tell them apart by what they ask for.
+    pub fn hosts(&self) -> Vec<HostAlias> {
+        let policy = &self.order.policy;
+        let rules = policy.rules.iter().filter_map(|rule| match &rule.pattern {
+            Pattern::Exact(name) => Some(name),
+            Pattern::Below(_) => None,
+        });
+        let brokered = policy.brokered.iter().map(|target| &target.host);
+        let mut names: Vec<&HostName> = rules.chain(brokered).collect();
+        names.sort_unstable();
+        names.dedup();
+        let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        names
+            .into_iter()
+            .filter_map(|name| name.as_str().parse::<AliasName>().ok())
+            .map(|name| HostAlias {
+                name,
+                address: loopback,
+            })
+            .collect()
+    }
+
+    /// Returns the arguments of `porter relay`.
+    pub fn leads(&self) -> Vec<String> {
+        let fixed = [(PROXY, "proxy"), (443, "tls"), (80, "http")]
+            .map(|(port, socket)| format!("{port}={SOCKETS}/{socket}.sock"));
+        let brokers = self.order.routes.iter().map(|route| {
+            let port = FIRST_BROKER + route.index;
+            format!("{port}={SOCKETS}/broker-{}.sock", route.index)
+        });
+        fixed.into_iter().chain(brokers).collect()
+    }
+}
