@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, FailureKind};
@@ -27,7 +28,7 @@ pub struct StreamKinds {
 }
 
 /// The surroundings of the process. Nothing else in lazaret looks at them.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Environment {
     /// The variables that lazaret may look at.
     pub variables: BTreeMap<String, OsString>,
@@ -39,6 +40,19 @@ pub struct Environment {
     pub uid: u32,
     /// The current directory.
     pub cwd: PathBuf,
+}
+
+/// Shows the names of variables only: some of their values are keys.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment")
+            .field("variables", &self.variables.keys())
+            .field("streams", &self.streams)
+            .field("terminal_width", &self.terminal_width)
+            .field("uid", &self.uid)
+            .field("cwd", &self.cwd)
+            .finish()
+    }
 }
 
 impl Environment {

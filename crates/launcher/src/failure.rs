@@ -30,6 +30,8 @@ pub enum FailureKind {
     State,
     /// What went in or came out over a stream was wrong.
     Transfer,
+    /// A secret can't be had from where the profile takes it.
+    Secret,
     /// The command exists inside but can't be executed.
     NotExecutable,
     /// The command does not exist inside.
@@ -55,6 +57,7 @@ impl FailureKind {
             | Self::Image
             | Self::State
             | Self::Transfer
+            | Self::Secret
             | Self::Internal => ExitCode::FAILED,
         }
     }
@@ -70,6 +73,7 @@ impl FailureKind {
             Self::Image => "image",
             Self::State => "state",
             Self::Transfer => "transfer",
+            Self::Secret => "secret",
             Self::NotExecutable => "not-executable",
             Self::NotFound => "not-found",
             Self::Interrupted => "interrupted",
@@ -241,6 +245,7 @@ mod tests {
             K::Image,
             K::State,
             K::Transfer,
+            K::Secret,
             K::NotExecutable,
             K::NotFound,
             K::Interrupted,

@@ -85,7 +85,7 @@ impl Job {
         let store = Store::open(&context.env.state_dir()?)?;
         // A mistake in it is said before anything is started.
         let remembered = Remembered::load(&context.env)?;
-        let network = network::prepare(&self.profile, &context.env)?;
+        let network = network::prepare(&self.profile, &context.env, &context.interrupt)?;
         let ports = egress::bind(&self.ports)?;
         let again = match &self.id {
             Some(id) => kept::take(&store, id, workspace)?,

@@ -7,6 +7,7 @@ use lazaret_runtime::EnvName;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::profile::{NetworkMode, Profile};
 use crate::secret::{self, Resolved};
 use crate::session::egress::{FIRST_BROKER, Plan};
@@ -47,7 +48,11 @@ pub fn policy(profile: &Profile, user: &UserNetwork) -> Option<Policy> {
 ///
 /// # Errors
 /// A key that is missing, or a mistake in `network.toml`.
-pub fn prepare(profile: &Profile, env: &Environment) -> Result<Option<Network>, Failure> {
+pub fn prepare(
+    profile: &Profile,
+    env: &Environment,
+    interrupt: &Interrupt,
+) -> Result<Option<Network>, Failure> {
     if profile.network.mode == NetworkMode::None {
         return Ok(None);
     }
@@ -55,7 +60,7 @@ pub fn prepare(profile: &Profile, env: &Environment) -> Result<Option<Network>, 
     let Some(policy) = policy(profile, &user) else {
         return Ok(None);
     };
-    let resolved = secret::resolve(&profile.secrets, env)?;
+    let resolved = secret::resolve(&profile.secrets, env, interrupt)?;
     let patterns = secret::patterns(&resolved)?;
     let mut variables = BTreeMap::new();
     let mut routes = Vec::new();

@@ -33,8 +33,13 @@ pub enum SecretSource {
     File(PathBuf),
     /// What a command prints: a password manager's, for instance.
     Command(Vec<String>),
-    /// The system's keychain, by the name of the service.
-    Keychain(String),
+    /// An entry of the system's keychain.
+    Keychain {
+        /// What the entry is for.
+        service: String,
+        /// Whose it is.
+        account: String,
+    },
 }
 
 /// The one host that gets a key.
@@ -99,13 +104,22 @@ fn secret(
     let from = raw.from.get_ref();
     let from = match (&from.env, &from.file, &from.command, &from.keychain) {
         (Some(name), None, None, None) => SecretSource::Env(name.clone()),
-        (None, Some(path), None, None) => SecretSource::File(path.into()),
+        (None, Some(path), None, None) if path.starts_with('/') || path.starts_with("~/") => {
+            SecretSource::File(path.into())
+        }
         (None, None, Some(argv), None) if !argv.is_empty() => SecretSource::Command(argv.clone()),
-        (None, None, None, Some(service)) => SecretSource::Keychain(service.clone()),
+        (None, None, None, Some(entry)) if entry.split_once('/').is_some() => {
+            let (service, account) = entry.split_once('/').unwrap_or((entry, ""));
+            SecretSource::Keychain {
+                service: service.to_owned(),
+                account: account.to_owned(),
+            }
+        }
         _ => {
             return Err(wrong(
                 raw.from.span(),
-                "`from` names one source: env, file, command (not empty) or keychain",
+                "`from` names one source: env = \"NAME\", file = \"~/path\" (or an absolute one), \
+                 command = [\"program\", …] or keychain = \"service/account\"",
             ));
         }
     };

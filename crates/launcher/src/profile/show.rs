@@ -90,7 +90,9 @@ fn shown_secret(secret: &SecretRule) -> ShownSecret<'_> {
         SecretSource::Env(name) => ("env", name.as_str().into()),
         SecretSource::File(path) => ("file", path.to_string_lossy().into()),
         SecretSource::Command(argv) => ("command", argv.clone().into()),
-        SecretSource::Keychain(service) => ("keychain", service.as_str().into()),
+        SecretSource::Keychain { service, account } => {
+            ("keychain", format!("{service}/{account}").into())
+        }
     };
     let broker = &secret.broker;
     ShownSecret {

@@ -1,10 +1,22 @@
 //! Keys of the user's: where they come from, on their way to the gateway and nowhere else.
+//!
+//! A key is a [`Secret`] from the moment it is read: it has no `Display`, shows nothing in
+//! `Debug`, and is wiped when it is dropped. It leaves this process by the standard input of
+//! the session's gateway and by no other way.
+
+mod file;
+mod program;
+mod take;
+#[cfg(test)]
+mod tests;
 
 use lazaret_egress::{Patterns, Secret};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use crate::profile::{SecretRule, SecretSource};
+use crate::interrupt::Interrupt;
+use crate::profile::SecretRule;
+use take::Reach;
 
 /// A key with its rule.
 #[derive(Debug)]
@@ -15,21 +27,32 @@ pub struct Resolved<'a> {
     pub secret: Secret,
 }
 
-/// Fetches every key of a profile, before anything is made or copied.
+/// Takes every key of a profile, before anything is made or copied.
 ///
 /// # Errors
 /// Says which key is missing, and where it was looked for.
 pub fn resolve<'a>(
     rules: &'a [SecretRule],
     env: &Environment,
+    interrupt: &Interrupt,
 ) -> Result<Vec<Resolved<'a>>, Failure> {
-    rules
-        .iter()
-        .map(|rule| {
-            let secret = fetch(rule, env)?;
-            Ok(Resolved { rule, secret })
-        })
-        .collect()
+    let reach = Reach {
+        env,
+        interrupt,
+        patience: take::PATIENCE,
+    };
+    let mut resolved: Vec<(usize, Resolved<'a>)> = Vec::new();
+    for at_hand in [true, false] {
+        for (index, rule) in rules.iter().enumerate() {
+            if take::is_at_hand(&rule.from) == at_hand {
+                let secret = take::take(&rule.name, &rule.from, reach)?;
+                resolved.push((index, Resolved { rule, secret }));
+            }
+        }
+    }
+    // Their places decide which port of the loopback leads to whom.
+    resolved.sort_by_key(|(index, _)| *index);
+    Ok(resolved.into_iter().map(|(_, resolved)| resolved).collect())
 }
 
 /// Prepares to find the keys in everything that is shown or kept.
@@ -47,26 +70,4 @@ pub fn patterns(resolved: &[Resolved<'_>]) -> Result<Option<Patterns>, Failure> 
     let patterns =
         Patterns::new(pairs).map_err(|error| Failure::new(FailureKind::Profile, error))?;
     Ok(Some(patterns))
-}
-
-fn fetch(rule: &SecretRule, env: &Environment) -> Result<Secret, Failure> {
-    match &rule.from {
-        SecretSource::Env(variable) => match env.text(variable) {
-            Some(value) => Ok(Secret::new(value.trim().to_owned())),
-            None => Err(Failure::message(
-                FailureKind::Profile,
-                format!("the key {} is missing: {variable} is not set", rule.name),
-            )
-            .hinted(format!(
-                "`export {variable}=…`; the key goes to the gateway alone, never into the container."
-            ))),
-        },
-        SecretSource::File(_) | SecretSource::Command(_) | SecretSource::Keychain(_) => {
-            let text = format!(
-                "the key {} comes from a source that is not available yet in this version",
-                rule.name
-            );
-            Err(Failure::message(FailureKind::Profile, text).hinted("Use from = { env = \"NAME\" }."))
-        }
-    }
 }
