@@ -165,17 +165,20 @@ fn postgres(ctx: &Ctx) -> Result<(), String> {
 fn claude(ctx: &Ctx) -> Result<(), String> {
     build(ctx, "claude")?;
     ctx.workspace("project", "f a \"a\"");
-    session(ctx, "claude", "claude --version", "(Claude Code)")
+    // The profile of that name wants a key.
+    ctx.profile("own", "image = \"claude\"\n");
+    session(ctx, "own", "claude --version", "(Claude Code)")
 }
 
 fn codex(ctx: &Ctx) -> Result<(), String> {
     build(ctx, "codex")?;
     ctx.workspace("project", "f a \"a\"");
-    session(ctx, "codex", "codex --version", "codex-cli ")
+    ctx.profile("own", "image = \"codex\"\n");
+    session(ctx, "own", "codex --version", "codex-cli ")
 }
 
 /// Declares an image of the user's own.
-fn declare(ctx: &Ctx, name: &str, toml: &str) {
+pub(super) fn declare(ctx: &Ctx, name: &str, toml: &str) {
     let dir = ctx.config().join("images").join(name);
     fs::create_dir_all(&dir).expect("the configuration is writable");
     fs::write(dir.join("image.toml"), toml).expect("the configuration is writable");
@@ -353,7 +356,7 @@ fn layers(cache: &Path) -> Result<Vec<std::path::PathBuf>, String> {
 }
 
 /// The last of the sources in cargo's registry whose names begin so.
-fn newest(registry: &Path, prefix: &str) -> Result<std::path::PathBuf, String> {
+pub(super) fn newest(registry: &Path, prefix: &str) -> Result<std::path::PathBuf, String> {
     let indexes = fs::read_dir(registry).map_err(|error| error.to_string())?;
     let mut found = Vec::new();
     for index in indexes.flatten() {
@@ -372,7 +375,7 @@ fn newest(registry: &Path, prefix: &str) -> Result<std::path::PathBuf, String> {
 }
 
 /// Copies regular files and says how many.
-fn copy_tree(from: &Path, to: &Path) -> Result<usize, String> {
+pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<usize, String> {
     let mut count = 0;
     for entry in fs::read_dir(from)
         .map_err(|error| error.to_string())?

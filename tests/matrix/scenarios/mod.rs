@@ -1,5 +1,6 @@
 //! What the matrix runs, by theme. A new scenario is one line in its theme's table.
 
+mod agent;
 mod bad_input;
 mod fault;
 mod fault_daemon;
@@ -12,8 +13,8 @@ mod isolation;
 mod kept;
 mod limits;
 mod live;
-mod protect;
 mod net;
+mod protect;
 mod recover;
 mod round_trip;
 mod round_trip_large;
@@ -48,4 +49,5 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     fault_daemon::SCENARIOS,
     bad_input::SCENARIOS,
     image::SCENARIOS,
+    agent::SCENARIOS,
 ];

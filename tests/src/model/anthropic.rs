@@ -31,7 +31,7 @@ pub(super) fn reply<'a>(
     // Agents also ask small things (a title, a summary), without tools.
     let has_tools = tools.into_iter().any(|tool| tool["name"] == "Bash");
     let done = results(body);
-    let content = match turn(done).filter(|_| has_tools) {
+    let content = match has_tools.then(|| turn(done)).flatten() {
         None => Content::Text(last_words.to_owned()),
         Some(turn) => {
             let (name, input) = call(turn);

@@ -59,6 +59,7 @@ pub struct Model {
 
 struct Shared {
     script: Vec<Turn>,
+    watch: Box<dyn Fn(usize) + Send + Sync>,
     last_words: String,
     requests: Mutex<Vec<Request>>,
     answers: AtomicUsize,
@@ -76,6 +77,8 @@ impl std::fmt::Debug for Shared {
 
 impl Model {
     /// Listens on a free port of `host`, with a certificate for `name`, and follows `script`.
+    /// `watch` is called with the number of turns that are done before each answer: an agent
+    /// does nothing meanwhile.
     ///
     /// # Errors
     /// The port can't be had.
@@ -84,11 +87,13 @@ impl Model {
         authority: &Authority,
         name: &str,
         script: Vec<Turn>,
+        watch: impl Fn(usize) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind((host, 0))?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             script,
+            watch: Box::new(watch),
             last_words: "All of it is done.".to_owned(),
             requests: Mutex::default(),
             answers: AtomicUsize::new(0),
@@ -160,7 +165,10 @@ impl Shared {
         let number = self.answers.fetch_add(1, Ordering::Relaxed);
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let path = request.path.split('?').next().unwrap_or_default();
-        let turn = |done: usize| self.script.get(done);
+        let turn = |done: usize| {
+            (self.watch)(done);
+            self.script.get(done)
+        };
         match (request.method.as_str(), path) {
             ("POST", "/v1/messages") => {
                 let reply = anthropic::reply(&body, turn, &self.last_words, number);

@@ -92,8 +92,8 @@ fn own_profiles_are_found_by_name_and_do_not_shadow_built_in_ones() {
     exit 0
     --- stdout
     base      Any command on the base image, without network  (built in)
-    claude    Claude Code, without network: it can be looked at, and can ask no model yet  (built in)
-    codex     Codex, without network: it can be looked at, and can ask no model yet  (built in)
+    claude    Claude Code; its key stays outside, and it reaches nothing but its own API  (built in)
+    codex     Codex; its key stays outside, and it reaches nothing but its own API  (built in)
     demo      A first look: a command that leaves a file behind, without network  (built in)
     dev       Everything at once: Rust, Node.js, Python, PostgreSQL, Claude Code, Codex; without network  (built in)
     node      Node.js projects, without network: dependencies must be in the workspace  (built in)
@@ -137,7 +137,7 @@ fn the_file_of_a_workspace_is_checked_by_its_own_rules() {
     error: lazaret.toml:1:11: `command` can't be set by a workspace without your trust, and trust is not available yet in this version
         1 | command = ["sh"]
           |           ^^^^^^
-    hint: A workspace's lazaret.toml can only tighten: `limits`, `gate`, `workspace.exclude`, `workspace.git` and `workspace.protect`.
+    hint: A workspace's lazaret.toml can only tighten: `limits`, `gate`, `network`, `workspace.exclude`, `workspace.git` and `workspace.protect`.
     [EOF]
     "#);
 }
