@@ -270,7 +270,7 @@ mod tests {
         insta::assert_snapshot!(text, @r#"
         Regular <id>.json 644 0:0 1735689600 767
           {"architecture":"amd64","config":{"User":"0:0","Env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin","HOME=/","LANG=C.UTF-8"],"Entrypoint":["/lazaret/porter"],"Cmd":["init"],"WorkingDir":"/workspace","Labels":{"io.lazaret.image":"porter","io.lazaret.inputs":"00ff","org.opencontainers.image.description":"Nothing but the porter: reads a volume after its session has ended","org.opencontainers.image.title":"porter","org.opencontainers.image.vendor":"lazaret","org.opencontainers.image.version":"<version>"}},"created":"2025-01-01T00:00:00Z","history":[{"created":"2025-01-01T00:00:00Z","created_by":"lazaret: the porter"}],"os":"linux","rootfs":{"type":"layers","diff_ids":["sha256:a81718ba4681cfb23a163189c3d266b627bf1f1d9ab791f958ad877a4b3ca7fb"]}}
-        Regular a81718ba4681cfb23a163189c3d266b627bf1f1d9ab791f958ad877a4b3ca7fb.tar 644 0:0 1735689600 7680
+        Regular a81718ba4681cfb23a163189c3d266b627bf1f1d9ab791f958ad877a4b3ca7fb.tar 644 0:0 1735689600 8192
           Directory dev 755 0:0 1735689600 0
           Directory etc 755 0:0 1735689600 0
           Regular etc/passwd 644 0:0 1735689600 78

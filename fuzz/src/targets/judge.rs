@@ -85,7 +85,7 @@ pub(crate) fn judged(bytes: &[u8]) {
     assert_eq!(findings, contents.judge(&baseline, &collected));
     for finding in &findings {
         assert_ne!(finding.code, "audit.failed", "{name}: {finding:?}");
-        let texts = [Some(&finding.message), finding.hint.as_ref()];
+        let texts = [Some(&*finding.message), finding.hint];
         for text in texts.into_iter().flatten() {
             assert!(!text.chars().any(char::is_control), "{text:?}");
         }

@@ -16,7 +16,8 @@ use crate::git;
 use crate::job::Job;
 use crate::profile::units::Span;
 use crate::profile::{
-    self, ApplyMode, GitChoice, Isolation, Origin, Profile, Publish, Tightened, WORKSPACE_FILE, pass,
+    self, ApplyMode, GitChoice, Isolation, Origin, Profile, Publish, Tightened, WORKSPACE_FILE,
+    pass,
 };
 use crate::session::record::{Bounds, KeepVolume};
 use crate::session::store::Store;

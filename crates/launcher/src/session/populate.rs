@@ -14,8 +14,8 @@ use lazaret_transfer::{
     VolumeState, WorkspaceDir, escape, pack_and_keep,
 };
 
-use super::fence::{Fence, Guard, prove_sealed};
 use super::egress::Gateway;
+use super::fence::{Fence, Guard, prove_sealed};
 use super::known::Known;
 use super::prepare::{Nest, Prepared, Way};
 use super::record::NewRecord;

@@ -25,8 +25,8 @@ fn git_11_no_driver_is_configured() {
       + .gitattributes
     0 modified, 1 added, 0 deleted (+3 -0)
     warn   suspect.git_attributes  .gitattributes    chooses filters, or where large files come from
-    warn   git.attributes          .gitattributes:1  `filter=evil` runs a program on checkout and on commit
     warn   git.attributes          .gitattributes:1  `diff=view` runs a program to show differences
+    warn   git.attributes          .gitattributes:1  `filter=evil` runs a program on checkout and on commit
     warn   git.attributes          .gitattributes:2  `merge=mine` runs a program to merge
     warn   git.attributes          .gitattributes:3  `filter=other` runs a program on checkout and on commit
     needs review
@@ -48,8 +48,8 @@ fn git_11_drivers_of_the_user_and_of_the_repository() {
     --- stdout
       + .gitattributes  blocked
     0 modified, 1 added, 0 deleted (+3 -0)
-    block  git.attributes          .gitattributes:1  `filter=evil` runs a program on checkout and on commit, and your git configuration has it
     block  git.attributes          .gitattributes:1  `diff=view` runs a program to show differences, and your git configuration has it
+    block  git.attributes          .gitattributes:1  `filter=evil` runs a program on checkout and on commit, and your git configuration has it
     block  git.attributes          .gitattributes:2  `merge=mine` runs a program to merge, and your git configuration has it
     warn   suspect.git_attributes  .gitattributes    chooses filters, or where large files come from
     warn   git.attributes          .gitattributes:3  `filter=other` runs a program on checkout and on commit
@@ -67,8 +67,8 @@ fn git_11_a_configuration_that_can_not_be_read() {
     --- stdout
       + .gitattributes  blocked
     0 modified, 1 added, 0 deleted (+3 -0)
-    block  git.attributes          .gitattributes:1  `filter=evil` runs a program on checkout and on commit, and your git configuration could not be read to the end
     block  git.attributes          .gitattributes:1  `diff=view` runs a program to show differences, and your git configuration could not be read to the end
+    block  git.attributes          .gitattributes:1  `filter=evil` runs a program on checkout and on commit, and your git configuration could not be read to the end
     block  git.attributes          .gitattributes:2  `merge=mine` runs a program to merge, and your git configuration could not be read to the end
     block  git.attributes          .gitattributes:3  `filter=other` runs a program on checkout and on commit, and your git configuration could not be read to the end
     warn   suspect.git_attributes  .gitattributes    chooses filters, or where large files come from

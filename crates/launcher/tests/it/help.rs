@@ -34,6 +34,7 @@ fn short_help_names_every_verb() {
       prune        Remove what no session needs any more
       doctor       Show which engines are there, what they can enforce, and what to do
       rules        List what changes are judged by, or explain one code
+      policy       What a session's command may reach, and what it tried
       image        Build, check and list images
       profile      Show and check profiles
       completions  Print the completion script of a shell
@@ -78,17 +79,25 @@ fn run_help_shows_what_can_be_typed() {
       [CMD]...   Command to run instead of the profile's
 
     Options:
-      -w, --workspace <DIR>   Workspace [default: the current directory]
-          --name <NAME>       Name of the session; one that is there already goes on, and what you
-                              changed since goes in [default: made from the workspace's name]
-          --apply <MODE>      What to do with changes [default: the profile's, else ask] [possible
-                              values: never, ask, auto]
-          --timeout <TIME>    Time limit of the command, such as 90s, 5m, 2h [default: the profile's]
-      -e, --env <NAME=VALUE>  Variable for the command; repeatable
-          --keep              Keep the session's volume for another run of that name, until `rm`
-          --dry-run           Only list what would be copied in, with sizes
-      -h, --help              Print help (see more with '--help')
-      -V, --version           Print version
+      -w, --workspace <DIR>             Workspace [default: the current directory]
+          --name <NAME>                 Name of the session; one that is there already goes on, and what
+                                        you changed since goes in [default: made from the workspace's
+                                        name]
+          --apply <MODE>                What to do with changes [default: the profile's, else ask]
+                                        [possible values: never, ask, auto]
+          --timeout <TIME>              Time limit of the command, such as 90s, 5m, 2h [default: the
+                                        profile's]
+      -e, --env <NAME[=VALUE]>          Variable for the command, or the name of one of yours;
+                                        repeatable
+      -p, --publish <[HOST_PORT:]PORT>  Port inside that a port of 127.0.0.1 leads to; repeatable
+          --prompt <TEXT>               Task for the command, as the profile says how it is given one; -
+                                        reads stdin
+          --image <NAME>                Image to run on instead of the profile's
+          --keep                        Keep the session's volume for another run of that name, until
+                                        `rm`
+          --dry-run                     Only list what would be copied in, with sizes
+      -h, --help                        Print help (see more with '--help')
+      -V, --version                     Print version
 
     Global options:
           --json             Print results as JSON on stdout, and failures as JSON on stderr

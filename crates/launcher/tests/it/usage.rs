@@ -61,9 +61,8 @@ fn a_usage_error_says_what_is_expected() {
     assert_snapshot!(env.run("run base -e PATH"), @"
     exit 2
     --- stderr
-    error: invalid value 'PATH' for '--env <NAME=VALUE>': expected NAME=VALUE; a value is never taken from your own environment
-
-    For more information, try '--help'.
+    error: profile base has no command of its own
+    hint: Name one: `lazaret run base -- CMD …`.
     [EOF]
     ");
 }

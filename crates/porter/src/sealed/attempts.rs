@@ -1,6 +1,6 @@
 //! What an agent might try, one system call each.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd as _, BorrowedFd};
 
 use lazaret_transfer::Guarded;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid, XattrFlags};
@@ -128,7 +128,6 @@ impl Attempt<'_> {
         chmod(&entry, mode)
     }
 
-    #[expect(clippy::unnecessary_cast, reason = "the width differs between systems")]
     fn set_times(&self) -> Result<(), Errno> {
         let nofollow = AtFlags::SYMLINK_NOFOLLOW;
         let stat = rustix::fs::statat(self.parent, self.name, nofollow)?;

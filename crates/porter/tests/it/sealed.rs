@@ -131,6 +131,11 @@ impl Volume {
     }
 }
 
+/// Takes something of the protection away.
+type Weaken = fn(&Path);
+/// Makes something of a volume that can't be protected.
+type Spoil = fn(&Volume);
+
 #[test]
 fn nothing_that_is_protected_can_be_changed_and_all_of_it_can_be_given_back() {
     let Some(volume) = volume() else { return };
@@ -185,7 +190,7 @@ fn without_any_protection_it_is_said() {
 #[test]
 fn without_any_one_part_of_the_protection_it_is_said() {
     let Some(_) = volume() else { return };
-    let weaken: [(&str, &str, fn(&Path)); 10] = [
+    let weaken: [(&str, &str, Weaken); 10] = [
         ("no sticky bit on the root", "", |path| chmod(path, 0o777)),
         ("no sticky bit further down", "a/b", |path| {
             chmod(path, 0o777)
@@ -230,7 +235,7 @@ fn chmod(path: &Path, mode: u32) {
 #[test]
 fn what_is_not_what_was_sent_is_not_protected() {
     let Some(_) = volume() else { return };
-    let spoil: [(&str, fn(&Volume)); 4] = [
+    let spoil: [(&str, Spoil); 4] = [
         ("AGENTS.md: not what was sent", |volume| {
             fs::remove_file(volume.path("AGENTS.md")).expect("ours");
         }),
