@@ -91,7 +91,10 @@ fn script(host: &str) -> Vec<Turn> {
              grep -c '{PATTERN}')=; \
              echo files=$(grep -rlsI '{PATTERN}' /workspace /egress /tmp ~ /run /etc | tr '\\n' ,)="
         )),
-        Turn::Shell(format!("{ASK}; ask not-allowed.test:443; ask {host}:443")),
+        // Codex's shell is `sh`, which can't connect.
+        Turn::Shell(format!(
+            "bash << 'END'\n{ASK}; ask not-allowed.test:443; ask {host}:443\nEND"
+        )),
         Turn::Shell(
             "cargo test --offline --lib --test answer 2>&1 | grep -e 'test result' -e error"
                 .to_owned(),
