@@ -45,8 +45,8 @@ fn git_12_what_is_wrong_with_a_submodule() {
     block git.submodule .gitmodules:8: `update` runs a command: `!evil`
     block git.submodule .gitmodules:9: the path ends in a carriage return, which git drops when it writes it: `a\u{d}`
     block suspect.git_hooks GI7EBA~1: hooks and submodules run at commit, checkout or update
-    block git.submodule GI7EBA~1:1: git takes the name for an option: `-x`
     block git.submodule GI7EBA~1:1: git takes the address for an option: `--upload-pack=evil`
+    block git.submodule GI7EBA~1:1: git takes the name for an option: `-x`
     warn content.control .gitmodules:9: a carriage return, after which the line is overwritten
     = needs review
     withheld .gitmodules: suspect.git_hooks git.submodule

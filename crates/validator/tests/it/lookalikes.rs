@@ -28,8 +28,8 @@ fn aud_07_letters_of_several_alphabets() {
     warn name.confusable .vѕcode/tasks.json: looks like `.vscode/tasks.json`: tasks and settings take effect when the folder is opened
     warn name.confusable .Іdea: looks like `.ldea`, but has U+0406 (Cyrillic)
     warn name.confusable .Іdea/workspace.xml: looks like `.idea/workspace.xml`: startup tasks and file watchers
-    warn name.confusable pаypаl: looks like `paypal`, but has U+0430 (Cyrillic)
     warn name.confusable pаypаl: looks like `paypal` beside it
+    warn name.confusable pаypаl: looks like `paypal`, but has U+0430 (Cyrillic)
     warn name.confusable src/pаrser.rs: looks like `parser.rs`, but has U+0430 (Cyrillic)
     warn name.confusable src/οpen.rs: looks like `open.rs`, but has U+03BF (Greek)
     warn name.confusable src/Ｍain.rs: looks like `Main.rs`, but has U+FF2D (Latin)
