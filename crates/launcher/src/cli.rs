@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     allowed, apply, check, completions, diff, discard, doctor, export, image, logs, ls, man,
-    policy, profile, prune, recover, review, rm, rules, run, show, sync, undo, watch,
+    policy, pool, profile, prune, recover, review, rm, rules, run, show, sync, undo, watch,
 };
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -113,6 +113,8 @@ pub enum Command {
     Rules(rules::Args),
     #[command(subcommand)]
     Policy(policy::Command),
+    #[command(subcommand)]
+    Pool(pool::Command),
     #[command(subcommand)]
     Image(image::Command),
     #[command(subcommand)]

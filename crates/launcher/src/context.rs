@@ -96,12 +96,20 @@ impl Context {
     /// # Errors
     /// As [`Context::engine`].
     pub fn engine_of(&self, record: &Record) -> Result<Detected, Failure> {
+        self.engine_at(&record.engine, &format!("session {}", record.id))
+    }
+
+    /// Connects to the engine in which something lives; `--engine` has the last word.
+    ///
+    /// # Errors
+    /// As [`Context::engine`].
+    pub fn engine_at(&self, endpoint: &str, what: &str) -> Result<Detected, Failure> {
         if self.options.engine.is_some() {
             return self.engine();
         }
-        let choice = record.engine.parse::<EngineChoice>().or_fail(
+        let choice = endpoint.parse::<EngineChoice>().or_fail(
             FailureKind::State,
-            &format!("the engine of session {} is unknown", record.id),
+            &format!("the engine of {what} is unknown"),
         )?;
         self.interrupt.check()?;
         Ok(lazaret_runtime::detect(&choice, &self.env.for_detection())?)

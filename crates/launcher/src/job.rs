@@ -23,7 +23,7 @@ use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
 use crate::session::chores::Chores;
 use crate::session::collect::Collected;
 use crate::session::command::Patience;
-use crate::session::cycle::{self, Cycle, Order};
+use crate::session::cycle::{self, Cycle, Invocation, Order};
 use crate::session::egress;
 use crate::session::kept::Again;
 use crate::session::prepare::Setting;
@@ -133,12 +133,14 @@ impl Job {
             keep: self.volume,
             selection: picked(&self.profile),
             profile: self.profile.name.clone(),
-            command: self.command,
+            invocation: Invocation {
+                argv: self.command,
+                env,
+            },
             setting: Setting {
                 image: agent.pinned,
                 exporter: exporter.pinned,
                 limits: limits(&self.profile),
-                env,
                 bounds: self.bounds,
                 network: plan,
             },
@@ -315,7 +317,8 @@ fn picked(profile: &Profile) -> Picked {
     }
 }
 
-fn limits(profile: &Profile) -> Limits {
+/// Returns the limits that a profile sets.
+pub fn limits(profile: &Profile) -> Limits {
     let rules = &profile.limits;
     Limits {
         memory: rules.memory,

@@ -14,6 +14,7 @@ mod kept;
 mod limits;
 mod live;
 mod net;
+mod pool;
 mod protect;
 mod recover;
 mod round_trip;
@@ -43,6 +44,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     live::SCENARIOS,
     net::SCENARIOS,
     kept::SCENARIOS,
+    pool::SCENARIOS,
     interrupt::SCENARIOS,
     recover::SCENARIOS,
     fault::SCENARIOS,

@@ -17,6 +17,7 @@ pub(crate) mod logs;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod policy;
+pub(crate) mod pool;
 pub(crate) mod profile;
 pub(crate) mod prune;
 pub(crate) mod recover;
@@ -57,6 +58,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failu
         Command::Doctor(args) => doctor::run(args, context),
         Command::Rules(args) => rules::run(args, context),
         Command::Policy(command) => policy::run(command, context),
+        Command::Pool(command) => pool::run(command, context),
         Command::Image(command) => image::run(command, context),
         Command::Profile(command) => profile::run(command, context),
         Command::Completions(args) => completions::run(args, context),

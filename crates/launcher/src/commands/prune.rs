@@ -7,8 +7,10 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::session::belongings::Belongings;
+use crate::session::owner::Owner;
 use crate::session::record::{KeepVolume, Phase};
 use crate::session::store::{Store, StoreError};
+use crate::session::tags::Tags;
 use crate::session::views;
 use crate::ui::OutputFormat;
 
@@ -32,34 +34,31 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     // Listed before the sessions are looked at again: a session that is created meanwhile
     // has its directory before it has anything in the engine.
     let belongings = Belongings::of_store(&*detected.engine, store.id())?;
-    let mut known: Vec<SessionId> = Vec::new();
+    let tags = Tags::of(&store)?;
     let mut dead: Vec<ContainerName> = Vec::new();
     for dir in store.list()? {
         // A record that can't be read names no view that could be told from others.
         if let Ok(record) = dir.record() {
             dead.extend(views::dead(&dir, &record)?);
         }
-        known.push(dir.id().clone());
     }
-    let doomed = |session: &str| {
-        let is_known = known.iter().any(|id| id.as_str() == session);
-        !is_known || settled.iter().any(|id| id.as_str() == session)
-    };
+    let doomed =
+        |tag: &str| !tags.knows(tag) || settled.iter().any(|(_, owner)| owner.tag.as_str() == tag);
     let orphans = Belongings {
         containers: belongings
             .containers
             .into_iter()
-            .filter(|(name, session)| doomed(session) || dead.contains(name))
+            .filter(|(name, tag)| doomed(tag) || dead.contains(name))
             .collect(),
         volumes: belongings
             .volumes
             .into_iter()
-            .filter(|(_, session)| doomed(session))
+            .filter(|(_, tag)| doomed(tag))
             .collect(),
     };
     if !dry_run {
         orphans.remove(&*detected.engine)?;
-        for id in &settled {
+        for (id, _) in &settled {
             match store.lock(id) {
                 Ok(session) => session.remove()?,
                 Err(StoreError::Busy { .. } | StoreError::NotFound { .. }) => {}
@@ -67,7 +66,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             }
         }
     }
-    let sessions: Vec<&str> = settled.iter().map(SessionId::as_str).collect();
+    let sessions: Vec<&str> = settled.iter().map(|(id, _)| id.as_str()).collect();
     let containers: Vec<&str> = orphans
         .containers
         .iter()
@@ -105,7 +104,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
 }
 
 /// Finds the settled sessions that nobody works on, and that keep no volume.
-fn settled(store: &Store) -> Result<Vec<SessionId>, Failure> {
+fn settled(store: &Store) -> Result<Vec<(SessionId, Owner)>, Failure> {
     let mut found = Vec::new();
     for dir in store.list()? {
         match store.lock(dir.id()) {
@@ -113,7 +112,7 @@ fn settled(store: &Store) -> Result<Vec<SessionId>, Failure> {
                 if session.record().phase == Phase::Settled
                     && session.record().keep == KeepVolume::UntilSettled =>
             {
-                found.push(dir.id().clone());
+                found.push((dir.id().clone(), session.record().owner()));
             }
             // A record that can't be read may name work: it is never pruned.
             Ok(_) | Err(_) => {}

@@ -70,7 +70,7 @@ pub(crate) fn remove(store: &Store, id: &SessionId, context: &Context) -> Result
     }
     let detected = context.engine_of(session.record())?;
     Belongings::of_store(&*detected.engine, store.id())?
-        .of_session(id)
+        .of(&session.record().owner())
         .remove(&*detected.engine)?;
     session.remove()?;
     Ok(())

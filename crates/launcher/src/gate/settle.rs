@@ -159,7 +159,7 @@ pub fn finish(
 fn remove_belongings(session: &LockedSession, site: &Site<'_>) {
     site.chores.finish();
     let removed = Belongings::of_store(&*site.engine, &site.store_id)
-        .and_then(|all| all.of_session(&session.record().id).remove(&*site.engine));
+        .and_then(|all| all.of(&session.record().owner()).remove(&*site.engine));
     if let Err(error) = removed {
         let volume = session.record().volume();
         let words = lazaret_transfer::escape(error.to_string().as_bytes());

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::record::Record;
-use lazaret_runtime::{ContainerName, Engine, EngineError, Label, SessionId, VolumeName};
+use super::owner::Owner;
+use lazaret_runtime::{ContainerName, Engine, EngineError, Label, VolumeName};
 
-/// Containers and volumes of one store, with the session each belongs to.
+/// Containers and volumes of one store, with the tag of the owner of each.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Belongings {
     /// Containers, in any state.
@@ -44,7 +44,7 @@ impl Belongings {
         })
     }
 
-    /// Keeps what belongs to sessions that `wanted` names.
+    /// Keeps what belongs to the owners whose tags are `wanted`.
     #[must_use]
     pub fn only(self, mut wanted: impl FnMut(&str) -> bool) -> Self {
         Self {
@@ -61,10 +61,10 @@ impl Belongings {
         }
     }
 
-    /// Keeps what belongs to one session.
+    /// Keeps what belongs to one owner.
     #[must_use]
-    pub fn of_session(self, id: &SessionId) -> Self {
-        self.only(|session| session == id.as_str())
+    pub fn of(self, owner: &Owner) -> Self {
+        self.only(|tag| tag == owner.tag.as_str())
     }
 
     /// Removes the containers.
@@ -83,9 +83,9 @@ impl Belongings {
     ///
     /// # Errors
     /// The engine's; what is gone is no error.
-    pub fn remove_passing(&self, engine: &dyn Engine, record: &Record) -> Result<(), EngineError> {
+    pub fn remove_passing(&self, engine: &dyn Engine, owner: &Owner) -> Result<(), EngineError> {
         self.remove_containers(engine)?;
-        let sockets = record.sockets();
+        let sockets = owner.sockets();
         for (volume, _) in self.volumes.iter().filter(|(name, _)| *name == sockets) {
             gone_is_fine(engine.remove_volume(volume))?;
         }
@@ -119,7 +119,7 @@ impl Belongings {
     }
 }
 
-/// Names the volume that a container of ours has mounted: see `Record::volume`. A view is
+/// Names the volume that a container of ours has mounted: see `Owner::volume`. A view is
 /// left out: it is removed by itself, while its session goes on.
 fn volume_of(container: &ContainerName) -> Option<VolumeName> {
     let (start, role) = container.as_str().rsplit_once('-')?;

@@ -1,11 +1,13 @@
 //! The whole way of a session, from a workspace to a collected batch.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::SystemTime;
 
-use lazaret_runtime::{ContainerLease, ExecSpec, SessionId, Stdin};
+use lazaret_runtime::{ContainerLease, EnvName, ExecSpec, SessionId, Stdin};
 use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped, escape};
 
 use super::collect::Collected;
@@ -14,12 +16,13 @@ use super::egress::{Bound, Gateway, JournalEnd, Published, Watcher};
 use super::kept::{Again, Standing};
 use super::log::{LogEnd, LogFile};
 use super::pause::Watchdog;
+use super::pool::{self, Filling, Shelf, Targets};
 use super::populate::Launched;
 use super::prepare::{Prepared, Setting};
 use super::record::{Egress, GateLimits, KeepVolume, NewRecord, Picked, Record, identity};
 use super::relay::{Destination, Relay};
 use super::site::{Site, porter};
-use super::standby::{Over, Standby};
+use super::standby::{HEAD_START, Over, Standby};
 use super::stop::Stopped;
 use super::store::Store;
 use super::sync::{Source, Synced, Terms};
@@ -38,8 +41,8 @@ pub struct Order<'a> {
     pub source: Source<'a>,
     /// The profile's name.
     pub profile: String,
-    /// The command, program first.
-    pub command: Vec<String>,
+    /// The command.
+    pub invocation: Invocation,
     /// What it runs in.
     pub setting: Setting,
     /// How long it may take.
@@ -54,6 +57,15 @@ pub struct Order<'a> {
     pub ports: Vec<Bound>,
     /// What stdout and stderr of the user are.
     pub destinations: (Destination, Destination),
+}
+
+/// What is started in the container, and nothing else there has of it.
+#[derive(Debug, Clone, Default)]
+pub struct Invocation {
+    /// Program first.
+    pub argv: Vec<String>,
+    /// Variables beside those of the image.
+    pub env: BTreeMap<EnvName, String>,
 }
 
 /// What a run came to, before the gate.
@@ -77,7 +89,7 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
         workspace: order.source.workspace.path().to_path_buf(),
         workspace_identity: identity(order.source.workspace.identity()),
         profile: order.profile,
-        command: order.command.clone(),
+        command: order.invocation.argv.clone(),
         engine: site.info.endpoint.clone(),
         image: order.setting.image.reference().to_string(),
         gate: order.gate,
@@ -90,10 +102,16 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
             gateway_lost: false,
         }),
     };
+    let filling = order.setting.filling(&new.profile);
     let mut populated = match order.again {
         None => {
-            let session = store.create(Record::new(new.clone(), SystemTime::now()))?;
-            let prepared = Prepared::create(site, session, order.setting)?;
+            let prepared = match pool::take(site, store, &new, order.setting.wanted())? {
+                Some(session) => Prepared::adopt(site, session, order.setting)?,
+                None => {
+                    let session = store.create(Record::new(new.clone(), SystemTime::now()))?;
+                    Prepared::create(site, session, order.setting)?
+                }
+            };
             prepared.populate(site, order.source)?
         }
         Some(again) => {
@@ -127,9 +145,11 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
     thread::scope(|scope| {
         let (tell, over) = mpsc::channel();
         let standby = scope.spawn(move || Standby::beside(site, &record, &image, &over));
+        let (done, is_done) = mpsc::channel();
+        scope.spawn(move || top_up(site, store, &filling, &is_done));
         let launched = launched.run(
             site,
-            &order.command,
+            order.invocation,
             order.patience,
             order.ports,
             order.destinations,
@@ -137,6 +157,7 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
         )?;
         // One that has given up needs no word.
         let _ = tell.send(Over);
+        drop(done);
         let stopped = Stopped::stop(site, launched.session, launched.exporter).map_err(&kept)?;
         let standby = standby.join().ok().flatten();
         if site.interrupt.urgency() == Some(Urgency::Insisted) {
@@ -148,6 +169,22 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
             synced: launched.synced,
         })
     })
+}
+
+/// Makes the places of the pool that are missing, once the command had the machine to itself
+/// for a moment.
+fn top_up(site: &Site<'_>, store: &Store, filling: &Filling, is_done: &Receiver<()>) {
+    let count = Targets::of(store).get(&filling.profile);
+    if count == 0 {
+        return;
+    }
+    // Either way: what is missing is missing, whether the command still runs or not.
+    let _waited = is_done.recv_timeout(HEAD_START);
+    if let Err(failure) = pool::fill(site, &Shelf::of(store), filling, count) {
+        let cause = escape(failure.error.to_string().as_bytes());
+        site.ui
+            .detail(&format!("the pool could not be filled: {cause}"));
+    }
 }
 
 /// Says what went in, and names what both sides changed, before the command starts.
@@ -238,7 +275,7 @@ impl Launched {
     pub fn run(
         mut self,
         site: &Site<'_>,
-        argv: &[String],
+        invocation: Invocation,
         patience: Patience,
         ports: Vec<Bound>,
         destinations: (Destination, Destination),
@@ -254,11 +291,15 @@ impl Launched {
                 .and_then(|network| network.patterns.clone()),
         ));
         let spec = ExecSpec {
-            argv: self.spec.run_argv(argv),
+            argv: self.spec.run_argv(&invocation.argv),
+            env: invocation.env,
             workdir: Some(record.bounds.workdir()),
             ..porter(&[], Stdin::Closed)
         };
-        let shown = elide(&show_command(argv), site.ui.width().saturating_sub(10));
+        let shown = elide(
+            &show_command(&invocation.argv),
+            site.ui.width().saturating_sub(10),
+        );
         site.ui.status(&format!("running {shown}"));
         for port in &ports {
             let (host, inside) = (port.host, port.inside);

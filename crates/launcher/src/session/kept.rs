@@ -42,9 +42,9 @@ impl Again {
             return Err(Failure::message(FailureKind::Refused, text)
                 .hinted("Leave --engine out, or take another name."));
         }
-        let all = Belongings::of_store(&*site.engine, &record.store)?.of_session(id);
+        let all = Belongings::of_store(&*site.engine, &record.store)?.of(&record.owner());
         // What a launcher that was killed left behind may not write any more.
-        all.remove_passing(&*site.engine, record)?;
+        all.remove_passing(&*site.engine, &record.owner())?;
         let volume = all.standing(record);
         if volume == Standing::Gone {
             match record.phase {
@@ -75,7 +75,7 @@ fn say_gone(ui: &Ui, record: &Record) {
 /// # Errors
 /// The engine's.
 pub fn standing(engine: &dyn Engine, record: &Record) -> Result<Standing, Failure> {
-    let all = Belongings::of_store(engine, &record.store)?.of_session(&record.id);
+    let all = Belongings::of_store(engine, &record.store)?.of(&record.owner());
     Ok(all.standing(record))
 }
 

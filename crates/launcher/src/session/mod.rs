@@ -5,6 +5,7 @@
 //! [`prepare::Prepared`], [`populate::Populated`], [`stop::Stopped`], [`collect::Collected`].
 
 pub mod belongings;
+mod berth;
 pub mod chores;
 pub mod collect;
 pub mod command;
@@ -16,7 +17,9 @@ pub mod hold;
 pub mod kept;
 pub mod known;
 pub mod log;
+pub mod owner;
 pub mod pause;
+pub mod pool;
 pub mod populate;
 pub mod prepare;
 pub mod record;
@@ -27,6 +30,7 @@ pub mod standby;
 pub mod stop;
 pub mod store;
 pub mod sync;
+pub mod tags;
 pub mod turn;
 pub mod viewer;
 pub mod views;

@@ -218,7 +218,7 @@ impl Prepared {
         let record = self.nest.session()?.record().clone();
         let nest = &mut self.nest;
         Guard::start(site, &record, &self.exporter, |lease| {
-            nest.created(&site.engine, lease)
+            nest.created(site, lease)
         })
     }
 

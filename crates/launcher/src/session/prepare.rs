@@ -1,19 +1,14 @@
-//! Creates the volume and the container of a session.
-
-use std::collections::BTreeMap;
-
-use std::sync::Arc;
-use std::thread;
+//! Makes ready what a session's command runs in.
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{
-    ContainerLease, Engine, EngineError, EnvName, HardenedSpec, LeaseError, Limits, VolumeLease,
-};
+use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError, Limits};
 
-use super::belongings::Belongings;
+use super::berth::{Berth, Specs, Wanted};
 use super::egress::Plan;
 use super::kept::{Again, Standing};
-use super::record::{Bounds, Phase, Record};
+use super::owner::Owner;
+use super::pool::Filling;
+use super::record::{Bounds, Phase};
 use super::site::Site;
 use super::store::LockedSession;
 use crate::failure::{Failure, FailureKind};
@@ -27,12 +22,33 @@ pub struct Setting {
     pub exporter: Pinned,
     /// Limits.
     pub limits: Limits,
-    /// Environment of the command.
-    pub env: BTreeMap<EnvName, String>,
     /// How far the command reaches.
     pub bounds: Bounds,
     /// Its network.
     pub network: Option<Plan>,
+}
+
+impl Setting {
+    /// Returns what an engine has to make for it.
+    pub(super) fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            image: &self.image,
+            porter: &self.exporter,
+            limits: &self.limits,
+            policy: self.network.as_ref().map(|plan| &plan.order.policy),
+        }
+    }
+
+    /// Returns what places of the pool are made from that fit it.
+    pub(super) fn filling(&self, profile: &str) -> Filling {
+        Filling {
+            profile: profile.to_owned(),
+            image: self.image.clone(),
+            porter: self.exporter.clone(),
+            limits: self.limits.clone(),
+            policy: self.network.as_ref().map(|plan| plan.order.policy.clone()),
+        }
+    }
 }
 
 /// A session whose container runs and waits; the volume is still empty.
@@ -57,58 +73,31 @@ pub(super) struct Way {
     pub(super) spec: HardenedSpec,
 }
 
-/// What has been made so far. Until the command starts there is nothing of value in it, so
-/// dropping it removes everything, the record last: what could not be removed is still
-/// named by a record, for `recover`.
+/// A session and what it has in its engine. Until the command starts there is nothing of
+/// value in it, so dropping it removes everything, the record last: what could not be removed
+/// is still named by a record, for `recover`.
 #[derive(Debug)]
 pub(super) struct Nest {
-    agent: Option<ContainerLease>,
-    gateway: Option<ContainerLease>,
-    sockets: Option<VolumeLease>,
-    volume: Option<VolumeLease>,
+    berth: Option<Berth>,
     session: Option<LockedSession>,
     /// Where a session goes back to that was there before; `None` for one that was not.
     before: Option<Phase>,
-    /// The engine, once it may hold something that no lease stands for: it was asked to
-    /// create it, and the answer is lost.
-    in_doubt: Option<Arc<dyn Engine>>,
 }
 
 impl Nest {
     pub(super) fn session(&mut self) -> Result<&mut LockedSession, Failure> {
-        self.session
-            .as_mut()
-            .ok_or_else(|| Failure::message(FailureKind::Internal, "the session is gone"))
+        self.session.as_mut().ok_or_else(gone)
     }
 
     /// Takes note when nobody knows whether a creation took place.
     pub(super) fn created<L>(
         &mut self,
-        engine: &Arc<dyn Engine>,
+        site: &Site<'_>,
         lease: Result<L, LeaseError>,
     ) -> Result<L, LeaseError> {
-        if let Err(LeaseError::Engine(
-            EngineError::Lost { .. } | EngineError::Timeout { .. } | EngineError::Stream { .. },
-        )) = &lease
-        {
-            self.in_doubt = Some(Arc::clone(engine));
-        }
-        lease
-    }
-
-    /// Removes by label what no lease stands for.
-    fn sweep(&self) -> Result<(), EngineError> {
-        match (&self.in_doubt, &self.session) {
-            (Some(engine), Some(session)) => {
-                let record = session.record();
-                let all = Belongings::of_store(&**engine, &record.store)?.of_session(&record.id);
-                match (self.before, &self.volume) {
-                    // Its volume was there before us.
-                    (Some(_), None) => all.remove_passing(&**engine, record),
-                    _ => all.remove(&**engine),
-                }
-            }
-            _ => Ok(()),
+        match &mut self.berth {
+            Some(berth) => berth.created(&site.engine, lease),
+            None => lease,
         }
     }
 
@@ -116,36 +105,21 @@ impl Nest {
     ///
     /// But for the gateway: whatever happens, it goes with its launcher.
     pub(super) fn hatch(mut self) -> Result<(LockedSession, Option<ContainerLease>), Failure> {
-        if let Some(agent) = self.agent.take() {
-            agent.keep();
-        }
-        if let Some(sockets) = self.sockets.take() {
-            sockets.keep();
-        }
-        let gateway = self.gateway.take();
-        if let Some(volume) = self.volume.take() {
-            volume.keep();
-        }
-        let session = (self.session.take())
-            .ok_or_else(|| Failure::message(FailureKind::Internal, "the session is gone"))?;
+        let gateway = self.berth.take().and_then(Berth::keep);
+        let session = self.session.take().ok_or_else(gone)?;
         Ok((session, gateway))
     }
 }
 
+fn gone() -> Failure {
+    Failure::message(FailureKind::Internal, "the session is gone")
+}
+
 impl Drop for Nest {
     fn drop(&mut self) {
-        let agent = self.agent.take().map_or(Ok(()), ContainerLease::release);
-        let gateway = self.gateway.take().map_or(Ok(()), ContainerLease::release);
-        // Before the volume, which a container that nobody leases keeps in use.
-        let swept = self.sweep();
-        let sockets = self.sockets.take().map_or(Ok(()), VolumeLease::release);
-        let volume = self.volume.take().map_or(Ok(()), VolumeLease::release);
+        let is_clear = self.berth.take().is_none_or(|mut berth| berth.clear());
         if let Some(mut session) = self.session.take()
-            && agent.is_ok()
-            && gateway.is_ok()
-            && sockets.is_ok()
-            && swept.is_ok()
-            && volume.is_ok()
+            && is_clear
         {
             // A record that can't be removed is found by `recover`, like a left-over volume.
             drop(match self.before {
@@ -170,17 +144,33 @@ impl Prepared {
         session: LockedSession,
         setting: Setting,
     ) -> Result<Self, Failure> {
-        let record = session.record().clone();
+        let owner = session.record().owner();
         let nest = Nest {
-            agent: None,
-            gateway: None,
-            sockets: None,
-            volume: None,
+            berth: Some(Berth::new(owner.clone(), Standing::Gone)),
             session: Some(session),
             before: None,
-            in_doubt: None,
         };
-        Self::start(site, nest, &record, setting, Standing::Gone, false)
+        Self::start(site, nest, &owner, setting, false)
+    }
+
+    /// Goes on with what a place of the pool had: the session's record names it.
+    ///
+    /// # Errors
+    /// As [`Prepared::create`].
+    pub(super) fn adopt(
+        site: &Site<'_>,
+        session: LockedSession,
+        setting: Setting,
+    ) -> Result<Self, Failure> {
+        let owner = session.record().owner();
+        let mut nest = Nest {
+            berth: None,
+            session: Some(session),
+            before: None,
+        };
+        let specs = Specs::of(site, &owner, setting.wanted())?;
+        nest.berth = Some(Berth::adopt(site, owner, &specs)?);
+        Ok(Self::of(nest, specs, setting, false))
     }
 
     /// Creates a container on a session that was there before, and a volume if it has none
@@ -206,94 +196,39 @@ impl Prepared {
                 record.bounds = setting.bounds.clone();
             }
         })?;
-        let record = session.record().clone();
+        let owner = session.record().owner();
         let nest = Nest {
-            agent: None,
-            gateway: None,
-            sockets: None,
-            volume: None,
+            berth: Some(Berth::new(owner.clone(), volume)),
             session: Some(session),
             before: Some(before),
-            in_doubt: None,
         };
-        Self::start(site, nest, &record, setting, volume, was_fenced)
+        Self::start(site, nest, &owner, setting, was_fenced)
     }
 
     fn start(
         site: &Site<'_>,
         mut nest: Nest,
-        record: &Record,
+        owner: &Owner,
         setting: Setting,
-        volume: Standing,
         was_fenced: bool,
     ) -> Result<Self, Failure> {
-        let plan = setting.network.as_ref();
-        let spec = site.agent_spec(record, &setting.image, setting.limits, setting.env, plan)?;
-        let gateway = match plan {
-            Some(_) => Some(site.gateway_spec(record, &setting.exporter)?),
-            None => None,
-        };
-        site.step("create", |_| {
-            site.interrupt.check()?;
-            if gateway.is_some() {
-                let labels = site.labels(record, "egress");
-                let sockets = VolumeLease::create(&site.engine, &record.sockets(), &labels);
-                nest.sockets = Some(nest.created(&site.engine, sockets)?);
-                site.interrupt.check()?;
-            }
-            thread::scope(|scope| {
-                // Beside the other: a network takes an engine as long as a container.
-                let starting = gateway.as_ref().map(|spec| {
-                    scope.spawn(move || {
-                        let lease = ContainerLease::create(&site.engine, spec);
-                        let started = match &lease {
-                            Ok(_) => site.engine.start_container(&spec.spec().name),
-                            Err(_) => Ok(()),
-                        };
-                        (lease, started)
-                    })
-                });
-                let started = Self::start_agent(site, &mut nest, record, &spec, volume);
-                if let Some(starting) = starting {
-                    let (lease, started) = (starting.join())
-                        .map_err(|_| super::populate::internal("creating the gateway panicked"))?;
-                    nest.gateway = Some(nest.created(&site.engine, lease)?);
-                    started?;
-                }
-                started
-            })
+        let specs = Specs::of(site, owner, setting.wanted())?;
+        site.step("create", |_| match &mut nest.berth {
+            Some(berth) => berth.make(site, &specs),
+            None => Ok(()),
         })?;
-        let network = setting
-            .network
-            .zip(gateway)
-            .map(|(plan, spec)| Way { plan, spec });
-        Ok(Self {
+        Ok(Self::of(nest, specs, setting, was_fenced))
+    }
+
+    fn of(nest: Nest, specs: Specs, setting: Setting, was_fenced: bool) -> Self {
+        let network = setting.network.zip(specs.gateway);
+        Self {
             nest,
-            spec,
+            spec: specs.agent,
             exporter: setting.exporter,
             bounds: setting.bounds,
             was_fenced,
-            network,
-        })
-    }
-
-    fn start_agent(
-        site: &Site<'_>,
-        nest: &mut Nest,
-        record: &Record,
-        spec: &HardenedSpec,
-        volume: Standing,
-    ) -> Result<(), Failure> {
-        if volume == Standing::Gone {
-            let labels = site.labels(record, "workspace");
-            let volume = VolumeLease::create(&site.engine, &record.volume(), &labels);
-            nest.volume = Some(nest.created(&site.engine, volume)?);
-            site.interrupt.check()?;
+            network: network.map(|(plan, spec)| Way { plan, spec }),
         }
-        let agent = ContainerLease::create(&site.engine, spec);
-        nest.agent = Some(nest.created(&site.engine, agent)?);
-        site.interrupt.check()?;
-        site.engine.start_container(&record.agent())?;
-        Ok(())
     }
 }

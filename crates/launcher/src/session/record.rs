@@ -1,14 +1,14 @@
 //! `Record`: what is known of a session, as stored in its `session.json`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
-use lazaret_runtime::{ContainerName, NameError, SessionId, VolumeName};
+use lazaret_runtime::{ContainerName, SessionId, VolumeName};
 use lazaret_transfer::FileIdentity;
 use serde::{Deserialize, Serialize};
 
 use super::egress::Totals;
+use super::owner::Owner;
 
 /// The version of the format that this lazaret writes. Unknown ones are refused, not guessed.
 const VERSION: u32 = 2;
@@ -150,6 +150,13 @@ pub struct Record {
     /// How far the command reaches. It is here before anything of the volume is root's.
     #[serde(default)]
     pub bounds: Bounds,
+    /// The place in the pool that it took; `None` where its things were made for it.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "as_text::optional"
+    )]
+    pub berth: Option<SessionId>,
 }
 
 /// How far a command reaches in the copy of its workspace.
@@ -309,6 +316,7 @@ impl Record {
             before: None,
             bounds: new.bounds,
             egress: new.egress,
+            berth: None,
         }
     }
 
@@ -317,7 +325,9 @@ impl Record {
     pub fn run_again(&mut self, new: NewRecord) {
         let (created, keep) = (self.created, self.keep);
         let undone = std::mem::take(&mut self.undone);
+        let berth = self.berth.take();
         *self = Self::new(new, SystemTime::UNIX_EPOCH);
+        self.berth = berth;
         self.phase = Phase::Running;
         self.created = created;
         self.undone = undone;
@@ -362,56 +372,54 @@ impl Record {
         Ok(bytes)
     }
 
-    /// `lazaret-<session>-<store>-<role>`: at most 63 bytes, so within every engine's
-    /// grammar. The start of the store's id keeps the sessions of two users apart that share
-    /// an engine and like the same names.
-    fn derived_name<N: FromStr<Err = NameError>>(&self, role: &str) -> N {
-        let store: String = self.store.chars().take(6).collect();
-        match format!("lazaret-{}-{store}-{role}", self.id).parse() {
-            Ok(name) => name,
-            Err(error) => unreachable!("a session's and a store's names make valid ones: {error}"),
+    /// Says whose its things in the engine are.
+    pub fn owner(&self) -> Owner {
+        Owner {
+            tag: self.berth.clone().unwrap_or_else(|| self.id.clone()),
+            store: self.store.clone(),
+            workspace: Some(self.workspace.clone()),
         }
     }
 
     /// Names the volume that holds the copy.
     pub fn volume(&self) -> VolumeName {
-        self.derived_name("workspace")
+        self.owner().volume()
     }
 
     /// Names the container that the command runs in.
     pub fn agent(&self) -> ContainerName {
-        self.derived_name("agent")
+        self.owner().agent()
     }
 
     /// Names the volume that holds the sockets of the gateway.
     pub fn sockets(&self) -> VolumeName {
-        self.derived_name("egress")
+        self.owner().sockets()
     }
 
     /// Names the container of the gateway.
     pub fn gateway(&self) -> ContainerName {
-        self.derived_name("gateway")
+        self.owner().gateway()
     }
 
     /// Names the container that reads the volume afterwards.
     pub fn exporter(&self) -> ContainerName {
-        self.derived_name("exporter")
+        self.owner().name("exporter")
     }
 
     /// Names the container through which a volume is brought up to date by `sync`.
     pub fn importer(&self) -> ContainerName {
-        self.derived_name("importer")
+        self.owner().name("importer")
     }
 
     /// Names the container that makes entries of the volume root's, or gives them back.
     pub fn guard(&self) -> ContainerName {
-        self.derived_name("guard")
+        self.owner().name("guard")
     }
 
     /// Names a container that reads the volume while the command runs; `view` is the six
     /// digits that tell views apart.
     pub fn viewer(&self, view: &str) -> ContainerName {
-        self.derived_name(&format!("view-{view}"))
+        self.owner().name(&format!("view-{view}"))
     }
 }
 
@@ -429,5 +437,27 @@ mod as_text {
         String::deserialize(input)?
             .parse()
             .map_err(D::Error::custom)
+    }
+
+    pub(super) mod optional {
+        //! The same where there may be none.
+
+        use super::{Deserializer, Serializer, SessionId};
+
+        pub(in super::super) fn serialize<S: Serializer>(
+            id: &Option<SessionId>,
+            out: S,
+        ) -> Result<S::Ok, S::Error> {
+            match id {
+                Some(id) => super::serialize(id, out),
+                None => out.serialize_none(),
+            }
+        }
+
+        pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+            input: D,
+        ) -> Result<Option<SessionId>, D::Error> {
+            super::deserialize(input).map(Some)
+        }
     }
 }

@@ -12,6 +12,7 @@ use super::record::{KeepVolume, Outcome, Phase};
 use super::site::Site;
 use super::stop::Stopped;
 use super::store::{LockedSession, Store};
+use super::tags::Tags;
 use crate::failure::Failure;
 
 /// How long after a session was begun something of it may still be on its way.
@@ -62,7 +63,7 @@ pub fn resume(
         }
         Phase::Syncing => {
             // The volume is sound, however far that came; the next update knows.
-            belongings(site, &session)?.remove_passing(&*site.engine, session.record())?;
+            belongings(site, &session)?.remove_passing(&*site.engine, &session.record().owner())?;
             session.update(|record| {
                 record.phase = record.before.take().unwrap_or(Phase::Settled);
             })?;
@@ -125,7 +126,7 @@ pub fn resume(
             if let Some(left_alone) = finish_undo(&session)? {
                 return Ok(Resumed::UndoCutShort(session, left_alone));
             }
-            belongings(site, &session)?.remove_passing(&*site.engine, session.record())?;
+            belongings(site, &session)?.remove_passing(&*site.engine, &session.record().owner())?;
             Ok(Resumed::Sound(session))
         }
     }
@@ -166,7 +167,7 @@ fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), Engine
     let all = belongings(site, session)?;
     match session.record().keep {
         KeepVolume::UntilSettled => all.remove(&*site.engine),
-        KeepVolume::Always => all.remove_passing(&*site.engine, session.record()),
+        KeepVolume::Always => all.remove_passing(&*site.engine, &session.record().owner()),
     }
 }
 
@@ -197,15 +198,13 @@ fn remove_all(site: &Site<'_>, session: &LockedSession) -> Result<(), Failure> {
 /// # Errors
 /// The engine's, or the disk's.
 pub fn sweep(site: &Site<'_>, store: &Store) -> Result<(), Failure> {
-    // Listed before the sessions are: one that is created meanwhile has its directory
-    // before it has anything in the engine.
     let all = Belongings::of_store(&*site.engine, &site.store_id)?;
-    let known = store.list()?;
-    let orphans = all.only(|session| !known.iter().any(|dir| dir.id().as_str() == session));
+    let tags = Tags::of(store)?;
+    let orphans = all.only(|tag| !tags.knows(tag));
     Ok(orphans.remove(&*site.engine)?)
 }
 
 fn belongings(site: &Site<'_>, session: &LockedSession) -> Result<Belongings, EngineError> {
     let all = Belongings::of_store(&*site.engine, &site.store_id)?;
-    Ok(all.of_session(&session.record().id))
+    Ok(all.of(&session.record().owner()))
 }

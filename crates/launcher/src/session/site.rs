@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use lazaret_egress::Policy;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{
-    Access, ContainerName, ContainerSpec, Engine, EngineInfo, EnvName, ExecSpec, HardenedSpec,
-    Label, Limits, Network, Privilege, Role, SessionId, Stdin, Terminal, Unenforceable,
-    VolumeMount, VolumeName,
+    Access, ContainerName, ContainerSpec, Engine, EngineInfo, ExecSpec, HardenedSpec, Limits,
+    Network, Privilege, Role, SessionId, Stdin, Terminal, Unenforceable, VolumeMount, VolumeName,
 };
-use lazaret_transfer::Digest;
 
 use super::chores::Chores;
-use super::egress::{Plan, SOCKETS};
+use super::egress::{SOCKETS, aliases};
+use super::owner::Owner;
 use super::record::Record;
 use crate::interrupt::Interrupt;
 use crate::ui::{Phase, Total, Ui};
@@ -80,49 +80,33 @@ impl Site<'_> {
         Ok(done)
     }
 
-    /// Returns the labels of something that belongs to a session.
-    pub fn labels(&self, record: &Record, role: &str) -> BTreeMap<String, String> {
-        let workspace = Digest::of(record.workspace.as_os_str().as_encoded_bytes()).to_hex();
-        let pairs = [
-            (Label::Session, record.id.to_string()),
-            (Label::Role, role.to_owned()),
-            (Label::Workspace, workspace.chars().take(16).collect()),
-            (Label::Version, env!("CARGO_PKG_VERSION").to_owned()),
-            (Label::Store, self.store_id.clone()),
-        ];
-        pairs
-            .into_iter()
-            .map(|(label, value)| (label.key().to_owned(), value))
-            .collect()
-    }
-
     /// Hardens the container that the command runs in.
     ///
     /// # Errors
     /// Names the control that the engine can't enforce.
     pub fn agent_spec(
         &self,
-        record: &Record,
+        owner: &Owner,
         image: &Pinned,
         limits: Limits,
-        env: BTreeMap<EnvName, String>,
-        plan: Option<&Plan>,
+        policy: Option<&Policy>,
     ) -> Result<HardenedSpec, Unenforceable> {
-        let mut volumes = vec![mount(record.volume(), Access::ReadWrite)];
+        let mut volumes = vec![mount(owner.volume(), Access::ReadWrite)];
         // Connecting to a socket needs no right to write to its directory; replacing it would.
-        volumes.extend(plan.map(|_| sockets(record, Access::ReadOnly)));
+        volumes.extend(policy.map(|_| sockets(owner, Access::ReadOnly)));
         let spec = ContainerSpec {
-            name: record.agent(),
+            name: owner.agent(),
             role: Role::Agent,
             image: image.reference().clone(),
             privilege: Privilege::Agent,
             volumes,
             network: Network::None,
-            hosts: plan.map(Plan::hosts).unwrap_or_default(),
-            env,
+            hosts: policy.map(aliases).unwrap_or_default(),
+            // The command gets its variables when it starts: the engine shows this to anyone.
+            env: BTreeMap::new(),
             workdir: WORKSPACE.to_owned(),
             limits,
-            labels: self.labels(record, "agent"),
+            labels: owner.labels("agent"),
         };
         HardenedSpec::new(spec, &self.info)
     }
@@ -133,16 +117,16 @@ impl Site<'_> {
     /// Names what the engine can't enforce, or that it can have no gateway.
     pub fn gateway_spec(
         &self,
-        record: &Record,
+        owner: &Owner,
         image: &Pinned,
     ) -> Result<HardenedSpec, Unenforceable> {
         const MIB: u64 = 1 << 20;
         let spec = ContainerSpec {
-            name: record.gateway(),
+            name: owner.gateway(),
             role: Role::Gateway,
             image: image.reference().clone(),
             privilege: Privilege::Agent,
-            volumes: vec![sockets(record, Access::ReadWrite)],
+            volumes: vec![sockets(owner, Access::ReadWrite)],
             network: Network::Engine,
             hosts: Vec::new(),
             env: BTreeMap::new(),
@@ -158,7 +142,7 @@ impl Site<'_> {
                 nofile: 4096,
                 fsize: MIB,
             },
-            labels: self.labels(record, "gateway"),
+            labels: owner.labels("gateway"),
         };
         HardenedSpec::new(spec, &self.info)
     }
@@ -213,7 +197,7 @@ impl Site<'_> {
                 fsize: 1 << 43,
                 ..exporter_limits()
             },
-            labels: self.labels(record, "importer"),
+            labels: record.owner().labels("importer"),
         };
         HardenedSpec::new(spec, &self.info)
     }
@@ -236,7 +220,7 @@ impl Site<'_> {
             env: BTreeMap::new(),
             workdir: "/".to_owned(),
             limits: exporter_limits(),
-            labels: self.labels(record, "guard"),
+            labels: record.owner().labels("guard"),
             network: Network::None,
             hosts: Vec::new(),
         };
@@ -264,15 +248,15 @@ impl Site<'_> {
             env: BTreeMap::new(),
             workdir: "/".to_owned(),
             limits: exporter_limits(),
-            labels: self.labels(record, word),
+            labels: record.owner().labels(word),
         };
         HardenedSpec::new(spec, &self.info)
     }
 }
 
-fn sockets(record: &Record, access: Access) -> VolumeMount {
+fn sockets(owner: &Owner, access: Access) -> VolumeMount {
     VolumeMount {
-        volume: record.sockets(),
+        volume: owner.sockets(),
         target: SOCKETS.to_owned(),
         access,
     }

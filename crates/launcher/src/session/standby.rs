@@ -13,7 +13,7 @@ use super::site::{Site, WORKSPACE, porter};
 use crate::failure::Failure;
 
 /// How long a command has the machine to itself, so that it starts no later for this.
-const HEAD_START: Duration = Duration::from_millis(300);
+pub(super) const HEAD_START: Duration = Duration::from_millis(300);
 
 /// The command has ended, and its changes are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

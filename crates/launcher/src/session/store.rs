@@ -20,8 +20,8 @@ use rustix::fs::FlockOperation;
 use super::record::{KeepVolume, Record, RecordError};
 
 /// How long, and how often, somebody else may be looking at a lock.
-const GLANCE: Duration = Duration::from_millis(10);
-const GLANCES: u32 = 5;
+pub(super) const GLANCE: Duration = Duration::from_millis(10);
+pub(super) const GLANCES: u32 = 5;
 
 /// The state directory of one user.
 #[derive(Debug)]
@@ -113,6 +113,11 @@ impl Store {
                 Self::open(state_dir).map(Some)
             }
         }
+    }
+
+    /// Returns the state directory.
+    pub fn path(&self) -> &Path {
+        &self.root
     }
 
     /// Returns the random id that labels everything created from this store.

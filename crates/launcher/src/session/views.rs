@@ -130,7 +130,7 @@ pub fn sweep(
     if doomed.is_empty() {
         return Ok(());
     }
-    let all = Belongings::of_store(engine, &record.store)?.of_session(&record.id);
+    let all = Belongings::of_store(engine, &record.store)?.of(&record.owner());
     for (id, path, lock) in doomed {
         let name = record.viewer(&id);
         if all.containers.iter().any(|(found, _)| *found == name) {

@@ -35,6 +35,7 @@ fn short_help_names_every_verb() {
       doctor       Show which engines are there, what they can enforce, and what to do
       rules        List what changes are judged by, or explain one code
       policy       What a session's command may reach, and what it tried
+      pool         Containers that wait for a run, so that it needs to make none
       image        Build, check and list images
       profile      Show and check profiles
       completions  Print the completion script of a shell

@@ -8,6 +8,7 @@ mod flaky;
 mod kept;
 mod live;
 mod outcomes;
+mod pool;
 mod porter;
 mod review;
 mod streams;

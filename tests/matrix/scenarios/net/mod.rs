@@ -7,5 +7,6 @@ mod reach;
 mod upstream;
 
 use super::Scenario;
+pub(super) use upstream::{NAME, Upstream};
 
 pub(crate) const SCENARIOS: &[Scenario] = reach::SCENARIOS;

@@ -9,13 +9,13 @@ use std::time::Duration;
 use crate::ctx::Ctx;
 
 /// The name under which a session knows the server.
-pub(super) const NAME: &str = "upstream.test";
+pub(crate) const NAME: &str = "upstream.test";
 
 /// A server that answers every request with the same words. Its thread ends with the process.
 #[derive(Debug)]
-pub(super) struct Upstream {
-    pub(super) address: IpAddr,
-    pub(super) port: u16,
+pub(crate) struct Upstream {
+    pub(crate) address: IpAddr,
+    pub(crate) port: u16,
 }
 
 impl Upstream {
@@ -23,7 +23,7 @@ impl Upstream {
     ///
     /// # Errors
     /// This machine has no address but its loopback.
-    pub(super) fn start(ctx: &Ctx) -> Result<Self, String> {
+    pub(crate) fn start(ctx: &Ctx) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("the upstream: {error}");
         let address = own_address().map_err(failed)?;
         let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(failed)?;

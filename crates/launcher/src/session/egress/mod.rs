@@ -14,5 +14,5 @@ mod publish;
 pub use gateway::Gateway;
 pub use journal::{JOURNAL, JournalEnd, Totals};
 pub use live::{LivePolicy, POLICY, Watcher};
-pub use plan::{FIRST_BROKER, Plan, SOCKETS};
+pub use plan::{FIRST_BROKER, Plan, SOCKETS, aliases};
 pub use publish::{Bound, Published, bind};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use lazaret_egress::{HostName, Order, Pattern, Patterns};
+use lazaret_egress::{HostName, Order, Pattern, Patterns, Policy};
 use lazaret_runtime::{AliasName, EnvName, HostAlias};
 
 /// Where the gateway's sockets are, in both containers.
@@ -45,29 +45,6 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the names that lead to the loopback inside, for clients that know no proxy:
-    /// the relay's ports 443 and 80 tell them apart by what they ask for.
-    pub fn hosts(&self) -> Vec<HostAlias> {
-        let policy = &self.order.policy;
-        let rules = policy.rules.iter().filter_map(|rule| match &rule.pattern {
-            Pattern::Exact(name) => Some(name),
-            Pattern::Below(_) => None,
-        });
-        let brokered = policy.brokered.iter().map(|target| &target.host);
-        let mut names: Vec<&HostName> = rules.chain(brokered).collect();
-        names.sort_unstable();
-        names.dedup();
-        let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        names
-            .into_iter()
-            .filter_map(|name| name.as_str().parse::<AliasName>().ok())
-            .map(|name| HostAlias {
-                name,
-                address: loopback,
-            })
-            .collect()
-    }
-
     /// Returns the arguments of `porter relay`.
     pub fn leads(&self) -> Vec<String> {
         let fixed = [(PROXY, "proxy"), (443, "tls"), (80, "http")]
@@ -78,4 +55,26 @@ impl Plan {
         });
         fixed.into_iter().chain(brokers).collect()
     }
+}
+
+/// Returns the names that lead to the loopback inside, for clients that know no proxy:
+/// the relay's ports 443 and 80 tell them apart by what they ask for.
+pub fn aliases(policy: &Policy) -> Vec<HostAlias> {
+    let rules = policy.rules.iter().filter_map(|rule| match &rule.pattern {
+        Pattern::Exact(name) => Some(name),
+        Pattern::Below(_) => None,
+    });
+    let brokered = policy.brokered.iter().map(|target| &target.host);
+    let mut names: Vec<&HostName> = rules.chain(brokered).collect();
+    names.sort_unstable();
+    names.dedup();
+    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    names
+        .into_iter()
+        .filter_map(|name| name.as_str().parse::<AliasName>().ok())
+        .map(|name| HostAlias {
+            name,
+            address: loopback,
+        })
+        .collect()
 }

@@ -35,6 +35,21 @@ fn what_changed_is_applied_and_nothing_is_left() {
     }
 }
 
+/// What an engine knows of a container it tells anyone who may ask it (NET-17).
+#[test]
+fn variables_are_for_the_command_and_not_for_its_container() {
+    let world = World::new();
+    let engine = world.engine.clone();
+    world.command(move |_, call| {
+        let word = call.env.get(&"WORD".parse().unwrap()).cloned();
+        let spec = engine.fake.spec(&call.container).unwrap();
+        let is_clean = spec.spec().env.is_empty() && !format!("{spec:?}").contains("given");
+        i32::from(word.as_deref() != Some("given") || !is_clean)
+    });
+    let end = world.run().unwrap();
+    assert_eq!(end.exit_code, ExitCode::SUCCESS);
+}
+
 #[test]
 fn the_commands_own_code_goes_first() {
     let world = World::new();

@@ -1,6 +1,5 @@
 //! `World`: a workspace, a volume, a state directory and an engine, for one session.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,9 +21,10 @@ use lazaret_launcher::session::belongings::Belongings;
 use lazaret_launcher::session::chores::Chores;
 use lazaret_launcher::session::collect::Collected;
 use lazaret_launcher::session::command::Patience;
-use lazaret_launcher::session::cycle::{self, Cycle, Order};
+use lazaret_launcher::session::cycle::{self, Cycle, Invocation, Order};
 use lazaret_launcher::session::egress::Plan;
 use lazaret_launcher::session::kept::Again;
+use lazaret_launcher::session::pool::{Filled, Filling, Shelf, fill};
 use lazaret_launcher::session::prepare::Setting;
 use lazaret_launcher::session::record::{
     Bounds, GateLimits, KeepVolume, Phase, Picked, PickedGit, Record,
@@ -329,21 +329,14 @@ impl World {
                 exclude: Vec::new(),
             },
             profile: "base".to_owned(),
-            command: vec!["work".to_owned()],
+            invocation: Invocation {
+                argv: vec!["work".to_owned()],
+                env: [("WORD".parse().unwrap(), "given".to_owned())].into(),
+            },
             setting: Setting {
                 image: self.image.clone(),
                 exporter: self.image.clone(),
-                limits: Limits {
-                    memory: 512 * MIB,
-                    cpus: 1.0,
-                    pids: 64,
-                    tmp: MIB,
-                    shm: MIB,
-                    home: MIB,
-                    nofile: 1024,
-                    fsize: MIB,
-                },
-                env: BTreeMap::new(),
+                limits: limits(),
                 bounds: self.bounds.clone(),
                 network: self.network.then(plan),
             },
@@ -357,6 +350,22 @@ impl World {
             destinations: (Destination::Other, Destination::Other),
         };
         cycle::run(&self.site(), &self.store, order)
+    }
+
+    /// What places of the pool are made from that fit its sessions.
+    pub(super) fn filling(&self) -> Filling {
+        Filling {
+            profile: "base".to_owned(),
+            image: self.image.clone(),
+            porter: self.image.clone(),
+            limits: limits(),
+            policy: self.network.then(|| plan().order.policy),
+        }
+    }
+
+    /// Does what `lazaret pool fill` does.
+    pub(super) fn fill(&self, filling: &Filling, count: u32) -> Result<Filled, Failure> {
+        fill(&self.site(), &Shelf::of(&self.store), filling, count)
     }
 
     /// Runs the whole of it, applying what is clean.
@@ -416,6 +425,19 @@ impl World {
     pub(super) fn resume(&self) -> Result<Resumed, Failure> {
         let session = self.lock()?;
         resume(&self.site(), self.image.clone(), session)
+    }
+}
+
+fn limits() -> Limits {
+    Limits {
+        memory: 512 * MIB,
+        cpus: 1.0,
+        pids: 64,
+        tmp: MIB,
+        shm: MIB,
+        home: MIB,
+        nofile: 1024,
+        fsize: MIB,
     }
 }
 

@@ -1,0 +1,55 @@
+//! `lazaret pool drain`.
+
+use serde_json::json;
+
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::job;
+use crate::session::pool::{Shelf, Targets, remove};
+use crate::session::store::Store;
+use crate::ui::{OutputFormat, count};
+
+/// What is to go.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Profile [default: all]
+    #[arg(value_name = "PROFILE")]
+    profile: Option<String>,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
+    let store = Store::open(&context.env.state_dir()?)?;
+    let is_meant = |profile: &str| {
+        args.profile
+            .as_deref()
+            .is_none_or(|wanted| wanted == profile)
+    };
+    let targets = Targets::of(&store);
+    // First of all: a run that is under way would replace what is removed.
+    for (profile, _) in targets.list()? {
+        if is_meant(&profile) {
+            targets.forget(&profile)?;
+        }
+    }
+    let shelf = Shelf::of(&store);
+    let mut removed: u64 = 0;
+    for (tag, place) in shelf.ready()? {
+        if !is_meant(&place.profile) {
+            continue;
+        }
+        context.interrupt.check()?;
+        if let Some(held) = shelf.hold(&tag)? {
+            let detected = context.engine_at(&place.engine, &format!("place {tag}"))?;
+            remove(&job::site(context, &store, detected), held)?;
+            removed += 1;
+        }
+    }
+    match context.ui.format() {
+        OutputFormat::Json => context.ui.json(&json!({ "removed": removed })),
+        OutputFormat::Text => context
+            .ui
+            .status(&format!("{} removed from the pool", count(removed))),
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,81 @@
+//! `lazaret pool fill`.
+
+use serde_json::json;
+
+use crate::commands::image;
+use crate::context::Context;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind};
+use crate::job;
+use crate::network;
+use crate::profile;
+use crate::session::pool::{Filled, Filling, Shelf, Targets, fill};
+use crate::session::store::Store;
+use crate::ui::{OutputFormat, count};
+use crate::user_network::UserNetwork;
+
+/// What is to wait.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Profile: a built-in name, or one of your own
+    #[arg(value_name = "PROFILE")]
+    profile: String,
+    /// How many, 16 at most [default: as many as were asked for before, else 1]
+    #[arg(short = 'n', long, value_name = "COUNT",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(Targets::MOST)))]
+    count: Option<u32>,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
+    if args.profile.contains('/') || args.profile.ends_with(".toml") {
+        let text = "the pool is for profiles that have a name";
+        return Err(Failure::message(FailureKind::Usage, text)
+            .hinted("Put it into ~/.config/lazaret/profiles/ and name it."));
+    }
+    let profile = profile::load(&args.profile, &context.env)?;
+    let user = UserNetwork::load(&context.env)?;
+    let store = Store::open(&context.env.state_dir()?)?;
+    let detected = context.engine()?;
+    let image = image::ensure(context, &detected, &profile.image)?.pinned;
+    let porter = image::ensure(context, &detected, "porter")?.pinned;
+    let site = job::site(context, &store, detected);
+    let filling = Filling {
+        limits: job::limits(&profile),
+        policy: network::policy(&profile, &user),
+        profile: profile.name,
+        image,
+        porter,
+    };
+    let targets = Targets::of(&store);
+    let wanted = match (args.count, targets.get(&filling.profile)) {
+        (Some(count), _) => count,
+        (None, 0) => 1,
+        (None, before) => before,
+    };
+    targets.set(&filling.profile, wanted)?;
+    let done = site.step("fill the pool", |_| {
+        fill(&site, &Shelf::of(&store), &filling, wanted)
+    })?;
+    let Filled {
+        ready,
+        made,
+        removed,
+    } = done;
+    match context.ui.format() {
+        OutputFormat::Json => context.ui.json(&json!({
+            "profile": filling.profile,
+            "target": wanted,
+            "ready": ready + made,
+            "made": made,
+            "removed": removed,
+        })),
+        OutputFormat::Text => context.ui.status(&format!(
+            "{}: {} ready, of which {} made now; {} removed",
+            filling.profile,
+            count(u64::from(ready + made)),
+            count(u64::from(made)),
+            count(u64::from(removed))
+        )),
+    }
+    Ok(ExitCode::SUCCESS)
+}

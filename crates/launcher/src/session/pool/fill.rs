@@ -1,0 +1,111 @@
+//! Makes the places that a profile should have and does not, and removes those that fit no
+//! more.
+
+use lazaret_egress::Policy;
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{ContainerLease, Limits};
+
+use super::super::belongings::Belongings;
+use super::super::berth::{Berth, Specs, Wanted};
+use super::super::kept::Standing;
+use super::super::site::Site;
+use super::{Fit, Held, Shelf};
+use crate::failure::Failure;
+
+/// What the places of a profile are made from.
+#[derive(Debug, Clone)]
+pub struct Filling {
+    /// The profile's name.
+    pub profile: String,
+    /// The image, pinned.
+    pub image: Pinned,
+    /// The porter's image, pinned.
+    pub porter: Pinned,
+    /// Limits.
+    pub limits: Limits,
+    /// What may be reached; `None` without a network.
+    pub policy: Option<Policy>,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Filled {
+    /// Places that fit and were there.
+    pub ready: u32,
+    /// Places that were made.
+    pub made: u32,
+    /// Places that were removed: they fit no more, or were too many.
+    pub removed: u32,
+}
+
+impl Filling {
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            image: &self.image,
+            porter: &self.porter,
+            limits: &self.limits,
+            policy: self.policy.as_ref(),
+        }
+    }
+}
+
+/// Brings the places of a profile on this engine to `count`.
+///
+/// # Errors
+/// The engine's, or the disk's; what was made until then stays.
+pub fn fill(
+    site: &Site<'_>,
+    shelf: &Shelf,
+    filling: &Filling,
+    count: u32,
+) -> Result<Filled, Failure> {
+    let fit = Fit::of(site, filling.wanted());
+    let mut filled = Filled::default();
+    for (tag, place) in shelf.ready()? {
+        if place.profile != filling.profile || place.engine != site.info.endpoint {
+            continue;
+        }
+        if place.fit == fit && filled.ready < count {
+            filled.ready += 1;
+        } else if let Some(held) = shelf.hold(&tag)? {
+            remove(site, held)?;
+            filled.removed += 1;
+        }
+    }
+    while filled.ready + filled.made < count {
+        site.interrupt.check()?;
+        make(site, shelf, filling, &fit)?;
+        filled.made += 1;
+    }
+    Ok(filled)
+}
+
+fn make(site: &Site<'_>, shelf: &Shelf, filling: &Filling, fit: &Fit) -> Result<(), Failure> {
+    let held = shelf.begin(&filling.profile, &site.info.endpoint, fit.clone())?;
+    let mut berth = Berth::new(held.owner.clone(), Standing::Gone);
+    let made = Specs::of(site, &held.owner, filling.wanted())
+        .map_err(Failure::from)
+        .and_then(|specs| berth.make(site, &specs));
+    match made {
+        Ok(()) => {
+            drop(berth.keep().map(ContainerLease::keep));
+            Ok(held.ready()?)
+        }
+        Err(failure) => {
+            drop(berth);
+            held.forget()?;
+            Err(failure)
+        }
+    }
+}
+
+/// Removes a place, and what it has in the engine first.
+///
+/// # Errors
+/// The engine's: the place is still there then.
+pub fn remove(site: &Site<'_>, held: Held) -> Result<(), Failure> {
+    Belongings::of_store(&*site.engine, &held.owner.store)?
+        .of(&held.owner)
+        .remove(&*site.engine)?;
+    Ok(held.forget()?)
+}

@@ -1,0 +1,80 @@
+//! `Targets`: how many places each profile should have.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use lazaret_transfer::AtPath as _;
+
+use super::super::store::{Store, StoreError, private_dir, write_atomically};
+
+/// The most places of one profile: each of them is a container that runs.
+const MOST: u32 = 16;
+
+/// One small file for each profile, so that two that are set at once don't undo each other.
+#[derive(Debug)]
+pub struct Targets {
+    dir: PathBuf,
+}
+
+impl Targets {
+    /// The most that a profile can have.
+    pub const MOST: u32 = MOST;
+
+    /// Returns the targets of a store.
+    pub fn of(store: &Store) -> Self {
+        Self {
+            dir: store.path().join("pool").join("targets"),
+        }
+    }
+
+    /// Returns how many places a profile should have; none where nobody said so, or what was
+    /// said can't be read.
+    pub fn get(&self, profile: &str) -> u32 {
+        let text = fs::read_to_string(self.dir.join(profile)).unwrap_or_default();
+        text.trim().parse().map_or(0, |count: u32| count.min(MOST))
+    }
+
+    /// Sets it.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn set(&self, profile: &str, count: u32) -> Result<(), StoreError> {
+        private_dir(&self.dir)?;
+        write_atomically(&self.dir.join(profile), format!("{count}\n").as_bytes())?;
+        Ok(())
+    }
+
+    /// Forgets what was set for a profile.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn forget(&self, profile: &str) -> Result<(), StoreError> {
+        let path = self.dir.join(profile);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => Ok(other.at(&path)?),
+        }
+    }
+
+    /// Lists the profiles that should have any.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn list(&self) -> Result<Vec<(String, u32)>, StoreError> {
+        let entries = match fs::read_dir(&self.dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.at(&self.dir)?,
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            if let Ok(profile) = entry.at(&self.dir)?.file_name().into_string() {
+                let count = self.get(&profile);
+                found.push((profile, count));
+            }
+        }
+        found.retain(|(_, count)| *count > 0);
+        found.sort();
+        Ok(found)
+    }
+}

@@ -1,0 +1,146 @@
+//! Containers that were made before anybody needed them.
+
+use serde_json::Value;
+
+use super::Scenario;
+use super::net::{NAME, Upstream};
+use crate::api;
+use crate::ctx::{Ctx, expect, expect_eq};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "pool/filled-taken-refilled-drained",
+        run: filled,
+    },
+    Scenario {
+        name: "pool/with-a-network",
+        run: with_network,
+    },
+];
+
+/// The places that wait.
+fn places(ctx: &Ctx) -> Result<Vec<String>, String> {
+    let listed = ctx
+        .lazaret(&["pool", "ls", "--json"])?
+        .expect_code(0)?
+        .json()?;
+    let places = listed["places"].as_array().cloned().unwrap_or_default();
+    let tags = places.iter().filter_map(|place| place["place"].as_str());
+    Ok(tags.map(str::to_owned).collect())
+}
+
+/// What a run that is kept took from the pool, by its record.
+fn berth(ctx: &Ctx, session: &str) -> Result<Option<String>, String> {
+    let record = ctx
+        .state()
+        .join("sessions")
+        .join(session)
+        .join("session.json");
+    let text = std::fs::read_to_string(record).map_err(|error| error.to_string())?;
+    let record: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    Ok(record["berth"].as_str().map(str::to_owned))
+}
+
+fn filled(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", "f a \"a\\n\"");
+    let filled = ctx.lazaret(&["pool", "fill", "base", "--count", "1", "--json"])?;
+    expect_eq("made", &filled.expect_code(0)?.json()?["made"], &1.into())?;
+    let first = places(ctx)?;
+    expect_eq("places", &first.len(), &1)?;
+
+    // What the command is given comes when it starts, not when its container was made.
+    let script = "test \"$WORD\" = given && test \"$(id -u)\" != 0 && echo b >> a";
+    let run = |name: &str| {
+        let arguments = [
+            "run",
+            "base",
+            "-w",
+            "project",
+            "--name",
+            name,
+            "--keep",
+            "-e",
+            "WORD=given",
+            "--apply",
+            "auto",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ];
+        ctx.lazaret(&arguments)?.expect_code(0)
+    };
+    let _ran = run("one")?;
+    expect_eq(
+        "the place of the first",
+        &berth(ctx, "one")?.as_ref(),
+        &first.first(),
+    )?;
+    // It was replaced while the command ran.
+    let second = places(ctx)?;
+    expect_eq("places after a run", &second.len(), &1)?;
+    expect("not the same place", || first != second)?;
+
+    // A kept session goes on in the volume that it took.
+    let _again = run("one")?;
+    expect_eq(
+        "the place of a second run",
+        &berth(ctx, "one")?.as_ref(),
+        &first.first(),
+    )?;
+
+    // Nobody's sweep takes it.
+    let _pruned = ctx.lazaret(&["prune"])?.expect_code(0)?;
+    let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+    expect_eq("places after a sweep", &places(ctx)?, &second)?;
+
+    // Other limits want another container.
+    ctx.profile("tight", "image = \"base\"\n[limits]\nmemory = \"300m\"\n");
+    let tight = [
+        "run", "tight", "-w", "project", "--name", "two", "--keep", "--", "true",
+    ];
+    let _ran = ctx.lazaret(&tight)?.expect_code(0)?;
+    expect_eq("the place of what does not fit", &berth(ctx, "two")?, &None)?;
+
+    // One whose container somebody removed is passed over.
+    for object in ctx.objects()? {
+        if object.to_string().contains(&second[0]) && object.to_string().contains("-agent") {
+            api::remove(&ctx.engine().socket(), &object)?;
+        }
+    }
+    let _ran = run("three")?;
+    expect_eq("the place of what is gone", &berth(ctx, "three")?, &None)?;
+
+    let _drained = ctx.lazaret(&["pool", "drain"])?.expect_code(0)?;
+    expect_eq("places after draining", &places(ctx)?.len(), &0)?;
+    let _removed = ctx
+        .lazaret(&["rm", "one", "two", "three"])?
+        .expect_code(0)?;
+    Ok(())
+}
+
+fn with_network(ctx: &Ctx) -> Result<(), String> {
+    let upstream = Upstream::start(ctx)?;
+    let port = upstream.port;
+    let rule = format!("\"{NAME}:{port}\"");
+    let profile = format!("image = \"base\"\n[network]\nmode = \"allowlist\"\nallow = [{rule}]\n");
+    ctx.profile("net", &profile);
+    ctx.workspace("project", "f a \"a\\n\"");
+    let _filled = ctx.lazaret(&["pool", "fill", "net"])?.expect_code(0)?;
+    let first = places(ctx)?;
+    let script = format!(
+        r#"
+        exec 3<>/dev/tcp/127.0.0.1/3128
+        printf 'GET http://{NAME}:{port}/x HTTP/1.1\r\nHost: {NAME}:{port}\r\n\r\n' >&3
+        IFS= read -r -t 60 line <&3; printf '%s\n' "$line"
+        "#
+    );
+    let ran = ctx.lazaret(&[
+        "run", "net", "-w", "project", "--name", "n", "--keep", "--", "bash", "-c", &script,
+    ])?;
+    let _reached = ran.expect_code(0)?.expect_text("200 OK")?;
+    expect_eq("the place", &berth(ctx, "n")?.as_ref(), &first.first())?;
+    let _drained = ctx.lazaret(&["pool", "drain", "net"])?.expect_code(0)?;
+    let _removed = ctx.lazaret(&["rm", "n"])?.expect_code(0)?;
+    Ok(())
+}
