@@ -57,9 +57,10 @@ xflags::xflags! {
         cmd dist {}
 
         /// Measure copying and starting beside what others do in the same run, as ratios
-        /// beside their targets; with `gate` how fast changes are judged and applied.
+        /// beside their targets; with `gate` how fast changes are judged and applied, with
+        /// `net` what the gateway costs.
         cmd bench {
-            /// What to measure: `copy` or `gate`. `copy` when it is not given.
+            /// What to measure: `copy`, `gate` or `net`. `copy` when it is not given.
             optional suite: String
             /// Two rounds without the large tree.
             optional --quick

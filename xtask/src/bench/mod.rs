@@ -5,6 +5,7 @@ mod engine;
 mod figures;
 mod gate;
 mod measure;
+mod net;
 mod packer;
 mod plot;
 mod report;
@@ -51,7 +52,11 @@ impl flags::Bench {
                 let report = gate::run(sh, self.rounds.unwrap_or(ROUNDS))?;
                 write_json(&self.report_file(sh, "gate.json")?, &report)
             }
-            Some(other) => bail!("there is no suite `{other}`: `copy` and `gate` there are"),
+            Some("net") => {
+                let report = net::run(sh, self.engines(sh)?, self.rounds.unwrap_or(ROUNDS))?;
+                write_json(&self.report_file(sh, "net.json")?, &report)
+            }
+            Some(other) => bail!("there is no suite `{other}`: copy, gate and net there are"),
         }
     }
 

@@ -179,6 +179,16 @@ const KINDS: &[Kind] = &[
         promise: both(0.50),
     },
     Kind {
+        name: "start-pool",
+        what: "Enter to first byte, container from the pool, medium / the same",
+        own: Series::PoolStart,
+        reference: Series::NaiveStart,
+        promise: Promise {
+            docker: None,
+            podman: None,
+        },
+    },
+    Kind {
         name: "start-kept",
         what: "Enter to first byte, kept copy, 20 edits of the host / the same",
         own: Series::KeptStart,

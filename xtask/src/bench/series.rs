@@ -26,11 +26,18 @@ pub(super) enum Series {
     FewOutLarge,
     NaiveStart,
     ColdStart,
+    PoolStart,
     KeptStart,
     EditsIn,
     EditsInLarge,
     PlainRun,
     SmallStart,
+    DirectFirstByte,
+    GatewayFirstByte,
+    DirectDownload,
+    GatewayDownload,
+    DirectHeld,
+    GatewayHeld,
 }
 
 impl Series {
@@ -59,11 +66,18 @@ impl Series {
                 format!("{program} create, tar | {program} cp, start -a: first byte, medium")
             }
             Self::ColdStart => "lazaret run: first byte, medium".to_owned(),
+            Self::PoolStart => "lazaret run from the pool: first byte, medium".to_owned(),
             Self::KeptStart => "lazaret run on a kept copy: first byte, medium".to_owned(),
             Self::EditsIn => "lazaret: 20 edits of the host in, medium".to_owned(),
             Self::EditsInLarge => "lazaret: 20 edits of the host in, large".to_owned(),
             Self::PlainRun => format!("{program} run --rm: first byte, nothing copied"),
             Self::SmallStart => "lazaret run: first byte, small".to_owned(),
+            Self::DirectFirstByte => "direct: first byte of a connection".to_owned(),
+            Self::GatewayFirstByte => "gateway: first byte of a connection".to_owned(),
+            Self::DirectDownload => "direct: 1 GiB".to_owned(),
+            Self::GatewayDownload => "gateway: 1 GiB".to_owned(),
+            Self::DirectHeld => "direct: 500 connections".to_owned(),
+            Self::GatewayHeld => "gateway: 500 connections".to_owned(),
         }
     }
 

@@ -110,7 +110,8 @@ impl<'a> Station<'a> {
         })
     }
 
-    fn lazaret(&self, arguments: &[&str]) -> Cmd<'a> {
+    /// A call of lazaret with a state of its own.
+    pub(super) fn lazaret(&self, arguments: &[&str]) -> Cmd<'a> {
         self.sh
             .cmd(&self.lazaret)
             .args(arguments)
@@ -205,6 +206,16 @@ impl<'a> Station<'a> {
         Ok(timing::greeted(run, Stream::Stdout)?.after)
     }
 
+    /// A program in a plain container, on the network that the engine gives by default.
+    pub(super) fn plain(&self, command: &[&str]) -> Cmd<'a> {
+        let (program, arguments) = command.split_first().unwrap_or((&"true", &[]));
+        self.cli
+            .cmd(self.sh)
+            .args(["run", "--rm", "--label", LABEL, "--entrypoint", program])
+            .arg(&self.image)
+            .args(arguments)
+    }
+
     /// Runs a script by `lazaret run`, whose changes are kept for later. The script greets.
     pub(super) fn run(
         &self,
@@ -240,6 +251,13 @@ impl<'a> Station<'a> {
             first_byte: after,
             phases: serde_json::from_value(phases).context("the phases of lazaret run")?,
         })
+    }
+
+    /// A verb of `lazaret pool`.
+    pub(super) fn pool(&self, arguments: &[&str]) -> Result<()> {
+        let pool = self.lazaret(&["pool"]).args(arguments);
+        pool.ignore_stdout().ignore_stderr().run()?;
+        Ok(())
     }
 
     /// Removes containers, volumes and sessions of this run, and of no other.
