@@ -1,8 +1,8 @@
 //! What is protected is refused to the agent, and without any one part of the protection it
 //! is not: `protect`, `sealed` and `release` over directories, as root and as the agent.
 //!
-//! Making something root's takes root. Where these tests run without it, only the engines'
-//! matrix shows the same.
+//! Making something root's takes root: without it these tests fail and say so, as nothing is
+//! skipped here. `unshare --map-auto --map-root-user` gives enough of it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -43,11 +43,13 @@ struct Volume {
     protection: Protection,
 }
 
-/// As an agent's copy is before anything is protected; `None` without root.
-fn volume() -> Option<Volume> {
-    if !rustix::process::geteuid().is_root() {
-        return None;
-    }
+/// As an agent's copy is before anything is protected.
+fn volume() -> Volume {
+    assert!(
+        rustix::process::geteuid().is_root(),
+        "making something root's takes root: run these tests as root, or in `unshare --map-auto \
+         --map-root-user`"
+    );
     let dir = tempfile::tempdir().expect("a temporary directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("ours");
     tree_text::build(PROJECT, dir.path());
@@ -73,7 +75,7 @@ fn volume() -> Option<Volume> {
         root: Shared,
         entries,
     };
-    Some(Volume { dir, protection })
+    Volume { dir, protection }
 }
 
 fn each(dir: &Path, visit: &mut dyn FnMut(&Path)) {
@@ -138,7 +140,7 @@ type Spoil = fn(&Volume);
 
 #[test]
 fn nothing_that_is_protected_can_be_changed_and_all_of_it_can_be_given_back() {
-    let Some(volume) = volume() else { return };
+    let volume = volume();
     // Without the lines about directories' modes, of which a copy knows nothing.
     let contents = || -> Vec<String> {
         let dump = tree_text::dump(volume.dir.path());
@@ -182,14 +184,13 @@ fn nothing_that_is_protected_can_be_changed_and_all_of_it_can_be_given_back() {
 
 #[test]
 fn without_any_protection_it_is_said() {
-    let Some(volume) = volume() else { return };
+    let volume = volume();
     assert!(volume.broken().contains("broken set-mode .\n"));
 }
 
 /// Each part that is taken away is met by an attempt, whatever else holds.
 #[test]
 fn without_any_one_part_of_the_protection_it_is_said() {
-    let Some(_) = volume() else { return };
     let weaken: [(&str, &str, Weaken); 10] = [
         ("no sticky bit on the root", "", |path| chmod(path, 0o777)),
         ("no sticky bit further down", "a/b", |path| {
@@ -213,7 +214,7 @@ fn without_any_one_part_of_the_protection_it_is_said() {
         ("the link is the agent's", ".factory/link", give),
     ];
     for (what, path, weaken) in weaken {
-        let volume = volume().expect("root");
+        let volume = volume();
         volume.protect();
         weaken(&volume.path(path));
         let (code, report) = volume.sealed();
@@ -234,7 +235,6 @@ fn chmod(path: &Path, mode: u32) {
 /// Whatever is not as it was sent is refused before it becomes root's for good.
 #[test]
 fn what_is_not_what_was_sent_is_not_protected() {
-    let Some(_) = volume() else { return };
     let spoil: [(&str, Spoil); 4] = [
         ("AGENTS.md: not what was sent", |volume| {
             fs::remove_file(volume.path("AGENTS.md")).expect("ours");
@@ -252,7 +252,7 @@ fn what_is_not_what_was_sent_is_not_protected() {
         }),
     ];
     for (message, spoil) in spoil {
-        let volume = volume().expect("root");
+        let volume = volume();
         spoil(&volume);
         let (code, said) = volume.run("protect", Some(&volume.protection), 0);
         assert_eq!(code, 125);
