@@ -79,6 +79,8 @@ enum Sink {
     Null,
     /// A pipe, whose other end the scenario has.
     Pipe(std::io::PipeWriter),
+    /// A terminal, which is its stdin too.
+    Terminal(fs::File),
 }
 
 /// A call of `lazaret` that has not started yet.
@@ -138,6 +140,12 @@ impl Call {
         self
     }
 
+    /// Gives it a terminal for stdin and stdout.
+    pub(crate) fn on_terminal(mut self, terminal: fs::File) -> Self {
+        self.stdout = Sink::Terminal(terminal);
+        self
+    }
+
     /// Starts it and goes on.
     ///
     /// # Errors
@@ -148,13 +156,17 @@ impl Call {
         let command = duct::cmd(&self.argv[0], &self.argv[1..])
             .full_env(self.environment)
             .dir(self.dir)
-            .stdin_null()
             .stderr_path(&stderr)
             .unchecked();
+        // The innermost redirection is the one that counts.
         let command = match self.stdout {
-            Sink::File => command.stdout_path(&stdout),
-            Sink::Null => command.stdout_null(),
-            Sink::Pipe(writer) => command.stdout_file(writer),
+            Sink::File => command.stdin_null().stdout_path(&stdout),
+            Sink::Null => command.stdin_null().stdout_null(),
+            Sink::Pipe(writer) => command.stdin_null().stdout_file(writer),
+            Sink::Terminal(terminal) => {
+                let input = terminal.try_clone().map_err(|error| error.to_string())?;
+                command.stdin_file(input).stdout_file(terminal)
+            }
         };
         let handle = command
             .start()

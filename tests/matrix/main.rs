@@ -19,6 +19,7 @@ mod private_engine;
 mod report;
 mod runner;
 mod scenarios;
+mod terminal;
 mod watch;
 
 use std::path::PathBuf;

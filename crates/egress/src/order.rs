@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Caps, HostPort, Policy, Secret};
 
+/// The file with certificates, beside the gateway's sockets.
+pub const CERTIFICATES: &str = "ca.pem";
+
 /// The first line of a gateway's standard input.
 ///
 /// It holds the keys, so it goes there and nowhere else: no argument, environment, label,
@@ -18,6 +21,10 @@ pub struct Order {
     /// Certificates (PEM) that the broker trusts instead of the built-in roots; empty for
     /// those.
     pub trust: Vec<String>,
+    /// Certificates (PEM) that programs inside shall trust, for the file [`CERTIFICATES`]
+    /// beside the sockets; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub inside: String,
     /// What the session may take.
     pub caps: Caps,
 }

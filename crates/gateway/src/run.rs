@@ -1,15 +1,17 @@
 //! A gateway from its order to its end.
 
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, Read as _, Write};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::thread;
 use std::time::Duration;
 
-use lazaret_egress::{Caps, Change, Event, Net, Order, Policy, Port};
+use lazaret_egress::{CERTIFICATES, Caps, Change, Event, Net, Order, Policy, Port};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use zeroize::Zeroizing;
@@ -88,6 +90,7 @@ pub fn run(
         policy,
         routes,
         trust,
+        inside,
         caps,
     } = next(&mut input, "order")?.ok_or(GatewayError::NoOrder)?;
     let policy = with_closed(policy, setup);
@@ -131,6 +134,9 @@ pub fn run(
             .spawn(move || listen::run(&listener, &service, &house))
             .map_err(start("start a listener"))?;
     }
+    if !inside.is_empty() {
+        put_certificates(&setup.directory, &inside).map_err(start("put certificates there"))?;
+    }
     let ready = Event::Ready {
         at: journal::now(),
         sockets,
@@ -145,6 +151,20 @@ pub fn run(
         house.pump.judge_again(&house.context.policy());
     }
     Ok(())
+}
+
+/// Puts certificates where the workload can read them: it sees the directory, and can't
+/// write to it.
+fn put_certificates(directory: &Path, pem: &str) -> io::Result<()> {
+    let path = directory.join(CERTIFICATES);
+    // Of a gateway before this one.
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o644);
+    options.open(path)?.write_all(pem.as_bytes())
 }
 
 /// Closes everything, however the gateway ends.

@@ -18,6 +18,7 @@ use crate::gate::remembered::Remembered;
 use crate::gate::report::{Report, SyncReport};
 use crate::gate::settle::{Settled, Volume, finish, settle};
 use crate::git;
+use crate::lent;
 use crate::network::{self, Network};
 use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
 use crate::session::chores::Chores;
@@ -34,6 +35,7 @@ use crate::session::relay::Destination;
 use crate::session::site::{Site, Timings};
 use crate::session::store::{LockedSession, Store};
 use crate::session::sync::Source;
+use crate::session::terminal;
 
 /// From SIGTERM to SIGKILL when a command's time is up.
 const GRACE: Duration = Duration::from_secs(15);
@@ -59,6 +61,19 @@ pub struct Job {
     pub volume: KeepVolume,
     /// How far the command reaches.
     pub bounds: Bounds,
+    /// What of the project goes in beside the folder; `None` where everything does.
+    pub shared: Option<Vec<String>>,
+    /// Whether the command has the user's terminal.
+    pub attendance: Attendance,
+}
+
+/// Who is there while the command runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attendance {
+    /// Nobody: it has no terminal, and nothing to read.
+    Nobody,
+    /// A person, whose terminal leads to the command's.
+    Person,
 }
 
 /// How a run ended.
@@ -85,7 +100,8 @@ impl Job {
         let store = Store::open(&context.env.state_dir()?)?;
         // A mistake in it is said before anything is started.
         let remembered = Remembered::load(&context.env)?;
-        let network = network::prepare(&self.profile, &context.env, &context.interrupt)?;
+        let lent = lent::resolve(&self.profile.files, &context.env)?;
+        let network = network::prepare(&self.profile, &context.env, &context.interrupt, &lent)?;
         let ports = egress::bind(&self.ports)?;
         let again = match &self.id {
             Some(id) => kept::take(&store, id, workspace)?,
@@ -110,12 +126,19 @@ impl Job {
         let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
         let mut env = git::variables(&context.env, workspace, selector, &self.bounds);
         env.extend(reach);
+        if self.attendance == Attendance::Person {
+            env.extend(terminal_variables(&context.env));
+        }
         // What the user says goes first.
         env.extend(self.env);
         let id = match self.id {
             Some(id) => id,
             None => store.fresh_id(workspace.path())?,
         };
+        let (_in_use, warnings) = lent::claim(&lent, &id)?;
+        for warning in warnings {
+            context.ui.warn(&warning);
+        }
         let stream = |kind| match kind {
             StreamKind::Terminal => Destination::Terminal,
             StreamKind::Other => Destination::Other,
@@ -131,7 +154,7 @@ impl Job {
                 selector: &made.selector,
             },
             keep: self.volume,
-            selection: picked(&self.profile),
+            selection: picked(&self.profile, self.shared),
             profile: self.profile.name.clone(),
             invocation: Invocation {
                 argv: self.command,
@@ -143,6 +166,7 @@ impl Job {
                 limits: limits(&self.profile),
                 bounds: self.bounds,
                 network: plan,
+                lent,
             },
             patience: Patience {
                 timeout: Some(self.timeout),
@@ -155,7 +179,10 @@ impl Job {
             },
             ports,
             destinations: (
-                stream(context.env.streams.stdout),
+                match self.attendance {
+                    Attendance::Person => Destination::Screen,
+                    Attendance::Nobody => stream(context.env.streams.stdout),
+                },
                 stream(context.env.streams.stderr),
             ),
         };
@@ -169,6 +196,16 @@ impl Job {
         end.report.sync = synced.as_ref().map(SyncReport::from);
         Ok(end)
     }
+}
+
+/// By which programs inside know what the terminal can do.
+fn terminal_variables(env: &Environment) -> BTreeMap<EnvName, String> {
+    let term = terminal::term(env.text("TERM").unwrap_or_default());
+    let colours = env.text("COLORTERM").filter(|word| *word == "truecolor");
+    [("TERM", Some(term)), ("COLORTERM", colours)]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.parse().ok()?, value?.to_owned())))
+        .collect()
 }
 
 /// Puts together what the steps of a session work with.
@@ -306,7 +343,7 @@ fn exit_code(record: &Record, outcome: Outcome) -> ExitCode {
     }
 }
 
-fn picked(profile: &Profile) -> Picked {
+fn picked(profile: &Profile, shared: Option<Vec<String>>) -> Picked {
     Picked {
         git: match profile.workspace.git {
             GitChoice::None => PickedGit::None,
@@ -314,6 +351,7 @@ fn picked(profile: &Profile) -> Picked {
             GitChoice::Full => PickedGit::Full,
         },
         exclude: profile.workspace.exclude.clone(),
+        shared,
     }
 }
 

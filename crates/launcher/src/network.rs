@@ -8,6 +8,7 @@ use lazaret_runtime::EnvName;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::lent::Lent;
 use crate::profile::{NetworkMode, Profile};
 use crate::secret::{self, Resolved};
 use crate::session::egress::{FIRST_BROKER, Plan};
@@ -52,6 +53,7 @@ pub fn prepare(
     profile: &Profile,
     env: &Environment,
     interrupt: &Interrupt,
+    lent: &[Lent],
 ) -> Result<Option<Network>, Failure> {
     if profile.network.mode == NetworkMode::None {
         return Ok(None);
@@ -61,7 +63,7 @@ pub fn prepare(
         return Ok(None);
     };
     let resolved = secret::resolve(&profile.secrets, env, interrupt)?;
-    let patterns = secret::patterns(&resolved)?;
+    let patterns = secret::patterns(&resolved, lent)?;
     let mut variables = BTreeMap::new();
     let mut routes = Vec::new();
     for (index, Resolved { rule, secret }) in (0..).zip(resolved) {
@@ -86,6 +88,7 @@ pub fn prepare(
             policy,
             routes,
             trust: user.trust,
+            inside: user.inside,
             caps: Caps::default(),
         },
         patterns,

@@ -3,6 +3,7 @@
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, Write as _};
 use std::panic::{self, PanicHookInfo};
+use std::sync::Arc;
 
 use crate::ui::harmless;
 
@@ -34,6 +35,43 @@ fn fault(message: &str, place: &str) -> String {
         "error: a fault in lazaret itself, at {place}: {}",
         harmless(message)
     )
+}
+
+type PanicHook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send>;
+
+/// Something that is done before the message of a panic is printed, as long as this lives:
+/// a terminal is given back, with whose other screen the message would be lost.
+pub struct Hook {
+    former: Arc<PanicHook>,
+}
+
+impl std::fmt::Debug for Hook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hook").finish_non_exhaustive()
+    }
+}
+
+impl Hook {
+    /// Does `before` at every panic from now on.
+    pub fn install(before: impl Fn() + Send + Sync + 'static) -> Self {
+        let former = Arc::new(panic::take_hook());
+        let next = Arc::clone(&former);
+        panic::set_hook(Box::new(move |info| {
+            before();
+            next(info);
+        }));
+        Self { former }
+    }
+}
+
+impl Drop for Hook {
+    fn drop(&mut self) {
+        // Setting a hook is not allowed while the thread panics.
+        if !std::thread::panicking() {
+            let former = Arc::clone(&self.former);
+            panic::set_hook(Box::new(move |info| former(info)));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,9 @@ pub const NETWORK_FILE: &str = "network.toml";
 /// The most bytes of it, and of a file with certificates.
 const MOST: u64 = 4 << 20;
 
+/// The most bytes of certificates for programs inside: what the gateway may write.
+const MOST_INSIDE: u64 = (1 << 20) - 1;
+
 /// What the user's own configuration says of the network.
 #[derive(Debug, Clone, Default)]
 pub struct UserNetwork {
@@ -30,6 +33,8 @@ pub struct UserNetwork {
     pub private: PrivateReach,
     /// Certificates (PEM) that the broker trusts instead of the built-in ones.
     pub trust: Vec<String>,
+    /// Certificates (PEM) that programs inside are given; empty for those of their image.
+    pub inside: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -42,6 +47,7 @@ struct Raw {
     #[serde(default)]
     hosts: BTreeMap<Spanned<String>, Spanned<String>>,
     ca: Option<Spanned<PathBuf>>,
+    inside_ca: Option<Spanned<PathBuf>>,
 }
 
 impl UserNetwork {
@@ -65,16 +71,35 @@ impl UserNetwork {
         };
         let shown = path.display().to_string();
         let parsed = Self::parse(&shown, &text)?;
-        let trust = match &parsed.ca {
-            None => Vec::new(),
-            Some(ca) => vec![read(ca).map_err(|error| {
-                Failure::new(FailureKind::Profile, error)
-                    .context(format!("{shown}: `ca`: {} can't be read", ca.display()))
-            })?],
+        let pem = |key: &str, ca: &PathBuf, most: u64| {
+            let named = |failure: Failure| {
+                failure.context(format!("{shown}: `{key}`: {} can't be used", ca.display()))
+            };
+            let text =
+                read(ca).map_err(|error| named(Failure::new(FailureKind::Profile, error)))?;
+            let wrong = match text.len() as u64 > most {
+                true => "it is larger than a list of certificates can be",
+                false if !text.contains("-----BEGIN CERTIFICATE-----") => {
+                    "it holds no certificate (PEM)"
+                }
+                false if text.contains("PRIVATE KEY-----") => "it holds a private key",
+                false => return Ok(text),
+            };
+            Err(named(Failure::message(FailureKind::Profile, wrong)))
         };
+        let trust = parsed
+            .ca
+            .as_ref()
+            .map(|ca| pem("ca", ca, MOST))
+            .transpose()?;
+        let inside = parsed.inside_ca.as_ref();
+        let inside = inside
+            .map(|ca| pem("inside_ca", ca, MOST_INSIDE))
+            .transpose()?;
         Ok(Self {
             private: parsed.private,
-            trust,
+            trust: trust.into_iter().collect(),
+            inside: inside.unwrap_or_default(),
         })
     }
 
@@ -110,15 +135,19 @@ impl UserNetwork {
                 .map_err(|error| wrong(address.span(), format!("`hosts`: {error}")))?;
             private.hosts.insert(host, address);
         }
-        if let Some(ca) = &raw.ca
-            && !ca.get_ref().is_absolute()
-        {
-            let message = "`ca`: expected an absolute path of a file with certificates (PEM)";
-            return Err(wrong(ca.span(), message.to_owned()));
+        for (key, ca) in [("ca", &raw.ca), ("inside_ca", &raw.inside_ca)] {
+            if let Some(ca) = ca
+                && !ca.get_ref().is_absolute()
+            {
+                let message =
+                    format!("`{key}`: expected an absolute path of a file with certificates (PEM)");
+                return Err(wrong(ca.span(), message));
+            }
         }
         Ok(Parsed {
             private,
             ca: raw.ca.map(Spanned::into_inner),
+            inside_ca: raw.inside_ca.map(Spanned::into_inner),
         })
     }
 }
@@ -126,6 +155,7 @@ impl UserNetwork {
 struct Parsed {
     private: PrivateReach,
     ca: Option<PathBuf>,
+    inside_ca: Option<PathBuf>,
 }
 
 fn read(path: &std::path::Path) -> io::Result<String> {
@@ -155,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
-        insta::assert_snapshot!(error("open = 1"), @"network.toml:1:1: unknown key `open`, expected one of `private`, `private_networks`, `hosts`, `ca`");
+        insta::assert_snapshot!(error("open = 1"), @"network.toml:1:1: unknown key `open`, expected one of `private`, `private_networks`, `hosts`, `ca`, `inside_ca`");
         insta::assert_snapshot!(error("private = [\"host.lan\"]"), @"network.toml:1:12: `private`: the rule `host.lan` has no port; write it out, as in `host.lan:443`");
         insta::assert_snapshot!(error("private_networks = [\"10.1.2.3/16\"]"), @"network.toml:1:21: `private_networks`: the address of a network has nothing after its first bits: write `10.1.0.0/16`, not `10.1.2.3/16`");
         insta::assert_snapshot!(error("[hosts]\n\"a.lan\" = \"b\""), @"network.toml:2:11: `hosts`: invalid IP address syntax");

@@ -57,36 +57,81 @@ pub fn open(path: &Path, env: &Environment) -> Result<WorkspaceDir, Failure> {
     Ok(workspace)
 }
 
-/// Opens the project that a workspace lies in: the nearest directory, itself or above it,
-/// that has a `.git`, as git finds it. Returns it with the workspace's place in it; `None`
-/// where they are the same.
+/// Opens the project that a workspace lies in: the directory that `way` leads up to, else the
+/// nearest one, itself or above it, that has a `.git`, as git finds it. Returns it with the
+/// workspace's place in it; `None` where they are the same.
 ///
 /// # Errors
 /// When there is none, it is one that no workspace may be (see [`open`]), or the place is no
 /// path that is carried.
 pub fn project(
     workspace: WorkspaceDir,
+    way: Option<&str>,
     env: &Environment,
 ) -> Result<(WorkspaceDir, Option<RelPathBuf>), Failure> {
     let place = workspace.path().to_path_buf();
-    let Some(root) = place.ancestors().find(|dir| dir.join(".git").exists()) else {
+    let root = match way {
+        Some(way) => Some(above(&place, way)),
+        None => repository(&place),
+    };
+    let Some(root) = root else {
         let text = format!("{} is in no project", place.display());
         return Err(Failure::message(FailureKind::Workspace, text).hinted(
             "With `workspace.isolation` = \"project\" all of the repository goes in that the \
-             workspace lies in: make one with `git init`, or set it to \"workspace\".",
+             workspace lies in: make one with `git init`, name the root in the profile (project = \
+             \"../..\"), or set it to \"workspace\".",
         ));
     };
     if root == place {
         return Ok((workspace, None));
     }
+    let folder = folder_in(root, &place)?;
+    Ok((open(root, env)?, Some(folder)))
+}
+
+/// Opens the project above a workspace, as [`project`] finds it; `None` where the workspace is
+/// in none, or is one itself. A repository that no workspace may be, such as a home, is none.
+///
+/// # Errors
+/// When `way` leads to one that no workspace may be.
+pub fn enclosing(
+    workspace: &WorkspaceDir,
+    way: Option<&str>,
+    env: &Environment,
+) -> Result<Option<(WorkspaceDir, RelPathBuf)>, Failure> {
+    let place = workspace.path();
+    let root = match way {
+        Some(way) => Some(above(place, way)),
+        None => repository(place),
+    };
+    let Some(root) = root.filter(|root| *root != place) else {
+        return Ok(None);
+    };
+    let opened = match (open(root, env), way) {
+        (Err(_), None) => return Ok(None),
+        (opened, _) => opened?,
+    };
+    Ok(Some((opened, folder_in(root, place)?)))
+}
+
+/// Goes up by as many names as a way has. The place is a real path: no link is passed.
+fn above<'a>(place: &'a Path, way: &str) -> &'a Path {
+    let steps = way.split('/').count();
+    place.ancestors().nth(steps).unwrap_or(Path::new("/"))
+}
+
+fn repository(place: &Path) -> Option<&Path> {
+    place.ancestors().find(|dir| dir.join(".git").exists())
+}
+
+fn folder_in(root: &Path, place: &Path) -> Result<RelPathBuf, Failure> {
     let below = place.strip_prefix(root).unwrap_or(Path::new(""));
     let folder = RelPath::from_bytes(below.as_os_str().as_encoded_bytes());
     let folder = folder.map_err(|error| {
         Failure::new(FailureKind::Workspace, error)
             .context(format!("the place of {} in its project", place.display()))
     })?;
-    let folder = folder.to_owned();
-    Ok((open(root, env)?, Some(folder)))
+    Ok(folder.to_owned())
 }
 
 #[cfg(test)]
@@ -176,7 +221,7 @@ mod tests {
         std::fs::create_dir_all(&deep).unwrap();
         let found = || {
             let workspace = open(&deep, &world.env).unwrap();
-            project(workspace, &world.env).map(|(root, folder)| {
+            project(workspace, None, &world.env).map(|(root, folder)| {
                 let folder = folder.map(|folder| folder.to_string());
                 (root.path().to_path_buf(), folder)
             })

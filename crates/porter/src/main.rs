@@ -12,6 +12,7 @@ mod guard;
 mod hold;
 mod init;
 mod layer;
+mod lend;
 mod limit;
 mod oom;
 mod probe;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Some("hold") => hold::run(arguments),
         Some("init") => init::run(),
         Some("layer") => layer::run(arguments),
+        Some("lend") => lend::run(arguments),
         Some("probe") => probe::run(arguments),
         Some("protect") => guard::protect(arguments),
         Some("receive") => receive::run(arguments),
@@ -59,8 +61,8 @@ fn main() -> ExitCode {
         Some("update") => update::run(arguments),
         _ => {
             complain(
-                "usage: porter dial|gateway|hold|init|layer|probe|protect|receive|relay|release|run|\
-                 sealed|send|survey|thaw|update",
+                "usage: porter dial|gateway|hold|init|layer|lend|probe|protect|receive|relay|release|\
+                 run|sealed|send|survey|thaw|update",
             );
             ExitCode::from(FAILED)
         }

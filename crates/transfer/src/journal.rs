@@ -364,7 +364,7 @@ fn parse_time<'a>(fields: &mut impl Iterator<Item = &'a str>) -> Option<Time> {
     })
 }
 
-fn to_hex(bytes: &[u8]) -> String {
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
         let _infallible = write!(text, "{byte:02x}");
@@ -372,7 +372,7 @@ fn to_hex(bytes: &[u8]) -> String {
     text
 }
 
-fn from_hex(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.is_ascii() {
         return None;
     }

@@ -109,8 +109,8 @@ pub use rel_path::{
 };
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{
-    CACHEDIR_SIGNATURE, CacheInside, GitMode, RESERVED_NAME, SelectError, Selection, Selector,
-    SkipReason, Skipped, is_cache_beside,
+    CACHEDIR_SIGNATURE, CacheInside, GitMode, Only, RESERVED_NAME, SelectError, Selection,
+    Selector, SkipReason, Skipped, is_cache_beside,
 };
 pub use stat_cache::{StatCache, StatRecorder};
 pub use stream_error::StreamError;

@@ -311,7 +311,7 @@ fn address_of_this_host() -> Result<Ipv4Addr, String> {
 }
 
 /// Where the key is, of all that can be seen from outside while the agent works.
-fn outside(socket: &Path, state: &Path, key: &str) -> Result<Vec<String>, String> {
+pub(super) fn outside(socket: &Path, state: &Path, key: &str) -> Result<Vec<String>, String> {
     let mut places = Vec::new();
     let mut look = |place: String, text: &str| {
         if text.contains(key) {
@@ -363,7 +363,7 @@ fn outside(socket: &Path, state: &Path, key: &str) -> Result<Vec<String>, String
 }
 
 /// Adds the files below `dir` that hold `key`.
-fn search(dir: &Path, key: &str, found: &mut Vec<PathBuf>) -> Result<(), String> {
+pub(super) fn search(dir: &Path, key: &str, found: &mut Vec<PathBuf>) -> Result<(), String> {
     let entries = fs::read_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     for entry in entries.flatten() {
         let path = entry.path();

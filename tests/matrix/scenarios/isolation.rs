@@ -31,6 +31,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         run: alone,
     },
     Scenario {
+        name: "isolation/the-workspace-and-what-is-shared",
+        run: shared,
+    },
+    Scenario {
         name: "isolation/the-whole-project",
         run: whole,
     },
@@ -42,10 +46,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 const TREE: &str = "f a \"a\\n\"\nx dir/b \"b\\n\"";
 
+/// `no CMD…` ends the script unless the command fails: `set -e` never minds a line that
+/// begins with `!`.
+const NO: &str = r#"no() { if "$@" 2>/dev/null; then echo "not refused: $*" >&2; exit 9; fi; }"#;
+
 /// Runs a script whose every line must succeed.
 fn holds(ctx: &Ctx, script: &str) -> Result<String, String> {
     ctx.workspace("project", TREE);
-    let script = format!("set -eux\n{script}");
+    let script = format!("set -eux\n{NO}\n{script}");
     let output = ctx
         .lazaret(&[
             "run", "base", "-w", "project", "--apply", "auto", "--", "sh", "-c", &script,
@@ -75,20 +83,20 @@ fn network(ctx: &Ctx) -> Result<(), String> {
     let script = r#"
         test "$(tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ')" = lo
         test "$(wc -l < /proc/net/route)" -le 1
-        ! getent hosts example.org
-        ! (exec 3<>/dev/tcp/1.1.1.1/80) 2>/dev/null
+        no getent hosts example.org
+        no timeout 5 bash -c 'exec 3<>/dev/tcp/1.1.1.1/80'
     "#;
     holds(ctx, script).map(drop)
 }
 
 fn root(ctx: &Ctx) -> Result<(), String> {
     let script = r#"
-        ! touch /x
-        ! touch /etc/x
-        ! touch /usr/bin/x
-        ! touch /lazaret/x
-        ! mount -t tmpfs none /mnt
-        ! unshare -U true
+        no touch /x
+        no touch /etc/x
+        no touch /usr/bin/x
+        no touch /lazaret/x
+        no mount -t tmpfs none /mnt
+        no unshare -U true
         touch /tmp/x "$HOME/x" /dev/shm/x
         test -z "$(find / -xdev -perm /6000 -type f)"
     "#;
@@ -100,8 +108,8 @@ fn mounts(ctx: &Ctx) -> Result<(), String> {
         test -z "$(find / -name '*.sock' -xdev 2>/dev/null)"
         test ! -e /dev/kvm
         test ! -e /dev/fuse
-        ! mknod /tmp/n c 1 3
-        ! cat /proc/kcore
+        no mknod /tmp/n c 1 3
+        no cat /proc/kcore
         test ! -e /sys/firmware/efi/efivars || test -z "$(ls /sys/firmware)"
     "#;
     holds(ctx, script).map(drop)
@@ -155,7 +163,8 @@ const PROJECT: &str = "
 fn alone(ctx: &Ctx) -> Result<(), String> {
     let project = ctx.workspace("project", PROJECT);
     let script = "set -eu; test \"$(pwd)\" = /workspace; test \"$(ls -A)\" = mine
-        test ! -e ../AGENTS.md; ! grep -rq canary / --include=secret 2>/dev/null; echo n > new";
+        test ! -e ../AGENTS.md
+        if grep -rq canary / --include=secret 2>/dev/null; then exit 9; fi; echo n > new";
     let _ran = ctx
         .lazaret(&[
             "run",
@@ -175,6 +184,70 @@ fn alone(ctx: &Ctx) -> Result<(), String> {
     })
 }
 
+/// What the project shares can be read, and around it nothing can be made; the rest of the
+/// project is not there.
+fn shared(ctx: &Ctx) -> Result<(), String> {
+    let project = ctx.workspace("project", PROJECT);
+    let write = |name: &str, text: &str| {
+        std::fs::write(project.join(name), text).map_err(|error| format!("{name}: {error}"))
+    };
+    write(
+        "lazaret.toml",
+        "[workspace]\nshare = [\"AGENTS.md\", \"docs/\"]\n",
+    )?;
+    // The workspace's own file widens nothing.
+    write(
+        "groups/one/lazaret.toml",
+        "[workspace]\nshare = [\"groups/two\"]\n",
+    )?;
+    let run = |more: &[&str], script: &str| {
+        let start = ["run", "base", "-w", "project/groups/one", "--json"];
+        ctx.lazaret(&[&start, more, &["--", "sh", "-c", script]].concat())
+    };
+    let script = format!(
+        "set -eu; {NO}
+        test \"$(pwd)\" = /workspace/groups/one
+        test \"$(ls -A /workspace | tr '\\n' ' ')\" = 'AGENTS.md docs groups '
+        test \"$(ls -A /workspace/groups)\" = one
+        no grep -rq canary / --include=secret
+        grep -q kind ../../AGENTS.md; grep -q g ../../docs/guide
+        for file in ../../AGENTS.md ../../docs/guide; do
+            no sh -c \"echo x >> $file\"; no rm -f $file; no mv $file $file.away; no mv mine $file
+        done
+        for made in ../../new ../new ../two ../../docs/new; do no touch $made; no mkdir $made; done
+        no mv ../../groups ../../away; no mv ../one ../else; no chmod 777 ../..
+        echo n > new; mkdir deep; mv mine deep/mine"
+    );
+    let keep = ["--name", "s", "--keep", "--apply", "auto"];
+    let report = run(&keep, &script)?.expect_code(0)?.json()?;
+    expect_eq(
+        "changes of the folder alone, named from the project's root",
+        &report["changes"],
+        &json!({ "added": ["groups/one/deep", "groups/one/deep/mine", "groups/one/new"],
+            "modified": [], "deleted": ["groups/one/mine"] }),
+    )?;
+    expect("they are there", || {
+        project.join("groups/one/deep/mine").exists()
+    })?;
+    write("AGENTS.md", "be kinder\n")?;
+    write("groups/two/secret", "canary, changed\n")?;
+    let _synced = ctx.lazaret(&["sync", "s"])?.expect_code(0)?;
+    let script = "grep -q kinder ../../AGENTS.md && ! rm -f ../../AGENTS.md && ! ls ../two";
+    let _second = run(&keep, script)?.expect_code(0)?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    // What leads out of the project, or to what is not shared, is refused.
+    for target in ["../../etc/passwd", "groups/two/secret"] {
+        let linked = project.join("docs/link");
+        let made = std::os::unix::fs::symlink(target, &linked);
+        made.map_err(|error| error.to_string())?;
+        let _refused = run(&[], "true")?
+            .expect_code(1)?
+            .expect_text("which is not protected")?;
+        std::fs::remove_file(&linked).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
 /// With the project, the command starts in its folder and reaches everything.
 fn whole(ctx: &Ctx) -> Result<(), String> {
     let project = ctx.workspace("project", PROJECT);
@@ -185,11 +258,15 @@ fn whole(ctx: &Ctx) -> Result<(), String> {
         let start = ["run", "whole", "-w", "project/groups/one", "--json"];
         ctx.lazaret(&[&start, more, &["--", "sh", "-c", script]].concat())
     };
-    let script = "set -eu; test \"$(pwd)\" = /workspace/groups/one; test -e mine
-        grep -q kind ../../AGENTS.md; ! sh -c 'echo x > ../../AGENTS.md'; ! rm -r ../two
-        ! touch ../two/new; ! mv ../../groups ../../away; echo n > new; echo g2 > ../../docs/guide";
+    let script = format!(
+        "set -eu; {NO}
+        test \"$(pwd)\" = /workspace/groups/one; test -e mine
+        grep -q kind ../../AGENTS.md; no sh -c 'echo x > ../../AGENTS.md'; no rm -r ../two
+        no touch ../two/new; no mv ../../groups ../../away; echo n > new
+        echo g2 > ../../docs/guide"
+    );
     let keep = ["--name", "s", "--keep", "--apply", "auto"];
-    let report = run(&keep, script)?.expect_code(0)?.json()?;
+    let report = run(&keep, &script)?.expect_code(0)?.json()?;
     expect_eq(
         "changes are named from the project's root",
         &report["changes"],

@@ -13,12 +13,15 @@ mod isolation;
 mod kept;
 mod limits;
 mod live;
+mod login;
 mod net;
 mod pool;
+mod private;
 mod protect;
 mod recover;
 mod round_trip;
 mod round_trip_large;
+mod terminal;
 
 use crate::ctx::Ctx;
 
@@ -43,6 +46,9 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     limits::SCENARIOS,
     live::SCENARIOS,
     net::SCENARIOS,
+    login::SCENARIOS,
+    terminal::SCENARIOS,
+    private::SCENARIOS,
     kept::SCENARIOS,
     pool::SCENARIOS,
     interrupt::SCENARIOS,

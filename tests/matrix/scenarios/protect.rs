@@ -26,6 +26,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         run: kept,
     },
     Scenario {
+        name: "protect/nothing-of-it-is-sent-while-a-command-runs",
+        run: while_it_runs,
+    },
+    Scenario {
         name: "protect/what-an-earlier-command-changed-is-refused",
         run: changed_before,
     },
@@ -55,8 +59,12 @@ fn profile(ctx: &Ctx, protect: &str) {
     ctx.profile("fenced", &text);
 }
 
+/// `no CMD…` ends the script unless the command fails: `set -e` never minds a line that
+/// begins with `!`.
+const NO: &str = r#"no() { if "$@" 2>/dev/null; then echo "not refused: $*" >&2; exit 9; fi; }"#;
+
 fn run(ctx: &Ctx, more: &[&str], script: &str) -> Result<Output, String> {
-    let script = format!("set -eu\n{script}");
+    let script = format!("set -eu\n{NO}\n{script}");
     let start = ["run", "fenced", "-w", "project", "--json"];
     let end = ["--", "sh", "-c", script.as_str()];
     ctx.lazaret(&[&start, more, &end].concat())
@@ -191,7 +199,7 @@ fn kept(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     profile(ctx, PROTECT);
     let keep = ["--name", "s", "--keep", "--apply", "auto"];
-    let _first = run(ctx, &keep, "echo one > one; ! rm -f AGENTS.md")?.expect_code(0)?;
+    let _first = run(ctx, &keep, "echo one > one; no rm -f AGENTS.md")?.expect_code(0)?;
     let write = |name: &str, text: &str| {
         fs::write(workspace.join(name), text).map_err(|error| format!("{name}: {error}"))
     };
@@ -199,7 +207,7 @@ fn kept(ctx: &Ctx) -> Result<(), String> {
     write(".factory/more", "more\n")?;
     fs::remove_file(workspace.join(".factory/mcp.json")).map_err(|e| e.to_string())?;
     let script = "test \"$(cat AGENTS.md .factory/more)\" = \"$(printf 'be kinder\\nmore')\"
-        ! test -e .factory/mcp.json; ! rm -f AGENTS.md; ! touch .factory/x; echo two > two";
+        no test -e .factory/mcp.json; no rm -f AGENTS.md; no touch .factory/x; echo two > two";
     let _second = run(ctx, &keep, script)?.expect_code(0)?;
     // At rest, `sync` writes to it as to everything else.
     write("AGENTS.md", "be kindest\n")?;
@@ -208,7 +216,7 @@ fn kept(ctx: &Ctx) -> Result<(), String> {
         .expect_code(0)?
         .json()?;
     expect_eq("it is sent", &synced["sent"], &json!(1))?;
-    let script = "grep -q kindest AGENTS.md; ! sh -c 'echo x >> AGENTS.md'";
+    let script = "grep -q kindest AGENTS.md; no sh -c 'echo x >> AGENTS.md'";
     let _third = run(ctx, &keep, script)?.expect_code(0)?;
     // A profile that protects nothing any more gives everything back.
     profile(ctx, "");
@@ -222,6 +230,41 @@ fn kept(ctx: &Ctx) -> Result<(), String> {
     Ok(())
 }
 
+/// While a command runs nothing is given back, so nothing that is protected can be sent.
+fn while_it_runs(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    profile(ctx, PROTECT);
+    let script = "echo ready; until test -e go; do sleep 0.1; done; cat AGENTS.md";
+    let running = ctx.spawn(&[
+        "run", "fenced", "-w", "project", "--name", "s", "--", "sh", "-c", script,
+    ])?;
+    let limit = std::time::Duration::from_secs(120);
+    running.wait_until("it runs", limit, || {
+        running.stdout_so_far().contains("ready")
+    })?;
+    let write = |name: &str, text: &str| {
+        fs::write(workspace.join(name), text).map_err(|error| format!("{name}: {error}"))
+    };
+    write("AGENTS.md", "be evil\n")?;
+    write("mine", "changed\n")?;
+    let _refused = ctx
+        .lazaret(&["sync", "s"])?
+        .expect_code(1)?
+        .expect_text("AGENTS.md")?;
+    // Not even what is not protected went: a `sync` is done whole or not at all.
+    write("AGENTS.md", "be kind\n")?;
+    write("go", "")?;
+    let synced = ctx
+        .lazaret(&["sync", "s", "--json"])?
+        .expect_code(0)?
+        .json()?;
+    expect_eq("what is sent then", &synced["sent"], &json!(2))?;
+    let output = running.wait()?.expect_code(0)?;
+    expect("the command read what went in", || {
+        output.stdout.contains("be kind") && !output.stdout.contains("evil")
+    })
+}
+
 fn changed_before(ctx: &Ctx) -> Result<(), String> {
     let _workspace = ctx.workspace("project", TREE);
     profile(ctx, "");
@@ -232,7 +275,7 @@ fn changed_before(ctx: &Ctx) -> Result<(), String> {
         .expect_code(1)?
         .expect_text("AGENTS.md is protected, and session s has changed it")?;
     let _discarded = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
-    let _second = run(ctx, &keep, "grep -q kind AGENTS.md; ! rm -f AGENTS.md")?.expect_code(0)?;
+    let _second = run(ctx, &keep, "grep -q kind AGENTS.md; no rm -f AGENTS.md")?.expect_code(0)?;
     let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
     Ok(())
 }
@@ -244,7 +287,7 @@ fn link(ctx: &Ctx) -> Result<(), String> {
         .expect_code(1)?
         .expect_text("leads to real, which is not protected")?;
     profile(ctx, "\"AGENTS.md\", \"real\"");
-    let script = "! sh -c 'echo x > AGENTS.md'; ! rm -f AGENTS.md; test \"$(cat AGENTS.md)\" = r";
+    let script = "no sh -c 'echo x > AGENTS.md'; no rm -f AGENTS.md; test \"$(cat AGENTS.md)\" = r";
     let _fine = run(ctx, &[], script)?.expect_code(0)?;
     Ok(())
 }
@@ -261,7 +304,7 @@ fn git(ctx: &Ctx) -> Result<(), String> {
         .map_err(|error| error.to_string())?;
     profile(ctx, PROTECT);
     let script = "git status --porcelain; echo x > new; git add new; git commit -qm two
-        git log --format=%an%ae -1; ! git rm -q AGENTS.md; git stash list; rm -f .git/index.lock
+        git log --format=%an%ae -1; no git rm -q AGENTS.md; git stash list; rm -f .git/index.lock
         git checkout -q HEAD -- a/b/free";
     let _fine = run(ctx, &["--apply", "auto"], script)?.expect_code(0)?;
     Ok(())

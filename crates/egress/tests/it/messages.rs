@@ -16,6 +16,7 @@ fn order() -> Order {
             secret: Secret::new("canary-value".to_owned()),
         }],
         trust: Vec::new(),
+        inside: String::new(),
         caps: Caps::default(),
     }
 }

@@ -90,6 +90,7 @@ impl Plan {
             policy: self.policy,
             routes: Vec::new(),
             trust: Vec::new(),
+            inside: String::new(),
             caps: self.caps,
         };
         writeln!(input, "{}", serde_json::to_string(&order).expect("JSON")).expect("written");

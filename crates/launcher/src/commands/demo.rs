@@ -3,13 +3,15 @@
 use lazaret_transfer::WorkspaceDir;
 use serde_json::json;
 
-use super::run::{Args, selector};
+use super::dry_run::reach::Reach;
+use super::run::Args;
 use crate::context::Context;
 use crate::demo::{GOOD, HOSTILE, materialise};
 use crate::exit_code::ExitCode;
+use crate::extent;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::gate::report::Report;
-use crate::job::{Job, JobEnd};
+use crate::job::{Attendance, Job, JobEnd};
 use crate::profile::{ApplyMode, Profile};
 use crate::session::record::Outcome;
 use crate::session::record::{Bounds, KeepVolume};
@@ -43,9 +45,10 @@ pub(crate) fn run(profile: Profile, args: &Args, context: &Context) -> Result<Ex
         .or_fail(FailureKind::State, "make a scratch directory for the demo")?;
     materialise(scratch.path()).or_fail(FailureKind::State, "write the sample project")?;
     let workspace = WorkspaceDir::open_ambient(scratch.path())?;
-    let selector = selector(&profile)?;
+    let selector = extent::of_profile(&profile, None, &Bounds::default())?;
     if args.dry_run {
-        return super::dry_run::run(&workspace, &selector, context);
+        let reach = Reach::of(&profile, &Bounds::default(), &context.env);
+        return super::dry_run::run(&workspace, &selector, reach, context);
     }
     let ui = &context.ui;
     ui.status(&format!(
@@ -65,6 +68,8 @@ pub(crate) fn run(profile: Profile, args: &Args, context: &Context) -> Result<Ex
             ports: Vec::new(),
             volume: KeepVolume::UntilSettled,
             bounds: Bounds::default(),
+            shared: None,
+            attendance: Attendance::Nobody,
             profile: profile.clone(),
         };
         ends.push(job.run(&workspace, &selector, context)?);

@@ -8,12 +8,16 @@ use lazaret_runtime::{Candidate, EngineInfo, EngineKind, UserNamespace};
 use lazaret_transfer::escape;
 use serde_json::{Value, json};
 
+use crate::commands::dry_run::reach::words;
 use crate::commands::image;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::porter;
+use crate::profile;
+use crate::secret::{self, Presence};
 use crate::ui::{OutputFormat, Tone, bytes, harmless};
+use crate::user_network::UserNetwork;
 
 /// Show which engines are there, what they can enforce, and what to do
 ///
@@ -35,6 +39,9 @@ struct Report {
     used: Option<usize>,
     directories: Vec<Directory>,
     images: Result<Vec<ListedImage>, Failure>,
+    network: Result<UserNetwork, Failure>,
+    /// Keys and logins of the profiles: profile, name, whether it is there.
+    keys: Vec<(String, String, Presence)>,
     porter: Result<usize, Failure>,
 }
 
@@ -76,8 +83,30 @@ fn examine(context: &Context) -> Result<Report, Failure> {
             directory("cache", context.env.cache_dir()),
         ],
         images,
+        network: UserNetwork::load(&context.env),
+        keys: keys(context)?,
         porter: porter::bytes().map(<[u8]>::len),
     })
+}
+
+/// Looks for the keys and logins of all profiles, and takes none of them.
+fn keys(context: &Context) -> Result<Vec<(String, String, Presence)>, Failure> {
+    let env = &context.env;
+    let mut keys = Vec::new();
+    for listed in profile::list(env)? {
+        // One that is wrong is for `profile check` to explain.
+        let Ok(profile) = profile::load(&listed.name, env) else {
+            continue;
+        };
+        let secrets = profile.secrets.iter();
+        let secrets = secrets.map(|rule| (&rule.name, secret::presence(&rule.from, env)));
+        let files = profile.files.iter();
+        let files = files.map(|rule| (&rule.name, secret::file_presence(&rule.from, env)));
+        for (name, presence) in secrets.chain(files) {
+            keys.push((profile.name.clone(), name.clone(), presence));
+        }
+    }
+    Ok(keys)
 }
 
 /// Finds out whether a directory, or the first of its parents that is there, can be
@@ -214,6 +243,12 @@ impl Report {
             let path = escape(path.as_os_str().as_encoded_bytes());
             ui.result(&format!("  {:6} {path}  {state}", directory.what));
         }
+        heading("Network and keys");
+        ui.result(&format!("  {}", self.network_line()));
+        for (profile, name, presence) in &self.keys {
+            let (profile, name) = (escape(profile.as_bytes()), escape(name.as_bytes()));
+            ui.result(&format!("  {profile}: {name}: {}", words(presence)));
+        }
         heading("Images");
         match &self.images {
             Ok(images) => {
@@ -236,6 +271,25 @@ impl Report {
             heading("What to do");
             for advice in advice {
                 ui.result(&format!("  - {}", harmless(advice)));
+            }
+        }
+    }
+
+    fn network_line(&self) -> String {
+        match &self.network {
+            Err(failure) => harmless(&failure.chain().join(": ")),
+            Ok(user) => {
+                let private = &user.private;
+                let certificates = match user.trust.is_empty() {
+                    true => "the built-in certificates",
+                    false => "certificates of yours",
+                };
+                format!(
+                    "network.toml opens {} private names, {} networks, {} fixed addresses; {certificates}",
+                    private.names.len(),
+                    private.networks.len(),
+                    private.hosts.len()
+                )
             }
         }
     }
@@ -264,6 +318,10 @@ impl Report {
             "engines": engines,
             "directories": directories,
             "images": self.images.as_ref().ok().map(|images| image::to_json(images)),
+            "network": self.network.is_ok(),
+            "keys": self.keys.iter().map(|(profile, name, presence)| {
+                json!({ "profile": profile, "name": name, "presence": presence.word() })
+            }).collect::<Vec<_>>(),
             "porter_bytes": self.porter.as_ref().ok(),
             "advice": advice,
         })

@@ -1,6 +1,7 @@
 //! `lazaret run --dry-run`: what would go in, and what would stay out and why.
 
 mod listing;
+pub(crate) mod reach;
 mod text;
 
 use lazaret_transfer::{
@@ -14,6 +15,7 @@ use crate::failure::Failure;
 use crate::git;
 use crate::ui::OutputFormat;
 use listing::{Group, Left, groups};
+use reach::Reach;
 
 /// How many names are looked at to weigh what stays out: some tenths of a second.
 const MOST_NAMES: u64 = 200_000;
@@ -28,6 +30,8 @@ struct Listing {
     git: Option<Repository>,
     /// What stays out by reason, heaviest first.
     groups: Vec<Group>,
+    /// What the command reaches.
+    reach: Reach,
 }
 
 /// What the repository weighs in the copy, in bytes.
@@ -43,6 +47,7 @@ type Weighed = Result<u64, String>;
 pub(crate) fn run(
     workspace: &WorkspaceDir,
     selector: &Selector,
+    reach: Reach,
     context: &Context,
 ) -> Result<ExitCode, Failure> {
     let walked = walked(workspace, selector, context)?;
@@ -68,6 +73,7 @@ pub(crate) fn run(
         groups: groups(left.collect()),
         files,
         git,
+        reach,
     };
     match context.ui.format() {
         OutputFormat::Json => context.ui.json(&document(workspace, &listing)),
@@ -159,7 +165,7 @@ fn document(workspace: &WorkspaceDir, listing: &Listing) -> Value {
     let mut all: Vec<Value> = listing.groups.iter().flat_map(left).collect();
     // Stable: what weighs the same stays in the order of reasons and names.
     all.sort_by_key(|left| std::cmp::Reverse(left["bytes"].as_u64()));
-    json!({
+    let mut document = json!({
         "workspace": workspace.path().to_string_lossy(),
         "entries": listing.entries,
         "bytes": listing.bytes,
@@ -171,5 +177,9 @@ fn document(workspace: &WorkspaceDir, listing: &Listing) -> Value {
         })),
         "left_out": all,
         "reasons": listing.groups.iter().map(total).collect::<Vec<_>>(),
-    })
+    });
+    if let (Value::Object(all), Value::Object(reach)) = (&mut document, listing.reach.document()) {
+        all.extend(reach);
+    }
+    document
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::profile::{self, Listed, Origin, WORKSPACE_FILE};
+use crate::profile::{self, Listed, Origin, Profile, WORKSPACE_FILE};
 use crate::ui::{OutputFormat, Tone};
 
 /// Show and check profiles
@@ -126,6 +126,7 @@ fn check_one(name: &str, context: &Context) -> Result<(), Failure> {
         let workspace = path.parent().unwrap_or(&context.env.cwd);
         let any = profile::load("base", &context.env)?;
         any.tightened_by(workspace)?;
+        Profile::shared_by(workspace)?;
     } else {
         profile::load(name, &context.env)?;
     }

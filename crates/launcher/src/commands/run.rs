@@ -5,20 +5,20 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use lazaret_runtime::{EnvName, SessionId};
-use lazaret_transfer::{GitMode, RelPathBuf, Selection, Selector, WorkspaceDir};
+use lazaret_transfer::Selector;
 
+use super::dry_run::reach::Reach;
 use super::kept;
 
 use crate::context::Context;
+use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
+use crate::extent::Extent;
 use crate::failure::{Failure, FailureKind};
 use crate::git;
-use crate::job::Job;
+use crate::job::{Attendance, Job};
 use crate::profile::units::Span;
-use crate::profile::{
-    self, ApplyMode, GitChoice, Isolation, Origin, Profile, Publish, Tightened, WORKSPACE_FILE,
-    pass,
-};
+use crate::profile::{self, ApplyMode, Origin, Profile, Publish, WORKSPACE_FILE, pass};
 use crate::session::record::{Bounds, KeepVolume};
 use crate::session::store::Store;
 use crate::session::sync::Source;
@@ -56,6 +56,10 @@ pub struct Args {
     /// Task for the command, as the profile says how it is given one; - reads stdin
     #[arg(long, value_name = "TEXT", conflicts_with = "command")]
     pub prompt: Option<String>,
+    /// Give the command this terminal [default: for a profile with `terminal = true`, without
+    /// a task or another command]
+    #[arg(short, long, conflicts_with = "prompt")]
+    pub terminal: bool,
     /// Image to run on instead of the profile's
     #[arg(long, value_name = "NAME")]
     pub image: Option<String>,
@@ -109,28 +113,25 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         Some(image) => profile.on_image(image)?,
         None => profile,
     };
-    let (workspace, folder) = match profile.workspace.isolation {
-        Isolation::Workspace => (workspace, None),
-        Isolation::Project => workspace::project(workspace, &context.env)?,
-    };
-    let mut tightened = profile.tightened_by(workspace.path())?;
-    if let Some(folder) = &folder {
-        let own = workspace.path().join(folder.as_str());
-        let Tightened { profile, keys } = tightened.profile.tightened_by(&own)?;
-        tightened.profile = profile;
-        tightened.keys.extend(keys);
-    }
-    if !tightened.keys.is_empty() {
-        let keys = tightened.keys.join(", ");
+    let extent = Extent::of(profile, workspace, &context.env)?;
+    if !extent.keys.is_empty() {
+        let keys = extent.keys.join(", ");
         context
             .ui
             .status(&format!("{WORKSPACE_FILE} tightens: {keys}"));
     }
-    let selector = selector(&tightened.profile)?;
+    let selector = extent.selector()?;
     if args.dry_run {
-        return dry_run(&args, &workspace, &selector, context);
+        return dry_run(&args, &extent, &selector, context);
     }
-    let end = job(args, tightened.profile, folder, context)?.run(&workspace, &selector, context)?;
+    let Extent {
+        root,
+        bounds,
+        profile,
+        shared,
+        ..
+    } = extent;
+    let end = job(args, profile, (bounds, shared), context)?.run(&root, &selector, context)?;
     if context.ui.format() == OutputFormat::Json {
         context.ui.json(&end.report);
     }
@@ -140,13 +141,15 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
 /// Lists what would go in: of a session that has a volume, what would be sent now.
 fn dry_run(
     args: &Args,
-    workspace: &WorkspaceDir,
+    extent: &Extent,
     selector: &Selector,
     context: &Context,
 ) -> Result<ExitCode, Failure> {
+    let workspace = &extent.root;
+    let reach = || Reach::of(&extent.profile, &extent.bounds, &context.env);
     let store = Store::open_if_there(&context.env.state_dir()?)?;
     let (Some(store), Some(id)) = (store, &args.name) else {
-        return super::dry_run::run(workspace, selector, context);
+        return super::dry_run::run(workspace, selector, reach(), context);
     };
     let again = match kept::take(&store, id, workspace)? {
         Some(session) => session.dir().file("volume").exists(),
@@ -161,7 +164,7 @@ fn dry_run(
             };
             super::sync::dry_run(&store, id, source, context)
         }
-        false => super::dry_run::run(workspace, selector, context),
+        false => super::dry_run::run(workspace, selector, reach(), context),
     }
 }
 
@@ -173,26 +176,14 @@ fn is_demo(profile: &Profile, args: &Args) -> bool {
         && args.command.is_empty()
 }
 
-/// Compiles what goes in, out of the profile's rules and the workspace's own ignore files.
-pub(crate) fn selector(profile: &Profile) -> Result<Selector, Failure> {
-    let selection = Selection {
-        git: match profile.workspace.git {
-            GitChoice::None => GitMode::None,
-            GitChoice::Shallow => GitMode::Shallow,
-            GitChoice::Full => GitMode::Full,
-        },
-        exclude: profile.workspace.exclude.clone(),
-    };
-    Ok(selection.compile()?)
-}
-
 /// Joins what was typed with the profile.
 fn job(
     args: Args,
     profile: Profile,
-    folder: Option<RelPathBuf>,
+    (bounds, shared): (Bounds, Option<Vec<String>>),
     context: &Context,
 ) -> Result<Job, Failure> {
+    let attendance = attendance(&args, &profile, context)?;
     let command = if let Some(prompt) = &args.prompt {
         prompted(&profile, prompt, context)?
     } else if args.command.is_empty() {
@@ -230,13 +221,28 @@ fn job(
         } else {
             KeepVolume::UntilSettled
         },
-        bounds: Bounds {
-            protect: profile.workspace.protect.clone(),
-            folder: folder.map(|folder| folder.as_str().to_owned()),
-            ..Bounds::default()
-        },
+        bounds,
+        shared,
+        attendance,
         profile,
     })
+}
+
+/// Says whether the command gets the user's terminal.
+fn attendance(args: &Args, profile: &Profile, context: &Context) -> Result<Attendance, Failure> {
+    let streams = context.env.streams;
+    let is_there = [streams.stdin, streams.stdout] == [StreamKind::Terminal; 2]
+        && context.ui.format() == OutputFormat::Text;
+    let is_own = args.prompt.is_none() && args.command.is_empty();
+    match (is_there, args.terminal) {
+        (true, true) => Ok(Attendance::Person),
+        (true, false) if profile.terminal && is_own => Ok(Attendance::Person),
+        (false, true) => {
+            let text = "--terminal needs a terminal on stdin and stdout, and no --json";
+            Err(Failure::message(FailureKind::Usage, text))
+        }
+        _ => Ok(Attendance::Nobody),
+    }
 }
 
 /// Returns a variable of the caller's, which was asked for by name.

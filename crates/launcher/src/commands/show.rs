@@ -1,5 +1,7 @@
 //! `lazaret show`.
 
+use lazaret_egress::Mode;
+
 use super::undo;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
@@ -8,7 +10,7 @@ use crate::session::cycle::show_command;
 use crate::session::history::applies;
 use crate::session::record::{Phase, Record};
 use crate::session::store::Store;
-use crate::ui::{OutputFormat, elapsed};
+use crate::ui::{OutputFormat, count, elapsed};
 
 /// Show all about one session
 #[derive(Debug, clap::Args)]
@@ -34,6 +36,30 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn network(record: &Record) -> String {
+    let Some(egress) = &record.egress else {
+        return "none".to_owned();
+    };
+    let mode = match egress.mode {
+        Mode::Allowlist => "allowlist",
+        Mode::Open => "open",
+    };
+    let totals = egress.totals.map_or(String::new(), |totals| {
+        format!(
+            ", {} allowed, {} denied, {} by the broker",
+            count(totals.allowed),
+            count(totals.denied),
+            count(totals.brokered)
+        )
+    });
+    let lost = if egress.gateway_lost {
+        ", its gateway was lost"
+    } else {
+        ""
+    };
+    format!("{mode}{totals}{lost}")
 }
 
 fn render(record: &Record) -> String {
@@ -65,6 +91,16 @@ fn render(record: &Record) -> String {
     }
     if let Some((code, reason)) = &record.rejection {
         rows.push(("rejected", format!("{code}: {}", escaped(reason))));
+    }
+    rows.push(("network", network(record)));
+    if !record.bounds.protect.is_empty() {
+        let paths: Vec<String> = record
+            .bounds
+            .protect
+            .iter()
+            .map(|path| escaped(path))
+            .collect();
+        rows.push(("read only", paths.join(", ")));
     }
     let fate = match (super::ls::is_kept(record), record.phase) {
         (true, _) => ", kept until `lazaret rm`",

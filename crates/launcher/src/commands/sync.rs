@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, SessionId};
-use lazaret_transfer::{Entry, GitMode, Plan, Selection, Selector, WorkspaceDir, escape};
+use lazaret_transfer::{Entry, GitMode, Plan, Selector, WorkspaceDir, escape};
 use serde::Serialize;
 
 use super::live::{Running, live};
 use super::{image, kept, resumed};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
+use crate::extent;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::report::{ClashReport, Live, SyncReport};
 use crate::session::cycle::{describe, report_synced};
@@ -190,15 +191,13 @@ fn selector(record: &Record) -> Result<Selector, Failure> {
         return Err(Failure::message(FailureKind::Refused, text)
             .hinted(format!("Run it again first: `lazaret run --name {id} …`.")));
     };
-    let selection = Selection {
-        git: match picked.git {
-            PickedGit::None => GitMode::None,
-            PickedGit::Shallow => GitMode::Shallow,
-            PickedGit::Full => GitMode::Full,
-        },
-        exclude: picked.exclude.clone(),
+    let git = match picked.git {
+        PickedGit::None => GitMode::None,
+        PickedGit::Shallow => GitMode::Shallow,
+        PickedGit::Full => GitMode::Full,
     };
-    Ok(selection.compile()?)
+    let exclude = picked.exclude.clone();
+    extent::selector(git, exclude, picked.shared.as_deref(), &record.bounds)
 }
 
 /// Makes the command stand still, and brings its copy up to date.

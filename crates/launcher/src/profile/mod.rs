@@ -3,6 +3,7 @@
 //! A TOML file becomes a [`raw::RawProfile`] (what is written there), then a [`Profile`]
 //! (what it means). Every error names file, line and column.
 
+mod files;
 mod lookup;
 mod network;
 pub(crate) mod pass;
@@ -23,6 +24,7 @@ use std::time::Duration;
 
 use lazaret_runtime::EnvName;
 
+pub use files::FileRule;
 pub use lookup::{Listed, list, load};
 pub use network::{NetworkMode, NetworkRules, Publish};
 pub use schema::schema;
@@ -50,6 +52,8 @@ pub struct Profile {
     /// What follows the command when it is given a task: `{}` stands for the task. Empty when
     /// it takes none.
     pub prompt: Vec<String>,
+    /// Whether its command is one that a person works with at a terminal.
+    pub terminal: bool,
     /// What goes in.
     pub workspace: WorkspaceRules,
     /// Resources.
@@ -58,6 +62,8 @@ pub struct Profile {
     pub network: NetworkRules,
     /// Keys that the command never has.
     pub secrets: Vec<SecretRule>,
+    /// Logins that the session is lent.
+    pub files: Vec<FileRule>,
     /// What may come back.
     pub gate: GateRules,
 }
@@ -82,6 +88,10 @@ pub struct WorkspaceRules {
     pub protect: Vec<String>,
     /// How much of the project the workspace lies in goes in with it.
     pub isolation: Isolation,
+    /// Paths from the project's root that go in with the workspace, to be read only.
+    pub share: Vec<String>,
+    /// The way up to the project's root, where it is no repository: `..`, `../..`.
+    pub project: Option<String>,
 }
 
 /// How much of a project goes in.

@@ -22,6 +22,7 @@ pub(super) struct RawProfile {
     #[serde(default)]
     pub(super) env_pass: Vec<Spanned<String>>,
     pub(super) prompt: Option<Spanned<Vec<String>>>,
+    pub(super) terminal: Option<Spanned<bool>>,
     #[serde(default)]
     pub(super) workspace: RawWorkspace,
     #[serde(default)]
@@ -30,6 +31,8 @@ pub(super) struct RawProfile {
     pub(super) network: RawNetwork,
     #[serde(default)]
     pub(super) secrets: BTreeMap<Spanned<String>, RawSecret>,
+    #[serde(default)]
+    pub(super) files: BTreeMap<Spanned<String>, RawFile>,
     #[serde(default)]
     pub(super) volumes: Vec<Spanned<RawVolume>>,
     #[serde(default)]
@@ -48,6 +51,8 @@ pub(super) struct RawWorkspace {
     pub(super) exclude: Vec<Spanned<String>>,
     pub(super) protect: Option<Spanned<Vec<String>>>,
     pub(super) isolation: Option<Spanned<RawIsolation>>,
+    pub(super) share: Option<Spanned<Vec<String>>>,
+    pub(super) project: Option<Spanned<String>>,
 }
 
 /// `workspace.git`.
@@ -130,6 +135,24 @@ pub(super) struct RawBroker {
 pub(super) enum RawScheme {
     Raw,
     Bearer,
+}
+
+/// `[files.NAME]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawFile {
+    pub(super) from: Spanned<String>,
+    pub(super) to: Spanned<String>,
+    pub(super) mode: Option<RawFileMode>,
+}
+
+/// `files.NAME.mode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) enum RawFileMode {
+    #[serde(rename = "0400")]
+    ReadOnly,
+    #[serde(rename = "0600")]
+    Writable,
 }
 
 /// `[[volumes]]`.

@@ -9,6 +9,7 @@ use lazaret_image_builder::{Catalog, ImageName};
 use lazaret_runtime::EnvName;
 use lazaret_transfer::{RelPath, is_git_name};
 
+use super::files::files;
 use super::network::{HasRoutes, network};
 use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawProfile};
 use super::secrets::secrets;
@@ -93,6 +94,15 @@ pub(super) fn profile(
             "`secrets` have no meaning without a network, expected `network.mode` = \"allowlist\"",
         ));
     }
+    let files = files(source, &raw.files)?;
+    if network.mode == NetworkMode::None
+        && let Some(name) = raw.files.keys().next()
+    {
+        return Err(source.error(
+            &name.span(),
+            "`files` have no meaning without a network, expected `network.mode` = \"allowlist\"",
+        ));
+    }
     Ok(Profile {
         name: name.to_owned(),
         origin,
@@ -107,6 +117,10 @@ pub(super) fn profile(
         env: variables(source, &raw.env)?,
         env_pass: pass::patterns(source, &raw.env_pass)?,
         prompt: prompt(source, raw.prompt.as_ref())?,
+        terminal: raw
+            .terminal
+            .as_ref()
+            .is_some_and(|terminal| *terminal.get_ref()),
         workspace: WorkspaceRules {
             git: match raw.workspace.git.as_ref().map(toml::Spanned::get_ref) {
                 Some(RawGit::None) => GitChoice::None,
@@ -115,17 +129,23 @@ pub(super) fn profile(
             },
             exclude: patterns(source, &raw.workspace.exclude)?,
             protect: match &raw.workspace.protect {
-                Some(protect) => protected(source, protect)?,
+                Some(protect) => paths(source, "protect", protect)?,
                 None => Vec::new(),
             },
             isolation: match raw.workspace.isolation.as_ref().map(toml::Spanned::get_ref) {
                 Some(RawIsolation::Project) => Isolation::Project,
                 Some(RawIsolation::Workspace) | None => Isolation::Workspace,
             },
+            share: match &raw.workspace.share {
+                Some(share) => paths(source, "share", share)?,
+                None => Vec::new(),
+            },
+            project: project(source, raw.workspace.project.as_ref())?,
         },
         limits: limits(source, &raw.limits, &LimitRules::DEFAULT)?,
         network,
         secrets,
+        files,
         gate: gate(source, &raw.gate, &GateRules::DEFAULT)?,
     })
 }
@@ -272,15 +292,40 @@ pub(super) fn patterns(
         .collect()
 }
 
-/// Reads `workspace.protect`: paths, not patterns, so that nothing is missed by a slip of
-/// the pen.
-pub(super) fn protected(
+/// Reads `workspace.project`: the way up, and nothing else.
+fn project(
     source: &Source<'_>,
+    raw: Option<&toml::Spanned<String>>,
+) -> Result<Option<String>, ProfileError> {
+    let Some(raw) = raw else {
+        return Ok(None);
+    };
+    let text = raw.get_ref();
+    let way = text.strip_suffix('/').unwrap_or(text);
+    if way.split('/').any(|name| name != "..") {
+        let message = format!(
+            "`workspace.project`: found {text:?}, expected the way up to the project's root such \
+             as \"..\" or \"../..\""
+        );
+        return Err(source.error(&raw.span(), &message));
+    }
+    Ok(Some(way.to_owned()))
+}
+
+/// Reads `workspace.protect` or `share`: paths, not patterns, so that nothing is missed by a
+/// slip of the pen.
+pub(super) fn paths(
+    source: &Source<'_>,
+    key: &str,
     raw: &toml::Spanned<Vec<String>>,
 ) -> Result<Vec<String>, ProfileError> {
+    let root = match key {
+        "share" => "project",
+        _ => "workspace",
+    };
     let wrong = |what: &str| {
         let message = format!(
-            "`workspace.protect`: {what}, expected a path from the workspace's root such as \
+            "`workspace.{key}`: {what}, expected a path from the {root}'s root such as \
              \"AGENTS.md\" or \".factory/\""
         );
         Err(source.error(&raw.span(), &message))

@@ -50,6 +50,9 @@ pub fn schema() -> Value {
                 sees, or beginnings such as \"LC_*\". Never one that may be a key."),
             "prompt": described(&strings, "What follows the command for `run --prompt TEXT`; \
                 {} stands for the text."),
+            "terminal": { "type": "boolean", "default": false,
+                "description": "Whether the command gets your terminal, where there is one and \
+                    it is given no task." },
             "workspace": table(json!({
                 "target": { "type": "string", "default": "/workspace",
                     "description": "Where the workspace is inside." },
@@ -61,7 +64,12 @@ pub fn schema() -> Value {
                     root that the command may only read, directories with all below them."),
                 "isolation": { "enum": ["workspace", "project"], "default": "workspace",
                     "description": "Whether the workspace alone goes in, or all of the \
-                        repository that it lies in; the command starts in the workspace." }
+                        repository that it lies in; the command starts in the workspace." },
+                "share": described(&strings, "Paths from the project's root that go in with \
+                    the workspace, to be read only."),
+                "project": { "type": "string", "pattern": "^\\.\\.(/\\.\\.)*/?$",
+                    "description": "The way up to the project's root, where that is no \
+                        repository: \"../..\"." }
             })),
             "limits": table(json!({
                 "memory": described(&size, "Memory, default \"4g\"."),
@@ -82,6 +90,16 @@ pub fn schema() -> Value {
             "secrets": map(required(
                 table(json!({ "from": secret_source, "env": { "type": "string" }, "broker": broker })),
                 &["from"])),
+            "files": map(required(
+                table(json!({
+                    "from": { "type": "string", "description": "A file of yours: \"~/.tool/login.json\"." },
+                    "to": { "type": "string", "pattern": "^~/",
+                        "description": "Where the session's copy lies, in the agent's home." },
+                    "mode": { "enum": ["0400", "0600"], "default": "0400",
+                        "description": "0600 for a program that writes over the file instead of \
+                            replacing it." }
+                })),
+                &["from", "to"])),
             "volumes": { "type": "array", "items": volume },
             "services": map(required(
                 table(json!({ "image": { "type": "string" } })), &["image"])),

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use lazaret_egress::Scheme;
 use lazaret_runtime::EnvName;
+use lazaret_transfer::wire::LentMode;
 use serde::Serialize;
 
 use super::units::{ByteSize, Span};
-use super::{ApplyMode, GitChoice, Isolation, Profile, SecretRule, SecretSource};
+use super::{ApplyMode, FileRule, GitChoice, Isolation, Profile, SecretRule, SecretSource};
 use crate::ui::harmless;
 
 #[derive(Serialize)]
@@ -20,6 +21,8 @@ struct Shown<'a> {
     env_pass: &'a [String],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     prompt: &'a [String],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    terminal: bool,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     env: BTreeMap<&'a str, &'a str>,
     workspace: ShownWorkspace<'a>,
@@ -27,6 +30,8 @@ struct Shown<'a> {
     network: ShownNetwork,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     secrets: BTreeMap<&'a str, ShownSecret<'a>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    files: BTreeMap<&'a str, ShownFile>,
     gate: ShownGate,
 }
 
@@ -39,6 +44,10 @@ struct ShownWorkspace<'a> {
     protect: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<&'static str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    share: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -77,11 +86,29 @@ struct ShownBroker<'a> {
 }
 
 #[derive(Serialize)]
+struct ShownFile {
+    from: String,
+    to: String,
+    mode: &'static str,
+}
+
+#[derive(Serialize)]
 struct ShownGate {
     apply: &'static str,
     max_entries: u32,
     max_bytes: String,
     max_file_bytes: String,
+}
+
+fn shown_file(file: &FileRule) -> ShownFile {
+    ShownFile {
+        from: file.from.display().to_string(),
+        to: format!("~/{}", file.to),
+        mode: match file.mode {
+            LentMode::ReadOnly => "0400",
+            LentMode::Writable => "0600",
+        },
+    }
 }
 
 /// Shows where a key comes from, never the key.
@@ -129,6 +156,7 @@ impl Profile {
             command: &self.command,
             env_pass: &self.env_pass,
             prompt: &self.prompt,
+            terminal: self.terminal,
             env: self
                 .env
                 .iter()
@@ -147,6 +175,8 @@ impl Profile {
                     Isolation::Workspace => None,
                     Isolation::Project => Some("project"),
                 },
+                share: &self.workspace.share,
+                project: self.workspace.project.as_deref(),
             },
             limits: ShownLimits {
                 memory: ByteSize(self.limits.memory).to_string(),
@@ -162,6 +192,9 @@ impl Profile {
             },
             secrets: (self.secrets.iter())
                 .map(|secret| (secret.name.as_str(), shown_secret(secret)))
+                .collect(),
+            files: (self.files.iter())
+                .map(|file| (file.name.as_str(), shown_file(file)))
                 .collect(),
             gate: ShownGate {
                 apply: self.gate.apply.as_str(),

@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use super::source::Source;
 use super::{ApplyMode, GitChoice, Origin, Profile, ProfileError, lookup, raw, resolve, schema};
 
-fn parse(text: &str) -> Result<Profile, ProfileError> {
+pub(super) fn parse(text: &str) -> Result<Profile, ProfileError> {
     let source = Source {
         file: "p.toml",
         text,
@@ -16,7 +16,7 @@ fn parse(text: &str) -> Result<Profile, ProfileError> {
 }
 
 #[track_caller]
-fn error(text: &str) -> String {
+pub(super) fn error(text: &str) -> String {
     match parse(text) {
         Err(error) => error.to_string(),
         Ok(profile) => panic!("accepted: {profile:?}"),
@@ -133,7 +133,7 @@ fn wrong_keys_and_types_are_refused_with_their_place() {
         "image = \"base\"\n[gate\napply = \"ask\"",
     ]), @r#"
     p.toml:1:1: the key `image` is missing, expected such as image = "base"
-    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `env_pass`, `prompt`, `workspace`, `limits`, `network`, `secrets`, `volumes`, `services`, `gate`
+    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `workspace`, `limits`, `network`, `secrets`, `files`, `volumes`, `services`, `gate`
     p.toml:1:9: found integer `7`, expected a string
     p.toml:2:11: found string "make", expected an array
     p.toml:3:10: found integer `8`, expected a size such as "512m" or "8g" (units: k, m, g, t)
@@ -490,6 +490,7 @@ mod tightening {
             ("network.ports", "[network]\nports = [\"80\"]"),
             ("env_pass", "env_pass = [\"LANG\"]"),
             ("secrets", "[secrets.a]\nfrom = { env = \"HOME\" }"),
+            ("files", "[files.a]\nfrom = \"~/.ssh/id\"\nto = \"~/a\""),
             ("volumes", "[[volumes]]\nname = \"a\"\ntarget = \"/a\""),
             ("services", "[services.a]\nimage = \"b\""),
         ] {

@@ -30,26 +30,36 @@ pub struct Tightened {
 }
 
 impl Profile {
+    /// Returns what a project's own `lazaret.toml` shares with the workspaces in it. That of a
+    /// workspace itself shares nothing: its agent could have written it.
+    ///
+    /// # Errors
+    /// When the file can't be read, or is none.
+    pub fn shared_by(project: &Path) -> Result<Vec<String>, Failure> {
+        let Some(text) = text(project)? else {
+            return Ok(Vec::new());
+        };
+        let source = Source {
+            file: WORKSPACE_FILE,
+            text: &text,
+        };
+        let raw = source.parse()?;
+        match &raw.workspace.share {
+            Some(share) => Ok(resolve::paths(&source, "share", share)?),
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// Makes the profile stricter as the workspace's `lazaret.toml` says, if there is one.
     ///
     /// # Errors
     /// When the file can't be read, or holds a key that can't only tighten.
     pub fn tightened_by(self, workspace: &Path) -> Result<Tightened, Failure> {
-        let path = workspace.join(WORKSPACE_FILE);
-        // Not through a link: it could lead to any file of the user's, whose lines an
-        // error message would show.
-        let text = match open(&path, OFlags::NOFOLLOW).and_then(read_limited) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Tightened {
-                    profile: self,
-                    keys: Vec::new(),
-                });
-            }
-            Err(error) => {
-                return Err(Failure::new(FailureKind::Profile, error)
-                    .context(format!("the workspace's {WORKSPACE_FILE} can't be read")));
-            }
+        let Some(text) = text(workspace)? else {
+            return Ok(Tightened {
+                profile: self,
+                keys: Vec::new(),
+            });
         };
         let source = Source {
             file: WORKSPACE_FILE,
@@ -61,6 +71,18 @@ impl Profile {
                  `network`, `workspace.exclude`, `workspace.git` and `workspace.protect`."
             ))
         })
+    }
+}
+
+/// Reads the file of a directory; `None` where there is none.
+fn text(dir: &Path) -> Result<Option<String>, Failure> {
+    // Not through a link: it could lead to any file of the user's, whose lines an error
+    // message would show.
+    match open(&dir.join(WORKSPACE_FILE), OFlags::NOFOLLOW).and_then(read_limited) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::new(FailureKind::Profile, error)
+            .context(format!("the workspace's {WORKSPACE_FILE} can't be read"))),
     }
 }
 
@@ -127,7 +149,7 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
         }
     }
     if let Some(protect) = &raw.workspace.protect {
-        for path in resolve::protected(source, protect)? {
+        for path in resolve::paths(source, "protect", protect)? {
             if !profile.workspace.protect.contains(&path) {
                 profile.workspace.protect.push(path);
                 keys.push("workspace.protect");
@@ -166,6 +188,7 @@ fn network(
             rules.allow.clear();
             // Nothing leads out: a key would have nowhere to go.
             profile.secrets.clear();
+            profile.files.clear();
         }
         (NetworkMode::Allowlist, _) if was_open => rules.allow = allow,
         (NetworkMode::Allowlist, true) => {
@@ -229,15 +252,21 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
             workspace.isolation.as_ref().map(toml::Spanned::span),
         ),
         (
+            "workspace.project",
+            workspace.project.as_ref().map(toml::Spanned::span),
+        ),
+        (
             "network.ports",
             raw.network.ports.first().map(toml::Spanned::span),
         ),
         ("env_pass", raw.env_pass.first().map(toml::Spanned::span)),
+        ("terminal", raw.terminal.as_ref().map(toml::Spanned::span)),
         ("prompt", raw.prompt.as_ref().map(toml::Spanned::span)),
         (
             "secrets",
             raw.secrets.keys().next().map(toml::Spanned::span),
         ),
+        ("files", raw.files.keys().next().map(toml::Spanned::span)),
         ("volumes", raw.volumes.first().map(toml::Spanned::span)),
         (
             "services",

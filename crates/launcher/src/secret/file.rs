@@ -14,7 +14,7 @@ use crate::failure::{Failure, FailureKind, OrFail as _};
 
 /// Reads a file that is the user's, that nobody else can read, and that is no larger than a
 /// secret.
-pub(super) fn read(path: &Path, env: &Environment) -> Result<Zeroizing<Vec<u8>>, Failure> {
+pub(crate) fn read(path: &Path, env: &Environment) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let path = match path.strip_prefix("~") {
         Ok(below) => env.home()?.join(below),
         Err(_absolute) => path.to_owned(),
@@ -23,12 +23,10 @@ pub(super) fn read(path: &Path, env: &Environment) -> Result<Zeroizing<Vec<u8>>,
     // What is no file (a pipe that nobody writes to) must not hold the start up.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = rustix::fs::open(&path, flags, Mode::empty());
-    let file = opened
-        .or_fail(
-            FailureKind::Secret,
-            &format!("the file {shown} can't be read"),
-        )
-        .map_err(|failure| failure.hinted("Write the secret there, on one line, with mode 600."))?;
+    let file = opened.or_fail(
+        FailureKind::Secret,
+        &format!("the file {shown} can't be read"),
+    )?;
     let file = File::from(file);
     let metadata = file.metadata();
     let metadata = metadata.or_fail(FailureKind::Secret, &format!("{shown} can't be looked at"))?;

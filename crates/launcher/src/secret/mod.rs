@@ -15,8 +15,11 @@ use lazaret_egress::{Patterns, Secret};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
-use crate::profile::SecretRule;
+use crate::lent::{Lent, tokens};
+use crate::profile::{SecretRule, SecretSource};
 use take::Reach;
+
+pub(crate) use file::read as read_file;
 
 /// A key with its rule.
 #[derive(Debug)]
@@ -55,18 +58,69 @@ pub fn resolve<'a>(
     Ok(resolved.into_iter().map(|(_, resolved)| resolved).collect())
 }
 
-/// Prepares to find the keys in everything that is shown or kept.
+/// Whether a key or a login is there. Nobody is asked, and no program is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Presence {
+    /// It is.
+    There,
+    /// It is not, or can't be used.
+    Missing(String),
+    /// Only the program that has it knows.
+    Asked,
+}
+
+impl Presence {
+    /// Returns the word of `--json`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::There => "there",
+            Self::Missing(_) => "missing",
+            Self::Asked => "unknown",
+        }
+    }
+}
+
+/// Looks whether a key is there, without taking it any further.
+pub fn presence(from: &SecretSource, env: &Environment) -> Presence {
+    match from {
+        SecretSource::Env(name) => match env.text(name) {
+            Some(_) => Presence::There,
+            None => Presence::Missing(format!("the variable {name} is not set")),
+        },
+        SecretSource::File(path) => file_presence(path, env),
+        SecretSource::Command(_) | SecretSource::Keychain { .. } => Presence::Asked,
+    }
+}
+
+/// Looks whether a file with a key or a login is there.
+pub fn file_presence(path: &std::path::Path, env: &Environment) -> Presence {
+    match file::read(path, env) {
+        Ok(_) => Presence::There,
+        Err(failure) => Presence::Missing(failure.chain().join(": ")),
+    }
+}
+
+/// Prepares to find the keys, and the tokens of lent logins, in everything that is shown or kept.
 ///
 /// # Errors
 /// One that is too short to be told from ordinary text.
-pub fn patterns(resolved: &[Resolved<'_>]) -> Result<Option<Patterns>, Failure> {
-    if resolved.is_empty() {
+pub fn patterns(resolved: &[Resolved<'_>], lent: &[Lent]) -> Result<Option<Patterns>, Failure> {
+    if resolved.is_empty() && lent.is_empty() {
         return Ok(None);
     }
-    let pairs = resolved.iter().map(|resolved| {
+    let logins: Vec<(&str, Vec<u8>)> = lent
+        .iter()
+        .flat_map(|file| {
+            tokens(&file.contents)
+                .into_iter()
+                .map(|token| (&*file.rule.name, token))
+        })
+        .collect();
+    let keys = resolved.iter().map(|resolved| {
         let value = resolved.secret.expose().as_bytes();
         (resolved.rule.name.as_str(), value)
     });
+    let pairs = keys.chain(logins.iter().map(|(name, token)| (*name, &token[..])));
     let patterns =
         Patterns::new(pairs).map_err(|error| Failure::new(FailureKind::Profile, error))?;
     Ok(Some(patterns))

@@ -44,7 +44,12 @@ pub(super) fn is_at_hand(from: &SecretSource) -> bool {
 pub(super) fn take(name: &str, from: &SecretSource, reach: Reach<'_>) -> Result<Secret, Failure> {
     let value = match from {
         SecretSource::Env(variable) => variable_of(variable, reach.env),
-        SecretSource::File(path) => file::read(path, reach.env),
+        SecretSource::File(path) => {
+            file::read(path, reach.env).map_err(|failure| match failure.hints.is_empty() {
+                true => failure.hinted("Write the secret there, on one line, with mode 600."),
+                false => failure,
+            })
+        }
         SecretSource::Command(argv) => program::print(argv, reach),
         SecretSource::Keychain { service, account } => program::look_up(service, account, reach),
     };
@@ -52,6 +57,10 @@ pub(super) fn take(name: &str, from: &SecretSource, reach: Reach<'_>) -> Result<
         .and_then(checked)
         .map_err(|failure| match failure.kind {
             FailureKind::Interrupted => failure,
+            // One hint is enough, and the nearest is the best.
+            _ if !failure.hints.is_empty() => {
+                failure.context(format!("the secret {name} can't be had"))
+            }
             _ => failure
                 .context(format!("the secret {name} can't be had"))
                 .hinted("`from` in the profile's [secrets] says where it is taken from."),

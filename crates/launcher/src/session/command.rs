@@ -2,13 +2,15 @@
 
 use std::io::{self, Read};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lazaret_runtime::{ContainerName, Engine, EngineError, ExecSpec, Process};
+use lazaret_runtime::{ContainerName, Engine, EngineError, ExecSpec, Process, Terminal};
 
 use super::pause::Watchdog;
 use super::record::CommandEnd;
+use super::terminal::Keyboard;
 use crate::interrupt::{Event, Interrupt, Mailbox, Urgency};
 
 /// SIGTERM and SIGKILL have these numbers on every Linux (signal(7)), also behind macOS.
@@ -33,6 +35,8 @@ pub trait Output: Send + Sync {
     fn stdout(&self, chunk: &[u8]);
     /// A chunk of stderr.
     fn stderr(&self, chunk: &[u8]);
+    /// Nothing came for a moment, and somebody waits at a terminal.
+    fn idle(&self);
 }
 
 /// Why the way a command ended is not known.
@@ -77,7 +81,10 @@ pub fn run(
     let (done, mailbox) = interrupt.mailbox();
     // Not joined: an engine that never ends the streams of a killed command must not hold
     // the launcher. A supervisor that gave up no longer listens.
-    thread::spawn(move || drop(done.send(Event::Value(follow(process, &*output)))));
+    let (terminal, insist) = (exec.terminal, interrupt.clone());
+    thread::spawn(move || {
+        drop(done.send(Event::Value(follow(process, &*output, terminal, &insist))));
+    });
     let (exit, ending) = Supervisor {
         engine,
         container,
@@ -96,16 +103,34 @@ pub fn run(
     })
 }
 
-/// Copies both streams until they end, then asks for the exit code.
-fn follow(process: Process, output: &dyn Output) -> Result<i32, CommandError> {
+/// Copies the streams until they end, then asks for the exit code.
+fn follow(
+    process: Process,
+    output: &dyn Output,
+    terminal: Terminal,
+    interrupt: &Interrupt,
+) -> Result<i32, CommandError> {
     let Process {
         stdin,
         stdout,
         stderr,
         control,
     } = process;
-    drop(stdin);
+    let over = AtomicBool::new(false);
+    let (beat, insist) = (|| output.idle(), || interrupt.raise());
     thread::scope(|scope| {
+        let _over = Over(&over);
+        if let (Terminal::Allocated(size), Some(to)) = (terminal, stdin) {
+            let keyboard = Keyboard {
+                to,
+                control: &*control,
+                size,
+                over: &over,
+                beat: &beat,
+                insist: &insist,
+            };
+            scope.spawn(move || keyboard.run());
+        }
         let errors = scope.spawn(|| copy(stderr, |chunk| output.stderr(chunk)));
         let read = copy(stdout, |chunk| output.stdout(chunk));
         // A panic in the other copy is a bug of ours; the stream counts as broken.
@@ -115,6 +140,15 @@ fn follow(process: Process, output: &dyn Output) -> Result<i32, CommandError> {
         read.and(read_errors).map_err(CommandError::Output)
     })?;
     Ok(control.wait()?)
+}
+
+/// Says that a command has ended, however that is found out.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 fn copy(mut from: Box<dyn Read + Send>, mut to: impl FnMut(&[u8])) -> io::Result<()> {

@@ -7,13 +7,14 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::SystemTime;
 
-use lazaret_runtime::{ContainerLease, EnvName, ExecSpec, SessionId, Stdin};
+use lazaret_runtime::{ContainerLease, EnvName, ExecSpec, SessionId, Stdin, Terminal};
 use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped, escape};
 
 use super::collect::Collected;
 use super::command::{self, CommandError, Patience};
 use super::egress::{Bound, Gateway, JournalEnd, Published, Watcher};
 use super::kept::{Again, Standing};
+use super::lend::Renewed;
 use super::log::{LogEnd, LogFile};
 use super::pause::Watchdog;
 use super::pool::{self, Filling, Shelf, Targets};
@@ -26,7 +27,8 @@ use super::standby::{HEAD_START, Over, Standby};
 use super::stop::Stopped;
 use super::store::Store;
 use super::sync::{Source, Synced, Terms};
-use crate::failure::{Failure, FailureKind};
+use super::terminal;
+use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::interrupt::Urgency;
 use crate::ui::{Output, Ui, bytes, count, elide};
 
@@ -290,11 +292,25 @@ impl Launched {
                 .as_ref()
                 .and_then(|network| network.patterns.clone()),
         ));
+        if let Some(lender) = &self.lender {
+            lender.watch_over(&relay);
+        }
+        let is_screen = destinations.0 == Destination::Screen;
         let spec = ExecSpec {
             argv: self.spec.run_argv(&invocation.argv),
             env: invocation.env,
             workdir: Some(record.bounds.workdir()),
-            ..porter(&[], Stdin::Closed)
+            terminal: match is_screen {
+                true => Terminal::Allocated(terminal::size()),
+                false => Terminal::None,
+            },
+            ..porter(
+                &[],
+                match is_screen {
+                    true => Stdin::Piped,
+                    false => Stdin::Closed,
+                },
+            )
         };
         let shown = elide(
             &show_command(&invocation.argv),
@@ -306,6 +322,14 @@ impl Launched {
             site.ui
                 .status(&format!("127.0.0.1:{host} leads to port {inside} inside"));
         }
+        // From here on nothing of ours is said until it is given back.
+        let raw = match is_screen {
+            true => Some(terminal::Raw::take(site.ui.writer(Output::Stdout)).or_fail(
+                FailureKind::Usage,
+                "the terminal can't be given to the command",
+            )?),
+            false => None,
+        };
         let published = Published::start(&site.engine, &record.agent(), ports);
         let started = std::time::Instant::now();
         let over = AtomicBool::new(false);
@@ -333,6 +357,10 @@ impl Launched {
         })?;
         drop(published);
         relay.finish();
+        drop(raw);
+        if let Some(lender) = self.lender.take() {
+            report_renewed(site.ui, &lender.finish());
+        }
         site.timings.note("run", started.elapsed());
         let egress = self
             .network
@@ -364,6 +392,24 @@ impl Launched {
             record.egress = egress.or(record.egress);
         })?;
         Ok(self)
+    }
+}
+
+/// Says which logins were renewed inside, and are kept for the next session.
+fn report_renewed(ui: &Ui, renewed: &Renewed) {
+    for name in &renewed.names {
+        ui.status(&format!(
+            "the login {name} was renewed inside: the next session is lent the new one, until \
+             yours changes"
+        ));
+    }
+    if let Some(cause) = &renewed.failure {
+        ui.warn(&format!(
+            "a login that was renewed inside could not be kept, log in again: {cause}"
+        ));
+    }
+    if renewed.is_cut {
+        ui.warn("a lent login changed too often inside: later changes of it are not kept");
     }
 }
 

@@ -17,6 +17,7 @@ use lazaret_transfer::{
 use super::egress::Gateway;
 use super::fence::{Fence, Guard, prove_sealed};
 use super::known::Known;
+use super::lend::Lender;
 use super::prepare::{Nest, Prepared, Way};
 use super::record::NewRecord;
 use super::site::{Site, WORKSPACE, porter};
@@ -44,6 +45,7 @@ pub struct Populated {
     skipped: Vec<Skipped>,
     synced: Option<Synced>,
     network: Option<Egress>,
+    lender: Option<Lender>,
 }
 
 /// The way out of a session that is open.
@@ -63,6 +65,7 @@ pub struct Launched {
     pub(super) exporter: Pinned,
     pub(super) synced: Option<Synced>,
     pub(super) network: Option<Egress>,
+    pub(super) lender: Option<Lender>,
     /// The gateway's container: removed with this value, unless the session is stopped.
     pub(super) gateway: Option<ContainerLease>,
 }
@@ -136,6 +139,7 @@ impl Prepared {
             let guard = self.guard(site)?;
             self.fence(site, guard, &fence)?;
         }
+        let lender = Lender::open(site, &self.spec, self.lent)?;
         Ok(Populated {
             nest: self.nest,
             spec: self.spec,
@@ -143,6 +147,7 @@ impl Prepared {
             skipped: packed.skipped,
             synced: None,
             network,
+            lender,
         })
     }
 
@@ -201,6 +206,7 @@ impl Prepared {
             (Some(guard), None) => guard.end()?,
             (None, _) => {}
         }
+        let lender = Lender::open(site, &self.spec, self.lent)?;
         Ok(Populated {
             nest: self.nest,
             spec: self.spec,
@@ -208,6 +214,7 @@ impl Prepared {
             skipped: synced.skipped.clone(),
             synced: Some(synced),
             network,
+            lender,
         })
     }
 }
@@ -265,6 +272,7 @@ impl Populated {
         Ok(Launched {
             session,
             network: self.network,
+            lender: self.lender,
             gateway,
             spec: self.spec,
             exporter: self.exporter,

@@ -12,6 +12,7 @@ use super::record::{Bounds, Phase};
 use super::site::Site;
 use super::store::LockedSession;
 use crate::failure::{Failure, FailureKind};
+use crate::lent::Lent;
 
 /// What the command runs in.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub struct Setting {
     pub bounds: Bounds,
     /// Its network.
     pub network: Option<Plan>,
+    /// Logins that it is lent.
+    pub lent: Vec<Lent>,
 }
 
 impl Setting {
@@ -62,6 +65,7 @@ pub struct Prepared {
     /// Whether an earlier command may have left entries that are root's.
     pub(super) was_fenced: bool,
     pub(super) network: Option<Way>,
+    pub(super) lent: Vec<Lent>,
 }
 
 /// The way out of a session, as far as it is there.
@@ -229,6 +233,7 @@ impl Prepared {
             bounds: setting.bounds,
             was_fenced,
             network: network.map(|(plan, spec)| Way { plan, spec }),
+            lent: setting.lent,
         }
     }
 }

@@ -210,6 +210,10 @@ pub struct Picked {
     pub git: PickedGit,
     /// Patterns, in the syntax of `.gitignore`, that stay out.
     pub exclude: Vec<String>,
+    /// What of the project goes in with the folder that the command starts in; `None` where
+    /// everything does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<Vec<String>>,
 }
 
 /// What of `.git` goes in.

@@ -13,12 +13,15 @@ use lazaret_transfer::{escape, is_invisible};
 
 use super::command::Output;
 use super::log::LogFile;
+use super::terminal::Screen;
 
 /// Whether what is written ends on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// A person reads it.
     Terminal,
+    /// A person does, and the command draws on the whole of it.
+    Screen,
     /// A program does.
     Other,
 }
@@ -32,8 +35,16 @@ pub struct Relay {
 
 struct Channel {
     to: Box<dyn Write + Send>,
-    filter: Option<Filter>,
-    scrubber: Option<Scrubber>,
+    filter: Through,
+    /// One behind the other: of what was known at the start, and of what came later.
+    scrubbers: [Option<Scrubber>; 2],
+}
+
+/// What passes to the user.
+enum Through {
+    Text(Filter),
+    Screen(Screen),
+    All,
 }
 
 impl std::fmt::Debug for Relay {
@@ -55,8 +66,12 @@ impl Relay {
         let channel = |(to, destination)| {
             Mutex::new(Channel {
                 to,
-                filter: (destination == Destination::Terminal).then(Filter::default),
-                scrubber: patterns.clone().map(Scrubber::new),
+                filter: match destination {
+                    Destination::Terminal => Through::Text(Filter::default()),
+                    Destination::Screen => Through::Screen(Screen::default()),
+                    Destination::Other => Through::All,
+                },
+                scrubbers: [patterns.clone().map(Scrubber::new), None],
             })
         };
         Self {
@@ -80,16 +95,40 @@ impl Output for Relay {
     fn stderr(&self, chunk: &[u8]) {
         self.pass(&self.stderr, chunk);
     }
+
+    fn idle(&self) {
+        self.finish();
+    }
 }
 
 impl Relay {
-    /// Passes on what was held back because it could have become a secret.
+    /// Keeps more out of what passes from now on, instead of what was said so last.
+    pub fn learn(&self, patterns: Patterns) {
+        for channel in [&self.stdout, &self.stderr] {
+            let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = channel.scrubbers[1].replace(Scrubber::new(patterns.clone()));
+            if let Some(mut before) = before {
+                let mut rest = Vec::new();
+                before.finish(&mut rest);
+                self.write(&mut channel, &rest);
+            }
+        }
+    }
+
+    /// Passes on what was held back because it could have become a secret. Where somebody
+    /// types, this is done after each moment of silence: who waits for the next key shall see
+    /// the last one. A secret that comes with pauses in it is not found then.
     pub fn finish(&self) {
         for channel in [&self.stdout, &self.stderr] {
             let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(mut scrubber) = channel.scrubber.take() {
-                let mut rest = Vec::new();
-                scrubber.finish(&mut rest);
+            let mut rest = Vec::new();
+            for scrubber in channel.scrubbers.iter_mut().flatten() {
+                let mut clean = Vec::new();
+                scrubber.push(&rest, &mut clean);
+                scrubber.finish(&mut clean);
+                rest = clean;
+            }
+            if !rest.is_empty() {
                 self.write(&mut channel, &rest);
             }
         }
@@ -97,22 +136,22 @@ impl Relay {
 
     fn pass(&self, channel: &Mutex<Channel>, chunk: &[u8]) {
         let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut channel.scrubber {
-            None => self.write(&mut channel, chunk),
-            Some(scrubber) => {
-                let mut clean = Vec::with_capacity(chunk.len());
-                scrubber.push(chunk, &mut clean);
-                self.write(&mut channel, &clean);
-            }
+        let mut scrubbed: Option<Vec<u8>> = None;
+        for scrubber in channel.scrubbers.iter_mut().flatten() {
+            let mut clean = Vec::with_capacity(chunk.len());
+            scrubber.push(scrubbed.as_deref().unwrap_or(chunk), &mut clean);
+            scrubbed = Some(clean);
         }
+        self.write(&mut channel, scrubbed.as_deref().unwrap_or(chunk));
     }
 
     fn write(&self, Channel { to, filter, .. }: &mut Channel, chunk: &[u8]) {
         self.log.append(chunk);
         // A reader that went away ends nothing: the log has it all (FLT-18).
         drop(match filter {
-            None => to.write_all(chunk),
-            Some(filter) => to.write_all(filter.pass(chunk).as_bytes()),
+            Through::All => to.write_all(chunk),
+            Through::Text(filter) => to.write_all(filter.pass(chunk).as_bytes()),
+            Through::Screen(screen) => to.write_all(&screen.pass(chunk)).and_then(|()| to.flush()),
         });
     }
 }

@@ -93,6 +93,8 @@ fn run_help_shows_what_can_be_typed() {
       -p, --publish <[HOST_PORT:]PORT>  Port inside that a port of 127.0.0.1 leads to; repeatable
           --prompt <TEXT>               Task for the command, as the profile says how it is given one; -
                                         reads stdin
+      -t, --terminal                    Give the command this terminal [default: for a profile with
+                                        `terminal = true`, without a task or another command]
           --image <NAME>                Image to run on instead of the profile's
           --keep                        Keep the session's volume for another run of that name, until
                                         `rm`

@@ -28,6 +28,7 @@ fn record(id: &str) -> Record {
         selection: Picked {
             git: PickedGit::Full,
             exclude: vec!["*.log".to_owned()],
+            shared: None,
         },
         egress: None,
     };

@@ -3,6 +3,7 @@
 mod broken_transfers;
 mod changes;
 mod layer;
+mod lend;
 mod odd_entries;
 mod sealed;
 mod session;

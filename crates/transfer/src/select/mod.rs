@@ -3,6 +3,7 @@
 mod caches;
 mod git;
 mod ignores;
+mod only;
 mod secrets;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 pub use caches::{CACHEDIR_SIGNATURE, CacheInside, is_cache_beside};
 pub(crate) use git::{GitPart, git_part, is_ordinary};
 pub(crate) use ignores::{BadLine, IgnoreFile, Ignores};
+pub use only::Only;
+pub(crate) use only::Reach;
 pub(crate) use secrets::{PEEK_BYTES, Suspicion, suspicion};
 
 use crate::{
@@ -88,6 +91,7 @@ pub struct Selector {
     exclude: Gitignore,
     rules: Rules,
     made: Arc<BTreeMap<RelPathBuf, WorkspaceDir>>,
+    only: Option<Arc<Only>>,
 }
 
 /// Which rules a [`Selector`] knows.
@@ -153,6 +157,8 @@ pub enum SkipReason {
     GitShallow,
     /// What a partial clone never fetched; the rest of the repository goes in.
     GitPartial,
+    /// It is of the project, and not of the workspace in it.
+    Elsewhere,
     /// [`RESERVED_NAME`], at the root.
     Reserved,
     /// Another file system, or anything mounted.
@@ -187,6 +193,7 @@ impl SkipReason {
             Self::Git(problem) => problem.code(),
             Self::GitShallow => "skip.git_shallow",
             Self::GitPartial => "skip.git_partial",
+            Self::Elsewhere => "skip.elsewhere",
             Self::Reserved => "skip.reserved",
             Self::Mount => "skip.mount",
             Self::Fifo => "type.fifo",
@@ -219,6 +226,7 @@ impl fmt::Display for SkipReason {
             Self::GitPartial => {
                 "a partial clone: objects that were never fetched are missing inside"
             }
+            Self::Elsewhere => "outside of the workspace, and not shared with it",
             Self::Reserved => "a name that lazaret needs in the copy",
             Self::Mount => "another file system",
             Self::Fifo => "a FIFO",
@@ -269,6 +277,7 @@ impl Selection {
             exclude,
             rules,
             made: Arc::default(),
+            only: None,
         })
     }
 }
@@ -302,6 +311,27 @@ impl Selector {
             git,
             made: Arc::default(),
             ..self
+        }
+    }
+
+    /// The same rules for a part of what lies below the root, without a repository: what is
+    /// not of that part stays out before any rule is asked, and the way to it goes in whatever
+    /// they say.
+    #[must_use]
+    pub fn with_only(self, only: Only) -> Self {
+        Self {
+            git: GitMode::None,
+            made: Arc::default(),
+            only: Some(Arc::new(only)),
+            ..self
+        }
+    }
+
+    /// Says whether a path is of the part that is to go in.
+    pub(crate) fn reach(&self, path: &[u8]) -> Reach {
+        match &self.only {
+            None => Reach::Part,
+            Some(only) => only.reach(path),
         }
     }
 

@@ -15,7 +15,7 @@ use super::open::{OpenError, open_below};
 use super::small::{SMALL_FILE_BYTES, Small};
 use crate::select::{
     CACHEDIR_SIGNATURE, CacheInside, GitPart, IgnoreFile, Ignores, Kind, Opinion, PEEK_BYTES,
-    RESERVED_NAME, Rules, Suspicion, git_part, is_cache_beside, is_ordinary, suspicion,
+    RESERVED_NAME, Reach, Rules, Suspicion, git_part, is_cache_beside, is_ordinary, suspicion,
 };
 use crate::{
     GitProblem, LinkTarget, RelPath, RelPathBuf, Repository, Selector, SkipReason, Skipped,
@@ -200,6 +200,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             FileType::Unknown => FileType::from_raw_mode(self.stat(parent, name)?.st_mode),
             known => known,
         };
+        let reach = self.selector.reach(&self.path);
+        if reach == Reach::Elsewhere {
+            self.skip(parent, name, file_type, SkipReason::Elsewhere);
+            return Ok(());
+        }
         if let Err(error) = RelPath::from_bytes(&self.path) {
             self.skip(parent, name, file_type, SkipReason::Name(error));
             return Ok(());
@@ -208,6 +213,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return self.dot_git(parent, name, file_type);
         }
         let judgement = match place {
+            Place::Workspace if reach == Reach::Way => Judgement::TakeIn,
             Place::Workspace => self.judge(listing, parent, name, file_type)?,
             Place::Git { base } => self.judge_git(base, file_type),
             Place::WholeGit => match self.path.strip_prefix(b".git/").is_some_and(is_ordinary) {

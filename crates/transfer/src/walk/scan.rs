@@ -121,6 +121,7 @@ fn refusal(skip: &Skipped) -> Kept {
         | SkipReason::LazaretIgnore
         | SkipReason::GitIgnore
         | SkipReason::Profile
+        | SkipReason::Elsewhere
         | SkipReason::GitNone
         | SkipReason::GitNested
         | SkipReason::GitFile

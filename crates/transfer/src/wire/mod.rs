@@ -19,6 +19,7 @@
 //! hostile: they speak of names that an agent chose.
 
 pub(crate) mod frame;
+mod lent;
 mod protection;
 mod receipt;
 mod survey;
@@ -26,6 +27,7 @@ mod update;
 mod wanted;
 
 pub use frame::WireError;
+pub use lent::{ArrivedFile, LARGEST_LENT, LentEvent, LentFile, LentMode, MOST_LENT, read_lent};
 pub use protection::{Guarded, Protection};
 pub use receipt::{FileTime, Receipt, VolumeIdentity};
 pub use survey::{Found, FoundKind, OddType, Survey, SurveyError, SurveyRequest};

@@ -74,6 +74,13 @@ fn lines(listing: &Listing, width: usize) -> Vec<Line> {
             ));
         }
     }
+    for line in listing.reach.lines() {
+        let line = elide(&line, width);
+        lines.push(match line.starts_with(' ') {
+            true => Line::Plain(line),
+            false => Line::Heading(line),
+        });
+    }
     lines
 }
 
@@ -140,7 +147,10 @@ mod tests {
     use lazaret_transfer::{SkipReason, Weight};
 
     use super::super::listing::groups;
+    use super::super::reach::Reach;
     use super::*;
+    use crate::environment::Environment;
+    use crate::session::record::Bounds;
 
     fn listing() -> Listing {
         let long = "directory/".repeat(20) + "file";
@@ -150,7 +160,20 @@ mod tests {
             reason,
             weight: bytes.map(|bytes| Weight { entries: 1, bytes }),
         };
+        let kind = crate::environment::StreamKind::Other;
+        let streams = crate::environment::StreamKinds {
+            stdin: kind,
+            stdout: kind,
+            stderr: kind,
+        };
+        let env = Environment::new([], streams, None, 0, "/".into());
+        let profile = crate::profile::load("claude", &env).expect("it comes with lazaret");
+        let bounds = Bounds {
+            protect: vec!["AGENTS.md".to_owned(), "docs".to_owned()],
+            ..Bounds::default()
+        };
         Listing {
+            reach: Reach::of(&profile, &bounds, &env),
             files: [(long.clone(), 1 << 30)].into_iter().chain(files).collect(),
             entries: 1030,
             bytes: (1 << 30) + 253,
@@ -208,6 +231,11 @@ mod tests {
                   3 B  l3
                   2 B  l2
                   1 B  … and 2 more
+        network: allowlist
+          broker   api.anthropic.com:443, key AN…e variable ANTHROPIC_API_KEY is not set
+        read only
+          AGENTS.md
+          docs
         ");
     }
 }

@@ -8,7 +8,6 @@
 //! is gone (crossterm issue 793), and which knows no way to drop what it has read ahead.
 
 use std::io::{self, BufWriter, Write};
-use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,6 +27,7 @@ use rustix::termios::{
 use super::model::Review;
 use super::run::{Console, Input};
 use super::view::{Palette, draw};
+use crate::panic::Hook;
 use crate::ui::{Output, Ui, UiWriter};
 
 type Backend = CrosstermBackend<BufWriter<UiWriter>>;
@@ -59,7 +59,15 @@ impl Screen {
         let cooked = tcgetattr(io::stdin())?;
         let writer = ui.writer(Output::Stderr);
         let taken = Arc::new(AtomicBool::new(false));
-        let hook = Hook::install(cooked.clone(), taken.clone());
+        let hook = {
+            let (taken, cooked) = (Arc::clone(&taken), cooked.clone());
+            Hook::install(move || {
+                // Not through the `Ui`: the panic may have come while it was locked.
+                if taken.swap(false, Ordering::SeqCst) {
+                    give_back(&mut io::stderr(), &cooked);
+                }
+            })
+        };
         let terminal = fresh(&writer, area())?;
         // NO_COLOR was looked at where the palette was chosen; a flag may have overruled it.
         force_color_output(true);
@@ -193,38 +201,5 @@ impl Console for Screen {
         // As the terminal does it: to everything that the shell started with us.
         rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
         self.enter()
-    }
-}
-
-type PanicHook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send>;
-
-/// Gives the terminal back before the message of a panic is printed, which would else be
-/// lost with the alternate screen.
-struct Hook {
-    former: Arc<PanicHook>,
-}
-
-impl Hook {
-    fn install(cooked: Termios, taken: Arc<AtomicBool>) -> Self {
-        let former = Arc::new(panic::take_hook());
-        let next = former.clone();
-        panic::set_hook(Box::new(move |info| {
-            // Not through the `Ui`: the panic may have come while it was locked.
-            if taken.swap(false, Ordering::SeqCst) {
-                give_back(&mut io::stderr(), &cooked);
-            }
-            next(info);
-        }));
-        Self { former }
-    }
-}
-
-impl Drop for Hook {
-    fn drop(&mut self) {
-        // Setting a hook is not allowed while the thread panics.
-        if !std::thread::panicking() {
-            let former = self.former.clone();
-            panic::set_hook(Box::new(move |info| former(info)));
-        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use lazaret_egress::{HostName, Order, Pattern, Patterns, Policy};
+use lazaret_egress::{CERTIFICATES, HostName, Order, Pattern, Patterns, Policy};
 use lazaret_runtime::{AliasName, EnvName, HostAlias};
 
 /// Where the gateway's sockets are, in both containers.
@@ -14,6 +14,19 @@ pub const FIRST_BROKER: u16 = 8100;
 
 /// The port inside of the HTTP proxy.
 const PROXY: u16 = 3128;
+
+/// By which variables programs find the certificates that they trust: OpenSSL, Node.js,
+/// Python's requests and pip, curl, git, cargo, Deno.
+const TRUSTING: &[&str] = &[
+    "SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "PIP_CERT",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "CARGO_HTTP_CAINFO",
+    "DENO_CERT",
+];
 
 /// What a session is to have of the network.
 #[derive(Debug)]
@@ -39,8 +52,14 @@ impl Plan {
             ("NO_PROXY", direct),
             ("no_proxy", direct),
         ];
+        let bundle = format!("{SOCKETS}/{CERTIFICATES}");
+        let trusting = match self.order.inside.is_empty() {
+            true => [].as_slice(),
+            false => TRUSTING,
+        };
         pairs
             .into_iter()
+            .chain(trusting.iter().map(|name| (*name, bundle.as_str())))
             .filter_map(|(name, value)| Some((name.parse().ok()?, value.to_owned())))
             .collect()
     }

@@ -327,6 +327,7 @@ impl World {
             selection: Picked {
                 git: PickedGit::None,
                 exclude: Vec::new(),
+                shared: None,
             },
             profile: "base".to_owned(),
             invocation: Invocation {
@@ -339,6 +340,7 @@ impl World {
                 limits: limits(),
                 bounds: self.bounds.clone(),
                 network: self.network.then(plan),
+                lent: Vec::new(),
             },
             ports: Vec::new(),
             patience: self.patience,
@@ -451,6 +453,7 @@ fn plan() -> Plan {
             },
             routes: Vec::new(),
             trust: Vec::new(),
+            inside: String::new(),
             caps: lazaret_egress::Caps::default(),
         },
         patterns: None,

@@ -1,0 +1,237 @@
+//! `Lender`: the porter that puts lent files into the command's container, and what the
+//! command makes of them on its way to lazaret's own shelf.
+
+use std::collections::BTreeSet;
+use std::io::{BufReader, Read, Write};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lazaret_egress::Patterns;
+use lazaret_image_builder::PORTER_PATH;
+use lazaret_runtime::{AGENT_HOME, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin};
+use lazaret_transfer::escape;
+use lazaret_transfer::wire::{LentEvent, LentFile};
+use zeroize::Zeroizing;
+
+use super::populate::{STDERR_CAP, internal, read_capped};
+use super::relay::Relay;
+use super::site::{Site, porter};
+use crate::failure::{Failure, FailureKind};
+use crate::lent::{Lent, tokens};
+
+/// How long the porter may take to put the files there, or to say its last words.
+const START: Duration = Duration::from_secs(60);
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// The most changes that are taken from one session: a login is renewed a few times a day.
+const MOST_CHANGES: usize = 256;
+
+/// How many versions of a login are looked for in the output.
+const VERSIONS: usize = 4;
+
+/// What a session made of its lent files.
+#[derive(Debug, Default)]
+pub(super) struct Renewed {
+    /// The names of those that are kept.
+    pub(super) names: BTreeSet<String>,
+    /// Why one could not be kept.
+    pub(super) failure: Option<String>,
+    /// Whether there were more changes than are taken.
+    pub(super) is_cut: bool,
+}
+
+/// A porter that lends. Dropping it ends it.
+pub(super) struct Lender {
+    stdin: Box<dyn Write + Send>,
+    shared: Arc<Shared>,
+    end: Mutex<Receiver<()>>,
+    _control: Box<dyn ProcessControl>,
+}
+
+struct Shared {
+    lent: Vec<Lent>,
+    renewed: Mutex<Renewed>,
+    /// Where the output passes, once the command runs.
+    relay: OnceLock<Arc<Relay>>,
+}
+
+impl std::fmt::Debug for Lender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lender")
+            .field("lent", &self.shared.lent)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Lender {
+    /// Puts the files into the command's container, whose controls are proven. `None` where
+    /// there are none.
+    ///
+    /// # Errors
+    /// The engine's, or the porter's own words.
+    pub(super) fn open(
+        site: &Site<'_>,
+        agent: &HardenedSpec,
+        lent: Vec<Lent>,
+    ) -> Result<Option<Self>, Failure> {
+        if lent.is_empty() {
+            return Ok(None);
+        }
+        let argv = [PORTER_PATH, "lend", AGENT_HOME].map(str::to_owned);
+        let exec = ExecSpec {
+            argv: agent.run_argv(&argv),
+            ..porter(&[], Stdin::Piped)
+        };
+        let process = site.engine.exec(&agent.spec().name, &exec)?;
+        let Process {
+            stdin,
+            stdout,
+            stderr,
+            control,
+        } = process;
+        let mut stdin = stdin.ok_or_else(|| internal("porter lend has no stdin"))?;
+        let shared = Arc::new(Shared {
+            lent,
+            renewed: Mutex::default(),
+            relay: OnceLock::new(),
+        });
+        let (tell, ready) = mpsc::channel();
+        let (gone, end) = mpsc::channel();
+        {
+            let shared = Arc::clone(&shared);
+            // Not joined: an engine that never ends the stream must not hold the launcher.
+            thread::spawn(move || {
+                shared.follow(stdout, &tell);
+                drop(gone);
+            });
+        }
+        let (said, words) = mpsc::channel();
+        thread::spawn(move || {
+            let _nobody_asks = said.send(read_capped(stderr, STDERR_CAP).unwrap_or_default());
+        });
+        let written = shared.hand_over(&mut *stdin);
+        if let Err(failure) = await_ready(&ready, site) {
+            drop(stdin);
+            let words = words.recv_timeout(LAST_WORDS).unwrap_or_default();
+            let words = String::from_utf8_lossy(&words);
+            let last = words.trim().lines().next_back().unwrap_or_default();
+            let failure = match last {
+                "" => failure,
+                last => failure.context(escape(last.as_bytes())),
+            };
+            return Err(failure.context("the files of the profile could not be lent"));
+        }
+        written.map_err(|error| Failure::new(FailureKind::Engine, error))?;
+        Ok(Some(Self {
+            stdin,
+            shared,
+            end: Mutex::new(end),
+            _control: control,
+        }))
+    }
+
+    /// Keeps what a file becomes out of the output that passes there.
+    pub(super) fn watch_over(&self, relay: &Arc<Relay>) {
+        let _once = self.shared.relay.set(Arc::clone(relay));
+    }
+
+    /// Takes a last look, and says what was renewed.
+    pub(super) fn finish(self) -> Renewed {
+        drop(self.stdin);
+        let end = self
+            .end
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        // It is over when the other side is dropped; else its container is removed anyway.
+        let _over = end.recv_timeout(LAST_WORDS);
+        let mut renewed = (self.shared.renewed.lock()).unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *renewed)
+    }
+}
+
+impl Shared {
+    fn hand_over(&self, stdin: &mut dyn Write) -> std::io::Result<()> {
+        for lent in &self.lent {
+            let file = LentFile {
+                path: &lent.rule.to,
+                mode: lent.rule.mode,
+                contents: &lent.contents,
+            };
+            let mut line = Zeroizing::new(Vec::with_capacity(file.room()));
+            file.write_to(&mut line);
+            stdin.write_all(&line)?;
+        }
+        stdin.write_all(b"end\n")?;
+        stdin.flush()
+    }
+
+    /// Takes what the porter says until it ends.
+    fn follow(&self, stdout: Box<dyn Read + Send>, ready: &mpsc::Sender<()>) {
+        let mut reader = BufReader::new(stdout);
+        let mut versions: Vec<(String, Vec<Vec<u8>>)> = Vec::new();
+        let mut changes = 0;
+        // However it ends.
+        while let Ok(Some(event)) = LentEvent::read(&mut reader) {
+            let (index, contents) = match event {
+                LentEvent::Ready => {
+                    let _nobody_waits = ready.send(());
+                    continue;
+                }
+                LentEvent::Changed { index, contents } => (index, Zeroizing::new(contents)),
+            };
+            let Some(lent) = self.lent.get(index) else {
+                continue;
+            };
+            changes += 1;
+            if changes > MOST_CHANGES {
+                let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+                renewed.is_cut = true;
+                continue;
+            }
+            versions.push((lent.rule.name.clone(), tokens(&contents)));
+            if versions.len() > VERSIONS {
+                versions.remove(0);
+            }
+            self.learn(&versions);
+            let kept = lent.shelf.keep(&contents);
+            let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+            match kept {
+                Ok(()) => drop(renewed.names.insert(lent.rule.name.clone())),
+                Err(error) => renewed.failure = Some(error.to_string()),
+            }
+        }
+    }
+
+    fn learn(&self, versions: &[(String, Vec<Vec<u8>>)]) {
+        let all = versions
+            .iter()
+            .flat_map(|(name, tokens)| tokens.iter().map(|token| (name.as_str(), &token[..])));
+        if let (Some(relay), Ok(patterns)) = (self.relay.get(), Patterns::new(all)) {
+            relay.learn(patterns);
+        }
+    }
+}
+
+fn await_ready(ready: &Receiver<()>, site: &Site<'_>) -> Result<(), Failure> {
+    const TICK: Duration = Duration::from_millis(100);
+    let give_up = Instant::now() + START;
+    loop {
+        site.interrupt.check()?;
+        match ready.recv_timeout(TICK) {
+            Ok(()) => return Ok(()),
+            Err(RecvTimeoutError::Timeout) if Instant::now() < give_up => {}
+            Err(RecvTimeoutError::Timeout) => {
+                let text = format!("nothing was heard within {} s", START.as_secs());
+                return Err(Failure::message(FailureKind::Engine, text));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::message(
+                    FailureKind::Engine,
+                    "the porter has ended",
+                ));
+            }
+        }
+    }
+}

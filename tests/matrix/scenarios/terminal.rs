@@ -1,0 +1,83 @@
+//! A command that a person works with, at a terminal.
+
+use rustix::process::Signal;
+
+use super::Scenario;
+use crate::ctx::{Ctx, expect};
+use crate::terminal::Person;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
+    name: "terminal/typed-seen-resized-given-back",
+    run: con_24_a_person_works_with_it,
+}];
+
+const PROFILE: &str = "image = \"base\"\ncommand = [\"bash\", \"--norc\", \"-i\"]\nterminal = true\n\
+    [env]\nPS1 = \"inside> \"\n";
+
+fn con_24_a_person_works_with_it(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", "f a \"a\\n\"");
+    ctx.profile("shell", PROFILE);
+    let person = Person::sit_down(100, 30)?;
+    let run = ["run", "shell", "-w", "project", "--apply", "auto"];
+    let running = ctx
+        .call(&run)
+        .env("TERM", "tmux-256color")
+        .on_terminal(person.terminal()?)
+        .start()?;
+    person.waits_for("inside> ")?;
+    person.types("echo it has $(stty size) $TERM $(tty)\r")?;
+    person.waits_for("it has 30 100 tmux-256color /dev/pts/")?;
+    person.resize(120, 40)?;
+    person.types("until test \"$(stty size)\" = '40 120'; do sleep 0.1; done; echo re''sized\r")?;
+    person.waits_for("resized")?;
+    // Ctrl-C is for the program inside, and ends nothing else.
+    person.types("echo sl''eeping; sleep 600\r")?;
+    person.waits_for("sleeping")?;
+    person.types("\x03")?;
+    person.types("echo interrupted $?\r")?;
+    person.waits_for("interrupted 130")?;
+    // What draws passes, what acts on more than the screen does not.
+    person
+        .types("printf '\\033[1;7mdra''wn\\033[0m\\033]52;c;aGk=\\007\\033]0;ti''tle\\007\\n'\r")?;
+    person.waits_for("\x1b[1;7mdrawn\x1b[0m")?;
+    expect("the terminal is the command's", || {
+        person.is_cooked().is_ok_and(|cooked| !cooked)
+    })?;
+    person.types("echo new > new; exit\r")?;
+    let _output = running.wait()?.expect_code(0)?;
+    let seen = person.seen();
+    expect(&format!("no clipboard, no title: {seen:?}"), || {
+        !seen.contains("\x1b]") && !seen.contains("\x1bP")
+    })?;
+    expect("it is given back", || person.is_cooked() == Ok(true))?;
+    expect("the cursor is shown again", || seen.contains("\x1b[?25h"))?;
+    expect("the change was applied", || workspace.join("new").exists())?;
+    ended_from_outside(ctx)?;
+    // Without a terminal it is run as any other command.
+    let _plain = ctx
+        .lazaret(&["run", "shell", "-w", "project", "--terminal"])?
+        .expect_code(2)?
+        .expect_text("--terminal needs a terminal")?;
+    Ok(())
+}
+
+/// Whoever ends lazaret, the terminal is given back; so does a person who insists.
+fn ended_from_outside(ctx: &Ctx) -> Result<(), String> {
+    for how in ["signal", "keys"] {
+        let person = Person::sit_down(80, 24)?;
+        let script = "echo 'inside> '; exec sleep 600";
+        let run = ["run", "shell", "-w", "project", "--name", how, "--terminal"];
+        let run = [&run[..], &["--", "sh", "-c", script]].concat();
+        let call = ctx.call(&run).on_terminal(person.terminal()?);
+        let running = call.start()?;
+        person.waits_for("inside> ")?;
+        match how {
+            "signal" => running.signal(Signal::TERM)?,
+            _ => person.types("x\x1d\x1d\x1d")?,
+        }
+        let _ended = running.wait()?.expect_code(130)?;
+        expect("it is given back", || person.is_cooked() == Ok(true))?;
+        let _gone = ctx.lazaret(&["rm", "--force", how])?.expect_code(0)?;
+    }
+    Ok(())
+}
