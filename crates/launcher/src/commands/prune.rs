@@ -45,6 +45,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let doomed =
         |tag: &str| !tags.knows(tag) || settled.iter().any(|(_, owner)| owner.tag.as_str() == tag);
     let orphans = Belongings {
+        store: belongings.store,
         containers: belongings
             .containers
             .into_iter()

@@ -2,13 +2,23 @@
 //! a volume that merely carries a name of ours is somebody else's (FLT-13).
 
 use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
 
 use super::owner::Owner;
 use lazaret_runtime::{ContainerName, Engine, EngineError, Label, VolumeName};
 
+/// How often a volume is looked at again that something has mounted, and how long after each
+/// look: two and a half seconds in all. An engine has a container in its list some tens of
+/// milliseconds after the volume counts as used; where its disk is busy, some hundreds.
+const LOOKS: u32 = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
+
 /// Containers and volumes of one store, with the tag of the owner of each.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Belongings {
+    /// The id of the store.
+    pub store: String,
     /// Containers, in any state.
     pub containers: Vec<(ContainerName, String)>,
     /// Volumes.
@@ -39,6 +49,7 @@ impl Belongings {
             .into_iter()
             .filter_map(|volume| session(&volume.labels).map(|session| (volume.name, session)));
         Ok(Self {
+            store: store_id.to_owned(),
             containers: containers.collect(),
             volumes: volumes.collect(),
         })
@@ -48,6 +59,7 @@ impl Belongings {
     #[must_use]
     pub fn only(self, mut wanted: impl FnMut(&str) -> bool) -> Self {
         Self {
+            store: self.store,
             containers: self
                 .containers
                 .into_iter()
@@ -86,8 +98,8 @@ impl Belongings {
     pub fn remove_passing(&self, engine: &dyn Engine, owner: &Owner) -> Result<(), EngineError> {
         self.remove_containers(engine)?;
         let sockets = owner.sockets();
-        for (volume, _) in self.volumes.iter().filter(|(name, _)| *name == sockets) {
-            gone_is_fine(engine.remove_volume(volume))?;
+        for (volume, tag) in self.volumes.iter().filter(|(name, _)| *name == sockets) {
+            self.remove_volume(engine, volume, tag)?;
         }
         Ok(())
     }
@@ -101,21 +113,43 @@ impl Belongings {
     /// The engine's; what is gone is no error.
     pub fn remove(&self, engine: &dyn Engine) -> Result<(), EngineError> {
         self.remove_containers(engine)?;
-        for (volume, _) in &self.volumes {
-            gone_is_fine(engine.remove_volume(volume))?;
+        for (volume, tag) in &self.volumes {
+            self.remove_volume(engine, volume, tag)?;
         }
-        let mut made: Vec<VolumeName> = self
+        let mut made: Vec<(VolumeName, &String)> = self
             .containers
             .iter()
-            .filter_map(|(container, _)| volume_of(container))
-            .filter(|volume| !self.volumes.iter().any(|(known, _)| known == volume))
+            .filter_map(|(container, tag)| Some((volume_of(container)?, tag)))
+            .filter(|(volume, _)| !self.volumes.iter().any(|(known, _)| known == volume))
             .collect();
         made.sort_unstable();
         made.dedup();
-        for volume in made {
-            gone_is_fine(engine.remove_volume(&volume))?;
+        for (volume, tag) in made {
+            self.remove_volume(engine, &volume, tag)?;
         }
         Ok(())
+    }
+
+    /// Removes a volume. Where it is in use, a container that its owner had asked for has
+    /// appeared since the list was made: such ones are removed too. Whatever else has the
+    /// volume is left alone.
+    fn remove_volume(
+        &self,
+        engine: &dyn Engine,
+        volume: &VolumeName,
+        tag: &str,
+    ) -> Result<(), EngineError> {
+        for _ in 0..LOOKS {
+            match gone_is_fine(engine.remove_volume(volume)) {
+                Err(EngineError::InUse { .. }) => {}
+                settled => return settled,
+            }
+            Self::of_store(engine, &self.store)?
+                .only(|other| other == tag)
+                .remove_containers(engine)?;
+            thread::sleep(BETWEEN_LOOKS);
+        }
+        gone_is_fine(engine.remove_volume(volume))
     }
 }
 

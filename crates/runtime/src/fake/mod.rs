@@ -127,7 +127,8 @@ impl FakeEngine {
         self.lock().handlers.push((prefix, handler));
     }
 
-    /// Lets the `nth` call of a verb from now on fail; the first is 1.
+    /// Lets the `nth` call of a verb from now on fail; the first is 1. `error` is asked when
+    /// it comes to that, and may do something to the engine itself first.
     pub fn fail(&self, verb: Verb, nth: usize, error: impl Fn() -> EngineError + Send + 'static) {
         self.lock().faults.push(Fault {
             verb,
@@ -171,7 +172,11 @@ impl FakeEngine {
             }
         }
         match due {
-            Some(index) => Err((state.faults.remove(index).error)()),
+            Some(index) => {
+                let fault = state.faults.remove(index);
+                drop(state);
+                Err((fault.error)())
+            }
             None => Ok(state),
         }
     }
