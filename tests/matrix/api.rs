@@ -82,6 +82,16 @@ pub(crate) fn pause(socket: &Path, object: &Object) -> Result<(), String> {
     }
 }
 
+/// Ends every process of a container at once, as somebody with another program would.
+pub(crate) fn kill(socket: &Path, object: &Object) -> Result<(), String> {
+    let path = format!("/containers/{}/kill?signal=SIGKILL", object.name());
+    let answer = request(socket, "POST", &path)?;
+    match answer.status {
+        200..=299 => Ok(()),
+        status => Err(format!("kill {object}: {status} {}", answer.body)),
+    }
+}
+
 /// Starts a program in a container, beside the command, and waits for nothing.
 pub(crate) fn exec(socket: &Path, object: &Object, argv: &[&str]) -> Result<(), String> {
     let body = serde_json::json!({ "Cmd": argv }).to_string();

@@ -31,7 +31,7 @@ pub use event::{Event, Verdict};
 pub use host_name::{HostName, NameError};
 pub use host_port::{HostPort, HostPortError, Port, PortError};
 pub use net::{Net, NetError};
-pub use order::{CERTIFICATES, Change, Order, Route, Scheme};
+pub use order::{BEAT, CERTIFICATES, Change, Order, Route, SILENCE, Scheme};
 pub use policy::{Allowed, Mode, Policy, PrivateReach};
 pub use rule::{Pattern, Rule, RuleError};
 pub use scrub::{Patterns, SHORTEST_SECRET, Scrubber, TooShort};

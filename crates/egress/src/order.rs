@@ -1,11 +1,21 @@
 //! `Order` and `Change`: what the launcher tells its gateway, one JSON value a line.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Caps, HostPort, Policy, Secret};
 
 /// The file with certificates, beside the gateway's sockets.
 pub const CERTIFICATES: &str = "ca.pem";
+
+/// How often a launcher says something to its gateway: an empty line, if nothing else.
+pub const BEAT: Duration = Duration::from_secs(5);
+
+/// How long a gateway that hears nothing goes on. Six beats: a launcher on a machine that
+/// is short of everything misses some, and one that was killed leaves the network open for
+/// no longer. While the machine of both is suspended no time passes for either.
+pub const SILENCE: Duration = Duration::from_secs(30);
 
 /// The first line of a gateway's standard input.
 ///
@@ -29,7 +39,8 @@ pub struct Order {
     pub caps: Caps,
 }
 
-/// Every further line of a gateway's standard input. Its end ends the gateway.
+/// Every further line of a gateway's standard input that is not empty. Its end ends the
+/// gateway, and so does a [`SILENCE`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {

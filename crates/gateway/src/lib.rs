@@ -33,6 +33,7 @@ mod filter;
 pub mod greeting;
 pub mod head;
 mod host;
+mod input;
 mod journal;
 mod listen;
 mod proxy;

@@ -1,7 +1,7 @@
 //! A gateway from its order to its end.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, BufRead, Read as _, Write};
+use std::io::{self, BufRead, Write};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -14,10 +14,10 @@ use std::time::Duration;
 use lazaret_egress::{CERTIFICATES, Caps, Change, Event, Net, Order, Policy, Port};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use zeroize::Zeroizing;
 
 use crate::broker::{Broker, BrokerError};
 use crate::context::Context;
+use crate::input::{Input, LONGEST_LINE};
 use crate::journal::{self, Journal};
 use crate::listen::{self, House, ListenError, Service};
 use crate::pump::{Budget, Pump};
@@ -36,6 +36,8 @@ pub struct Setup {
     pub tls: Port,
     /// The port that HTTP led by its `Host` goes to: 80.
     pub http: Port,
+    /// How long it goes on without a word from its launcher; see [`lazaret_egress::SILENCE`].
+    pub silence: Duration,
 }
 
 /// Why a gateway did not start, or ended before its input.
@@ -49,6 +51,12 @@ pub enum GatewayError {
     Line {
         /// What it should have been.
         expected: &'static str,
+    },
+    /// The launcher has gone, or stands still.
+    #[error("its launcher has said nothing for {after:?}")]
+    Silence {
+        /// For how long.
+        after: Duration,
     },
     /// A socket could not be made.
     #[error(transparent)]
@@ -66,36 +74,37 @@ pub enum GatewayError {
     },
 }
 
-/// The longest order or change, in bytes.
-const LONGEST_LINE: u64 = 16 << 20;
 /// Descriptors beside those of connections.
 const RESERVE: u64 = 64;
 /// More would wait for each other: two processors are what a gateway has.
 const PUMPS: usize = 2;
 
-/// Runs a gateway until its input ends; then everything is closed (NET-23).
+/// Runs a gateway until its input ends or falls silent; then everything is closed (NET-23).
 ///
 /// Returns after [`Event::Ready`] was written and the input has ended. Events go to
 /// `output` in the order in which things happen.
 ///
 /// # Errors
 ///
-/// Says why it did not start, or that a later line was no change. Nothing is open then.
+/// Says why it did not start, that a later line was no change, or that none came for
+/// [`Setup::silence`], not even an empty one. Nothing is open then, and nothing was waited
+/// for: an output that nobody reads holds it up no longer.
 pub fn run(
-    mut input: impl BufRead,
+    input: impl BufRead + Send + 'static,
     output: Box<dyn Write + Send>,
     setup: &Setup,
 ) -> Result<(), GatewayError> {
+    let start = |step| move |source: io::Error| GatewayError::Start { step, source };
+    let input = Input::follow(input, setup.silence).map_err(start("read the input"))?;
     let Order {
         policy,
         routes,
         trust,
         inside,
         caps,
-    } = next(&mut input, "order")?.ok_or(GatewayError::NoOrder)?;
+    } = input.next("order")?.ok_or(GatewayError::NoOrder)?;
     let policy = with_closed(policy, setup);
     let caps = within_descriptors(caps);
-    let start = |step| move |source: io::Error| GatewayError::Start { step, source };
 
     let budget = Arc::new(Budget {
         idle: Duration::from_millis(caps.idle_ms),
@@ -146,7 +155,7 @@ pub fn run(
         .journal
         .tell(&ready)
         .map_err(start("tell that it is ready"))?;
-    while let Some(Change::Policy(policy)) = next(&mut input, "change")? {
+    while let Some(Change::Policy(policy)) = input.next("change")? {
         house.context.change_policy(with_closed(policy, setup));
         house.pump.judge_again(&house.context.policy());
     }
@@ -182,26 +191,6 @@ impl Drop for Closing<'_> {
 fn ring(bell: &OwnedFd) {
     // A full counter rings as well.
     let _rung = rustix::io::write(bell, &1u64.to_ne_bytes());
-}
-
-/// Reads one line; `None` at the end of the input. The line is wiped: it may hold keys.
-/// An empty one says nothing.
-fn next<T: serde::de::DeserializeOwned>(
-    input: &mut impl BufRead,
-    expected: &'static str,
-) -> Result<Option<T>, GatewayError> {
-    let mut line = Zeroizing::new(Vec::new());
-    while line.as_slice() == b"\n" || line.is_empty() {
-        line.clear();
-        match input.take(LONGEST_LINE).read_until(b'\n', &mut line) {
-            // A launcher that has gone ends the input in either way.
-            Ok(0) | Err(_) => return Ok(None),
-            Ok(_) => {}
-        }
-    }
-    let whole = line.ends_with(b"\n");
-    let value = serde_json::from_slice(&line).ok().filter(|_| whole);
-    value.map(Some).ok_or(GatewayError::Line { expected })
 }
 
 fn with_closed(mut policy: Policy, setup: &Setup) -> Policy {

@@ -1,14 +1,15 @@
 //! `porter gateway DIRECTORY`: the one way out of a session.
 //!
 //! The order and its keys come by stdin, events go to stdout, the sockets into the
-//! directory. The end of stdin ends it, and with the process every connection (NET-23).
+//! directory. The end of stdin ends it, or its silence, and with the process every connection
+//! (NET-23).
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, BufReader};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use lazaret_egress::Port;
+use lazaret_egress::{Port, SILENCE};
 use lazaret_gateway::{GatewayError, Setup};
 use rustix::process::DumpableBehavior;
 
@@ -57,9 +58,11 @@ fn gateway(directory: PathBuf) -> Result<(), Error> {
         closed,
         tls: Port::HTTPS,
         http: Port::HTTP,
+        silence: SILENCE,
     };
     let output = Box::new(io::stdout());
-    Ok(lazaret_gateway::run(io::stdin().lock(), output, &setup)?)
+    let input = BufReader::new(io::stdin());
+    Ok(lazaret_gateway::run(input, output, &setup)?)
 }
 
 /// Reads a file that need not be there: without IPv6 there is no table of its routes.

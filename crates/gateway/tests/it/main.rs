@@ -10,5 +10,6 @@ mod http;
 mod names;
 mod pumping;
 mod relaying;
+mod silence;
 mod tls;
 mod world;

@@ -38,6 +38,8 @@ pub(crate) struct Plan {
     pub(crate) caps: Caps,
     /// Where the doors of TLS and HTTP lead.
     pub(crate) port: Port,
+    /// How long it goes on without a word.
+    pub(crate) silence: Duration,
 }
 
 impl Plan {
@@ -60,6 +62,7 @@ impl Plan {
                 ..Caps::default()
             },
             port: Port::new(9).expect("a port"),
+            silence: Duration::from_secs(600),
         }
     }
 
@@ -73,6 +76,7 @@ impl Plan {
             closed: Vec::new(),
             tls: self.port,
             http: self.port,
+            silence: self.silence,
         };
         let (input_reader, mut input) = std::io::pipe().expect("a pipe");
         let (output_reader, output) = std::io::pipe().expect("a pipe");
@@ -190,6 +194,19 @@ impl World {
         let line = serde_json::to_string(&Change::Policy(policy)).expect("JSON");
         let input = self.input.as_mut().expect("not ended");
         writeln!(input, "{line}").expect("written");
+    }
+
+    /// Says that its launcher is there.
+    pub(crate) fn beat(&mut self) {
+        let input = self.input.as_mut().expect("not ended");
+        input.write_all(b"\n").expect("written");
+    }
+
+    /// Waits for its end, and returns what it was.
+    pub(crate) fn outcome(&mut self) -> Result<(), lazaret_gateway::GatewayError> {
+        let gateway = self.gateway.take().expect("not ended");
+        wait("its end", || gateway.is_finished());
+        gateway.join().expect("no panic")
     }
 
     /// Ends the gateway's input, and waits for its end.

@@ -1,56 +1,10 @@
 //! What a session reaches through its gateway, and what it does not.
 
-use std::time::Duration;
-
-use rustix::process::Signal;
-
-use super::super::Scenario;
 use super::upstream::{NAME, Upstream};
+use super::{ASK, LIMIT, profile, said};
 use crate::ctx::{Ctx, expect, expect_eq};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "net/allowlist",
-        run: net_03_net_04_net_05_only_what_is_listed,
-    },
-    Scenario {
-        name: "net/rules-change-while-it-runs",
-        run: rules_change,
-    },
-    Scenario {
-        name: "net/launcher-killed",
-        run: net_23_a_killed_launcher_leaves_nothing_open,
-    },
-];
-
-/// A generous limit: only what hangs takes that long.
-const LIMIT: Duration = Duration::from_secs(120);
-
-/// `ask HOST:PORT` prints the first line that comes back for a request by the proxy.
-const ASK: &str = r#"
-ask() {
-    exec 3<>/dev/tcp/127.0.0.1/3128 || return 9
-    printf 'GET http://%s/x HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$1" "$1" >&3
-    IFS= read -r -t 60 line <&3; printf '%s\n' "${line%$'\r'}"; exec 3<&-
-}
-connect() {
-    exec 3<>/dev/tcp/127.0.0.1/3128 || return 9
-    printf 'CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n' "$1" "$1" >&3
-    IFS= read -r -t 60 line <&3; printf '%s\n' "${line%$'\r'}"; exec 3<&-
-}
-"#;
-
-fn profile(ctx: &Ctx, rules: &str) {
-    ctx.profile(
-        "net",
-        &format!(
-            "image = \"base\"\n[network]\nmode = \"allowlist\"\nallow = [{rules}]\n\
-             [limits]\ntimeout = \"10m\"\n"
-        ),
-    );
-}
-
-fn net_03_net_04_net_05_only_what_is_listed(ctx: &Ctx) -> Result<(), String> {
+pub(super) fn net_03_net_04_net_05_only_what_is_listed(ctx: &Ctx) -> Result<(), String> {
     let upstream = Upstream::start(ctx)?;
     let (address, port) = (upstream.address, upstream.port);
     profile(ctx, &format!("\"{NAME}:{port}\""));
@@ -75,17 +29,10 @@ fn net_03_net_04_net_05_only_what_is_listed(ctx: &Ctx) -> Result<(), String> {
         ])?
         .expect_code(0)?;
     let lines: Vec<&str> = output.stdout.lines().map(str::trim_end).collect();
-    let line = |start: &str| {
-        let mut found = lines.iter().filter_map(|line| line.strip_prefix(start));
-        found.next().unwrap_or("nothing").trim().to_owned()
-    };
-    expect_eq(
-        "what is listed",
-        &line("listed"),
-        &"HTTP/1.1 200 OK".to_owned(),
-    )?;
+    let listed = said(&output.stdout, "listed");
+    expect_eq("what is listed", &listed, &"HTTP/1.1 200 OK")?;
     for what in ["host", "port", "literal", "metadata"] {
-        let said = line(what);
+        let said = said(&output.stdout, what);
         expect(&format!("{what} is denied: {said}"), || {
             said.starts_with("HTTP/1.1 403")
         })?;
@@ -105,11 +52,20 @@ fn net_03_net_04_net_05_only_what_is_listed(ctx: &Ctx) -> Result<(), String> {
     expect("the allowed one is logged", || {
         log.stdout.contains("allowed")
     })?;
+    // What is kept goes on with a network of its own.
+    let again = format!("{ASK} echo \"again $(ask {NAME}:{port})\"");
+    let output = ctx
+        .lazaret(&[
+            "run", "net", "-w", "project", "--name", "net", "--keep", "--", "bash", "-c", &again,
+        ])?
+        .expect_code(0)?;
+    let again = said(&output.stdout, "again");
+    expect_eq("a second time", &again, &"HTTP/1.1 200 OK")?;
     let _removed = ctx.lazaret(&["rm", "net"])?.expect_code(0)?;
     Ok(())
 }
 
-fn rules_change(ctx: &Ctx) -> Result<(), String> {
+pub(super) fn rules_change(ctx: &Ctx) -> Result<(), String> {
     let upstream = Upstream::start(ctx)?;
     let port = upstream.port;
     profile(ctx, &format!("\"{NAME}:{port}\""));
@@ -141,27 +97,4 @@ fn rules_change(ctx: &Ctx) -> Result<(), String> {
         output.stdout.contains("before HTTP/1.1 403")
     })?;
     expect("it was closed again", || output.stdout.contains("closed"))
-}
-
-fn net_23_a_killed_launcher_leaves_nothing_open(ctx: &Ctx) -> Result<(), String> {
-    let upstream = Upstream::start(ctx)?;
-    let port = upstream.port;
-    profile(ctx, &format!("\"{NAME}:{port}\""));
-    ctx.workspace("project", "f a \"a\\n\"");
-    let script = format!(r#"{ASK} ask {NAME}:{port}; sleep 600"#);
-    let running = ctx.spawn(&[
-        "run", "net", "-w", "project", "--name", "net", "--", "bash", "-c", &script,
-    ])?;
-    running.wait_until("it reaches", LIMIT, || {
-        running.stdout_so_far().contains("200")
-    })?;
-    running.signal(Signal::KILL)?;
-    let _killed = running.wait()?;
-    let _recovered = ctx.lazaret(&["recover", "net"])?.expect_code(0)?;
-    let left: Vec<String> = (ctx.objects()?.iter().map(ToString::to_string))
-        .filter(|name| name.contains("-egress") || name.contains("-gateway"))
-        .collect();
-    expect_eq("what is left of the network", &left, &vec![])?;
-    let _removed = ctx.lazaret(&["rm", "--force", "net"])?.expect_code(0)?;
-    Ok(())
 }

@@ -1,8 +1,9 @@
 //! A server on this machine, and the configuration by which a session may reach it.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};
+use std::io::{self, Read as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -11,11 +12,13 @@ use crate::ctx::Ctx;
 /// The name under which a session knows the server.
 pub(crate) const NAME: &str = "upstream.test";
 
-/// A server that answers every request with the same words. Its thread ends with the process.
+/// A server that answers every request with the same words, and one for `/away` with the way
+/// to another name. Its threads end with the process.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     pub(crate) address: IpAddr,
     pub(crate) port: u16,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Upstream {
@@ -24,34 +27,47 @@ impl Upstream {
     /// # Errors
     /// This machine has no address but its loopback.
     pub(crate) fn start(ctx: &Ctx) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("the upstream: {error}");
+        let failed = |error: io::Error| format!("the upstream: {error}");
         let address = own_address().map_err(failed)?;
         let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                thread::spawn(move || {
-                    let mut stream = stream;
-                    let mut head = [0; 4096];
-                    let _limit = stream.set_read_timeout(Some(Duration::from_secs(60)));
-                    // One read holds the head of such a small request.
-                    if stream.read(&mut head).is_ok_and(|count| count > 0) {
-                        let _gone = stream.write_all(
-                            b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nreached\n",
-                        );
-                    }
-                });
-            }
-        });
-        let upstream = Self { address, port };
-        upstream.open(ctx);
+        let upstream = Self {
+            address,
+            port,
+            requests: Arc::default(),
+        };
+        upstream.serve(listener);
+        upstream.open(ctx, "");
         Ok(upstream)
     }
 
-    /// Lets the user's own configuration name the server and the machine's address.
-    fn open(&self, ctx: &Ctx) {
+    /// Serves at another port as well.
+    pub(super) fn serve(&self, listener: TcpListener) {
+        let (requests, port) = (Arc::clone(&self.requests), self.port);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let requests = Arc::clone(&requests);
+                thread::spawn(move || answer(stream, port, &requests));
+            }
+        });
+    }
+
+    /// How many requests came so far.
+    pub(super) fn heard(&self) -> usize {
+        self.requests().len()
+    }
+
+    /// What came so far.
+    pub(super) fn requests(&self) -> Vec<String> {
+        let requests = self.requests.lock();
+        requests.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets the user's own configuration name the server and the machine's address. `hosts`
+    /// are further lines of its `[hosts]`.
+    pub(super) fn open(&self, ctx: &Ctx, hosts: &str) {
         let text = format!(
-            "private_networks = [\"{0}/32\"]\n[hosts]\n\"{NAME}\" = \"{0}\"\n\"other.test\" = \"{0}\"\n",
+            "private_networks = [\"{0}/32\"]\n[hosts]\n\"{NAME}\" = \"{0}\"\n\"other.test\" = \"{0}\"\n{hosts}",
             self.address
         );
         fs::create_dir_all(ctx.config()).expect("the configuration is writable");
@@ -59,8 +75,29 @@ impl Upstream {
     }
 }
 
+fn answer(mut stream: TcpStream, port: u16, requests: &Mutex<Vec<String>>) {
+    let mut head = [0; 4096];
+    let _limit = stream.set_read_timeout(Some(Duration::from_secs(60)));
+    // One read holds the head of such a small request.
+    let Ok(count @ 1..) = stream.read(&mut head) else {
+        return;
+    };
+    let request = String::from_utf8_lossy(&head[..count]).into_owned();
+    let answer = match request.contains(" /away ") {
+        true => format!(
+            "HTTP/1.1 302 Found\r\nLocation: http://unlisted.test:{port}/\r\n\
+             Content-Length: 0\r\nConnection: close\r\n\r\n"
+        ),
+        false => "HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nreached\n".into(),
+    };
+    let mut kept = requests.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.push(request);
+    drop(kept);
+    let _gone = stream.write_all(answer.as_bytes());
+}
+
 /// The address from which this machine would reach others. Nothing is sent.
-fn own_address() -> std::io::Result<IpAddr> {
+fn own_address() -> io::Result<IpAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9))?;
     Ok(socket.local_addr()?.ip())

@@ -7,16 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use lazaret_egress::{Change, Event, Policy};
+use lazaret_egress::{BEAT, Change, Event, Policy};
 use lazaret_image_builder::PORTER_PATH;
 use lazaret_runtime::{
     ContainerName, Engine, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
 };
 use lazaret_transfer::escape;
-use zeroize::Zeroizing;
 
 use super::journal::{Journal, JournalEnd, Totals};
 use super::plan::{Plan, SOCKETS};
+use super::voice::Voice;
 use crate::failure::{Failure, FailureKind};
 use crate::session::populate::{STDERR_CAP, prove, read_capped};
 use crate::session::site::{Site, porter};
@@ -33,7 +33,7 @@ const LONGEST_EVENT: u64 = 64 << 10;
 
 /// A gateway that listens, and the relay that leads to it. Dropping it closes everything.
 pub struct Gateway {
-    stdin: Mutex<Option<Box<dyn Write + Send>>>,
+    voice: Voice,
     journal: Arc<Journal>,
     /// Set when its output has ended: nothing is open any more.
     ended: Arc<AtomicBool>,
@@ -76,7 +76,7 @@ impl Gateway {
             stderr,
             control,
         } = started;
-        let mut stdin = stdin.ok_or_else(|| no_stdin("gateway"))?;
+        let stdin = stdin.ok_or_else(|| no_stdin("gateway"))?;
         let ended = Arc::new(AtomicBool::new(false));
         let (tell, ready) = mpsc::channel();
         let (gone, end) = mpsc::channel();
@@ -91,10 +91,11 @@ impl Gateway {
             });
         }
         let complaints = complaints(stderr);
-        let ordered = send(&mut *stdin, &plan.order);
+        let voice = Voice::start(stdin, BEAT);
+        let ordered = voice.tell(&plan.order);
         let listens = await_ready(&ready, site);
         if let Err(failure) = listens {
-            drop(stdin);
+            voice.end();
             let words = complaints.recv_timeout(LAST_WORDS).unwrap_or_default();
             return Err(explain(failure, "gateway", &words));
         }
@@ -103,7 +104,7 @@ impl Gateway {
         })?;
         let relay = relay(site, agent, plan)?;
         Ok(Self {
-            stdin: Mutex::new(Some(stdin)),
+            voice,
             journal,
             ended,
             end: Mutex::new(end),
@@ -122,19 +123,12 @@ impl Gateway {
     /// # Errors
     /// It is gone.
     pub fn change(&self, policy: Policy) -> io::Result<()> {
-        let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
-        let stdin = stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        send(&mut **stdin, &Change::Policy(policy))
+        self.voice.tell(&Change::Policy(policy))
     }
 
     /// Closes everything, waits for its last words, and says what it decided.
     pub fn finish(&self) -> (Totals, JournalEnd) {
-        let stdin = self
-            .stdin
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        drop(stdin);
+        self.voice.end();
         let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         // It is over when the other side is dropped; else its container is removed anyway.
         let _over = end.recv_timeout(LAST_WORDS);
@@ -152,15 +146,6 @@ fn run(engine: &dyn Engine, spec: &HardenedSpec, verb: &[&str]) -> Result<Proces
     };
     let container: &ContainerName = &spec.spec().name;
     Ok(engine.exec(container, &exec)?)
-}
-
-/// Writes one line of JSON. It may hold keys, so it is wiped.
-fn send(to: &mut dyn Write, message: &impl serde::Serialize) -> io::Result<()> {
-    let mut line = Zeroizing::new(Vec::with_capacity(64 << 10));
-    serde_json::to_writer(&mut *line, message)?;
-    line.push(b'\n');
-    to.write_all(&line)?;
-    to.flush()
 }
 
 /// Reads events until they end.

@@ -10,6 +10,7 @@ mod journal;
 mod live;
 mod plan;
 mod publish;
+mod voice;
 
 pub use gateway::Gateway;
 pub use journal::{JOURNAL, JournalEnd, Totals};

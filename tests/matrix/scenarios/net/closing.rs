@@ -1,0 +1,113 @@
+//! That a network closes when one of the two that make it is gone (NET-23).
+
+use std::time::{Duration, Instant};
+
+use lazaret_tests::tree_text;
+use rustix::process::Signal;
+
+use super::upstream::{NAME, Upstream};
+use super::{ASK, LIMIT, profile};
+use crate::api::{self, Object};
+use crate::ctx::{Ctx, expect, expect_eq};
+
+/// Longer than the silence after which a gateway gives its launcher up.
+const CLOSED_AFTER: Duration = Duration::from_secs(60);
+
+/// Twenty times what the command waits between two requests.
+const NOTHING_MORE: Duration = Duration::from_secs(4);
+
+pub(super) fn net_23_a_killed_launchers_network_is_closed_before_anybody_recovers(
+    ctx: &Ctx,
+) -> Result<(), String> {
+    let upstream = Upstream::start(ctx)?;
+    let port = upstream.port;
+    profile(ctx, &format!("\"{NAME}:{port}\""));
+    ctx.workspace("project", "f a \"a\\n\"");
+    // It goes on asking, and writes down that it was refused: who has died asks nothing either.
+    let script = format!(
+        r#"{ASK}
+        while :; do
+            case "$(ask {NAME}:{port} 2>/dev/null)" in *200*) ;; *) echo refused > refused;; esac
+            test -e up || echo up
+            touch up; sleep 0.2
+        done
+        "#
+    );
+    let running = ctx.spawn(&[
+        "run", "net", "-w", "project", "--name", "net", "--", "bash", "-c", &script,
+    ])?;
+    running.until_said("up")?;
+    expect("it reaches", || upstream.heard() > 0)?;
+    running.signal(Signal::KILL)?;
+    let _killed = running.wait()?;
+    let deadline = Instant::now() + CLOSED_AFTER;
+    let mut heard = (upstream.heard(), Instant::now());
+    while heard.1.elapsed() < NOTHING_MORE {
+        std::thread::sleep(Duration::from_millis(200));
+        if upstream.heard() > heard.0 {
+            heard = (upstream.heard(), Instant::now());
+        }
+        expect("the network of a dead launcher is closed", || {
+            Instant::now() < deadline
+        })?;
+    }
+    let _recovered = ctx.lazaret(&["recover", "net"])?.expect_code(0)?;
+    let _diff = ctx
+        .lazaret(&["diff", "net"])?
+        .expect_code(0)?
+        .expect_text("+refused")?;
+    let left: Vec<String> = (ctx.objects()?.iter().map(ToString::to_string))
+        .filter(|name| name.contains("-egress") || name.contains("-gateway"))
+        .collect();
+    expect_eq("what is left of the network", &left, &vec![])?;
+    let _removed = ctx.lazaret(&["rm", "--force", "net"])?.expect_code(0)?;
+    Ok(())
+}
+
+pub(super) fn net_23_a_command_goes_on_without_its_gateway(ctx: &Ctx) -> Result<(), String> {
+    let upstream = Upstream::start(ctx)?;
+    let port = upstream.port;
+    profile(ctx, &format!("\"{NAME}:{port}\""));
+    let workspace = ctx.workspace("project", "f a \"a\\n\"");
+    // A tunnel that is open when the gateway dies ends as well.
+    let script = format!(
+        r#"{ASK}
+        exec 4<>/dev/tcp/127.0.0.1/3128
+        printf 'CONNECT {NAME}:{port} HTTP/1.1\r\nHost: {NAME}:{port}\r\n\r\n' >&4
+        IFS= read -r -t 60 line <&4; echo "tunnel $line"
+        IFS= read -r line <&4
+        IFS= read -r -t 60 line <&4; test $? -le 1 && echo "tunnel ended"
+        for i in 1 2 3; do echo "after $(ask {NAME}:{port} 2>/dev/null)"; done
+        (exec 5<>/dev/tcp/{address}/{port}) 2>/dev/null && echo "direct"
+        sleep 1; echo more >> a; exit 3
+        "#,
+        address = upstream.address
+    );
+    let running = ctx.spawn(&[
+        "run", "net", "-w", "project", "--name", "net", "--apply", "auto", "--", "bash", "-c",
+        &script,
+    ])?;
+    running.wait_until("the tunnel", LIMIT, || {
+        running.stdout_so_far().contains("tunnel HTTP/1.1 200")
+    })?;
+    let gateway = ctx.objects()?.into_iter().find(|object| {
+        matches!(object, Object::Container { .. }) && object.to_string().ends_with("-gateway")
+    });
+    api::kill(&ctx.engine().socket(), &gateway.ok_or("no gateway")?)?;
+    let output = running
+        .wait()?
+        .expect_code(3)?
+        .expect_text("the gateway of the session is gone")?;
+    let lines: Vec<&str> = output.stdout.lines().map(str::trim).collect();
+    let seen = |wanted: &str| lines.iter().filter(|line| **line == wanted).count();
+    expect("the tunnel has ended", || seen("tunnel ended") == 1)?;
+    expect_eq("requests without an answer", &seen("after"), &3)?;
+    expect("no way around", || seen("direct") == 0)?;
+    expect_eq(
+        "what the command did",
+        &tree_text::dump(&workspace),
+        &"f a \"a\\nmore\\n\"\n".to_owned(),
+    )?;
+    let left: Vec<String> = ctx.objects()?.iter().map(ToString::to_string).collect();
+    expect_eq("what is left", &left, &vec![])
+}
