@@ -16,6 +16,9 @@ pub enum Denied {
     /// A rule names the host with other ports (NET-04).
     #[error("this host is allowed, but not this port")]
     Port,
+    /// A rule denies it, whatever else allows it.
+    #[error("a rule denies this host and port")]
+    Rule,
     /// An address instead of a name, in any spelling (NET-05).
     #[error("addresses are not allowed, only names")]
     Literal,
@@ -82,7 +85,8 @@ pub enum Denied {
 }
 
 /// Every code with what it stands for, for those that read logs.
-const CODES: [(&str, Denied); 28] = [
+const CODES: [(&str, Denied); 29] = [
+    ("net.rule", Denied::Rule),
     ("net.not_listed", Denied::NotListed),
     ("net.port", Denied::Port),
     ("net.literal", Denied::Literal),

@@ -36,7 +36,7 @@ pub enum Event {
         port: Option<u16>,
         /// What was decided.
         verdict: Verdict,
-        /// The rule that allowed it.
+        /// The rule that allowed it, or that denied it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<String>,
         /// Why it was denied.

@@ -26,6 +26,9 @@ pub struct Policy {
     pub mode: Mode,
     /// The allowlist, in the order in which it was written.
     pub rules: Vec<Rule>,
+    /// What is closed in every mode and by every door, whatever rule allows it.
+    #[serde(default)]
+    pub denied: Vec<Rule>,
     /// Hosts that the broker serves: reached by [`Via::Broker`] and by no other door.
     pub brokered: Vec<HostPort>,
     /// What the user's own configuration opens of what is not public.
@@ -64,6 +67,7 @@ impl Policy {
         Self {
             mode: Mode::Allowlist,
             rules: Vec::new(),
+            denied: Vec::new(),
             brokered: Vec::new(),
             private: PrivateReach::default(),
             closed: Vec::new(),
@@ -74,8 +78,8 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// Says why not. The order is: what is never reached, then the broker's hosts, then
-    /// the rules, so that a log tells the strongest reason.
+    /// Says why not. The order is: what is never reached, then what a rule denies, then the
+    /// broker's hosts, then the rules that allow, so that a log tells the strongest reason.
     pub fn judge_name(&self, target: &HostPort, via: Via) -> Result<Allowed, Denied> {
         let host = &target.host;
         if known::is_metadata(host) {
@@ -83,6 +87,9 @@ impl Policy {
         }
         if known::is_localhost(host) {
             return Err(Denied::Loopback);
+        }
+        if self.denying(target).is_some() {
+            return Err(Denied::Rule);
         }
         // Any port of a brokered host: its API may listen on more than one.
         if via != Via::Broker && self.brokered.iter().any(|brokered| brokered.host == *host) {
@@ -96,7 +103,7 @@ impl Policy {
                 rule: "broker".to_owned(),
             });
         }
-        if let Some(rule) = self.rules.iter().find(|rule| rule.allows(target)) {
+        if let Some(rule) = self.rules.iter().find(|rule| rule.is_about(target)) {
             return Ok(Allowed {
                 rule: rule.to_string(),
             });
@@ -108,6 +115,11 @@ impl Policy {
             Mode::Allowlist if self.rules.iter().any(|rule| rule.names(host)) => Err(Denied::Port),
             Mode::Allowlist => Err(Denied::NotListed),
         }
+    }
+
+    /// Returns the rule that denies it, if one does.
+    pub fn denying(&self, target: &HostPort) -> Option<&Rule> {
+        self.denied.iter().find(|rule| rule.is_about(target))
     }
 
     /// Judges an address that an allowed name led to, right before it is dialled.
@@ -150,6 +162,6 @@ impl Policy {
     }
 
     fn may_be_private(&self, target: &HostPort) -> bool {
-        self.private.names.iter().any(|rule| rule.allows(target))
+        self.private.names.iter().any(|rule| rule.is_about(target))
     }
 }

@@ -1,4 +1,4 @@
-//! `Rule`: one line of an allowlist.
+//! `Rule`: one line of an allowlist, or of what is denied.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ pub enum Pattern {
     Below(HostName),
 }
 
-/// One line of an allowlist: `host:443` or `*.host:443`.
+/// One line of an allowlist, or of what is denied: `host:443` or `*.host:443`.
 ///
 /// The port is always written out: a rule without one would allow SSH, SMTP and an
 /// engine's API on a host that was meant for HTTPS (NET-04).
@@ -87,8 +87,8 @@ impl Rule {
         }
     }
 
-    /// Whether the rule allows it.
-    pub fn allows(&self, target: &HostPort) -> bool {
+    /// Whether the rule is about this name and port.
+    pub fn is_about(&self, target: &HostPort) -> bool {
         self.port == target.port && self.names(&target.host)
     }
 }

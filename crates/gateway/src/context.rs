@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use lazaret_egress::{Allowed, Caps, Denied, Event, HostPort, Policy, Verdict, Via};
 
 use crate::journal::{self, Journal};
+use crate::pump::Budget;
 use crate::resolve::Resolver;
 
 /// A connection of the workload's.
@@ -42,6 +44,8 @@ pub struct Context {
     pub trust: Vec<String>,
     /// Where events go.
     pub journal: Journal,
+    /// The bytes that the session may still move, in every way together.
+    pub(crate) budget: Arc<Budget>,
     resolver: Resolver,
     open: Mutex<Open>,
 }
@@ -52,7 +56,15 @@ struct Open {
     count: u32,
     /// Those that a thread serves, for the end of the gateway.
     served: HashMap<u64, UnixStream>,
-    stopped: bool,
+    stage: Stage,
+}
+
+/// Where a gateway is in its life.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Serving,
+    Ended,
 }
 
 /// The longest wait for one of several addresses: the next may be the one that works.
@@ -67,7 +79,13 @@ impl Context {
         journal: Journal,
         resolver: Resolver,
     ) -> Self {
+        let budget = Arc::new(Budget {
+            idle: Duration::from_millis(caps.idle_ms),
+            sent: AtomicU64::new(caps.sent_bytes),
+            received: AtomicU64::new(caps.received_bytes),
+        });
         Self {
+            budget,
             policy: RwLock::new(Arc::new(policy)),
             caps,
             trust,
@@ -120,7 +138,11 @@ impl Context {
         policy: &Policy,
         decision: &mut Decision,
     ) -> Result<TcpStream, Denied> {
-        let Allowed { rule } = policy.judge_name(target, via)?;
+        let judged = policy.judge_name(target, via);
+        if judged == Err(Denied::Rule) {
+            decision.rule = policy.denying(target).map(ToString::to_string);
+        }
+        let Allowed { rule } = judged?;
         decision.rule = Some(rule);
         let timeout = Duration::from_millis(self.caps.connect_ms);
         let addresses = match policy.private.hosts.get(&target.host) {
@@ -212,7 +234,7 @@ impl Context {
     /// Counts a connection in, until the slot is dropped.
     pub(crate) fn enter(self: &Arc<Self>, client: &Client) -> Result<Slot, Shut> {
         let mut open = self.open();
-        if open.stopped {
+        if open.stage == Stage::Ended {
             return Err(Shut::Ended);
         }
         if open.count >= self.caps.connections {
@@ -230,7 +252,7 @@ impl Context {
     /// Ends every connection that a thread serves, and lets no other in.
     pub(crate) fn stop(&self) {
         let mut open = self.open();
-        open.stopped = true;
+        open.stage = Stage::Ended;
         for stream in open.served.values() {
             // It may have ended already.
             let _ended = stream.shutdown(Shutdown::Both);

@@ -134,6 +134,10 @@ fn tell_end(context: &Context, target: &HostPort, via: Via, id: u64, ended: &End
     if let Some(denied) = ended.reason {
         let mut decision = Decision::of(target, via, id);
         decision.reason = Some(denied);
+        if denied == Denied::Rule {
+            let policy = context.policy();
+            decision.rule = policy.denying(target).map(ToString::to_string);
+        }
         // It has ended, heard or not.
         let _unheard = context.tell(decision);
     }

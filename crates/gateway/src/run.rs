@@ -7,7 +7,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::thread;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use crate::context::Context;
 use crate::input::{Input, LONGEST_LINE};
 use crate::journal::{self, Journal};
 use crate::listen::{self, House, ListenError, Service};
-use crate::pump::{Budget, Pump};
+use crate::pump::Pump;
 use crate::resolve::Resolver;
 
 /// Where a gateway is.
@@ -106,13 +105,9 @@ pub fn run(
     let policy = with_closed(policy, setup);
     let caps = within_descriptors(caps);
 
-    let budget = Arc::new(Budget {
-        idle: Duration::from_millis(caps.idle_ms),
-        sent: AtomicU64::new(caps.sent_bytes),
-        received: AtomicU64::new(caps.received_bytes),
-    });
     let resolver = Resolver::new(setup.resolvers.clone());
     let context = Context::new(policy, caps, trust, Journal::new(output), resolver);
+    let budget = Arc::clone(&context.budget);
     let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
     let house = House {
         context: Arc::new(context),

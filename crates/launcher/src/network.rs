@@ -38,6 +38,7 @@ pub fn policy(profile: &Profile, user: &UserNetwork) -> Option<Policy> {
     Some(Policy {
         mode,
         rules: profile.network.allow.clone(),
+        denied: profile.network.deny.clone(),
         brokered: brokered.collect(),
         private: user.private.clone(),
         closed: Vec::new(),

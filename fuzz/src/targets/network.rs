@@ -41,7 +41,7 @@ pub(crate) fn named(bytes: &[u8]) {
         let own = rule.to_string().replace("*.", "");
         let own: HostPort = own.parse().expect("a rule's name is one");
         let exact = Rule::exact(own.clone()) == rule;
-        assert_eq!(rule.allows(&own), exact);
+        assert_eq!(rule.is_about(&own), exact);
     }
     if let Ok(net) = text.parse::<Net>() {
         assert_eq!(net.to_string().parse(), Ok(net));

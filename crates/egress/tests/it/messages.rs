@@ -27,9 +27,9 @@ fn an_order_is_one_line_and_comes_back() {
     assert!(!line.contains('\n'));
     let back: Order = serde_json::from_str(&line).expect("an order");
     assert_eq!(back.routes[0].secret.expose(), "canary-value");
-    insta::assert_snapshot!(line, @r#"{"policy":{"mode":"allowlist","rules":[],"brokered":[],"private":{"names":[],"networks":[],"hosts":{}},"closed":[]},"routes":[{"name":"KEY","index":0,"target":"api.test:443","header":"x-api-key","scheme":"raw","secret":"canary-value"}],"trust":[],"caps":{"connections":1024,"threads":64,"head_bytes":65536,"head_ms":15000,"connect_ms":10000,"idle_ms":900000,"sent_bytes":8589934592,"received_bytes":274877906944}}"#);
+    insta::assert_snapshot!(line, @r#"{"policy":{"mode":"allowlist","rules":[],"denied":[],"brokered":[],"private":{"names":[],"networks":[],"hosts":{}},"closed":[]},"routes":[{"name":"KEY","index":0,"target":"api.test:443","header":"x-api-key","scheme":"raw","secret":"canary-value"}],"trust":[],"caps":{"connections":1024,"threads":64,"head_bytes":65536,"head_ms":15000,"connect_ms":10000,"idle_ms":900000,"sent_bytes":8589934592,"received_bytes":274877906944}}"#);
     let change = Change::Policy(Policy::nothing());
-    insta::assert_snapshot!(serde_json::to_string(&change).expect("JSON"), @r#"{"policy":{"mode":"allowlist","rules":[],"brokered":[],"private":{"names":[],"networks":[],"hosts":{}},"closed":[]}}"#);
+    insta::assert_snapshot!(serde_json::to_string(&change).expect("JSON"), @r#"{"policy":{"mode":"allowlist","rules":[],"denied":[],"brokered":[],"private":{"names":[],"networks":[],"hosts":{}},"closed":[]}}"#);
 }
 
 #[test]

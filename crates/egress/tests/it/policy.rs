@@ -54,6 +54,33 @@ fn net_04_a_host_is_allowed_with_its_port_alone() {
 }
 
 #[test]
+fn net_03_what_a_rule_denies_no_other_rule_and_no_mode_allows() {
+    let mut policy = list(&["*.b.test:443", "a.test:443"]);
+    policy.brokered = vec!["vendor.test:443".parse().expect("a target")];
+    policy.denied = ["x.b.test:443", "*.c.test:443", "vendor.test:443"]
+        .map(|text| text.parse().expect("a rule"))
+        .into();
+    for mode in [Mode::Allowlist, Mode::Open] {
+        policy.mode = mode;
+        for target in ["x.b.test:443", "y.c.test:443", "z.y.c.test:443"] {
+            assert_eq!(name(&policy, target, Via::Connect), "net.rule", "{mode:?}");
+        }
+        assert_eq!(name(&policy, "vendor.test:443", Via::Broker), "net.rule");
+        assert_eq!(name(&policy, "y.b.test:443", Via::Sni), "*.b.test:443");
+        // It is about its port alone, and a wildcard not about the name itself.
+        let port = name(&policy, "x.b.test:80", Via::Connect);
+        let itself = name(&policy, "c.test:443", Via::Connect);
+        match mode {
+            Mode::Open => assert_eq!([port, itself], ["open", "open"]),
+            Mode::Allowlist => assert_eq!([port, itself], ["net.port", "net.not_listed"]),
+        }
+    }
+    let target = "y.c.test:443".parse().expect("a target");
+    let rule = policy.denying(&target).map(ToString::to_string);
+    assert_eq!(rule.as_deref(), Some("*.c.test:443"));
+}
+
+#[test]
 fn net_06_an_allowed_name_leads_to_public_addresses_only() {
     let open = Policy {
         mode: Mode::Open,

@@ -61,7 +61,7 @@ fn a_rule_is_a_name_or_all_below_it_with_one_port() {
 fn allows(rule: &str, target: &str) -> bool {
     let rule: Rule = rule.parse().expect("a rule");
     let target: HostPort = target.parse().expect("a target");
-    rule.allows(&target)
+    rule.is_about(&target)
 }
 
 #[test]

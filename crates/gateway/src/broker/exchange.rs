@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use lazaret_egress::{Denied, Event, Scrubber, Verdict, Via};
@@ -17,7 +18,9 @@ use super::forward;
 use super::framing::Framing;
 use super::head::{BadHead, RequestHead, ResponseHead};
 use super::source::{Source, SourceError};
+use crate::context::Decision;
 use crate::journal::now;
+use crate::pump::Budget;
 use crate::{Client, Context};
 
 /// Answers of the kind `1xx` that a vendor may send before the one that counts.
@@ -149,6 +152,7 @@ impl Connection<'_> {
         let wants_to_be_asked = self.look(head)?;
         let mut upstream = self.connect()?;
         let request = forward::request(head, &self.broker.route);
+        self.count(&self.context.budget.sent, request.len())?;
         upstream.from.write_all(&request).map_err(lost)?;
         upstream.from.flush().map_err(lost)?;
         if wants_to_be_asked {
@@ -225,6 +229,18 @@ impl Connection<'_> {
         Ok(Source::new(stream))
     }
 
+    /// Counts bytes that are about to be passed on. Where the session may move no more, that
+    /// is told, and they are not (NET-14).
+    fn count(&self, left: &AtomicU64, bytes: usize) -> Result<(), Failed> {
+        Budget::take(left, bytes).map_err(|denied| {
+            let mut decision = Decision::of(&self.broker.route.target, Via::Broker, self.id);
+            decision.reason = Some(denied);
+            // Nothing more passes, heard or not.
+            let _unheard = self.context.tell(decision);
+            Answer::new(403, format_args!("{denied} ({})", denied.code())).into()
+        })
+    }
+
     /// Passes the request's body on, piece by piece.
     fn send(
         &mut self,
@@ -247,6 +263,7 @@ impl Connection<'_> {
                 (_, Some(piece)) => piece,
                 (_, None) => Vec::new(),
             };
+            self.count(&self.context.budget.sent, bytes.len())?;
             let sent = upstream.from.write_all(&bytes);
             if sent.and_then(|()| upstream.from.flush()).is_err() || is_last {
                 // A vendor that has read enough has answered already.
@@ -271,8 +288,11 @@ impl Connection<'_> {
         };
         let patterns = &self.broker.patterns;
         let out = forward::response(&answer, &head.method, framing, patterns);
-        let to = &mut self.client.from;
-        to.write_all(&out).map_err(|_gone| Failed::Gone)?;
+        self.count(&self.context.budget.received, out.len())?;
+        self.client
+            .from
+            .write_all(&out)
+            .map_err(|_gone| Failed::Gone)?;
         let is_encoded = answer
             .fields
             .words("content-encoding")
@@ -286,6 +306,8 @@ impl Connection<'_> {
                 .map_err(|_cut| Failed::Gone)?;
             let is_last = piece.is_none();
             let piece = piece.unwrap_or_default();
+            let counted = self.count(&self.context.budget.received, piece.len());
+            counted.map_err(|_half_answered| Failed::Gone)?;
             passed.received += piece.len() as u64;
             let mut out = Vec::new();
             match &mut scrubber {
@@ -300,7 +322,10 @@ impl Connection<'_> {
             if framing == Framing::Chunked && is_last {
                 bytes.extend_from_slice(b"0\r\n\r\n");
             }
-            to.write_all(&bytes).map_err(|_gone| Failed::Gone)?;
+            self.client
+                .from
+                .write_all(&bytes)
+                .map_err(|_gone| Failed::Gone)?;
             if is_last {
                 return Ok(());
             }

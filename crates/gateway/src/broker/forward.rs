@@ -5,6 +5,7 @@ use zeroize::Zeroizing;
 
 use super::framing::Framing;
 use super::head::{Fields, RequestHead, ResponseHead};
+use super::query::without_credentials;
 
 /// Fields that belong to one connection (RFC 9110, 7.6.1), and those that are written anew.
 const OF_THE_CONNECTION: [&str; 10] = [
@@ -45,7 +46,8 @@ pub(super) fn request(head: &RequestHead, route: &Route) -> Zeroizing<Vec<u8>> {
         4096 + size(head) + key.iter().map(|part| part.len()).sum::<usize>(),
     ));
     let mut write = |text: &str| out.extend_from_slice(text.as_bytes());
-    write(&format!("{} {} HTTP/1.1\r\n", head.method, head.target));
+    let target = without_credentials(&head.target);
+    write(&format!("{} {target} HTTP/1.1\r\n", head.method));
     write(&format!("host: {}\r\n", authority(&route.target)));
     write(&format!("{}: ", route.header.to_ascii_lowercase()));
     key.iter().for_each(|part| write(part));

@@ -17,6 +17,7 @@ mod framing;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod head;
+mod query;
 mod source;
 mod tls;
 

@@ -26,6 +26,8 @@ pub struct NetworkRules {
     pub mode: NetworkMode,
     /// The rules of [`NetworkMode::Allowlist`].
     pub allow: Vec<Rule>,
+    /// What is closed in every mode, whatever allows it.
+    pub deny: Vec<Rule>,
     /// Ports of the command's that a port of the host's loopback leads to.
     pub ports: Vec<Publish>,
 }
@@ -103,7 +105,13 @@ pub(super) fn network(
         .as_ref()
         .map_or(NetworkMode::None, |mode| (*mode.get_ref()).into());
     let place = raw.mode.as_ref().map_or(0..0, toml::Spanned::span);
-    let allow = rules(source, raw)?;
+    let allow = rules(source, "network.allow", raw.allow.as_ref())?;
+    let deny = rules(source, "network.deny", raw.deny.as_ref())?;
+    if let (NetworkMode::None, Some(deny)) = (mode, &raw.deny) {
+        let message =
+            "`network.deny` has no meaning with mode \"none\", where everything is closed";
+        return Err(source.error(&deny.span(), message));
+    }
     match (mode, &raw.allow) {
         (NetworkMode::Allowlist, _) if allow.is_empty() && has_routes == HasRoutes::No => {
             return Err(source.error(
@@ -124,6 +132,7 @@ pub(super) fn network(
     Ok(NetworkRules {
         mode,
         allow,
+        deny,
         ports: ports(source, raw)?,
     })
 }
@@ -137,15 +146,18 @@ pub(super) enum HasRoutes {
     No,
 }
 
-/// Reads `network.allow`.
-pub(super) fn rules(source: &Source<'_>, raw: &RawNetwork) -> Result<Vec<Rule>, ProfileError> {
-    let list = raw.allow.as_ref().map(toml::Spanned::get_ref);
+/// Reads a list of rules: `network.allow`, or `network.deny`.
+pub(super) fn rules(
+    source: &Source<'_>,
+    key: &str,
+    list: Option<&toml::Spanned<Vec<toml::Spanned<String>>>>,
+) -> Result<Vec<Rule>, ProfileError> {
     let mut rules = Vec::new();
-    for text in list.into_iter().flatten() {
+    for text in list.map(toml::Spanned::get_ref).into_iter().flatten() {
         let rule: Rule = text
             .get_ref()
             .parse()
-            .map_err(|error| source.error(&text.span(), &format!("`network.allow`: {error}")))?;
+            .map_err(|error| source.error(&text.span(), &format!("`{key}`: {error}")))?;
         if !rules.contains(&rule) {
             rules.push(rule);
         }

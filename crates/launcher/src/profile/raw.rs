@@ -89,6 +89,7 @@ pub(super) struct RawLimits {
 pub(super) struct RawNetwork {
     pub(super) mode: Option<Spanned<RawNetworkMode>>,
     pub(super) allow: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(super) deny: Option<Spanned<Vec<Spanned<String>>>>,
     #[serde(default)]
     pub(super) ports: Vec<Spanned<String>>,
 }

@@ -84,6 +84,7 @@ pub fn schema() -> Value {
             "network": table(json!({
                 "mode": { "enum": ["none", "allowlist", "open"], "default": "none" },
                 "allow": described(&strings, "Hosts and ports, such as \"api.example.org:443\"."),
+                "deny": described(&strings, "Hosts and ports that stay closed, whatever allows them."),
                 "ports": described(&strings, "Ports inside that one of 127.0.0.1 leads to: \
                     \"8080\", or \"3000:8080\".")
             })),

@@ -65,6 +65,8 @@ struct ShownNetwork {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     allow: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    deny: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     ports: Vec<String>,
 }
 
@@ -188,6 +190,7 @@ impl Profile {
             network: ShownNetwork {
                 mode: self.network.mode.as_str(),
                 allow: self.network.allow.iter().map(ToString::to_string).collect(),
+                deny: self.network.deny.iter().map(ToString::to_string).collect(),
                 ports: self.network.ports.iter().map(ToString::to_string).collect(),
             },
             secrets: (self.secrets.iter())

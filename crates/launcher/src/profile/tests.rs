@@ -259,7 +259,7 @@ fn what_is_protected_is_named_by_its_path() {
 fn a_network_and_keys_are_read() {
     let profile = parse(
         "image = \"base\"\n[network]\nmode = \"allowlist\"\n\
-         allow = [\"API.example.org:443\", \"*.example.org:443\"]\nports = [\"8080\", \"3000:80\"]\n\
+         allow = [\"API.example.org:443\", \"*.example.org:443\"]\ndeny = [\"Files.example.org:443\"]\nports = [\"8080\", \"3000:80\"]\n\
          [secrets.key]\nfrom = { env = \"API_KEY\" }\n\
          broker = { host = \"api.vendor.com\", header = \"Authorization\", base_url_env = \"URL\" }",
     )
@@ -270,6 +270,7 @@ fn a_network_and_keys_are_read() {
     [network]
     mode = "allowlist"
     allow = ["api.example.org:443", "*.example.org:443"]
+    deny = ["files.example.org:443"]
     ports = ["8080", "3000:80"]
 
     [secrets.key]
@@ -284,6 +285,12 @@ fn a_network_and_keys_are_read() {
     scheme = "bearer"
     base_url_env = "URL"
     "#);
+}
+
+#[test]
+fn a_denial_where_nothing_is_open_is_refused() {
+    let error = error("image = \"base\"\n[network]\ndeny = [\"a.org:443\"]");
+    assert!(error.contains("`network.deny` has no meaning"), "{error}");
 }
 
 #[test]
@@ -441,7 +448,8 @@ mod tightening {
             .unwrap();
             let profile = parse(&format!("image = \"base\"\n[network]\n{profile}")).unwrap();
             let network = profile.tightened_by(dir.path()).unwrap().profile.network;
-            let rules = network.allow.iter().map(ToString::to_string);
+            let denied = network.deny.iter().map(|rule| format!("!{rule}"));
+            let rules = network.allow.iter().map(ToString::to_string).chain(denied);
             format!(
                 "{} {}",
                 network.mode.as_str(),
@@ -464,6 +472,16 @@ mod tightening {
             "allowlist x.a.org:443"
         );
         assert_eq!(asked(list, "allow = []"), "allowlist ");
+        let denying = format!("{list}\ndeny = [\"x.a.org:443\"]");
+        assert_eq!(
+            asked(&denying, "deny = [\"b.org:80\", \"x.a.org:443\"]"),
+            "allowlist *.a.org:443 b.org:80 !x.a.org:443 !b.org:80"
+        );
+        assert_eq!(
+            asked("mode = \"open\"", "deny = [\"c.org:443\"]"),
+            "open !c.org:443"
+        );
+        assert_eq!(asked(&denying, "mode = \"none\""), "none ");
         assert_eq!(
             asked("mode = \"open\"", "allow = [\"c.org:443\"]"),
             "allowlist c.org:443"

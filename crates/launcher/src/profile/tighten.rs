@@ -161,8 +161,8 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
     Ok(Tightened { profile, keys })
 }
 
-/// Takes the stricter mode, and of the rules those that both have. A rule of one side that is
-/// narrower than one of the other stays.
+/// Takes the stricter mode, of the rules that allow those that both have, and of those that
+/// deny all. A rule of one side that is narrower than one of the other stays.
 fn network(
     profile: &mut Profile,
     source: &Source<'_>,
@@ -174,7 +174,13 @@ fn network(
         .mode
         .as_ref()
         .map(|mode| NetworkMode::from(*mode.get_ref()));
-    let allow = network::rules(source, raw)?;
+    let allow = network::rules(source, "network.allow", raw.allow.as_ref())?;
+    for rule in network::rules(source, "network.deny", raw.deny.as_ref())? {
+        if !rules.deny.contains(&rule) {
+            rules.deny.push(rule);
+            keys.push("network.deny");
+        }
+    }
     let was_open = rules.mode == NetworkMode::Open;
     let named = match wanted {
         None if raw.allow.is_some() => Some(NetworkMode::Allowlist),
@@ -186,6 +192,7 @@ fn network(
     match (rules.mode, raw.allow.is_some()) {
         (NetworkMode::None, _) => {
             rules.allow.clear();
+            rules.deny.clear();
             // Nothing leads out: a key would have nowhere to go.
             profile.secrets.clear();
             profile.files.clear();

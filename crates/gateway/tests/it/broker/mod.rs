@@ -121,6 +121,7 @@ impl Gateway {
         let policy = Policy {
             mode: Mode::Allowlist,
             rules: Vec::new(),
+            denied: Vec::new(),
             brokered: vec![target.clone()],
             private: PrivateReach {
                 networks: vec!["127.0.0.0/8".parse().expect("it is a network")],

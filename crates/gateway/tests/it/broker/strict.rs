@@ -182,3 +182,46 @@ fn net_14_a_head_without_an_end_is_cut_off() {
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     assert!(requests.try_recv().is_err());
 }
+
+#[test]
+fn net_14_what_the_broker_passes_counts() {
+    let authority = Authority::new("a");
+    let (vendor, _requests) = Vendor::answering(&authority, OK);
+    let with = |sent_bytes, received_bytes| {
+        let caps = Caps {
+            sent_bytes,
+            received_bytes,
+            ..Caps::default()
+        };
+        Gateway::with(vendor.port, &authority, Scheme::Raw, caps)
+    };
+    let plenty = 1 << 20;
+    let whole = with(plenty, plenty).say(&post("", "x"));
+    assert!(whole.starts_with("HTTP/1.1 200"), "{whole}");
+    // Not even the head; not the body.
+    for sent in [10, 1000] {
+        let gateway = with(sent, plenty);
+        let answer = gateway.say(&post("", &"x".repeat(5000)));
+        assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+        assert!(gateway.log().contains("net.bytes"), "{}", gateway.log());
+    }
+    // What was received of an answer is not taken for a whole one.
+    for received in [10, 46] {
+        let gateway = with(plenty, received);
+        let answer = gateway.say(&post("", "x"));
+        assert!(
+            !answer.contains("0\r\n\r\n") || answer.starts_with("HTTP/1.1 403"),
+            "{answer}"
+        );
+        assert!(gateway.log().contains("net.bytes"), "{}", gateway.log());
+    }
+    // What one connection has moved, another can't.
+    let gateway = with(1000, plenty);
+    let answers: Vec<String> = (0..20).map(|_| gateway.say(&post("", "x"))).collect();
+    let served = answers
+        .iter()
+        .filter(|answer| answer.starts_with("HTTP/1.1 200"))
+        .count();
+    assert!((1..10).contains(&served), "{served}");
+    assert!(answers[19].starts_with("HTTP/1.1 403"), "{}", answers[19]);
+}

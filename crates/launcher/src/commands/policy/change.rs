@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lazaret_egress::Rule;
+use lazaret_egress::{Pattern, Policy, Rule};
 use lazaret_runtime::SessionId;
 
 use crate::context::Context;
@@ -32,9 +32,9 @@ pub struct Args {
 /// In which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// One rule more.
+    /// A rule that allows, and none of the same words that denies.
     Allow,
-    /// One rule less.
+    /// A rule that denies, whatever others allow.
     Deny,
 }
 
@@ -53,23 +53,16 @@ pub(super) fn run(args: &Args, way: Way, context: &Context) -> Result<ExitCode, 
     let _turn = turn(&dir, context)?;
     let mut live = super::policy_of(&dir)?;
     let Args { session, rule } = args;
-    let rules = &mut live.policy.rules;
-    match way {
-        Way::Allow if rules.contains(rule) => {
-            context
-                .ui
-                .status(&format!("{session}: {rule} is allowed already"));
-            return Ok(ExitCode::SUCCESS);
-        }
-        Way::Allow => rules.push(rule.clone()),
-        Way::Deny if !rules.contains(rule) => {
-            return Err(
-                refuse(format!("session {session} has no rule {rule}")).hinted(format!(
-                    "`lazaret policy show {session}` lists them; a rule goes as it is written."
-                )),
-            );
-        }
-        Way::Deny => rules.retain(|known| known != rule),
+    let changed = change(&mut live.policy, rule, way);
+    let word = match way {
+        Way::Allow => "allowed",
+        Way::Deny => "denied",
+    };
+    if changed == Changed::Nothing {
+        context
+            .ui
+            .status(&format!("{session}: {rule} is {word} already"));
+        return Ok(ExitCode::SUCCESS);
     }
     live.serial += 1;
     live.write(&dir)?;
@@ -83,12 +76,55 @@ pub(super) fn run(args: &Args, way: Way, context: &Context) -> Result<ExitCode, 
         }
         context.interrupt.sleep(TICK)?;
     }
-    let word = match way {
-        Way::Allow => "allowed",
-        Way::Deny => "no longer allowed by a rule of its own",
-    };
     context.ui.status(&format!("{session}: {rule} is {word}"));
+    if way == Way::Allow {
+        for wider in still_denying(&live.policy, rule) {
+            context
+                .ui
+                .warn(&format!("what {wider} denies of it stays closed"));
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a policy is another one now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Changed {
+    Something,
+    Nothing,
+}
+
+fn change(policy: &mut Policy, rule: &Rule, way: Way) -> Changed {
+    let (into, out_of) = match way {
+        Way::Allow => (&mut policy.rules, &mut policy.denied),
+        Way::Deny => (&mut policy.denied, &mut policy.rules),
+    };
+    let before = out_of.len();
+    out_of.retain(|known| known != rule);
+    let removed = out_of.len() < before;
+    match into.contains(rule) {
+        true if !removed => Changed::Nothing,
+        true => Changed::Something,
+        false => {
+            into.push(rule.clone());
+            Changed::Something
+        }
+    }
+}
+
+/// Returns the rules that deny some of what `rule` allows, or all of it.
+fn still_denying<'a>(policy: &'a Policy, rule: &'a Rule) -> impl Iterator<Item = &'a Rule> {
+    let overlap = |one: &Rule, other: &Rule| match &one.pattern {
+        Pattern::Exact(name) => other.names(name),
+        Pattern::Below(parent) => match &other.pattern {
+            Pattern::Exact(name) => one.names(name),
+            Pattern::Below(_) => other.names(parent) || one.pattern == other.pattern,
+        },
+    };
+    policy.denied.iter().filter(move |denied| {
+        let same_port = denied.port == rule.port;
+        same_port && (overlap(denied, rule) || overlap(rule, denied))
+    })
 }
 
 /// One change at a time.
@@ -103,5 +139,47 @@ fn turn(dir: &SessionDir, context: &Context) -> Result<std::fs::File, Failure> {
             return Err(Failure::message(FailureKind::Refused, text));
         }
         context.interrupt.sleep(TICK)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(text: &str) -> Rule {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_rule_goes_from_one_list_to_the_other() {
+        let mut policy = Policy::nothing();
+        let one = rule("a.test:443");
+        assert_eq!(change(&mut policy, &one, Way::Deny), Changed::Something);
+        assert_eq!(change(&mut policy, &one, Way::Deny), Changed::Nothing);
+        assert_eq!(policy.denied, std::slice::from_ref(&one));
+        assert_eq!(change(&mut policy, &one, Way::Allow), Changed::Something);
+        assert_eq!((policy.rules.len(), policy.denied.len()), (1, 0));
+        assert_eq!(change(&mut policy, &one, Way::Allow), Changed::Nothing);
+        assert_eq!(change(&mut policy, &one, Way::Deny), Changed::Something);
+        assert_eq!((policy.rules.len(), policy.denied.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_stays_denied_of_a_rule_is_named() {
+        let mut policy = Policy::nothing();
+        policy.denied = ["a.b.test:443", "*.c.test:443", "a.b.test:80"]
+            .map(rule)
+            .into();
+        let names = |text: &str| -> Vec<String> {
+            let wanted = rule(text);
+            let found = still_denying(&policy, &wanted);
+            found.map(ToString::to_string).collect()
+        };
+        assert_eq!(names("a.b.test:443"), ["a.b.test:443"]);
+        assert_eq!(names("*.b.test:443"), ["a.b.test:443"]);
+        assert_eq!(names("x.c.test:443"), ["*.c.test:443"]);
+        assert_eq!(names("*.x.c.test:443"), ["*.c.test:443"]);
+        assert_eq!(names("c.test:443"), Vec::<String>::new());
+        assert_eq!(names("d.test:443"), Vec::<String>::new());
     }
 }

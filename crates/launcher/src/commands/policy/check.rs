@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lazaret_egress::{HostPort, Via};
+use lazaret_egress::{Denied, HostPort, Policy, Via};
 use serde_json::json;
 
 use crate::context::Context;
@@ -28,6 +28,20 @@ pub struct Args {
     pub workspace: Option<PathBuf>,
 }
 
+/// Judges as the gateway will, by the door that leads there. A denial is a code and a reason.
+fn judge(policy: &Policy, target: &HostPort) -> Result<String, (String, String)> {
+    let via = match policy.brokered.contains(target) {
+        true => Via::Broker,
+        false => Via::Connect,
+    };
+    let judged = policy.judge_name(target, via);
+    judged.map(|allowed| allowed.rule).map_err(|denied| {
+        let by = policy.denying(target).filter(|_| denied == Denied::Rule);
+        let by = by.map_or(String::new(), |rule| format!(": deny {rule}"));
+        (denied.code().to_owned(), format!("{denied}{by}"))
+    })
+}
+
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
     let profile = profile::load(&args.profile, &context.env)?;
     let path = args.workspace.as_ref().unwrap_or(&context.env.cwd);
@@ -41,11 +55,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         )),
         Some(policy) => match args.target.parse::<HostPort>() {
             Err(error) => Err(("net.name".to_owned(), error.to_string())),
-            Ok(target) if policy.brokered.contains(&target) => Ok("broker".to_owned()),
-            Ok(target) => match policy.judge_name(&target, Via::Connect) {
-                Ok(allowed) => Ok(allowed.rule),
-                Err(denied) => Err((denied.code().to_owned(), denied.to_string())),
-            },
+            Ok(target) => judge(&policy, &target),
         },
     };
     let target = lazaret_transfer::escape(args.target.as_bytes());

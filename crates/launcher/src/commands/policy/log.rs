@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::time::Duration;
 
-use lazaret_egress::{Event, Verdict};
+use lazaret_egress::{Denied, Event, Verdict};
 use lazaret_runtime::SessionId;
 use lazaret_transfer::{AtPath as _, escape};
 use serde_json::Value;
@@ -103,7 +103,11 @@ fn words(event: &Event) -> Option<String> {
                 }
                 Verdict::Denied => {
                     let why = reason.map_or(String::new(), |why| format!("{why} ({})", why.code()));
-                    format!("denied   {via:<7} {target}{address}: {why}")
+                    let by = match (reason, rule) {
+                        (Some(Denied::Rule), Some(rule)) => format!(" by {rule}"),
+                        _ => String::new(),
+                    };
+                    format!("denied   {via:<7} {target}{address}{by}: {why}")
                 }
             }
         }

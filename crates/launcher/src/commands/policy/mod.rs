@@ -20,7 +20,7 @@ pub enum Command {
     Log(log::Args),
     /// Allow a running session's command one host and port more
     Allow(change::Args),
-    /// Take a rule away from a running session; connections that it allowed are closed
+    /// Deny a running session's command a host and port, whatever allows it; connections there are closed
     Deny(change::Args),
     /// Say whether a profile allows a host and port: exit code 0 if so, 1 if not
     Check(check::Args),

@@ -41,6 +41,9 @@ fn lines(policy: &Policy) -> Vec<String> {
     for rule in &policy.rules {
         add("allow", rule.to_string());
     }
+    for rule in &policy.denied {
+        add("deny", rule.to_string());
+    }
     for target in &policy.brokered {
         add("broker", target.to_string());
     }

@@ -6,7 +6,7 @@
 //! by a rename.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -56,8 +56,11 @@ impl LivePolicy {
     /// # Errors
     /// The disk's.
     pub fn write(&self, dir: &SessionDir) -> Result<(), PathError> {
-        let bytes = serde_json::to_vec(self).unwrap_or_default();
-        replace(&dir.file(POLICY), &bytes)
+        let path = dir.file(POLICY);
+        let bytes = serde_json::to_vec(self)
+            .map_err(io::Error::from)
+            .at(&path)?;
+        replace(&path, &bytes)
     }
 
     /// Returns the number of the policy that the gateway has.
