@@ -64,15 +64,22 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the arguments of `porter relay`.
+    /// Returns the arguments of `porter relay`. Ports 443 and 80 are there where a name leads
+    /// to them: without one Podman 4.3 lets nobody but root listen there.
     pub fn leads(&self) -> Vec<String> {
-        let fixed = [(PROXY, "proxy"), (443, "tls"), (80, "http")]
+        let by_name: &[(u16, &str)] = match aliases(&self.order.policy).is_empty() {
+            true => &[],
+            false => &[(443, "tls"), (80, "http")],
+        };
+        let fixed = [(PROXY, "proxy")]
+            .iter()
+            .chain(by_name)
             .map(|(port, socket)| format!("{port}={SOCKETS}/{socket}.sock"));
         let brokers = self.order.routes.iter().map(|route| {
             let port = FIRST_BROKER + route.index;
             format!("{port}={SOCKETS}/broker-{}.sock", route.index)
         });
-        fixed.into_iter().chain(brokers).collect()
+        fixed.chain(brokers).collect()
     }
 }
 
@@ -96,4 +103,43 @@ pub fn aliases(policy: &Policy) -> Vec<HostAlias> {
             address: loopback,
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use lazaret_egress::{Caps, Mode};
+
+    use super::*;
+
+    fn leads(mode: Mode, rules: &[&str]) -> Vec<String> {
+        let rules = rules.iter().map(|rule| rule.parse().unwrap());
+        let policy = Policy {
+            mode,
+            rules: rules.collect(),
+            ..Policy::nothing()
+        };
+        let order = Order {
+            policy,
+            routes: Vec::new(),
+            trust: Vec::new(),
+            inside: String::new(),
+            caps: Caps::default(),
+        };
+        let plan = Plan {
+            order,
+            patterns: None,
+        };
+        plan.leads()
+    }
+
+    #[test]
+    fn low_ports_are_for_names_that_lead_there() {
+        let proxy = "3128=/egress/proxy.sock";
+        assert_eq!(leads(Mode::Open, &[]), [proxy]);
+        assert_eq!(leads(Mode::Allowlist, &["*.a.test:443"]), [proxy]);
+        assert_eq!(
+            leads(Mode::Allowlist, &["a.test:443"]),
+            [proxy, "443=/egress/tls.sock", "80=/egress/http.sock"]
+        );
+    }
 }
