@@ -227,6 +227,11 @@ impl Running {
         String::from_utf8_lossy(&fs::read(&self.stdout).unwrap_or_default()).into_owned()
     }
 
+    /// What it wrote to stderr so far.
+    pub(crate) fn stderr_so_far(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.stderr).unwrap_or_default()).into_owned()
+    }
+
     /// What it wrote so far, stdout first.
     fn output_so_far(&self) -> String {
         let read = |path| fs::read(path).unwrap_or_default();

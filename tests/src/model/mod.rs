@@ -89,7 +89,26 @@ impl Model {
         script: Vec<Turn>,
         watch: impl Fn(usize) + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind((host, 0))?;
+        Self::serve(
+            TcpListener::bind((host, 0))?,
+            authority,
+            name,
+            script,
+            watch,
+        )
+    }
+
+    /// As [`Model::start`], on a port that is there already.
+    ///
+    /// # Errors
+    /// There is no thread to be had.
+    pub fn serve(
+        listener: TcpListener,
+        authority: &Authority,
+        name: &str,
+        script: Vec<Turn>,
+        watch: impl Fn(usize) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             script,
@@ -155,8 +174,12 @@ impl Shared {
         let mut stream = io::BufReader::new(rustls::StreamOwned::new(session, stream));
         while let Some(request) = Request::read(&mut stream)? {
             self.answer(&request, stream.get_mut())?;
+            let is_last = request.header("connection") == Some("close");
             let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
             requests.push(request);
+            if is_last {
+                return Ok(());
+            }
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ mod fenced;
 mod flaky;
 mod kept;
 mod live;
+mod network;
 mod orphans;
 mod outcomes;
 mod pool;

@@ -4,6 +4,7 @@ mod broken_transfers;
 mod changes;
 mod layer;
 mod lend;
+mod network;
 mod odd_entries;
 mod sealed;
 mod session;

@@ -38,6 +38,11 @@ pub(super) fn net_23_a_killed_launchers_network_is_closed_before_anybody_recover
     ])?;
     running.until_said("up")?;
     expect("it reaches", || upstream.heard() > 0)?;
+    // By name: what carries no label would be found by nobody.
+    let store: String = ctx.store_id().chars().take(6).collect();
+    let sockets = format!("lazaret-net-{store}-egress");
+    let has_sockets = || api::has_volume(&ctx.engine().socket(), &sockets);
+    expect_eq("a volume for the sockets", &has_sockets()?, &true)?;
     running.signal(Signal::KILL)?;
     let _killed = running.wait()?;
     let deadline = Instant::now() + CLOSED_AFTER;
@@ -60,6 +65,7 @@ pub(super) fn net_23_a_killed_launchers_network_is_closed_before_anybody_recover
         .filter(|name| name.contains("-egress") || name.contains("-gateway"))
         .collect();
     expect_eq("what is left of the network", &left, &vec![])?;
+    expect_eq("the volume of the sockets", &has_sockets()?, &false)?;
     let _removed = ctx.lazaret(&["rm", "--force", "net"])?.expect_code(0)?;
     Ok(())
 }

@@ -4,14 +4,17 @@
 //! when it runs; the scenario's own `network.toml` makes it reachable.
 
 mod closing;
+mod keys;
 mod reach;
+mod sessions;
 mod upstream;
+mod walls;
 
 use std::time::Duration;
 
 use super::Scenario;
-pub(super) use upstream::{NAME, Upstream};
 use crate::ctx::Ctx;
+pub(super) use upstream::{NAME, Upstream};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -29,6 +32,22 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "net/gateway-killed",
         run: closing::net_23_a_command_goes_on_without_its_gateway,
+    },
+    Scenario {
+        name: "net/walls",
+        run: walls::net_01_net_02_net_06_net_09_net_15_net_16_the_walls,
+    },
+    Scenario {
+        name: "net/by-name",
+        run: walls::net_11_clients_that_know_no_proxy_are_led_by_name,
+    },
+    Scenario {
+        name: "net/two-sessions",
+        run: sessions::net_24_two_sessions_know_nothing_of_each_other,
+    },
+    Scenario {
+        name: "net/keys",
+        run: keys::net_17_net_18_net_19_net_22_keys_stay_outside,
     },
 ];
 

@@ -96,5 +96,10 @@ pub(super) fn rules_change(ctx: &Ctx) -> Result<(), String> {
     expect("it was closed before", || {
         output.stdout.contains("before HTTP/1.1 403")
     })?;
-    expect("it was closed again", || output.stdout.contains("closed"))
+    expect("it was closed again", || output.stdout.contains("closed"))?;
+    let log = ctx.lazaret(&["policy", "log", "net"])?.expect_code(0)?;
+    let _log = log
+        .expect_text(&format!("{rule} by {rule}: "))?
+        .expect_text("(net.rule)")?;
+    Ok(())
 }

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -13,12 +14,14 @@ use crate::ctx::Ctx;
 pub(crate) const NAME: &str = "upstream.test";
 
 /// A server that answers every request with the same words, and one for `/away` with the way
-/// to another name. Its threads end with the process.
+/// to another name. Its port is free again when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     pub(crate) address: IpAddr,
     pub(crate) port: u16,
     requests: Arc<Mutex<Vec<String>>>,
+    over: Arc<AtomicBool>,
+    served: Vec<SocketAddr>,
 }
 
 impl Upstream {
@@ -31,25 +34,40 @@ impl Upstream {
         let address = own_address().map_err(failed)?;
         let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
-        let upstream = Self {
+        let mut upstream = Self {
             address,
             port,
             requests: Arc::default(),
+            over: Arc::default(),
+            served: Vec::new(),
         };
-        upstream.serve(listener);
+        upstream.serve(listener)?;
         upstream.open(ctx, "");
         Ok(upstream)
     }
 
     /// Serves at another port as well.
-    pub(super) fn serve(&self, listener: TcpListener) {
-        let (requests, port) = (Arc::clone(&self.requests), self.port);
+    ///
+    /// # Errors
+    /// The listener has no address.
+    pub(super) fn serve(&mut self, listener: TcpListener) -> Result<(), String> {
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        self.served.push(address);
+        let (requests, port, over) = (
+            Arc::clone(&self.requests),
+            self.port,
+            Arc::clone(&self.over),
+        );
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                if over.load(Ordering::SeqCst) {
+                    return;
+                }
                 let requests = Arc::clone(&requests);
                 thread::spawn(move || answer(stream, port, &requests));
             }
         });
+        Ok(())
     }
 
     /// How many requests came so far.
@@ -75,6 +93,19 @@ impl Upstream {
     }
 }
 
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+        for address in &mut self.served {
+            if address.ip().is_unspecified() {
+                address.set_ip(Ipv4Addr::LOCALHOST.into());
+            }
+            // Each thread ends with the next connection, which is this one.
+            drop(TcpStream::connect_timeout(address, Duration::from_secs(5)));
+        }
+    }
+}
+
 fn answer(mut stream: TcpStream, port: u16, requests: &Mutex<Vec<String>>) {
     let mut head = [0; 4096];
     let _limit = stream.set_read_timeout(Some(Duration::from_secs(60)));
@@ -88,7 +119,9 @@ fn answer(mut stream: TcpStream, port: u16, requests: &Mutex<Vec<String>>) {
             "HTTP/1.1 302 Found\r\nLocation: http://unlisted.test:{port}/\r\n\
              Content-Length: 0\r\nConnection: close\r\n\r\n"
         ),
-        false => "HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nreached\n".into(),
+        false => {
+            "HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nreached\n".into()
+        }
     };
     let mut kept = requests.lock().unwrap_or_else(PoisonError::into_inner);
     kept.push(request);

@@ -130,3 +130,42 @@ impl Totals {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn denied() -> Event {
+        serde_json::from_str(
+            r#"{"event":"decision","at":1,"id":1,"via":"connect","host":"a.test","port":443,"verdict":"denied","reason":"net.not_listed"}"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn flt_07_a_full_disk_loses_the_journal_and_not_the_numbers() {
+        let journal = Journal::create(Path::new("/dev/full"), None).unwrap();
+        for _ in 0..3 {
+            journal.note(&denied());
+        }
+        let (totals, end) = journal.end();
+        assert_eq!((totals.denied, totals.dropped), (3, 2));
+        let JournalEnd::Failed(cause) = end else {
+            panic!("{end:?}");
+        };
+        assert!(cause.contains("No space left"), "{cause}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(JOURNAL);
+        let journal = Journal::create(&path, None).unwrap();
+        journal.state.lock().unwrap().kept = CAP - 10;
+        journal.note(&denied());
+        let (totals, end) = journal.end();
+        assert_eq!((totals.denied, totals.dropped), (1, 1));
+        assert_eq!(end, JournalEnd::Complete);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+    }
+}

@@ -74,6 +74,8 @@ pub(super) struct World {
     pub(super) env: Environment,
     /// Whether its sessions have a network.
     network: bool,
+    /// What their gateway does.
+    gateway: Arc<Mutex<Play>>,
     ui: Ui,
     said: Memory,
     image: Pinned,
@@ -83,6 +85,19 @@ pub(super) struct World {
     pub(super) bounds: Bounds,
     /// What is root's in the volume.
     pub(super) fence: Arc<Mutex<Option<Protection>>>,
+}
+
+/// What a process does.
+type Acts = dyn Fn(&mut ExecCall) -> io::Result<i32> + Send + Sync;
+
+/// What stands for a process.
+#[derive(Clone)]
+struct Play(Arc<Acts>);
+
+impl std::fmt::Debug for Play {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Play").finish_non_exhaustive()
+    }
 }
 
 /// A stream that remembers.
@@ -122,6 +137,7 @@ impl World {
             },
             env,
             network: false,
+            gateway: Arc::new(Mutex::new(Play(Arc::new(play_gateway)))),
             ui,
             said,
             image: inspect(&image).unwrap(),
@@ -191,6 +207,14 @@ impl World {
         }
     }
 
+    /// Makes `porter gateway` a closure.
+    pub(super) fn gateway(
+        &self,
+        gateway: impl Fn(&mut ExecCall) -> io::Result<i32> + Send + Sync + 'static,
+    ) {
+        *self.gateway.lock().unwrap() = Play(Arc::new(gateway));
+    }
+
     /// Makes the porter's verb a closure over the volume's directory. An error is what a
     /// porter that fails would say.
     pub(super) fn on<O: Into<ExecOutcome>>(
@@ -217,12 +241,16 @@ impl World {
         command: impl Fn(&Path, &mut ExecCall) -> O + Send + Sync + 'static,
     ) {
         let commands = Arc::clone(&self.commands);
+        let gateway = Arc::clone(&self.gateway);
         self.on("run", move |volume, call| {
             // The network's porters are started as the command is, with its limits.
             let argv = call.argv.iter().skip_while(|word| *word != "--").skip(1);
             let argv: Vec<&str> = argv.map(String::as_str).collect();
             match argv.as_slice() {
-                [PORTER_PATH, "gateway", ..] => return Ok(play_gateway(call)?.into()),
+                [PORTER_PATH, "gateway", ..] => {
+                    let Play(play) = gateway.lock().unwrap().clone();
+                    return Ok(play(call)?.into());
+                }
                 [PORTER_PATH, "relay", ..] => {
                     call.stdout.write_all(b"ready\n")?;
                     io::copy(&mut call.stdin, &mut io::sink())?;
@@ -462,6 +490,14 @@ fn plan() -> Plan {
 
 /// Does what `porter gateway` does, with one connection that is allowed.
 fn play_gateway(call: &mut ExecCall) -> io::Result<i32> {
+    let mut input = begin_gateway(call)?;
+    // Its end is that of its input.
+    io::copy(&mut input, &mut io::sink())?;
+    Ok(0)
+}
+
+/// Does what `porter gateway` does up to there, and returns the rest of its input.
+pub(super) fn begin_gateway(call: &mut ExecCall) -> io::Result<impl io::Read> {
     let mut input = BufReader::new(&mut call.stdin);
     let mut order = String::new();
     input.read_line(&mut order)?;
@@ -469,9 +505,7 @@ fn play_gateway(call: &mut ExecCall) -> io::Result<i32> {
     let ready = r#"{"event":"ready","at":1,"sockets":[]}"#;
     let decision = r#"{"event":"decision","at":2,"id":1,"via":"connect","host":"a.example","port":443,"verdict":"allowed","rule":"a.example:443"}"#;
     writeln!(call.stdout, "{ready}\n{decision}")?;
-    // Its end is that of its input.
-    io::copy(&mut input, &mut io::sink())?;
-    Ok(0)
+    Ok(input)
 }
 
 /// Does what `porter survey` does.
