@@ -135,7 +135,7 @@ impl Job {
             Some(id) => id,
             None => store.fresh_id(workspace.path())?,
         };
-        let (_in_use, warnings) = lent::claim(&lent, &id)?;
+        let (in_use, warnings) = lent::claim(&lent, &id)?;
         for warning in warnings {
             context.ui.warn(&warning);
         }
@@ -187,6 +187,8 @@ impl Job {
             ),
         };
         let Cycle { collected, synced } = cycle::run(&site, &store, order)?;
+        // Who thinks about the changes uses no login any more.
+        drop(in_use);
         let terms = Terms {
             apply: self.apply,
             remembered: &remembered,
