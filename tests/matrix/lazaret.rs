@@ -233,7 +233,7 @@ impl Running {
     }
 
     /// What it wrote so far, stdout first.
-    fn output_so_far(&self) -> String {
+    pub(crate) fn output_so_far(&self) -> String {
         let read = |path| fs::read(path).unwrap_or_default();
         let bytes = [read(&self.stdout), read(&self.stderr)].concat();
         String::from_utf8_lossy(&bytes).into_owned()

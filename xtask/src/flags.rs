@@ -58,9 +58,10 @@ xflags::xflags! {
 
         /// Measure copying and starting beside what others do in the same run, as ratios
         /// beside their targets; with `gate` how fast changes are judged and applied, with
-        /// `net` what the gateway costs.
+        /// `net` what the gateway costs, with `image` what builds take that have little to
+        /// do, and how large images are.
         cmd bench {
-            /// What to measure: `copy`, `gate` or `net`. `copy` when it is not given.
+            /// What to measure: `copy`, `gate`, `image` or `net`. `copy` when it is not given.
             optional suite: String
             /// Two rounds without the large tree.
             optional --quick

@@ -9,7 +9,9 @@ use lazaret_transfer::Digest;
 use crate::archive::Archive;
 use crate::assemble::{self, Parts};
 use crate::bootstrap::Bootstrap;
+use crate::ledger::{Entry, Ledger};
 use crate::lock::{IMAGE_FORMAT, ImageLock};
+use crate::slot::Slot;
 use crate::stack::{Missing, Stack};
 use crate::{
     BUILDER_VERSION, Base, BuildError, BuildEvent, Catalog, PackageName, Pinned, Recipe, Suite,
@@ -26,6 +28,9 @@ pub struct Builder<'a> {
     /// Where layers are kept, shared by every engine:
     /// `$XDG_CACHE_HOME/lazaret/images`. Created when needed.
     pub cache: &'a Path,
+    /// The record of what was brought into engines: what [`Self::prune`] may take.
+    /// `$XDG_STATE_HOME/lazaret/images`. Made when needed.
+    pub ledger: &'a Path,
     /// What is declared.
     pub catalog: &'a Catalog,
     /// What of the host install steps may use.
@@ -133,6 +138,14 @@ impl Builder<'_> {
         let stack = self
             .stack(recipe, &mut Missing::Make(on_event))?
             .unwrap_or_default();
+        // Until it has its tag or is gone, `prune` in another process takes it for a build
+        // that is under way.
+        let key = candidate_key(recipe.name.as_str());
+        let slot = Slot {
+            cache: self.cache,
+            key: &key,
+        };
+        let _guard = slot.lock(|| on_event(BuildEvent::WaitingForOther { image: image() }))?;
         let inputs_hex = inputs.to_hex();
         // A tag that no session is made of: the image gets its own when it is found good.
         // Of this process: another one may be building the same image just now.
@@ -163,6 +176,8 @@ impl Builder<'_> {
             .look_up(recipe, &reference)?
             .is_some_and(|stored| same_id(&stored.id, &expected));
         if !is_there {
+            let made = |tag: &ImageRef| Entry::new(&expected, tag.as_str(), &engine.endpoint);
+            self.ledger().note(&made(&candidate))?;
             on_event(BuildEvent::Loading {
                 image: image(),
                 bytes: archive.size,
@@ -174,6 +189,7 @@ impl Builder<'_> {
             };
             let loaded = self.check_loaded(recipe, &candidate.reference, &expected)?;
             self.verify_image(recipe, &loaded, on_event)?;
+            self.ledger().note(&made(&reference))?;
             self.engine
                 .tag_image(loaded.reference(), &reference)
                 .map_err(engine_error)?;
@@ -212,6 +228,10 @@ impl Builder<'_> {
         })
     }
 
+    pub(crate) fn ledger(&self) -> Ledger<'_> {
+        Ledger { file: self.ledger }
+    }
+
     pub(crate) fn bootstrap<'r>(
         &'r self,
         recipe: &'r Recipe,
@@ -232,7 +252,7 @@ impl Builder<'_> {
     /// Whether a layer of the image is older than its `max_age`, as far as the cache knows.
     pub(crate) fn is_old(&self, recipe: &Recipe) -> Result<bool, BuildError> {
         let stack = self.stack(recipe, &mut Missing::LeaveIt)?;
-        Ok(stack.is_some_and(|stack| stack.is_old))
+        Ok(stack.is_some_and(|stack| stack.old.is_some()))
     }
 
     pub(crate) fn look_up(
@@ -311,6 +331,11 @@ pub(crate) fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<&'c Recipe, B
             .collect::<Vec<_>>()
             .join(", "),
     })
+}
+
+/// Returns the name of the guard that a build of the image holds while it is loaded.
+pub(crate) fn candidate_key(image: &str) -> String {
+    format!("candidate-{image}")
 }
 
 /// Returns the tag of the build of `inputs`.

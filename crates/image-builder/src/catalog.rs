@@ -33,14 +33,19 @@ macro_rules! components {
 /// The declarations of components under `images/components/`.
 const COMPONENTS: &[(&str, &str)] = components![
     "apt",
+    "cargo-audit",
+    "cargo-llvm-cov",
+    "cargo-nextest",
     "cc",
     "claude",
     "codex",
+    "llvm-tools",
     "node",
     "postgres",
     "python",
     "rust",
     "rust-nightly",
+    "sqlx-cli",
     "uv",
 ];
 

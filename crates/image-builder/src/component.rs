@@ -24,6 +24,8 @@ pub struct Component {
     /// A component that names its paths is installed on the base alone, so that it gives
     /// the same layer in every image on that base, whatever stands before it.
     pub paths: Vec<String>,
+    /// A script that ends every source's install step, for what is the same after all of them.
+    pub finish: Option<String>,
     /// Where it comes from, in the order in which that is tried.
     pub sources: Vec<Source>,
     /// Commands for `sh` that must succeed inside; the first prints the version.
@@ -50,6 +52,8 @@ pub struct Source {
     pub name: ComponentName,
     /// Components that must be there for the install step, and are not part of the image.
     pub tools: Vec<ComponentName>,
+    /// The only version that it has, where it has but one: another is not asked of it.
+    pub gives: Option<Version>,
     /// How.
     pub via: Via,
 }
@@ -82,6 +86,7 @@ struct RawComponent {
     takes_packages: bool,
     #[serde(default)]
     paths: Vec<String>,
+    finish: Option<String>,
     source: Vec<toml::Spanned<RawSource>>,
     verify: Vec<String>,
 }
@@ -92,6 +97,7 @@ struct RawSource {
     name: ComponentName,
     #[serde(default)]
     tools: Vec<ComponentName>,
+    gives: Option<Version>,
     reach: Option<String>,
     install: Option<String>,
     host_rust: Option<ComponentName>,
@@ -138,6 +144,7 @@ impl Component {
             sources.push(Source {
                 name: source.name,
                 tools: source.tools,
+                gives: source.gives,
                 via,
             });
         }
@@ -155,6 +162,7 @@ impl Component {
                 false => TakesPackages::No,
             },
             paths: raw.paths,
+            finish: raw.finish,
             sources,
             verify: raw.verify,
             file: file.to_owned(),

@@ -14,6 +14,7 @@ use lazaret_transfer::Digest;
 use crate::assemble::{self, Parts};
 use crate::host_rust::{self, HostRust, HostRustError};
 use crate::layer::LayerDigest;
+use crate::ledger::Entry;
 use crate::lock::{LockedLayer, installed_packages};
 use crate::rootfs::{self, TidyError};
 use crate::slot::{CacheError, Guard, Slot, at};
@@ -32,6 +33,7 @@ const REACH: Duration = Duration::from_secs(5);
 
 /// The helpers that install steps find on their search path.
 const APT_INSTALL: &str = include_str!("scripts/apt-install.sh");
+const CRATE_INSTALL: &str = include_str!("scripts/crate-install.sh");
 
 /// A component that an image wants.
 #[derive(Debug, Clone, Copy)]
@@ -229,6 +231,15 @@ impl Maker<'_> {
             }),
             _ => Ok(found),
         };
+        if let (Some(wanted), Some(given)) = (wanted, &source.gives)
+            && !wanted.admits(given.as_str())
+            && !given.admits(wanted.as_str())
+        {
+            return Err(SourceError::Version {
+                found: given.to_string(),
+                wanted: wanted.clone(),
+            });
+        }
         match &source.via {
             Via::HostRust { toolchain } => {
                 let architecture =
@@ -246,7 +257,10 @@ impl Maker<'_> {
                 }
                 let mut stack = self.below.clone();
                 for tool in &source.tools {
-                    self.add_tool(&mut stack, tool, on_event)?;
+                    // What the image has itself is not put on it a second time.
+                    if !stack.has(tool) {
+                        self.add_tool(&mut stack, tool, on_event)?;
+                    }
                 }
                 let image = self.build_image(&stack, on_event)?;
                 let changes = scratch.join("changes.tar");
@@ -256,7 +270,9 @@ impl Maker<'_> {
                     container: step.container().clone(),
                 });
                 let name = self.wish.recipe.name.to_string();
-                step.run(install, &component.paths, &changes, &mut |line| {
+                let finish = component.finish.as_deref().unwrap_or_default();
+                let script = format!("{install}\n{finish}");
+                step.run(&script, &component.paths, &changes, &mut |line| {
                     let image = name.clone();
                     on_event(BuildEvent::Output { image, line });
                 })
@@ -328,6 +344,7 @@ impl Maker<'_> {
         };
         let mut for_build: Vec<(&str, u32, &[u8])> = vec![
             ("apt-install", 0o755, APT_INSTALL.as_bytes()),
+            ("crate-install", 0o755, CRATE_INSTALL.as_bytes()),
             ("rust-run", 0o755, host_rust::RUN.as_bytes()),
         ];
         if !certificates.is_empty() {
@@ -358,6 +375,13 @@ impl Maker<'_> {
             bytes: archive.size,
         });
         let reference = tag.parse::<ImageRef>().map_err(BuildError::from)?;
+        let place = engine
+            .probe()
+            .map_err(|error| SourceError::Install(error.into()))?
+            .endpoint;
+        self.builder
+            .ledger()
+            .note(&Entry::new(&archive.id, &tag, &place))?;
         engine
             .load_image(&mut archive)
             .map_err(|error| SourceError::Install(error.into()))?;

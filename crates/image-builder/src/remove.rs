@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use lazaret_runtime::{EngineError, ImageInfo, ImageRef};
 
-use crate::build::{find, reference};
+use crate::build::{candidate_key, find, reference};
 use crate::component_layer::BUILD_LABEL;
-use crate::slot::{Slot, at};
+use crate::slot::{Guard, Slot, at};
 use crate::stack::Missing;
 use crate::{BuildError, Builder, CacheError, IMAGE_LABEL};
 
@@ -72,7 +72,8 @@ impl Builder<'_> {
     /// Removes builds from other inputs than those declared now, half-built images,
     /// containers of killed builds, and layers in the cache that nothing declared leads to.
     ///
-    /// What a container uses stays, and so does what another lazaret is building.
+    /// Of images it takes only what the ledger says was brought into this engine by this
+    /// installation. What a container uses stays, and so does what another lazaret is building.
     ///
     /// # Errors
     /// When the engine does not answer, or the cache can't be read.
@@ -82,9 +83,29 @@ impl Builder<'_> {
         for recipe in self.catalog.recipes() {
             current.insert(reference(recipe, self.inputs(recipe)?)?.to_string());
         }
-        for image in self.ours("to prune")? {
-            let is_stale = |tag: &str| !current.contains(tag);
-            match self.remove_tags("to prune", &image, is_stale, sweep) {
+        let engine = self
+            .engine
+            .probe()
+            .map_err(|source| engine_error("to prune", source))?
+            .endpoint;
+        let made = self.ledger().read()?;
+        let images = self.ours("to prune")?;
+        // Held until the end: what is found unguarded must not begin to be built meanwhile.
+        let mut guards = Vec::new();
+        for image in &images {
+            // One without a tag was built by whoever gave it one.
+            let is_made = |tag: &str| match tag == image.id {
+                true => made.iter().any(|one| one.is(&image.id, None, &engine)),
+                false => made.iter().any(|one| one.is(&image.id, Some(tag), &engine)),
+            };
+            let mut stale = BTreeSet::new();
+            for tag in names(image) {
+                if is_made(&tag) && !current.contains(&tag) && self.is_idle(&tag, &mut guards)? {
+                    stale.insert(tag);
+                }
+            }
+            let is_stale = |tag: &str| stale.contains(tag);
+            match self.remove_tags("to prune", image, is_stale, sweep) {
                 Err(BuildError::Engine {
                     source: EngineError::InUse { .. },
                     ..
@@ -92,8 +113,39 @@ impl Builder<'_> {
                 result => removed.extend(result?),
             }
         }
+        drop(guards);
+        if sweep == Sweep::Remove {
+            let left = self.ours("to prune")?;
+            self.ledger().forget(&engine, |one| {
+                left.iter().any(|image| one.is(&image.id, None, &engine))
+            })?;
+        }
         removed.extend(self.prune_cache(sweep)?);
         Ok(removed)
+    }
+
+    /// Whether no build is under way that the tag belongs to; takes its guard if so. Tags of
+    /// whole images belong to none.
+    fn is_idle(&self, tag: &str, guards: &mut Vec<Guard>) -> Result<bool, CacheError> {
+        let key = if let Some(rest) = tag.strip_prefix("localhost/lazaret/build:") {
+            rest.rsplit_once('-').map(|(key, _process)| key.to_owned())
+        } else if let Some(rest) = tag.strip_prefix("localhost/lazaret/candidate:") {
+            let image = rest.rsplitn(3, '-').nth(2);
+            image.map(candidate_key)
+        } else {
+            return Ok(true);
+        };
+        let Some(key) = key else {
+            return Ok(false);
+        };
+        let slot = Slot {
+            cache: self.cache,
+            key: &key,
+        };
+        let guard = slot.try_lock()?;
+        let is_idle = guard.is_some();
+        guards.extend(guard);
+        Ok(is_idle)
     }
 
     fn ours(&self, image: &str) -> Result<Vec<ImageInfo>, BuildError> {
@@ -108,12 +160,8 @@ impl Builder<'_> {
         is_wanted: impl Fn(&str) -> bool,
         sweep: Sweep,
     ) -> Result<Vec<Removed>, BuildError> {
-        let mut names = image.tags.clone();
-        if names.is_empty() {
-            names.push(image.id.clone());
-        }
         let mut removed = Vec::new();
-        for tag in names.into_iter().filter(|tag| is_wanted(tag)) {
+        for tag in names(image).into_iter().filter(|tag| is_wanted(tag)) {
             if sweep == Sweep::Remove {
                 let reference: ImageRef = tag.parse()?;
                 match self.engine.remove_image(&reference) {
@@ -176,6 +224,14 @@ impl Builder<'_> {
             used.extend(stack.files());
         }
         Ok(())
+    }
+}
+
+/// The tags of an image; its id, where it has none.
+fn names(image: &ImageInfo) -> Vec<String> {
+    match image.tags.is_empty() {
+        true => vec![image.id.clone()],
+        false => image.tags.clone(),
     }
 }
 

@@ -13,8 +13,8 @@ use crate::lock::LockedLayer;
 use crate::registry::RegistryBase;
 use crate::slot::{Held, Slot, hex_of};
 use crate::{
-    BUILDER_VERSION, Base, BuildError, BuildEvent, Builder, Choice, Component, Recipe, RecipeError,
-    Suite, elf,
+    BUILDER_VERSION, Base, BuildError, BuildEvent, Builder, Choice, Component, ComponentName,
+    Recipe, RecipeError, Suite, elf,
 };
 
 /// What is done about a layer that is not in the cache.
@@ -23,6 +23,17 @@ pub(crate) enum Missing<'e> {
     Make(&'e mut dyn FnMut(BuildEvent)),
     /// Nothing.
     LeaveIt,
+}
+
+/// A layer that is due to be made anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OldLayer {
+    /// Its component, or `debian`.
+    pub layer: String,
+    /// Time since it was made.
+    pub age: Duration,
+    /// The `max_age` of the image that declares it.
+    pub allowed: Duration,
 }
 
 /// The layers of an image, lowest first, and what is known of them.
@@ -36,8 +47,8 @@ pub(crate) struct Stack {
     pub(crate) path: Option<String>,
     /// The Debian release, where it is one that was bootstrapped.
     pub(crate) suite: Option<Suite>,
-    /// Whether a layer is older than the image that declares it allows.
-    pub(crate) is_old: bool,
+    /// The first layer that is older than the image that declares it allows.
+    pub(crate) old: Option<OldLayer>,
     /// Time since the oldest layer was made.
     pub(crate) age: Option<Duration>,
 }
@@ -59,8 +70,21 @@ impl Stack {
         })
     }
 
-    fn aged(&mut self, age: Duration, max_age: Option<Duration>) {
-        self.is_old |= max_age.is_some_and(|max_age| age > max_age);
+    /// Whether a layer of that component is among them.
+    pub(crate) fn has(&self, component: &ComponentName) -> bool {
+        let mut locked = self.locked.iter();
+        locked.any(|layer| layer.name == component.as_str())
+    }
+
+    fn aged(&mut self, layer: &str, age: Duration, max_age: Option<Duration>) {
+        if let Some(allowed) = max_age.filter(|allowed| age > *allowed) {
+            let layer = layer.to_owned();
+            self.old.get_or_insert(OldLayer {
+                layer,
+                age,
+                allowed,
+            });
+        }
         self.age = Some(self.age.map_or(age, |oldest| oldest.max(age)));
     }
 
@@ -144,7 +168,7 @@ impl Builder<'_> {
                         })?
                     }
                 };
-                stack.aged(system.age, max_age);
+                stack.aged("debian", system.age, max_age);
                 stack.suite = Some(suite.clone());
                 stack.layers.push(system.layer());
                 stack.locked.push(system.lock.as_layer());
@@ -209,7 +233,7 @@ impl Builder<'_> {
             }
             .ensure(max_age, on_event)?,
         };
-        stack.aged(age, max_age);
+        stack.aged(&locked.name, age, max_age);
         stack.push(slot, locked);
         Ok(true)
     }

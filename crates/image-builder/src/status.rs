@@ -6,7 +6,7 @@ use lazaret_runtime::ImageRef;
 
 use crate::build::{find, reference};
 use crate::stack::Missing;
-use crate::{BuildError, Builder, IMAGE_LABEL, Recipe};
+use crate::{BuildError, Builder, IMAGE_LABEL, OldLayer, Recipe};
 
 /// Whether an image is in the engine's store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,11 +19,22 @@ pub enum ImageState {
     Current,
 }
 
+/// Why an image is stale.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// A declaration is another one now, or lazaret is.
+    Inputs,
+    /// A layer is older than allowed.
+    Age(OldLayer),
+}
+
 /// What is known of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageStatus {
     /// Whether it is there.
     pub state: ImageState,
+    /// Why it is stale, where it is.
+    pub reason: Option<Reason>,
     /// Bytes of the build that is there.
     pub size: Option<u64>,
     /// Time since its oldest layer was made, where this machine's cache knows it.
@@ -78,10 +89,11 @@ impl Builder<'_> {
                 .stack(recipe, &mut Missing::LeaveIt)?
                 .unwrap_or_default();
             return Ok(ImageStatus {
-                state: match stack.is_old {
-                    true => ImageState::Stale,
-                    false => ImageState::Current,
+                state: match stack.old {
+                    Some(_) => ImageState::Stale,
+                    None => ImageState::Current,
                 },
+                reason: stack.old.map(Reason::Age),
                 size: Some(image.size),
                 age: stack.age,
             });
@@ -105,6 +117,7 @@ impl Builder<'_> {
             } else {
                 ImageState::Missing
             },
+            reason: old.map(|_| Reason::Inputs),
             size: old.map(|image| image.size),
             age: None,
         })

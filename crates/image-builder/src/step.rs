@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Write as _};
-use std::path::Path;
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
@@ -44,6 +44,14 @@ pub enum StepError {
     /// What it changed could not be taken over.
     #[error("take over what it changed: {0}")]
     Take(#[source] io::Error),
+    /// There is no room for what it changed, or no right to write it.
+    #[error("keep what it changed in {path}: {source}")]
+    Keep {
+        /// Which file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
 }
 
 /// A container with the image so far, in which a step is run.
@@ -119,14 +127,16 @@ impl<'a> Step<'a> {
                 tail.push_back(line.clone());
                 on_line(line);
             });
-            let copied = copying
-                .join()
-                .unwrap_or_else(|_| Err(io::Error::other("the copy panicked")));
-            copied.and(listened)
+            let copied = copying.join().unwrap_or_else(|_| {
+                let error = io::Error::other("the copy panicked");
+                Err(StepError::Take(error))
+            });
+            copied.and(listened.map_err(StepError::Take))
         });
-        let copied = copied.map_err(StepError::Take);
-        // How it ended says more than a stream that broke off because of it.
+        // How it ended says more than a stream that broke off because of it; and a disk
+        // that is full says why it ended so.
         match (control.wait(), copied) {
+            (_, Err(full @ StepError::Keep { .. })) => Err(full),
             (Ok(0), copied) => copied,
             (Ok(code), _) => Err(StepError::Failed {
                 how: format!("ended with exit code {code}"),
@@ -199,10 +209,27 @@ pub(crate) fn answer(process: Process) -> Result<String, StepError> {
     }
 }
 
-fn copy(mut from: Box<dyn Read + Send>, to: &Path) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 20, File::create_new(to)?);
-    io::copy(&mut from, &mut out)?;
-    out.flush()
+fn copy(mut from: Box<dyn Read + Send>, to: &Path) -> Result<(), StepError> {
+    let keep = |source| StepError::Keep {
+        path: to.to_owned(),
+        source,
+    };
+    let mut out = File::create_new(to).map_err(keep)?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let read = match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(StepError::Take(error)),
+        };
+        let (filled, _) = buffer.split_at(read);
+        if let Err(error) = out.write_all(filled) {
+            // Read to its end all the same: the step must not wait for a reader for ever.
+            let _rest = io::copy(&mut from, &mut io::sink());
+            return Err(keep(error));
+        }
+    }
 }
 
 fn listen(stream: Box<dyn Read + Send>, on_line: &mut dyn FnMut(String)) -> io::Result<()> {

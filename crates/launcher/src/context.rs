@@ -91,6 +91,20 @@ impl Context {
         Ok(detected)
     }
 
+    /// Connects to the engine that was named, or to every one that answers.
+    ///
+    /// # Errors
+    /// As [`Context::engine`].
+    pub fn engines(&self) -> Result<Vec<Detected>, Failure> {
+        if self.options.engine.is_some() {
+            return Ok(vec![self.engine()?]);
+        }
+        self.interrupt.check()?;
+        let found = lazaret_runtime::detect_all(&EngineChoice::Auto, &self.env.for_detection());
+        self.interrupt.check()?;
+        Ok(found?)
+    }
+
     /// Connects to the engine that a stored session lives in; `--engine` has the last word.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ pub use apple::AppleEngine;
 pub use control::{Control, UnknownControl};
 pub use detect::{
     Candidate, ChoiceError, DetectError, Detected, Endpoint, EngineChoice, Environment,
-    NamedEngine, candidates, detect,
+    NamedEngine, candidates, detect, detect_all,
 };
 pub use engine::{
     ContainerInfo, ContainerState, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,

@@ -184,7 +184,7 @@ pub(super) fn declare(ctx: &Ctx, name: &str, toml: &str) {
     fs::write(dir.join("image.toml"), toml).expect("the configuration is writable");
 }
 
-fn declare_component(ctx: &Ctx, name: &str, toml: &str) {
+pub(super) fn declare_component(ctx: &Ctx, name: &str, toml: &str) {
     let dir = ctx.config().join("images/components");
     fs::create_dir_all(&dir).expect("the configuration is writable");
     fs::write(dir.join(format!("{name}.toml")), toml).expect("the configuration is writable");

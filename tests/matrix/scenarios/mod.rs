@@ -8,6 +8,7 @@ mod gate;
 mod git;
 mod hostile;
 mod image;
+mod image_layers;
 mod interrupt;
 mod isolation;
 mod kept;
@@ -57,5 +58,6 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     fault_daemon::SCENARIOS,
     bad_input::SCENARIOS,
     image::SCENARIOS,
+    image_layers::SCENARIOS,
     agent::SCENARIOS,
 ];

@@ -4,6 +4,7 @@ mod corpus;
 mod engine;
 mod figures;
 mod gate;
+mod image;
 mod measure;
 mod net;
 mod packer;
@@ -56,7 +57,14 @@ impl flags::Bench {
                 let report = net::run(sh, self.engines(sh)?, self.rounds.unwrap_or(ROUNDS))?;
                 write_json(&self.report_file(sh, "net.json")?, &report)
             }
-            Some(other) => bail!("there is no suite `{other}`: copy, gate and net there are"),
+            Some("image") => {
+                let engine = self.engine.first().map_or("docker", String::as_str);
+                let report = image::run(sh, engine, self.rounds.unwrap_or(ROUNDS))?;
+                write_json(&self.report_file(sh, "image.json")?, &report)
+            }
+            Some(other) => {
+                bail!("there is no suite `{other}`: copy, gate, image and net there are")
+            }
         }
     }
 

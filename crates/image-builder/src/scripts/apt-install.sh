@@ -1,11 +1,22 @@
 #!/bin/sh
-# apt-install PACKAGE…: installs Debian packages without those that they only recommend, from
-# the machine's own sources where the build knows them, else from the image's.
+# apt-install [--sources FILE] PACKAGE…: installs Debian packages without those that they only
+# recommend, from the machine's own sources where the build knows them, else from the image's;
+# and from those in FILE, for this time.
 set -e
+extra=
+if [ "$1" = --sources ]; then
+    extra=$2
+    shift 2
+fi
+parts=/etc/apt/sources.list.d
 options='-q -y -o Acquire::Retries=3 -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30
     -o APT::Install-Recommends=false -o Dpkg::Options::=--force-confold'
 if [ -s /lazaret/build/apt.d/machine.sources ]; then
-    options="$options -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=/lazaret/build/apt.d"
+    parts=/lazaret/build/apt.d
+    options="$options -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=$parts"
+fi
+if [ -n "$extra" ]; then
+    cp "$extra" "$parts/extra.sources"
 fi
 if [ -s /lazaret/build/ca.pem ]; then
     options="$options -o Acquire::https::CAInfo=/lazaret/build/ca.pem"
@@ -17,4 +28,4 @@ chmod 755 /usr/sbin/policy-rc.d
 apt-get $options update
 # shellcheck disable=SC2086
 apt-get $options install "$@"
-rm -f /usr/sbin/policy-rc.d
+rm -f /usr/sbin/policy-rc.d "$parts/extra.sources"

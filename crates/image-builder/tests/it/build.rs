@@ -1,6 +1,5 @@
 //! The builder against a store of images.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use insta::assert_snapshot;
@@ -17,9 +16,9 @@ pub(crate) fn program(tail: &str) -> Vec<u8> {
     bytes
 }
 
-fn yard<'a>(store: &Store, porter: &'a [u8]) -> Yard<'a> {
+fn yard<'a>(store: &'a Store, porter: &'a [u8]) -> Yard<'a> {
     let engine = Arc::new(store.clone());
-    Yard::new(engine, porter, Path::new("/nowhere/cache"))
+    Yard::new(engine, porter, store.cache())
 }
 
 fn ensure(store: &Store, porter: &[u8]) -> Result<BuiltImage, BuildError> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use lazaret_image_builder::{BuildEvent, ImageState};
+use lazaret_image_builder::{BuildEvent, Catalog, ImageState};
 use lazaret_runtime::{Engine, EngineKind, Environment, detect};
 
 use crate::build::program;
@@ -155,5 +155,44 @@ fn con_25_a_base_is_pulled_by_its_digest() {
         let (repository, _) = registry.reference.split_once('@').unwrap();
         let other = format!("{repository}@sha256:{}", "0".repeat(64));
         assert!(builder.ensure_recipe(&recipe(&other), &mut |_| {}).is_err());
+    }
+}
+
+/// The porter is real here, so that a container starts; the base has nothing but an account.
+#[test]
+fn a_base_without_a_shell_is_said_to_have_none() {
+    for (name, engine) in engines() {
+        if engine.probe().unwrap().kind != EngineKind::Docker {
+            continue;
+        }
+        let porter = environment("LAZARET_PORTER").expect("the static porter's path");
+        let porter = std::fs::read(porter).unwrap();
+        let registry = MiniRegistry::start(&[("etc/passwd", b"root:x:0:0::/root:/bin/sh\n")]);
+        let own = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = own.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write(
+            "components/tool.toml",
+            "description = 'x'\nverify = ['true']\n[[source]]\nname = 'script'\ninstall = 'true'\n",
+        );
+        let base = &registry.reference;
+        let image =
+            format!("description = 'x'\nbase.registry = '{base}'\n[components]\ntool = {{}}\n");
+        write("mine/image.toml", &image);
+        let cache = tempfile::tempdir().unwrap();
+        let mut yard = Yard::new(Arc::clone(&engine), &porter, cache.path());
+        yard.catalog = Catalog::with_own(own.path()).unwrap();
+        let error = yard.builder().ensure("mine", &mut |_| {}).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("no source gives `tool`"), "{name}: {text}");
+        assert!(text.contains("/bin/sh"), "{name}: {text}");
+        assert_eq!(
+            yard.builder().status("mine").unwrap().state,
+            ImageState::Missing
+        );
+        engine.remove_image(&base.parse().unwrap()).unwrap();
     }
 }

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use crate::build::program;
 use crate::store::{Store, Yard};
 
-const BASE: &str =
+pub(crate) const BASE: &str =
     "images.test/tools@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 pub(crate) fn sha256(bytes: &[u8]) -> String {
@@ -53,14 +53,18 @@ pub(crate) fn recipe(base: &str) -> Recipe {
 }
 
 /// An image that two layers are in, the lower one twice, and its whole configuration.
-struct Sample {
+pub(crate) struct Sample {
     lower: Vec<u8>,
     upper: Vec<u8>,
     config: Vec<u8>,
 }
 
 impl Sample {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
+        Self::of("amd64")
+    }
+
+    fn of(architecture: &str) -> Self {
         let lower = tar_of(&[
             (
                 "etc/passwd",
@@ -71,7 +75,7 @@ impl Sample {
         let upper = tar_of(&[("opt/tool", b"tool")]);
         let id = |layer: &[u8]| format!("sha256:{}", sha256(layer));
         let config = json!({
-            "architecture": "amd64",
+            "architecture": architecture,
             "os": "linux",
             "config": {
                 "Env": ["PATH=/opt/bin:/bin", "SECRET=1"],
@@ -89,7 +93,7 @@ impl Sample {
     }
 
     /// As Docker before 25 writes it: a repeated layer is a symbolic link.
-    fn legacy(&self) -> Vec<u8> {
+    pub(crate) fn legacy(&self) -> Vec<u8> {
         let layers = ["l/layer.tar", "u/layer.tar", "again/layer.tar"];
         let manifest = json!([{ "Config": "c.json", "Layers": layers }]).to_string();
         let files: [(&str, &[u8]); 4] = [
@@ -224,4 +228,12 @@ fn a_base_that_no_registry_has_is_named() {
         .ensure_recipe(&recipe(BASE), &mut |_| {})
         .unwrap_err();
     assert_snapshot!(error.to_string().replace(BASE, "<base>"), @"build image mine: fetch <base>: no such image: <base>");
+}
+
+#[test]
+fn a_base_for_another_processor_is_named() {
+    let cache = tempfile::tempdir().unwrap();
+    let (store, _, built) = build(Sample::of("arm64").legacy(), cache.path());
+    assert_snapshot!(built.unwrap_err(), @"");
+    assert_eq!(store.loads().len(), 0);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ pub(crate) struct Yard<'a> {
     engine: Arc<dyn Engine>,
     porter: &'a [u8],
     cache: &'a Path,
-    catalog: Catalog,
+    pub(crate) ledger: PathBuf,
+    pub(crate) catalog: Catalog,
     surroundings: Surroundings,
 }
 
@@ -30,6 +31,7 @@ impl<'a> Yard<'a> {
             engine,
             porter,
             cache,
+            ledger: cache.join("ledger"),
             catalog: Catalog::embedded().unwrap(),
             surroundings: Surroundings::plain(),
         }
@@ -40,6 +42,7 @@ impl<'a> Yard<'a> {
             engine: &self.engine,
             porter: self.porter,
             cache: self.cache,
+            ledger: &self.ledger,
             catalog: &self.catalog,
             surroundings: &self.surroundings,
         }
@@ -55,6 +58,8 @@ pub(crate) enum Loading {
     Mangling,
     /// Breaks off in the middle.
     Breaking,
+    /// Stores it, and keeps the first that is to be removed: as if the build had been killed.
+    Keeping,
 }
 
 /// Clones share the images.
@@ -66,6 +71,8 @@ pub(crate) struct Store {
     pub(crate) registry: BTreeMap<String, Vec<u8>>,
     images: Arc<Mutex<BTreeMap<String, ImageInfo>>>,
     loads: Arc<Mutex<Vec<Vec<u8>>>>,
+    kept_one: Arc<Mutex<bool>>,
+    cache: Arc<tempfile::TempDir>,
 }
 
 impl Store {
@@ -76,7 +83,24 @@ impl Store {
             registry: BTreeMap::new(),
             images: Arc::default(),
             loads: Arc::default(),
+            kept_one: Arc::default(),
+            cache: Arc::new(tempfile::tempdir().unwrap()),
         }
+    }
+
+    /// A cache for builds that are brought here.
+    pub(crate) fn cache(&self) -> &Path {
+        self.cache.path()
+    }
+
+    /// Returns the tags of all images, sorted.
+    pub(crate) fn tags(&self) -> Vec<String> {
+        let images = self.images.lock().unwrap();
+        images
+            .keys()
+            .filter(|name| !name.starts_with("sha256:"))
+            .cloned()
+            .collect()
     }
 
     /// Returns every archive that was loaded completely.
@@ -183,12 +207,22 @@ impl Engine for Store {
     }
 
     fn images(&self, label_key: &str) -> Result<Vec<ImageInfo>, EngineError> {
-        let images = self.images.lock().unwrap();
-        Ok(images
-            .values()
-            .filter(|image| image.labels.contains_key(label_key))
-            .cloned()
-            .collect())
+        // One entry for an image, with all its tags, as engines list them.
+        let mut listed: Vec<ImageInfo> = Vec::new();
+        for (name, image) in &*self.images.lock().unwrap() {
+            if !image.labels.contains_key(label_key) {
+                continue;
+            }
+            let tag = (!name.starts_with("sha256:")).then(|| name.clone());
+            match listed.iter_mut().find(|one| one.id == image.id) {
+                Some(one) => one.tags.extend(tag),
+                None => listed.push(ImageInfo {
+                    tags: Vec::from_iter(tag),
+                    ..image.clone()
+                }),
+            }
+        }
+        Ok(listed)
     }
 
     fn pull_image(&self, image: &ImageRef) -> Result<(), EngineError> {
@@ -233,6 +267,10 @@ impl Engine for Store {
     }
 
     fn remove_image(&self, image: &ImageRef) -> Result<(), EngineError> {
+        let is_kept = !std::mem::replace(&mut *self.kept_one.lock().unwrap(), true);
+        if self.loading == Loading::Keeping && is_kept {
+            return Ok(());
+        }
         self.images.lock().unwrap().remove(image.as_str());
         Ok(())
     }
@@ -282,7 +320,7 @@ impl Engine for Store {
     }
 
     fn containers(&self, _: &str) -> Result<Vec<ContainerInfo>, EngineError> {
-        refused("list containers")
+        Ok(Vec::new())
     }
 
     fn remove_container(&self, _: &ContainerName) -> Result<(), EngineError> {

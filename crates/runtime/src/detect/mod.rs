@@ -96,6 +96,38 @@ pub fn detect(choice: &EngineChoice, environment: &Environment) -> Result<Detect
     Err(DetectError::None { tried })
 }
 
+/// Returns every engine that answers and is of the kind asked for, each once.
+///
+/// A private service is started only where no socket of Podman's answers.
+///
+/// # Errors
+/// As [`detect`].
+pub fn detect_all(
+    choice: &EngineChoice,
+    environment: &Environment,
+) -> Result<Vec<Detected>, DetectError> {
+    let (mut found, mut tried): (Vec<Detected>, Vec<Candidate>) = (Vec::new(), Vec::new());
+    for place in places(choice, environment)? {
+        let podman_answers = found.iter().any(|one| one.info.kind == EngineKind::Podman);
+        if podman_answers && matches!(place.door, Door::Service(_)) {
+            continue;
+        }
+        match place.open() {
+            Ok(detected) => {
+                let is_new = |one: &Detected| one.info.endpoint != detected.info.endpoint;
+                if found.iter().all(is_new) {
+                    found.push(detected);
+                }
+            }
+            Err(error) => tried.push(place.candidate(Err(error))),
+        }
+    }
+    match found.is_empty() {
+        true => Err(DetectError::None { tried }),
+        false => Ok(found),
+    }
+}
+
 /// Tries every place, the ones after a success too. A private service is started only
 /// where no socket of Podman's answers.
 ///

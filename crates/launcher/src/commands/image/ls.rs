@@ -1,7 +1,9 @@
 //! `lazaret image ls`.
 
-use lazaret_image_builder::{ImageState, ListedImage};
-use lazaret_runtime::Detected;
+use std::time::Duration;
+
+use lazaret_image_builder::{ImageState, ListedImage, Reason};
+use lazaret_runtime::{Detected, EngineInfo, EngineKind};
 use lazaret_transfer::escape;
 use serde_json::{Value, json};
 
@@ -11,22 +13,45 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::ui::{OutputFormat, Tone, bytes, elapsed};
 
-/// List the images that are declared and what the engine has of them
+/// List the images that are declared, and what every engine that answers has of them
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
 pub(super) fn run(_args: &Args, context: &Context) -> Result<ExitCode, Failure> {
-    let detected = context.engine()?;
-    let images = list(context, &detected)?;
-    match context.ui.format() {
-        OutputFormat::Text => {
-            for listed in &images {
-                context.ui.result(&line(context, listed));
+    let mut all = Vec::new();
+    for detected in context.engines()? {
+        let engine = engine_name(&detected.info);
+        let images = list(context, &detected)?;
+        match context.ui.format() {
+            OutputFormat::Text => {
+                for listed in &images {
+                    let line = line(context, listed);
+                    context.ui.result(&format!("{engine:15} {line}"));
+                }
             }
+            OutputFormat::Json => all.extend(images.iter().map(|listed| {
+                let mut value = one(listed);
+                value["engine"] = json!(engine);
+                value["endpoint"] = json!(detected.info.endpoint);
+                value
+            })),
         }
-        OutputFormat::Json => context.ui.json(&to_json(&images)),
+    }
+    if context.ui.format() == OutputFormat::Json {
+        context.ui.json(&all);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The engine as `--engine` takes it.
+fn engine_name(info: &EngineInfo) -> &'static str {
+    match (info.kind, info.rootless) {
+        (EngineKind::Podman, true) => "podman-rootless",
+        (EngineKind::Podman, false) => "podman",
+        (EngineKind::Docker, _) => "docker",
+        (EngineKind::Apple, _) => "apple",
+        (EngineKind::Fake, _) => "fake",
+    }
 }
 
 /// Lists the declared images and what the engine has of them.
@@ -37,24 +62,47 @@ pub(crate) fn list(context: &Context, detected: &Detected) -> Result<Vec<ListedI
 
 /// One image on one line.
 pub(crate) fn line(context: &Context, listed: &ListedImage) -> String {
-    let tone = match listed.status.state {
+    let status = &listed.status;
+    let tone = match status.state {
         ImageState::Current => Tone::Good,
         ImageState::Stale => Tone::Warning,
         ImageState::Missing => Tone::Dim,
     };
-    let state = context.ui.paint_result(tone, state(listed.status.state));
-    let size = listed.status.size.map(|size| format!("  {}", bytes(size)));
-    let age = listed
-        .status
-        .age
-        .map(|age| format!("  {} old", elapsed(age)));
+    let state = context.ui.paint_result(tone, state(status.state));
+    let size = status.size.map(|size| format!("  {}", bytes(size)));
+    let age = status.age.map(|age| format!("  {} old", age_text(age)));
+    let reason = status
+        .reason
+        .as_ref()
+        .map(|reason| format!("  ({})", why(reason)));
     format!(
-        "{:10} {state}{}{}  {}",
+        "{:10} {state}{}{}{}  {}",
         listed.name,
+        reason.unwrap_or_default(),
         size.unwrap_or_default(),
         age.unwrap_or_default(),
         escape(listed.description.as_bytes())
     )
+}
+
+fn why(reason: &Reason) -> String {
+    match reason {
+        Reason::Inputs => "its declaration or lazaret has changed".to_owned(),
+        Reason::Age(old) => format!(
+            "{} is {} old, {} is the most",
+            escape(old.layer.as_bytes()),
+            age_text(old.age),
+            age_text(old.allowed)
+        ),
+    }
+}
+
+/// Days where there are some: an image's age is none of minutes.
+fn age_text(age: Duration) -> String {
+    match age.as_secs() / 86_400 {
+        0 => elapsed(age),
+        days => format!("{days} d"),
+    }
 }
 
 fn state(state: ImageState) -> &'static str {
@@ -67,17 +115,17 @@ fn state(state: ImageState) -> &'static str {
 
 /// The images for programs.
 pub(crate) fn to_json(images: &[ListedImage]) -> Value {
-    images
-        .iter()
-        .map(|listed| {
-            json!({
-                "name": listed.name,
-                "description": listed.description,
-                "reference": listed.reference.as_str(),
-                "state": state(listed.status.state),
-                "size": listed.status.size,
-                "age_seconds": listed.status.age.map(|age| age.as_secs()),
-            })
-        })
-        .collect()
+    images.iter().map(one).collect()
+}
+
+fn one(listed: &ListedImage) -> Value {
+    json!({
+        "name": listed.name,
+        "description": listed.description,
+        "reference": listed.reference.as_str(),
+        "state": state(listed.status.state),
+        "reason": listed.status.reason.as_ref().map(why),
+        "size": listed.status.size,
+        "age_seconds": listed.status.age.map(|age| age.as_secs()),
+    })
 }

@@ -17,7 +17,7 @@ pub struct RmArgs {
     names: Vec<String>,
 }
 
-/// Remove stale builds from the engine, what killed builds left, and unused layers
+/// Remove stale builds that this installation made, what killed builds left, and unused layers
 #[derive(Debug, clap::Args)]
 pub struct PruneArgs {
     /// Say what would be removed, and remove nothing

@@ -28,6 +28,7 @@ pub(crate) struct Workshop {
     pub(super) catalog: Catalog,
     surroundings: Surroundings,
     cache: PathBuf,
+    ledger: PathBuf,
     porter: &'static [u8],
 }
 
@@ -59,6 +60,7 @@ impl Workshop {
                 ca_bundle: env.text("SSL_CERT_FILE").map(PathBuf::from),
             },
             cache: env.cache_dir()?.join("images"),
+            ledger: env.state_dir()?.join("images"),
             porter: porter::bytes()?,
         })
     }
@@ -69,6 +71,7 @@ impl Workshop {
             engine,
             porter: self.porter,
             cache: &self.cache,
+            ledger: &self.ledger,
             catalog: &self.catalog,
             surroundings: &self.surroundings,
         }
