@@ -40,7 +40,7 @@ fn only_what_this_installation_made_goes() {
     let foreign = build(&installation(&store, &program("3"), &theirs));
 
     let mine = installation(&store, &new, &mine);
-    assert_eq!(prune(&mine, Sweep::DryRun), [stale.clone()]);
+    assert_eq!(prune(&mine, Sweep::DryRun), std::slice::from_ref(&stale));
     assert_eq!(store.tags().len(), 3, "a dry run removes nothing");
     assert_eq!(prune(&mine, Sweep::Remove), [stale]);
     let mut left = vec![current, foreign.clone()];

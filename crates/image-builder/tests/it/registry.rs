@@ -61,10 +61,6 @@ pub(crate) struct Sample {
 
 impl Sample {
     pub(crate) fn new() -> Self {
-        Self::of("amd64")
-    }
-
-    fn of(architecture: &str) -> Self {
         let lower = tar_of(&[
             (
                 "etc/passwd",
@@ -75,7 +71,7 @@ impl Sample {
         let upper = tar_of(&[("opt/tool", b"tool")]);
         let id = |layer: &[u8]| format!("sha256:{}", sha256(layer));
         let config = json!({
-            "architecture": architecture,
+            "architecture": "amd64",
             "os": "linux",
             "config": {
                 "Env": ["PATH=/opt/bin:/bin", "SECRET=1"],
@@ -233,7 +229,16 @@ fn a_base_that_no_registry_has_is_named() {
 #[test]
 fn a_base_for_another_processor_is_named() {
     let cache = tempfile::tempdir().unwrap();
-    let (store, _, built) = build(Sample::of("arm64").legacy(), cache.path());
-    assert_snapshot!(built.unwrap_err(), @"");
+    let mut store = Store::new();
+    store.pulled = "arm64";
+    store.registry = BTreeMap::from([(BASE.to_owned(), Sample::new().legacy())]);
+    let porter = program("1");
+    let yard = Yard::new(Arc::new(store.clone()), &porter, cache.path());
+    let built = yard.builder().ensure_recipe(&recipe(BASE), &mut |_| {});
+    let error = built.unwrap_err().to_string();
+    assert!(
+        error.contains("arm64") && error.contains("amd64"),
+        "{error}"
+    );
     assert_eq!(store.loads().len(), 0);
 }

@@ -51,7 +51,11 @@ const TWO: &str = "description = 'x'\nversion = '16'\nverify = ['true']\n\
 #[test]
 fn a_source_that_has_another_version_is_passed_over() {
     let (error, failed) = refusal(TWO, "{}");
-    assert_snapshot!(error, @"");
+    assert_snapshot!(error, @"
+    build image mine: <own>/mine/image.toml:4: no source gives `tool`:
+    - one: it has version 15, wanted 16
+    - other: it has version 160, wanted 16
+    ");
     assert_eq!(failed, ["one", "other"]);
 }
 

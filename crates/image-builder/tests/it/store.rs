@@ -66,6 +66,8 @@ pub(crate) enum Loading {
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     pub(crate) architecture: &'static str,
+    /// The architecture of what it pulls.
+    pub(crate) pulled: &'static str,
     pub(crate) loading: Loading,
     /// What the registry holds: a `docker save` archive for each reference.
     pub(crate) registry: BTreeMap<String, Vec<u8>>,
@@ -79,6 +81,7 @@ impl Store {
     pub(crate) fn new() -> Self {
         Self {
             architecture: "amd64",
+            pulled: "amd64",
             loading: Loading::Faithful,
             registry: BTreeMap::new(),
             images: Arc::default(),
@@ -240,7 +243,7 @@ impl Engine for Store {
             labels: BTreeMap::new(),
             volumes: vec!["/surprise".to_owned()],
             entrypoint: vec!["/bin/sh".to_owned()],
-            architecture: "amd64".to_owned(),
+            architecture: self.pulled.to_owned(),
         };
         self.images
             .lock()
