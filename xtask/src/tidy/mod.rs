@@ -3,6 +3,7 @@
 //! Each finding names file, line and rule. The same checks run as a test of this crate.
 
 mod arrows;
+mod cases;
 mod manifests;
 mod text;
 
@@ -66,6 +67,7 @@ fn check(sh: &Shell) -> Result<Vec<Finding>> {
     }
     text::check_forgotten_modules(&sources, &mut findings);
     text::check_changelog(&sources, &mut findings);
+    cases::check(&sources, &mut findings);
     arrows::check(sh, &mut findings)?;
     findings.sort();
     Ok(findings)

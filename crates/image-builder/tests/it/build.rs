@@ -86,7 +86,7 @@ fn con_25_a_tag_that_somebody_moved_is_put_right() {
 }
 
 #[test]
-fn con_25_an_engine_that_stores_something_else_is_found_out() {
+fn con_25_flt_20_an_engine_that_stores_something_else_is_found_out() {
     let mut store = Store::new();
     store.loading = Loading::Mangling;
     let error = ensure(&store, &program("1")).unwrap_err();
@@ -103,7 +103,7 @@ fn a_load_that_breaks_off_moves_no_tag() {
 }
 
 #[test]
-fn what_can_not_run_there_is_not_built() {
+fn flt_20_what_can_not_run_there_is_not_built() {
     let mut store = Store::new();
     store.architecture = "arm64";
     assert_snapshot!(ensure(&store, &program("1")).unwrap_err(), @"build image porter: the engine runs arm64 programs, the porter is for amd64");

@@ -223,7 +223,7 @@ fn canary(path: &Path, mark: &Path) {
 }
 
 #[test]
-fn git_24_nothing_that_the_repository_configures_is_run() {
+fn git_23_24_nothing_that_the_repository_or_the_environment_configures_is_run() {
     let world = World::new();
     world.git("main", &["worktree", "add", "-q", "../linked", "side"]);
     let (program, mark) = (world.path("evil"), world.path("mark"));

@@ -1,7 +1,7 @@
 //! The sessions on disk: names, locks, records.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use lazaret_launcher::session::record::{
     GateLimits, KeepVolume, NewRecord, Phase, Picked, PickedGit, Record, RecordError,
@@ -166,4 +166,25 @@ fn fresh_names_come_from_the_workspace_and_are_valid() {
         let id = store.fresh_id(path.as_ref()).expect("a name");
         assert!(id.as_str().starts_with(start), "{path}: {id}");
     }
+}
+
+/// Applies are told apart by their numbers: a clock that was wrong changes nothing.
+#[test]
+fn flt_22_the_order_of_applies_is_counted_and_not_dated() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = Store::open(dir.path()).expect("a store");
+    let session = store.create(record("one")).expect("a session");
+    let session = session.dir();
+    let decade = Duration::from_secs(10 * 365 * 86_400);
+    for number in 1..=12_u32 {
+        assert_eq!(session.next_apply().expect("a number"), number);
+        let journal = session.journal(number);
+        std::fs::create_dir(&journal).expect("made");
+        // Each is ten years older than the one before it.
+        let when = SystemTime::now() - decade / 12 * number;
+        let journal = std::fs::File::open(&journal).expect("open");
+        journal.set_modified(when).expect("dated");
+    }
+    let all: Vec<_> = (1..=12).map(|number| session.journal(number)).collect();
+    assert_eq!(session.journals().expect("a list"), all);
 }

@@ -64,27 +64,170 @@ mod tests {
         digest: Digest::of(b""),
     };
 
-    /// SUS-01 to SUS-29: each pattern alone, at the top and deep down, in capitals,
-    /// through the whole of `judge`.
-    #[test]
-    fn sus_each_pattern_alone() {
+    /// Each pattern of a case alone, at the top and deep down, in capitals, through the whole
+    /// of `judge`.
+    #[track_caller]
+    fn each_alone(case: &str) {
         let mut patterns = 0;
-        for suspect in SUSPECTS {
+        for suspect in SUSPECTS.iter().filter(|suspect| suspect.case == case) {
             for pattern in suspect.patterns {
                 patterns += 1;
                 let path = pattern.replace("**", "some/thing").replace('*', "x");
                 for path in [path.clone(), format!("deep/er/{path}"), path.to_uppercase()] {
                     let found = crate::judge::tests::codes_of_new(&path);
                     let expected = (suspect.severity, suspect.code);
-                    assert!(
-                        found.contains(&expected),
-                        "{} {path}: {found:?}",
-                        suspect.case
-                    );
+                    assert!(found.contains(&expected), "{case} {path}: {found:?}");
                 }
             }
         }
+        assert!(patterns > 0, "{case} has no pattern");
+    }
+
+    #[test]
+    fn sus_there_are_as_many_patterns_as_there_were() {
+        let patterns = SUSPECTS.iter().map(|suspect| suspect.patterns.len());
+        let patterns = patterns.sum::<usize>();
         assert!(patterns >= 190, "{patterns}");
+    }
+
+    #[test]
+    fn sus_01_each_pattern_alone() {
+        each_alone("SUS-01");
+    }
+
+    #[test]
+    fn sus_02_each_pattern_alone() {
+        each_alone("SUS-02");
+    }
+
+    #[test]
+    fn sus_03_each_pattern_alone() {
+        each_alone("SUS-03");
+    }
+
+    #[test]
+    fn sus_04_each_pattern_alone() {
+        each_alone("SUS-04");
+    }
+
+    #[test]
+    fn sus_05_each_pattern_alone() {
+        each_alone("SUS-05");
+    }
+
+    #[test]
+    fn sus_06_each_pattern_alone() {
+        each_alone("SUS-06");
+    }
+
+    #[test]
+    fn sus_07_each_pattern_alone() {
+        each_alone("SUS-07");
+    }
+
+    #[test]
+    fn sus_08_each_pattern_alone() {
+        each_alone("SUS-08");
+    }
+
+    #[test]
+    fn sus_09_each_pattern_alone() {
+        each_alone("SUS-09");
+    }
+
+    #[test]
+    fn sus_10_each_pattern_alone() {
+        each_alone("SUS-10");
+    }
+
+    #[test]
+    fn sus_11_each_pattern_alone() {
+        each_alone("SUS-11");
+    }
+
+    #[test]
+    fn sus_12_each_pattern_alone() {
+        each_alone("SUS-12");
+    }
+
+    #[test]
+    fn sus_13_each_pattern_alone() {
+        each_alone("SUS-13");
+    }
+
+    #[test]
+    fn sus_14_each_pattern_alone() {
+        each_alone("SUS-14");
+    }
+
+    #[test]
+    fn sus_15_each_pattern_alone() {
+        each_alone("SUS-15");
+    }
+
+    #[test]
+    fn sus_16_each_pattern_alone() {
+        each_alone("SUS-16");
+    }
+
+    #[test]
+    fn sus_17_each_pattern_alone() {
+        each_alone("SUS-17");
+    }
+
+    #[test]
+    fn sus_18_each_pattern_alone() {
+        each_alone("SUS-18");
+    }
+
+    #[test]
+    fn sus_19_each_pattern_alone() {
+        each_alone("SUS-19");
+    }
+
+    #[test]
+    fn sus_20_each_pattern_alone() {
+        each_alone("SUS-20");
+    }
+
+    #[test]
+    fn sus_21_each_pattern_alone() {
+        each_alone("SUS-21");
+    }
+
+    #[test]
+    fn sus_22_each_pattern_alone() {
+        each_alone("SUS-22");
+    }
+
+    #[test]
+    fn sus_24_each_pattern_alone() {
+        each_alone("SUS-24");
+    }
+
+    #[test]
+    fn sus_25_each_pattern_alone() {
+        each_alone("SUS-25");
+    }
+
+    #[test]
+    fn sus_26_each_pattern_alone() {
+        each_alone("SUS-26");
+    }
+
+    #[test]
+    fn sus_27_each_pattern_alone() {
+        each_alone("SUS-27");
+    }
+
+    #[test]
+    fn sus_28_each_pattern_alone() {
+        each_alone("SUS-28");
+    }
+
+    #[test]
+    fn sus_29_each_pattern_alone() {
+        each_alone("SUS-29");
     }
 
     #[test]
