@@ -276,7 +276,7 @@ pub fn gate(
     let choices = Choices::all();
     let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let decision = decide(&case, &choices, mode.into(), site.ui, site.interrupt)?;
-    terms.remembered.clone().keep(&decision)?;
+    let wanted = Remembered::wanted(&decision);
     let Settled { outcome, undo } = site.step("apply", |_| {
         settle(
             store,
@@ -287,6 +287,7 @@ pub fn gate(
             (site.ui, site.interrupt),
         )
     })?;
+    terms.remembered.clone().keep(wanted, site.ui);
     report.outcome = Some(outcome);
     report.undo = undo;
     report.phases = site.timings.table();

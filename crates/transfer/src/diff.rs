@@ -1,6 +1,7 @@
 //! `diff`: two trees into the set of changes between them.
 
 use std::cmp::Ordering;
+use std::iter;
 
 use crate::{Digest, Entry, RelPath, RelPathBuf, Tree};
 
@@ -138,29 +139,39 @@ impl<'a> IntoIterator for &'a ChangeSet {
 /// Nothing is special here, neither `.git` nor any name; two entries are equal
 /// when type, mode, contents and link target are.
 pub fn diff(before: &Tree, after: &Tree) -> ChangeSet {
-    let mut changes = Vec::new();
+    // Counted first: a list that grows has half of its room to spare, and leaves holes.
+    let mut changes = Vec::with_capacity(differences(before, after).count());
+    changes.extend(
+        differences(before, after).map(|(path, before, after)| Change {
+            path: path.clone(),
+            before: before.cloned(),
+            after: after.cloned(),
+        }),
+    );
+    ChangeSet { changes }
+}
+
+/// Both sides of every path at which two trees differ, in path order.
+fn differences<'a>(
+    before: &'a Tree,
+    after: &'a Tree,
+) -> impl Iterator<Item = (&'a RelPathBuf, Option<&'a Entry>, Option<&'a Entry>)> {
     let (mut old, mut new) = (before.entries().peekable(), after.entries().peekable());
-    loop {
-        let order = match (old.peek(), new.peek()) {
-            (None, None) => {
-                changes.shrink_to_fit();
-                return ChangeSet { changes };
+    iter::from_fn(move || {
+        loop {
+            let order = match (old.peek(), new.peek()) {
+                (None, None) => return None,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some((old, _)), Some((new, _))) => old.cmp(new),
+            };
+            let before = if order.is_le() { old.next() } else { None };
+            let after = if order.is_ge() { new.next() } else { None };
+            let (path, _) = before.or(after)?;
+            let (before, after) = (before.map(|side| side.1), after.map(|side| side.1));
+            if before != after {
+                return Some((path, before, after));
             }
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some((old, _)), Some((new, _))) => old.cmp(new),
-        };
-        let before = if order.is_le() { old.next() } else { None };
-        let after = if order.is_ge() { new.next() } else { None };
-        let entry = |side: Option<(_, &Entry)>| side.map(|(_, entry)| entry.clone());
-        if let Some((path, _)) = before.or(after)
-            && before.map(|side| side.1) != after.map(|side| side.1)
-        {
-            changes.push(Change {
-                path: path.clone(),
-                before: entry(before),
-                after: entry(after),
-            });
         }
-    }
+    })
 }

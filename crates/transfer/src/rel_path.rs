@@ -69,6 +69,13 @@ pub enum RelPathError {
     TooDeep,
 }
 
+impl RelPathBuf {
+    /// Returns the text; it is shared, not copied.
+    pub fn to_shared(&self) -> Arc<str> {
+        self.0.clone()
+    }
+}
+
 impl RelPath {
     /// Parses raw bytes, as they come from a file system or an archive.
     ///

@@ -1,10 +1,12 @@
 //! `judge`: the rules over one batch.
 
+use std::collections::BTreeSet;
 use std::fmt;
-use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 
 use lazaret_transfer::{Change, ChangeSet, Note, Refusal, RelPath, Tree, escape, is_invisible};
 
+use crate::guard::completes;
 use crate::report::Report;
 use crate::rules::{Context, Opened, RULES, Rule};
 use crate::verdict::outcome_of;
@@ -126,10 +128,11 @@ fn judge_by(rules: &[(&str, Rule)], input: JudgeInput<'_>, policy: &Policy) -> V
             validated: None,
         };
     }
+    let mut codes = Codes::default();
     let reasons = changes
         .iter()
         .map(|change| match blocks(&findings, &change.path) {
-            codes if !codes.is_empty() => Some(WithheldReason::Findings(codes)),
+            found if !found.is_empty() => Some(WithheldReason::Findings(codes.shared(&found))),
             _ if silent.contains(&change.path) => Some(WithheldReason::Git),
             _ => None,
         })
@@ -164,14 +167,22 @@ fn blocks(findings: &[Finding], path: &RelPath) -> Vec<&'static str> {
     codes
 }
 
-const FAILED_HINT: &str = "this is a mistake in lazaret; nothing in the workspace was touched";
+/// Lists of codes, each there once: thousands of files are held back for the same reason.
+#[derive(Default)]
+struct Codes(BTreeSet<Arc<[&'static str]>>);
 
-/// Runs a rule, and says whether it came to its end. What it reported before stays.
-fn completes(rule: impl FnOnce()) -> bool {
-    // A report that a rule was adding to holds whole findings only, and nothing else
-    // outlives the rule.
-    panic::catch_unwind(AssertUnwindSafe(rule)).is_ok()
+impl Codes {
+    fn shared(&mut self, codes: &[&'static str]) -> Arc<[&'static str]> {
+        if let Some(known) = self.0.get(codes) {
+            return known.clone();
+        }
+        let new: Arc<[&'static str]> = codes.into();
+        self.0.insert(new.clone());
+        new
+    }
 }
+
+const FAILED_HINT: &str = "this is a mistake in lazaret; nothing in the workspace was touched";
 
 fn failed(report: &mut Report, change: &Change, rule: &str) {
     let message = format!("the rule `{rule}` failed over it; that is a mistake in lazaret");

@@ -14,6 +14,7 @@ mod finding;
 #[doc(hidden)]
 pub mod fuzz;
 mod git_drivers;
+mod guard;
 mod judge;
 mod policy;
 mod report;
@@ -25,6 +26,7 @@ pub use allowance::{Allowance, fingerprint, is_allowable};
 pub use catalog::{CatalogEntry, catalog};
 pub use finding::{Finding, Severity, Subject};
 pub use git_drivers::{Driver, DriverKind, GitDrivers};
+pub use guard::{completes, is_guarded};
 pub use judge::{JudgeInput, judge};
 /// Readers of quarantined contents by digest.
 pub use lazaret_transfer::Blobs as Contents;

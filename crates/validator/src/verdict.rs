@@ -1,6 +1,7 @@
 //! `Verdict` and the chain to an approval: `ChangeSet` → `Validated` → `Approved`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use lazaret_transfer::{Change, Digest, Entry, FieldHasher, LinkTarget, Mode, RelPathBuf};
 
@@ -43,8 +44,8 @@ impl Outcome {
 /// A change that is not applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Withheld {
-    /// The change.
-    pub change: Change,
+    /// Where.
+    pub path: RelPathBuf,
     /// Why.
     pub reason: WithheldReason,
 }
@@ -52,8 +53,8 @@ pub struct Withheld {
 /// Why a change is not applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WithheldReason {
-    /// Block findings of its own; their codes.
-    Findings(Vec<&'static str>),
+    /// Block findings of its own; their codes. Shared: in a large batch many have the same.
+    Findings(Arc<[&'static str]>),
     /// It lies below a withheld change and cannot happen without it.
     Below(RelPathBuf),
     /// It removes a directory in which this withheld change keeps something.
@@ -130,9 +131,13 @@ impl Validated {
     /// Adds what was withheld before the rules ran. It is no part of what is approved.
     pub fn with_withheld(mut self, more: impl IntoIterator<Item = Withheld>) -> Self {
         self.withheld.extend(more);
-        self.withheld
-            .sort_by(|a, b| a.change.path.cmp(&b.change.path));
+        self.withheld.sort_by(|a, b| a.path.cmp(&b.path));
         self
+    }
+
+    /// Takes what is withheld out; what may be applied stays.
+    pub fn take_withheld(&mut self) -> Vec<Withheld> {
+        std::mem::take(&mut self.withheld)
     }
 
     /// Leaves out directories that nothing would be in. The digest changes accordingly.
@@ -146,13 +151,13 @@ impl Validated {
         for change in changes {
             match hollow.get(&change.path) {
                 Some(reason) => withheld.push(Withheld {
-                    change,
+                    path: change.path,
                     reason: reason.clone(),
                 }),
                 None => kept.push(change),
             }
         }
-        withheld.sort_by(|a, b| a.change.path.cmp(&b.change.path));
+        withheld.sort_by(|a, b| a.path.cmp(&b.path));
         Self::new(kept, withheld)
     }
 

@@ -52,7 +52,10 @@ pub fn split(
     for (change, reason) in changes.into_iter().zip(reasons) {
         match reason {
             None => apply.push(change),
-            Some(reason) => withheld.push(Withheld { change, reason }),
+            Some(reason) => withheld.push(Withheld {
+                path: change.path,
+                reason,
+            }),
         }
     }
     (apply, withheld)

@@ -11,8 +11,7 @@ use crate::gate::case::Case;
 use crate::gate::choices::{Choices, Pick};
 use crate::gate::decide::{Consent, Decision, KeepReason, OnConflict, decide};
 use crate::gate::pick::can_replace;
-use crate::gate::proposal::{Item, ItemState};
-use crate::gate::remembered::Remembered;
+use crate::gate::proposal::ItemState;
 use crate::gate::report::Report;
 use crate::session::store::Store;
 use crate::ui::{Answer, Choice, Question};
@@ -77,7 +76,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         true => Consent::Given(args.on_conflict),
         false => Consent::Ask,
     };
-    let decision = decide(&case, &choices, consent, &context.ui, &context.interrupt)?;
+    let mut decision = decide(&case, &choices, consent, &context.ui, &context.interrupt)?;
+    if let (true, Decision::Apply(plan)) = (args.remember, &mut decision) {
+        plan.remember.extend_from_slice(choices.allowed());
+    }
     if let Decision::Keep(reason) = &decision {
         return Err(kept(*reason, &args));
     }
@@ -92,8 +94,7 @@ fn picked(case: &Case, paths: &[RelPathBuf], args: &Args) -> Result<Choices, Fai
     let mut choices = Choices::none();
     for path in paths {
         let mut changes = case
-            .changes
-            .iter()
+            .changes()
             .filter(|c| c.path.starts_with(path))
             .peekable();
         if changes.peek().is_none() {
@@ -183,19 +184,8 @@ fn permit(
                 .hinted("Type it at a terminal, or say --yes."));
         }
     }
-    for code in codes {
+    for code in codes.iter() {
         choices.allow(Allowance::of(item.proposed(), code));
-    }
-    match args.remember {
-        true => remember(item, codes, context),
-        false => Ok(()),
-    }
-}
-
-fn remember(item: &Item, codes: &[&'static str], context: &Context) -> Result<(), Failure> {
-    let mut remembered = Remembered::load(&context.env)?;
-    for code in codes {
-        remembered.add(item.proposed(), code)?;
     }
     Ok(())
 }

@@ -136,6 +136,9 @@ fn report(
         (OutputFormat::Text, Some(finding)) => show_rejection(finding, context),
         (OutputFormat::Text, None) => {
             ui.results(|out| summary::write(out, case, &proposal, ui));
+            if places.is_empty() && summary::is_partial(&proposal, ui) {
+                ui.hint("`--report FILE` writes the full list.");
+            }
             let tone = match batch.outcome {
                 Outcome::Clean => Tone::Good,
                 Outcome::NeedsReview => Tone::Warning,

@@ -96,7 +96,7 @@ fn show(
         });
         return Ok(ExitCode::SUCCESS);
     }
-    for change in case.changes.iter().filter(|change| covers(paths, change)) {
+    for change in case.changes().filter(|change| covers(paths, change)) {
         ui.result(&match args.stat {
             true => patch::stat(case, change, ui)?,
             false => patch::painted(case, change, ui)?,

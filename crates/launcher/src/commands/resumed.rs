@@ -42,7 +42,9 @@ pub(crate) fn settle(
     decision: Decision,
     mut report: Report,
 ) -> Result<ExitCode, Failure> {
-    Remembered::load(&context.env)?.keep(&decision)?;
+    let wanted = Remembered::wanted(&decision);
+    // Before anything is applied: a file that can't be read is no reason to lose it.
+    let mut remembered = Remembered::load(&context.env)?;
     // The volume goes with the session's last use; an engine that is away is no reason
     // not to apply what lies on this machine already.
     let detected = context.engine_of(session.record());
@@ -52,6 +54,7 @@ pub(crate) fn settle(
     let volume = site.as_ref().map_or(Volume::Keep, Volume::Remove);
     let told = (&context.ui, &context.interrupt);
     let settled = settle::settle(store, session, case, decision, volume, told)?;
+    remembered.keep(wanted, &context.ui);
     report.outcome = Some(settled.outcome);
     report.undo = settled.undo;
     if context.ui.format() == OutputFormat::Json {

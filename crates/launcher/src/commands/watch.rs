@@ -176,7 +176,7 @@ impl Watch<'_> {
         if self.ui.format() == OutputFormat::Json {
             self.line(Some(SeenLine {
                 paused_ms: live(seen.paused).paused_ms,
-                changes: Changes::of(&case.changes),
+                changes: Changes::of(case.changes()),
                 findings: proposal
                     .findings()
                     .iter()
@@ -187,7 +187,7 @@ impl Watch<'_> {
             }));
         } else if self.ui.can_redraw() {
             let mut lines = vec![self.heading(seen.paused)];
-            for change in &case.changes {
+            for change in case.changes() {
                 lines.push(patch::stat(&case, change, self.ui)?);
             }
             let rest = summary::without_paths(&case, &proposal, self.ui);
@@ -196,8 +196,7 @@ impl Watch<'_> {
             self.append(&case, &proposal, seen.paused)?;
         }
         self.shown = case
-            .changes
-            .iter()
+            .changes()
             .map(|change| (change.path.clone(), change.after.clone()))
             .collect();
         Ok(())
@@ -214,9 +213,9 @@ impl Watch<'_> {
         ui.result(&format!(
             "{}: {}",
             self.heading(paused),
-            summary::counts(&case.changes)
+            summary::counts(case.changes())
         ));
-        for change in &case.changes {
+        for change in case.changes() {
             if self.shown.get(&change.path) != Some(&change.after) {
                 ui.result(&patch::stat(case, change, ui)?);
             }

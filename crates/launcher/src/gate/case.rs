@@ -1,5 +1,8 @@
 //! `Case`: a collected session before the gate.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use lazaret_transfer::{
     BaseStore, Change, Note, Quarantine, Refusal, RelPath, Skipped, Tree, WorkspaceDir, diff,
 };
@@ -10,6 +13,7 @@ use super::contents::Contents;
 use super::drift::{Drift, drifts};
 use super::git_config;
 use super::hunks::{self, Hunk};
+use super::listing;
 use super::proposal::Proposal;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
@@ -20,14 +24,16 @@ use crate::session::store::LockedSession;
 /// Everything the gate knows of one batch.
 #[derive(Debug)]
 pub struct Case {
-    /// What the session changed, in path order, `.git` left out.
-    pub changes: Vec<Change>,
+    /// See [`Case::changes`]; whatever is proposed shares them.
+    pub(super) changes: Vec<Arc<Change>>,
     /// Caches that appeared in the copy and stay there.
     pub caches: Vec<Skipped>,
     /// All contents, by digest.
     pub contents: Contents,
     /// The session that it came out of, if it is one's.
     pub session: Option<Record>,
+    /// Where all of it may be listed; nowhere if it is no session's.
+    pub(super) listing: Option<PathBuf>,
     /// What was sent in.
     pub(super) baseline: Tree,
     /// What came out and is not carried.
@@ -91,6 +97,7 @@ impl Case {
             policy: policy_of(record, env)?,
         })?;
         case.session = Some(record.clone());
+        case.listing = Some(dir.file(listing::NAME));
         Ok(case)
     }
 
@@ -102,8 +109,15 @@ impl Case {
         let all = diff(&parts.baseline, &parts.collected).into_vec();
         drop(parts.collected);
         let is_git = |change: &Change| change.path.components().next() == Some(".git");
-        let (git, mut changes): (Vec<_>, Vec<_>) = all.into_iter().partition(is_git);
-        changes.shrink_to_fit();
+        // Each change is there once, and shared by all that is proposed of it.
+        let count = all.iter().filter(|change| !is_git(change)).count();
+        let (mut git, mut changes) = (Vec::new(), Vec::with_capacity(count));
+        for change in all {
+            match is_git(&change) {
+                true => git.push(change),
+                false => changes.push(Arc::new(change)),
+            }
+        }
         let mut contents = Contents::new(
             parts.quarantine,
             parts.base,
@@ -117,6 +131,7 @@ impl Case {
             caches: parts.caches,
             contents,
             session: None,
+            listing: None,
             baseline: parts.baseline,
             refusals: parts.refusals,
             notes: parts.notes,
@@ -183,6 +198,11 @@ impl Case {
         Some((side(&change.before)?, side(&change.after)?))
     }
 
+    /// Iterates over what the session changed, in path order, `.git` left out.
+    pub fn changes(&self) -> impl ExactSizeIterator<Item = &Change> + Clone {
+        self.changes.iter().map(|change| &**change)
+    }
+
     /// Returns the limits that the case is judged by.
     pub fn limits(&self) -> &Limits {
         &self.policy.limits
@@ -193,7 +213,7 @@ impl Case {
         let found = self
             .changes
             .binary_search_by(|change| (*change.path).cmp(path));
-        self.changes.get(found.ok()?)
+        Some(self.changes.get(found.ok()?)?)
     }
 }
 

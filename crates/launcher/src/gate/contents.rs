@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use lazaret_transfer::{
     BaseStore, Blobs, Change, Digest, Entry, Quarantine, RelPath, RelPathBuf, Tree, WorkspaceDir,
@@ -28,7 +29,7 @@ impl Contents {
         quarantine: Quarantine,
         base: Option<BaseStore>,
         workspace: WorkspaceDir,
-        changes: &[Change],
+        changes: &[Arc<Change>],
         baseline: &Tree,
     ) -> Self {
         let mut places = HashMap::new();

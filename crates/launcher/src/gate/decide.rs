@@ -12,7 +12,7 @@ use super::choices::Choices;
 use super::export::{self, Batch, Subject};
 use super::pick::pick;
 use super::proposal::{Item, ItemState, Origin, Proposal, Waiting};
-use super::{patch, review, summary};
+use super::{listing, patch, review, summary};
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
 use crate::profile::ApplyMode;
@@ -196,6 +196,7 @@ fn nothing(proposal: &Proposal) -> Decision {
 fn show(case: &Case, proposal: &Proposal, ui: &Ui) {
     if ui.format() == OutputFormat::Text {
         ui.results(|out| summary::write(out, case, proposal, ui));
+        listing::keep(case, proposal, ui);
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use lazaret_transfer::{Change, Entry, Found, Mode, RelPath, RelPathBuf, Tree, diff, escape};
 use lazaret_validator::{
-    Finding, JudgeInput, Outcome, Policy, Verdict, Withheld, WithheldReason, judge, split,
+    Finding, JudgeInput, Outcome, Policy, Validated, Verdict, Withheld, WithheldReason, judge,
+    split,
 };
 
 use super::case::Case;
@@ -48,8 +49,9 @@ pub(super) fn propose(case: &Case, choices: &Choices) -> Result<Proposal, Failur
             false => validated.without(&hollow),
         }
     });
-    let judged = validated.iter().flat_map(|validated| validated.withheld());
-    for withheld in before_judge.iter().chain(judged) {
+    let mut validated = validated;
+    let judged = validated.as_mut().map(Validated::take_withheld);
+    for withheld in before_judge.iter().chain(judged.iter().flatten()) {
         mark(&mut items, withheld);
     }
     Ok(Proposal {
@@ -61,7 +63,7 @@ pub(super) fn propose(case: &Case, choices: &Choices) -> Result<Proposal, Failur
 }
 
 /// What is wanted of one change, before anything is judged.
-fn item(case: &Case, made: &Change, drift: &Drift, pick: &Pick) -> Result<Item, Failure> {
+fn item(case: &Case, made: &Arc<Change>, drift: &Drift, pick: &Pick) -> Result<Item, Failure> {
     let (instead, origin, state) = match drift {
         Drift::Already => (None, Origin::Session, ItemState::Already),
         Drift::Expected => (None, Origin::Session, ItemState::Applies),
@@ -274,7 +276,7 @@ fn put(tree: &mut Tree, path: &RelPathBuf, entry: Option<&Entry>) {
 
 /// Writes down why an item does not apply.
 fn mark(items: &mut [Item], withheld: &Withheld) {
-    let path = &*withheld.change.path;
+    let path = &*withheld.path;
     let found = items.binary_search_by(|item| item.path().cmp(path));
     if let Some(item) = found.ok().and_then(|at| items.get_mut(at))
         && item.state == ItemState::Applies

@@ -1,5 +1,7 @@
 //! `Drift`: what the user did to the paths of a batch since they were copied in.
 
+use std::sync::Arc;
+
 use lazaret_transfer::{
     Change, ConflictKind, Digest, Entry, Found, Standing, look, merge, standings,
 };
@@ -35,7 +37,10 @@ pub(super) struct Clash {
 ///
 /// # Errors
 /// When the workspace can't be read, or the quarantine not be written.
-pub(super) fn drifts(changes: &[Change], contents: &mut Contents) -> Result<Vec<Drift>, Failure> {
+pub(super) fn drifts(
+    changes: &[Arc<Change>],
+    contents: &mut Contents,
+) -> Result<Vec<Drift>, Failure> {
     let standings = standings(contents.workspace(), changes)?;
     let mut drifts = Vec::with_capacity(changes.len());
     for (change, standing) in changes.iter().zip(standings) {

@@ -13,6 +13,7 @@ mod drift;
 pub mod export;
 pub mod git_config;
 pub mod hunks;
+pub mod listing;
 pub mod live;
 pub mod patch;
 pub mod pick;

@@ -129,7 +129,7 @@ fn goes_along(item: &Item, open: &[&Item]) -> bool {
 fn take(choices: &mut Choices, item: &Item) {
     match &item.state {
         ItemState::Blocked(codes) => {
-            for code in codes {
+            for code in codes.iter() {
                 choices.allow(Allowance::of(item.proposed(), code));
             }
         }

@@ -31,7 +31,7 @@ pub struct Proposal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// What the session did: from what was sent in to what came out.
-    pub made: Change,
+    pub made: Arc<Change>,
     /// What would be written instead, where that is something else: the user changed the
     /// file too, or only some hunks are taken.
     pub(super) instead: Option<Box<Change>>,
@@ -53,7 +53,7 @@ pub enum ItemState {
     /// The workspace was changed too, and the two can't be merged.
     Conflict(ConflictKind),
     /// Rules hold it back; the codes of the findings.
-    Blocked(Vec<&'static str>),
+    Blocked(Arc<[&'static str]>),
     /// It can't happen without this other change, which does not happen.
     Depends(RelPathBuf),
 }
@@ -129,6 +129,11 @@ impl Proposal {
     /// Everything that the rules say: the gravest first, then in path order.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// As [`Proposal::findings`], for whoever keeps them.
+    pub fn shared_findings(&self) -> Arc<Vec<Finding>> {
+        self.findings.clone()
     }
 
     /// What the rules say about one path.

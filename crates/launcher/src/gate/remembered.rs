@@ -26,6 +26,7 @@ use super::proposal::Proposal;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::session::store::write_atomically;
+use crate::ui::Ui;
 
 /// The most bytes of the file: some ten thousand entries.
 const MOST_BYTES: u64 = 4 << 20;
@@ -47,6 +48,17 @@ pub struct Entry {
     pub code: String,
     /// Of what would lie there.
     pub fingerprint: Digest,
+}
+
+impl Entry {
+    /// What `code` says about a change.
+    fn of(change: &Change, code: &str) -> Self {
+        Self {
+            path: change.path.clone(),
+            code: code.to_owned(),
+            fingerprint: of_after(change),
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -147,39 +159,43 @@ impl Remembered {
         case.allow(allowances)
     }
 
-    /// Adds what `code` says about a change, and writes the file.
-    ///
-    /// # Errors
-    /// When it can't be written; then it is as it was.
-    pub fn add(&mut self, change: &Change, code: &str) -> Result<(), Failure> {
-        let entry = Entry {
-            path: change.path.clone(),
-            code: code.to_owned(),
-            fingerprint: of_after(change),
+    /// Finds what a decision wants remembered, once it is carried out: what was allowed for
+    /// an apply that then fails is not allowed for good.
+    pub fn wanted(decision: &Decision) -> Vec<Entry> {
+        let Decision::Apply(plan) = decision else {
+            return Vec::new();
         };
-        if self.entries.contains(&entry) {
-            return Ok(());
-        }
-        self.entries.push(entry);
-        self.entries.sort();
-        self.write()
+        let change = |path: &RelPath| {
+            let mut changes = plan.approved.changes().iter();
+            changes.find(|change| *change.path == *path)
+        };
+        let wanted = plan.remember.iter();
+        wanted
+            .filter_map(|allowance| Some(Entry::of(change(&allowance.path)?, &allowance.code)))
+            .collect()
     }
 
-    /// Adds what a decision wants remembered.
-    ///
-    /// # Errors
-    /// When it can't be written.
-    pub fn keep(&mut self, decision: &Decision) -> Result<(), Failure> {
-        let Decision::Apply(plan) = decision else {
-            return Ok(());
-        };
-        for allowance in &plan.remember {
-            let mut changes = plan.approved.changes().iter();
-            if let Some(change) = changes.find(|change| change.path == allowance.path) {
-                self.add(change, &allowance.code)?;
+    /// Adds what is wanted, and writes the file if any of it is new. That comes after an
+    /// apply that succeeded, so a failure is said and changes nothing else.
+    pub fn keep(&mut self, wanted: Vec<Entry>, ui: &Ui) {
+        let context = "the changes are applied, and what was allowed is not remembered";
+        if let Err(failure) = self.add(wanted) {
+            ui.failure(&failure.context(context));
+        }
+    }
+
+    fn add(&mut self, wanted: Vec<Entry>) -> Result<(), Failure> {
+        let before = self.entries.len();
+        for entry in wanted {
+            if !self.entries.contains(&entry) {
+                self.entries.push(entry);
             }
         }
-        Ok(())
+        if self.entries.len() == before {
+            return Ok(());
+        }
+        self.entries.sort();
+        self.write()
     }
 
     /// Removes what is allowed for a path, and says how much that was.

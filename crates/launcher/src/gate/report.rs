@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use lazaret_transfer::{Change, Clash, ConflictKind, RelPath, RelPathBuf, escape};
 use lazaret_validator::{Finding, Subject};
@@ -29,7 +30,7 @@ pub struct Report {
     /// What changed, by path.
     pub changes: Changes,
     /// What the rules found.
-    pub findings: Vec<FindingReport>,
+    pub findings: Findings,
     /// What is in the way in the workspace.
     pub conflicts: Vec<ConflictReport>,
     /// Caches that appeared in the copy and stay there, escaped.
@@ -156,6 +157,43 @@ pub struct FindingReport {
     pub allowed: bool,
 }
 
+/// What the rules found, worded when it is written: a large batch has 400,000 findings.
+#[derive(Debug)]
+pub enum Findings {
+    /// Before there was a batch to judge; the code and the reason.
+    Rejection(Option<(String, String)>),
+    /// In a batch, which they are shared with.
+    Found(Arc<Vec<Finding>>),
+}
+
+impl Findings {
+    /// Words them, one by one.
+    pub fn iter(&self) -> Box<dyn Iterator<Item = FindingReport> + '_> {
+        match self {
+            Self::Rejection(rejection) => Box::new(rejection.iter().map(rejected)),
+            Self::Found(findings) => Box::new(findings.iter().map(FindingReport::from)),
+        }
+    }
+}
+
+impl Serialize for Findings {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+fn rejected((code, reason): &(String, String)) -> FindingReport {
+    FindingReport {
+        code: code.clone().into(),
+        severity: "block",
+        path: Subject::Batch,
+        line: None,
+        message: reason.clone().into(),
+        hint: None,
+        allowed: false,
+    }
+}
+
 fn escaped<S: Serializer>(subject: &Subject, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(subject)
 }
@@ -212,12 +250,8 @@ impl Report {
     /// Reports a case before it is decided.
     pub fn of_case(record: &Record, case: &Case, proposal: &Proposal) -> Self {
         Self {
-            changes: Changes::of(&case.changes),
-            findings: proposal
-                .findings()
-                .iter()
-                .map(FindingReport::from)
-                .collect(),
+            changes: Changes::of(case.changes()),
+            findings: Findings::Found(proposal.shared_findings()),
             conflicts: proposal.conflicts().map(ConflictReport::from).collect(),
             left_out: case
                 .caches
@@ -238,19 +272,7 @@ impl Report {
             timed_out: end.is_some_and(|end| end.timed_out),
             oom_killed: end.is_some_and(|end| end.oom_killed),
             changes: Changes::default(),
-            findings: record
-                .rejection
-                .iter()
-                .map(|(code, reason)| FindingReport {
-                    code: code.clone().into(),
-                    severity: "block",
-                    path: Subject::Batch,
-                    line: None,
-                    message: reason.clone().into(),
-                    hint: None,
-                    allowed: false,
-                })
-                .collect(),
+            findings: Findings::Rejection(record.rejection.clone()),
             conflicts: Vec::new(),
             left_out: Vec::new(),
             outcome: record.outcome,

@@ -28,7 +28,7 @@ pub fn write(out: &mut dyn Write, case: &Case, proposal: &Proposal, ui: &Ui) -> 
     let rest = open().count().saturating_sub(MOST_PATHS);
     if rest > 0 {
         let rest = count(rest as u64);
-        writeln!(out, "  … and {rest} more (see `lazaret diff`)")?;
+        writeln!(out, "  … and {rest} more")?;
     }
     write_without_paths(out, case, proposal, ui)
 }
@@ -90,7 +90,39 @@ fn is_open(item: &&Item) -> bool {
 /// One path, with what is special about it.
 pub(super) fn line(item: &Item, ui: &Ui) -> String {
     let path = escape(item.path().as_str().as_bytes());
-    let note = match (&item.state, item.origin) {
+    let note = note(item);
+    let room = room(note, ui);
+    let sign = sign(item.proposed());
+    let line = format!("  {sign} {}{note}", elide(&path, room));
+    match sign {
+        "+" => ui.paint_result(Tone::Good, &line),
+        "-" => ui.paint_result(Tone::Removed, &line),
+        _ => line,
+    }
+}
+
+/// How many columns there are for a path.
+fn room(note: &str, ui: &Ui) -> usize {
+    ui.width().saturating_sub(4 + note.len()).max(20)
+}
+
+/// Whether a summary does not say everything in full: paths are only counted, or names lose
+/// their middle (UI-05).
+pub fn is_partial(proposal: &Proposal, ui: &Ui) -> bool {
+    let columns = |text: &str| text.chars().count();
+    let is_cut = |item: &Item| {
+        let path = escape(item.path().as_str().as_bytes());
+        columns(&path) > room(note(item), ui)
+    };
+    let mut findings = proposal.findings().iter();
+    proposal.count(|item| is_open(&item)) > MOST_PATHS
+        || proposal.items().iter().any(is_cut)
+        || findings.any(|finding| columns(&finding.subject.to_string()) > MOST_COLUMNS)
+}
+
+/// What is special about one path.
+pub(super) fn note(item: &Item) -> &'static str {
+    match (&item.state, item.origin) {
         (ItemState::Applies, Origin::Session) => "",
         (ItemState::Applies, Origin::Merged) => "  merged with your edit",
         (ItemState::Applies, Origin::Hunks) => "  in part",
@@ -100,14 +132,6 @@ pub(super) fn line(item: &Item, ui: &Ui) -> String {
         (ItemState::Conflict(_), _) => "  conflict",
         (ItemState::Blocked(_), _) => "  blocked",
         (ItemState::Depends(_), _) => "  not without what is held back",
-    };
-    let room = ui.width().saturating_sub(4 + note.len()).max(20);
-    let sign = sign(item.proposed());
-    let line = format!("  {sign} {}{note}", elide(&path, room));
-    match sign {
-        "+" => ui.paint_result(Tone::Good, &line),
-        "-" => ui.paint_result(Tone::Removed, &line),
-        _ => line,
     }
 }
 
@@ -180,7 +204,7 @@ fn lines<'a>(case: &Case, changes: impl IntoIterator<Item = &'a Change>) -> Stri
     }
 }
 
-fn sign(change: &Change) -> &'static str {
+pub(super) fn sign(change: &Change) -> &'static str {
     match change.kind() {
         ChangeKind::Added => "+",
         ChangeKind::Deleted => "-",

@@ -484,9 +484,12 @@ fn tar_archives_that_others_wrote() {
     gnu-gnu.tar: 121 rejected  header.magic: a header is not ustar
     hint: Make it with `tar --format=ustar -C DIR -cf FILE .`; where a name is too long for that, with `--format=pax --pax-option=delete=atime,delete=ctime`.
     gnu-pax.tar: 120 needs review
+    hint: `--report FILE` writes the full list.
     gnu-ustar.tar: 120 needs review
     podman-export.tar: 120 needs review
+    hint: `--report FILE` writes the full list.
     python-pax.tar: 120 needs review
+    hint: `--report FILE` writes the full list.
     ");
 }
 

@@ -240,6 +240,11 @@ fn p9_many_long_names_with_findings_each() {
     write("makefiles", makefiles);
     bounded(&env, "makefiles", "makefiles");
     bounded_as(&env, "makefiles", "makefiles as JSON", &["--json"]);
+    // Words of their own for each: where it leads.
+    let link = Header::symlink("x", "/");
+    let links = (0..ENTRIES).fold(TarBuilder::new(), |tar, n| long(tar, &name(n, ""), &link));
+    write("links", links);
+    bounded(&env, "links", "links");
     let file = Header::file("x", 0);
     let dirs = (0..ENTRIES / 2).fold(TarBuilder::new(), |tar, n| {
         long(tar, &format!("{}/.envrc", name(n, "")), &file)

@@ -1,5 +1,6 @@
 //! Three-way: the host's state against what each change started from.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -90,16 +91,15 @@ pub(crate) enum State {
 pub(crate) fn survey(
     ops: &dyn Ops,
     root: BorrowedFd<'_>,
-    changes: &[Change],
+    changes: &[impl Borrow<Change>],
 ) -> Result<Vec<State>, PathError> {
-    let index: BTreeMap<&RelPath, &Change> = changes
-        .iter()
-        .map(|change| (&*change.path, change))
-        .collect();
-    let mut states = Vec::with_capacity(changes.len());
+    let changes = || changes.iter().map(Borrow::<Change>::borrow);
+    let index: BTreeMap<&RelPath, &Change> =
+        changes().map(|change| (&*change.path, change)).collect();
+    let mut states = Vec::with_capacity(index.len());
     // The directory that this batch makes and everything below which is new.
     let mut made: Option<&RelPath> = None;
-    for change in changes {
+    for change in changes() {
         let path = &*change.path;
         if made.is_some_and(|made| path.starts_with(made)) {
             states.push(State::Before(None));

@@ -1,5 +1,6 @@
 //! What lies in the workspace now, for whoever has to show it before it is applied.
 
+use std::borrow::Borrow;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use rustix::io::Errno;
@@ -36,7 +37,10 @@ pub enum Found {
 ///
 /// # Errors
 /// When the workspace can't be read.
-pub fn standings(workspace: &WorkspaceDir, changes: &[Change]) -> Result<Vec<Standing>, PathError> {
+pub fn standings(
+    workspace: &WorkspaceDir,
+    changes: &[impl Borrow<Change>],
+) -> Result<Vec<Standing>, PathError> {
     let states = survey(&HostOps::new(), workspace.as_fd(), changes)?;
     let standing = |state| match state {
         State::Before(_) => Standing::Expected,

@@ -1,11 +1,11 @@
 //! From a verdict to an approval.
 
-use lazaret_transfer::{Change, Digest};
+use lazaret_transfer::{Change, Digest, RelPathBuf, diff};
 use lazaret_validator::{
     Allowance, Outcome, Policy, Severity, Subject, WithheldReason, is_allowable, split,
 };
 
-use crate::{check_by, verdict, verdict_by};
+use crate::{Memory, check_by, tree, verdict, verdict_by};
 
 #[test]
 fn approval_is_bound_to_what_would_be_applied() {
@@ -59,7 +59,8 @@ fn what_is_left_out_takes_along_what_depends_on_it() {
     };
     assert_eq!(paths(&mut kept.iter()), ["a", "d"]);
     let left = ["d/e", "d/e/f", "gone", "gone/x"];
-    assert_eq!(paths(&mut withheld.iter().map(|w| &w.change)), left);
+    let held: Vec<&str> = withheld.iter().map(|held| held.path.as_str()).collect();
+    assert_eq!(held, left);
     // What was withheld before the rules ran is no part of what is approved.
     assert_eq!(validated.with_withheld(withheld).digest(), before);
 }
@@ -83,11 +84,11 @@ fn nothing_changed() {
 
 /// Judges with the change at `path` allowed, as far as `code` goes.
 fn allowing(code: &str, path: &str, before: &str, after: &str) -> Policy {
-    let shown = verdict(before, after).validated.unwrap();
-    let withheld = shown.withheld().iter();
-    let changes = withheld.map(|withheld| &withheld.change);
-    let mut found = changes.filter(|change| change.path.as_str() == path);
-    let allowance = Allowance::of(found.next().unwrap(), code);
+    let mut contents = Memory::default();
+    let (before, after) = (tree(before, &mut contents), tree(after, &mut contents));
+    let changes = diff(&before, &after);
+    let change = changes.get(path.parse::<RelPathBuf>().as_deref().unwrap());
+    let allowance = Allowance::of(change.unwrap(), code);
     Policy {
         allowed: vec![allowance],
         ..Policy::shipped()

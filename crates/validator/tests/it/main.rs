@@ -116,7 +116,7 @@ fn render(verdict: &Verdict) -> String {
             WithheldReason::LeftOut => "left out".to_owned(),
             WithheldReason::Conflict => "conflict".to_owned(),
         };
-        let path = escape(withheld.change.path.as_str().as_bytes());
+        let path = escape(withheld.path.as_str().as_bytes());
         writeln!(text, "withheld {path}: {reason}").unwrap();
     }
     text

@@ -337,7 +337,7 @@ impl ChangePart {
                 Origin::Theirs => "theirs",
             },
             codes: match item.state() {
-                ItemState::Blocked(codes) => codes.clone(),
+                ItemState::Blocked(codes) => codes.to_vec(),
                 _ => Vec::new(),
             },
             because_of: because_of.map(|path| text(path.as_str())),

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use lazaret_transfer::{RelPath, RelPathBuf, escape};
 use lazaret_validator::{Allowance as Allowed, Finding, Severity, Subject, is_allowable};
 
-use self::items::{change_item, mentioned, sign, standing};
+use self::items::{change_item, facts, mentioned, sign, standing};
 use super::bench::Bench;
 use super::body::{Body, Parts};
 use super::item::{Allowance, Choice, Item, Standing};
@@ -66,6 +66,11 @@ impl<'a> Desk<'a> {
             ui: Some(ui),
             ..self
         }
+    }
+
+    /// Returns what taking everything comes to.
+    pub fn whole(&self) -> &Proposal {
+        &self.whole
     }
 
     /// Takes what was shown last on the apply screen: what a yes is to.
@@ -180,7 +185,7 @@ fn allowances(item: &Item, proposed: &proposal::Item) -> Vec<Allowed> {
         .remarks
         .iter()
         .filter(|remark| remark.severity == Severity::Block);
-    let codes: BTreeSet<&str> = blocks.map(|remark| remark.code.as_str()).collect();
+    let codes: BTreeSet<&str> = blocks.map(|remark| remark.code).collect();
     codes
         .into_iter()
         .filter(|code| is_allowable(code))
@@ -195,11 +200,15 @@ impl Bench for Desk<'_> {
             return Ok(Body::default());
         };
         let change = proposed.proposed();
-        if let Some((old, new)) = self.case.texts(change) {
-            return Ok(Body::compare(&old, &new));
-        }
-        let (old, new) = Side::both(self.case, change)?;
-        Ok(described(old, new))
+        let mut body = match self.case.texts(change) {
+            Some((old, new)) => Body::compare(&old, &new),
+            None => {
+                let (old, new) = Side::both(self.case, change)?;
+                described(old, new)
+            }
+        };
+        body.words.splice(0..0, facts(proposed));
+        Ok(body)
     }
 
     fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, Failure> {
@@ -274,7 +283,7 @@ impl Bench for Desk<'_> {
         }
         for (item, path) in items.iter().zip(&self.paths) {
             if path.is_none() && item.severity() == Some(Severity::Block) {
-                let codes: Vec<&str> = item.remarks.iter().map(|remark| &*remark.code).collect();
+                let codes: Vec<&str> = item.remarks.iter().map(|remark| remark.code).collect();
                 plan.left.push(Left {
                     path: item.path.clone(),
                     why: format!("blocked: {}", codes.join(", ")),

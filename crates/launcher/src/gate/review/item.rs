@@ -2,7 +2,9 @@
 //!
 //! Plain data, without engines, files or terminals. Every text in it is escaped already, or ours.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use lazaret_validator::Severity;
 
@@ -37,11 +39,11 @@ pub struct Remark {
     /// How grave it is.
     pub severity: Severity,
     /// The stable code.
-    pub code: String,
+    pub code: &'static str,
     /// The reason.
-    pub message: String,
+    pub message: Cow<'static, str>,
     /// What to do about it.
-    pub hint: Option<String>,
+    pub hint: Option<&'static str>,
     /// The line in the new contents, counted from 1.
     pub line: Option<u32>,
 }
@@ -102,12 +104,12 @@ pub enum Tally {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// The escaped path. A `/` separates components, and is part of none.
-    pub path: String,
+    pub path: Arc<str>,
     /// Whether the entry is a directory after the change, or was one.
     pub is_dir: bool,
     /// What happened.
     pub sign: Sign,
-    /// What is to be said besides the contents: sizes, modes, types, link targets.
+    /// What is to be said before anything was read of it; the rest comes with its body.
     pub facts: Vec<String>,
     /// Words after the name: `merged`, `conflict`.
     pub tag: Option<&'static str>,
@@ -218,7 +220,7 @@ pub(super) mod tests {
     /// An item that nobody has anything to say about.
     pub(crate) fn item(sign: Sign, path: &str) -> Item {
         Item {
-            path: path.to_owned(),
+            path: path.into(),
             is_dir: false,
             sign,
             facts: Vec::new(),

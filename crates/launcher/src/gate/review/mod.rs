@@ -44,6 +44,7 @@ use self::view::Palette;
 use super::case::Case;
 use super::choices::Choices;
 use super::decide::{Decision, KeepReason, Plan, approve};
+use super::listing;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::interrupt::Interrupt;
 use crate::ui::Ui;
@@ -60,6 +61,7 @@ pub fn open(
     interrupt: &Interrupt,
 ) -> Result<Decision, Failure> {
     let (desk, items) = Desk::new(case, choices)?;
+    listing::keep(case, desk.whole(), ui);
     let mut desk = desk.exporting(ui);
     let workspace = case.contents.workspace().path();
     let session = case.session.as_ref();

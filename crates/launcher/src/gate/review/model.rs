@@ -247,7 +247,7 @@ impl Review {
                 && item.path.to_lowercase().contains(&search)
         };
         self.wanted = self.items.iter().map(is_wanted).collect();
-        self.rows = self.outline.rows(&self.items, &self.wanted, &self.closed);
+        self.rows = self.outline.rows(&self.wanted, &self.closed);
         if let Some(at) = at {
             let mut rows = self.rows.iter();
             self.cursor = rows
@@ -310,7 +310,7 @@ impl Review {
                 let width = usize::from(geometry.diff.width).saturating_sub(1);
                 match row.item() {
                     Some(item) => Page::new(&self.items[item], self.body_of(item), width),
-                    None => Page::of_dir(&row.name, &self.items[row.items()], width),
+                    None => Page::of_dir(row.name(&self.items), &self.items[row.items()], width),
                 }
             }
             _ => Page::default(),

@@ -1,5 +1,7 @@
 //! `Plan`: exactly what an apply would do, as the apply screen shows it.
 
+use std::sync::Arc;
+
 use lazaret_validator::Severity;
 
 use super::item::Sign;
@@ -10,7 +12,7 @@ pub struct Taken {
     /// What would happen at the path.
     pub sign: Sign,
     /// The escaped path.
-    pub path: String,
+    pub path: Arc<str>,
     /// `2 of 3 hunks`, `merged`, `allowed: ci.workflow`; empty for all of an ordinary change.
     pub note: String,
 }
@@ -19,7 +21,7 @@ pub struct Taken {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
     /// The escaped path.
-    pub path: String,
+    pub path: Arc<str>,
     /// Why.
     pub why: String,
 }

@@ -69,11 +69,11 @@ impl Bench for FakeBench {
     }
 }
 
-pub(super) fn remark(severity: Severity, code: &str, message: &str) -> Remark {
+pub(super) fn remark(severity: Severity, code: &'static str, message: &'static str) -> Remark {
     Remark {
         severity,
-        code: code.to_owned(),
-        message: message.to_owned(),
+        code,
+        message: message.into(),
         hint: None,
         line: None,
     }
@@ -95,7 +95,7 @@ pub(super) fn sample() -> (Review, FakeBench) {
     let mut makefile = item(Sign::Modified, "Makefile");
     makefile.remarks = vec![Remark {
         line: Some(2),
-        hint: Some("Read what it runs.".to_owned()),
+        hint: Some("Read what it runs."),
         ..remark(Severity::Warn, "suspect.build", "a build file changed")
     }];
     let old = item(Sign::Deleted, "docs/old.md");

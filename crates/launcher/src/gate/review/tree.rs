@@ -36,6 +36,8 @@ pub struct Outline {
 pub enum RowKind {
     /// A directory: which one, the items at or below it, the change of itself.
     Dir {
+        /// One component, or several for directories that hold nothing else.
+        name: String,
         /// Stable over all changes of what is on show.
         id: usize,
         /// Items at or below it.
@@ -54,13 +56,27 @@ pub enum RowKind {
 pub struct Row {
     /// How deep it is indented.
     pub depth: usize,
-    /// The name: one component, or several for directories that hold nothing else.
-    pub name: String,
     /// What it stands for.
     pub kind: RowKind,
 }
 
 impl Row {
+    /// Returns the name: that of a file is the last component of its item's path, and there
+    /// are too many to have it twice.
+    pub fn name<'a>(&'a self, items: &'a [Item]) -> &'a str {
+        match &self.kind {
+            RowKind::Dir { name, .. } => name,
+            RowKind::File(item) => {
+                let path = &*items[*item].path;
+                let is_path = !path.split('/').any(|part| matches!(part, "" | "." | ".."));
+                match path.rsplit_once('/') {
+                    Some((_, name)) if is_path => name,
+                    _ => path,
+                }
+            }
+        }
+    }
+
     /// Returns the item whose contents are shown beside it.
     pub fn item(&self) -> Option<usize> {
         match self.kind {
@@ -143,9 +159,9 @@ impl Outline {
     }
 
     /// Lists the rows on show, given which items are wanted and which directories are closed.
-    pub fn rows(&self, items: &[Item], wanted: &[bool], closed: &BTreeSet<usize>) -> Vec<Row> {
+    pub fn rows(&self, wanted: &[bool], closed: &BTreeSet<usize>) -> Vec<Row> {
         let mut rows = Vec::new();
-        self.list(&self.top, 0, (items, wanted), closed, &mut rows);
+        self.list(&self.top, 0, wanted, closed, &mut rows);
         rows
     }
 
@@ -153,25 +169,16 @@ impl Outline {
         &self,
         nodes: &[Node],
         depth: usize,
-        (items, wanted): (&[Item], &[bool]),
+        wanted: &[bool],
         closed: &BTreeSet<usize>,
         rows: &mut Vec<Row>,
     ) {
         for &node in nodes {
             match node {
-                Node::File(item) if wanted[item] => {
-                    let path = &items[item].path;
-                    let is_path = !path.split('/').any(|part| matches!(part, "" | "." | ".."));
-                    let name = match path.rsplit_once('/') {
-                        Some((_, name)) if is_path => name,
-                        _ => path,
-                    };
-                    rows.push(Row {
-                        depth,
-                        name: name.to_owned(),
-                        kind: RowKind::File(item),
-                    });
-                }
+                Node::File(item) if wanted[item] => rows.push(Row {
+                    depth,
+                    kind: RowKind::File(item),
+                }),
                 Node::File(_) => {}
                 Node::Dir(id) => {
                     if !self.is_wanted(id, wanted) {
@@ -182,8 +189,8 @@ impl Outline {
                     let is_closed = closed.contains(&id);
                     rows.push(Row {
                         depth,
-                        name,
                         kind: RowKind::Dir {
+                            name,
                             id,
                             items: dir.items.clone(),
                             own: dir.own,
@@ -191,7 +198,7 @@ impl Outline {
                         },
                     });
                     if !is_closed {
-                        self.list(&dir.children, depth + 1, (items, wanted), closed, rows);
+                        self.list(&dir.children, depth + 1, wanted, closed, rows);
                     }
                 }
             }
@@ -242,13 +249,13 @@ mod tests {
         let wanted: Vec<bool> = items.iter().map(wanted).collect();
         let closed = closed.iter().copied().collect();
         let mut text = String::new();
-        for row in Outline::new(items).rows(items, &wanted, &closed) {
-            let what = match row.kind {
+        for row in Outline::new(items).rows(&wanted, &closed) {
+            let what = match row.kind.clone() {
                 RowKind::Dir { id, items, own, .. } => format!("dir {id} {items:?} {own:?}"),
                 RowKind::File(item) => format!("file {item}"),
             };
             let indent = "  ".repeat(row.depth);
-            text.push_str(&format!("{indent}{} ({what})\n", row.name));
+            text.push_str(&format!("{indent}{} ({what})\n", row.name(items)));
         }
         text
     }

@@ -263,7 +263,7 @@ fn rejected(world: &World, code: &str) {
     let end = world.run().unwrap();
     assert_eq!(end.exit_code, ExitCode::REJECTED);
     assert_eq!(end.report.outcome, Some(Outcome::Rejected));
-    let codes: Vec<_> = end.report.findings.iter().map(|one| &*one.code).collect();
+    let codes: Vec<_> = end.report.findings.iter().map(|one| one.code).collect();
     assert_eq!(codes, [code]);
     assert_eq!(end.report.changes.deleted, [""; 0]);
     assert_eq!(world.workspace(), tree(&[BEFORE]));

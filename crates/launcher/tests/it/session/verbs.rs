@@ -268,6 +268,63 @@ fn g5_allow_takes_a_name_and_a_word() {
     assert!(!kept.env.path("home/.config/lazaret/allowed.toml").exists());
 }
 
+/// What was allowed for an apply that fails, or that was refused, is not allowed for good.
+#[test]
+fn g5_what_is_not_applied_is_not_remembered() {
+    const ALLOWED: &str = "apply shop --yes --allow .vscode/tasks.json --remember";
+    let kept = kept(BLOCKED);
+    let file = kept.env.path("home/.config/lazaret/allowed.toml");
+    kept.user("f notes.txt \"mine\\n\"");
+    let refused = kept.env.run(ALLOWED);
+    assert_eq!(refused.code, 1, "{refused}");
+    assert!(!file.exists());
+    kept.user(BEFORE);
+    // No journal can be begun.
+    let journals = kept.world.lock().unwrap().dir().file("apply");
+    std::fs::write(&journals, "in the way").unwrap();
+    let failed = kept.env.run(ALLOWED);
+    assert_ne!(failed.code, 0, "{failed}");
+    assert!(!file.exists());
+    assert_eq!(kept.world.workspace(), tree(&[BEFORE]));
+    std::fs::remove_file(&journals).unwrap();
+    kept.does(ALLOWED);
+    assert!(file.exists());
+}
+
+/// What a summary leaves out is in a file, in full and inert.
+#[test]
+fn ui_05_what_a_summary_leaves_out_is_in_a_file() {
+    let list = |kept: &Kept| kept.world.lock().unwrap().dir().file("changes.txt");
+    let short = kept(TWO);
+    short.does("apply shop --yes");
+    assert!(!list(&short).exists());
+
+    const LONG: &str = r#"
+        f src/a-name-that-has-more-columns-than-a-column-of-findings/and-then-some-more/Makefile "x\n"
+        f x/00 "" ; f x/01 "" ; f x/02 "" ; f x/03 "" ; f x/04 "" ; f x/05 "" ; f x/06 ""
+    "#;
+    let long = kept(LONG.replace(" ; ", "\n").leak());
+    let said = long.env.run("apply shop --yes");
+    let (list, path) = (list(&long), "and-then-some-more/Makefile");
+    assert!(said.stderr.contains("the full list is in "), "{said}");
+    assert!(said.stderr.contains("/changes.txt\n"), "{said}");
+    assert!(!said.stdout.contains(
+        "suspect.entry_point  src/a-name-that-has-more-columns-than-a-column-of-findings"
+    ));
+    let text = std::fs::read_to_string(&list).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("+ src/a-name") && line.ends_with(path))
+    );
+    assert!(lines.contains(&"+ x/06"), "{text}");
+    let is_finding = |line: &&str| {
+        line.starts_with("warn suspect.entry_point src/a-name") && line.contains(path)
+    };
+    assert_eq!(lines.into_iter().filter(is_finding).count(), 1, "{text}");
+}
+
 #[test]
 fn g5_what_is_remembered_passes_the_next_time() {
     let first = kept(BLOCKED);

@@ -1,6 +1,8 @@
 //! Changes and findings as items.
 
-use lazaret_transfer::{Change, ChangeKind, Entry, Mode, escape};
+use std::sync::Arc;
+
+use lazaret_transfer::{Change, ChangeKind, Entry, Mode, RelPathBuf, escape};
 use lazaret_validator::Finding;
 
 use crate::gate::choices::{Choices, Pick};
@@ -11,7 +13,7 @@ use crate::ui::bytes;
 
 pub(super) fn mentioned(path: String, findings: &[&Finding]) -> Item {
     Item {
-        path,
+        path: path.into(),
         is_dir: false,
         sign: Sign::Mentioned,
         facts: Vec::new(),
@@ -21,6 +23,15 @@ pub(super) fn mentioned(path: String, findings: &[&Finding]) -> Item {
         choice: Choice::Leave,
         allowance: Allowance::None,
         tally: Tally::None,
+    }
+}
+
+/// The escaped path; most need no escaping, and share their text with the change.
+fn shown(path: &RelPathBuf) -> Arc<str> {
+    let escaped = escape(path.as_str().as_bytes());
+    match escaped == path.as_str() {
+        true => path.to_shared(),
+        false => escaped.into(),
     }
 }
 
@@ -52,10 +63,10 @@ pub(super) fn change_item(
         _ => None,
     };
     Item {
-        path: escape(path.as_str().as_bytes()),
+        path: shown(&proposed.made.path),
         is_dir,
         sign: sign(change),
-        facts: facts(proposed),
+        facts: Vec::new(),
         tag,
         remarks: remarks(findings),
         standing: standing(proposed, is_allowed),
@@ -76,9 +87,9 @@ pub(super) fn sign(change: &Change) -> Sign {
 fn remarks(findings: &[&Finding]) -> Vec<Remark> {
     let remark = |finding: &&Finding| Remark {
         severity: finding.severity,
-        code: finding.code.to_owned(),
-        message: finding.message.clone().into_owned(),
-        hint: finding.hint.map(str::to_owned),
+        code: finding.code,
+        message: finding.message.clone(),
+        hint: finding.hint,
         line: finding.line,
     };
     findings.iter().map(remark).collect()
@@ -102,7 +113,7 @@ pub(super) fn standing(item: &proposal::Item, is_allowed: bool) -> Standing {
 }
 
 /// What is to be said besides the contents.
-fn facts(item: &proposal::Item) -> Vec<String> {
+pub(super) fn facts(item: &proposal::Item) -> Vec<String> {
     let change = item.proposed();
     let size = |entry: &Option<Entry>| match entry {
         Some(Entry::File { size, .. }) => Some(bytes(*size)),

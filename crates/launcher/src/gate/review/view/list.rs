@@ -94,7 +94,7 @@ fn draw_row(
         ],
     );
     let mut tail = tail(row, own, palette);
-    let name = &row.name;
+    let name = row.name(&review.items);
     let room = usize::from(area.right().saturating_sub(x));
     // A name comes before numbers, which are in the diff as well; what is said in words
     // comes first in the tail.

@@ -1,0 +1,73 @@
+//! `listing`: all that a summary says, in a file, where a terminal shows a part of it (UI-05).
+//!
+//! A summary counts paths beyond the first ones and takes the middle out of long names. What
+//! was taken out must be somewhere for whoever has to decide, without an export: the file
+//! lies in the session's directory, says everything in full, and is written anew whenever a
+//! summary that is not complete is shown.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use lazaret_transfer::{AtPath as _, escape};
+
+use super::case::Case;
+use super::proposal::Proposal;
+use super::summary;
+use crate::failure::Failure;
+use crate::ui::Ui;
+
+/// The file's name in the session's directory.
+pub const NAME: &str = "changes.txt";
+
+/// Writes the list where a summary of the proposal leaves something out, and says where it
+/// is. A case that is no session's has no place for it.
+pub fn keep(case: &Case, proposal: &Proposal, ui: &Ui) {
+    let Some(path) = &case.listing else { return };
+    if !summary::is_partial(proposal, ui) {
+        return;
+    }
+    let shown = escape(path.as_os_str().as_encoded_bytes());
+    match replace(path, |out| write(out, case, proposal)) {
+        Ok(()) => ui.status(&format!("the full list is in {shown}")),
+        Err(failure) => ui.failure(&failure),
+    }
+}
+
+/// Writes every path, finding, cache and conflict on a line of its own, in full.
+///
+/// # Errors
+/// The writer's.
+pub fn write(out: &mut dyn Write, case: &Case, proposal: &Proposal) -> io::Result<()> {
+    for item in proposal.items() {
+        let path = escape(item.path().as_str().as_bytes());
+        let (sign, note) = (summary::sign(item.proposed()), summary::note(item));
+        writeln!(out, "{sign} {path}{note}")?;
+    }
+    for finding in proposal.findings() {
+        writeln!(out, "{finding}")?;
+    }
+    for cache in &case.caches {
+        let name = escape(&cache.name);
+        writeln!(out, "not taken: {name} ({})", cache.reason)?;
+    }
+    for (path, kind) in proposal.conflicts() {
+        let path = escape(path.as_str().as_bytes());
+        writeln!(out, "conflict: {path}: {kind}")?;
+    }
+    Ok(())
+}
+
+/// Replaces the file as a whole, piece by piece: a large batch has 100 MiB of it.
+fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let staged = tempfile::NamedTempFile::new_in(dir).at(path)?;
+    let mut out = BufWriter::new(staged);
+    write(&mut out).at(path)?;
+    let staged = out.into_inner().map_err(|error| error.into_error());
+    let kept = staged.and_then(|staged| staged.persist(path).map_err(|error| error.error));
+    kept.at(path)?;
+    Ok(())
+}
