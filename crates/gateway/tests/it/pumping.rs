@@ -7,7 +7,7 @@ use std::thread;
 
 use lazaret_egress::Event;
 
-use crate::world::{DEADLINE, Plan, Server, World, all};
+use crate::world::{DEADLINE, Plan, Server, World, all, connect};
 
 fn world(server: &Server) -> (World, String) {
     let target = format!("up.test:{}", server.port());
@@ -205,6 +205,27 @@ fn net_23_the_end_of_the_input_closes_everything() {
     crate::world::wait("closed sockets", || {
         std::os::unix::net::UnixStream::connect(world.socket("proxy.sock")).is_err()
     });
+}
+
+#[test]
+fn net_23_tunnels_close_though_another_connection_is_still_being_resolved() {
+    let server = Server::start(|mut stream| {
+        let _end = stream.read_to_end(&mut Vec::new());
+    });
+    let target = format!("up.test:{}", server.port());
+    let mut world = Plan::allowing(&[target.clone(), "slow.test:443".to_owned()]).start();
+    world.dns.answer("up.test", &["127.0.0.1"]);
+    world.dns.script("slow.test", |_, _| Vec::new());
+    // Its thread waits for longer than this test.
+    let _slow = world.say(&connect("slow.test:443"));
+    crate::world::wait("the question", || {
+        world.dns.names().iter().any(|name| name == "slow.test")
+    });
+    let tunnel = world.tunnel(&target);
+    let soon = std::time::Duration::from_secs(20);
+    tunnel.set_read_timeout(Some(soon)).expect("it is open");
+    world.end();
+    assert_eq!(all(tunnel), "");
 }
 
 #[test]

@@ -225,3 +225,23 @@ fn net_14_what_the_broker_passes_counts() {
     assert!((1..10).contains(&served), "{served}");
     assert!(answers[19].starts_with("HTTP/1.1 403"), "{}", answers[19]);
 }
+
+#[test]
+fn an_answer_that_upgrades_unasked_is_not_passed_on() {
+    let authority = Authority::new("a vendor's");
+    let upgrades =
+        "HTTP/1.1 101 Switching Protocols\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+    let (vendor, _requests) = Vendor::answering(&authority, upgrades);
+    let gateway = Gateway::new(vendor.port, &authority, Scheme::Raw);
+    let answer = gateway.say(&post("", "x"));
+    assert!(answer.starts_with("HTTP/1.1 502"), "{answer}");
+}
+
+#[test]
+fn an_early_answer_arrives_though_the_workload_goes_on_sending() {
+    let authority = Authority::new("a vendor's");
+    let (vendor, _requests) = Vendor::answering(&authority, OK);
+    let gateway = Gateway::new(vendor.port, &authority, Scheme::Raw);
+    let answer = gateway.say(&post("Upgrade: other\r\n", &"x".repeat(1 << 20)));
+    assert!(answer.starts_with("HTTP/1.1 501"), "{answer}");
+}
