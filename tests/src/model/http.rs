@@ -106,6 +106,17 @@ pub(super) fn json(to: &mut impl Write, value: &Value) -> io::Result<()> {
     to.flush()
 }
 
+/// Answers as a vendor does that is careless with what it was sent.
+pub(super) fn echo(to: &mut impl Write, key: &str) -> io::Result<()> {
+    let body = format!("{{\"error\":\"the key {key} is of no use\"}}");
+    let length = body.len();
+    write!(
+        to,
+        "HTTP/1.1 403 Forbidden\r\nx-echo: {key}\r\ncontent-length: {length}\r\n\r\n{body}"
+    )?;
+    to.flush()
+}
+
 /// Answers with nothing.
 pub(super) fn nothing(to: &mut impl Write) -> io::Result<()> {
     write!(to, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")?;

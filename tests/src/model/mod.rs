@@ -6,6 +6,7 @@
 //! | `/v1/messages` | Anthropic's Messages, streamed | `message_stop` |
 //! | `/v1/messages/count_tokens` | a number | |
 //! | `/v1/responses` | OpenAI's Responses, streamed | `response.completed` |
+//! | `/echo` | the key of the request, in a field, the body, and an error's code | |
 //! | anything else | an empty JSON object | |
 //!
 //! Where in the script a conversation stands is read from the request: an agent sends all
@@ -206,6 +207,7 @@ impl Shared {
             ("POST", "/v1/responses") => {
                 http::stream(to, &openai::events(&body, turn, &self.last_words, number))
             }
+            (_, "/echo") => http::echo(to, request.header("x-api-key").unwrap_or_default()),
             ("HEAD", _) => http::nothing(to),
             _ => http::json(to, &serde_json::json!({ "data": [], "models": [] })),
         }

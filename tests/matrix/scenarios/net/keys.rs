@@ -10,7 +10,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 
 const KEY: &str = "sk-canary-of-a-vendor-0123456789abcdef";
 
-pub(super) fn net_17_net_18_net_19_net_22_keys_stay_outside(ctx: &Ctx) -> Result<(), String> {
+pub(super) fn net_17_to_net_22_keys_stay_outside(ctx: &Ctx) -> Result<(), String> {
     let upstream = Upstream::start(ctx)?;
     let (address, port) = (upstream.address, upstream.port);
     let authority = Authority::new("a test's authority");
@@ -33,7 +33,8 @@ pub(super) fn net_17_net_18_net_19_net_22_keys_stay_outside(ctx: &Ctx) -> Result
              [limits]\ntimeout = \"10m\"\n"
         ),
     );
-    ctx.workspace("project", "f a \"a\\n\"");
+    // What a program inside could have come by in another way.
+    ctx.workspace("project", &format!("f a \"a\\n\"\nf leaked \"{KEY}\\n\"\n"));
     let script = format!(
         r#"{ASK}
         vendor=${{VENDOR_URL#http://127.0.0.1:}}
@@ -42,6 +43,13 @@ pub(super) fn net_17_net_18_net_19_net_22_keys_stay_outside(ctx: &Ctx) -> Result
         printf 'x-api-key: mine\r\nAuthorization: Bearer mine\r\nCookie: mine\r\n' >&3
         printf 'X-Goog-Api-Key: mine\r\nConnection: close\r\n\r\n' >&3
         IFS= read -r -t 60 line <&3; echo "vendor ${{line%$'\r'}}"; exec 3<&-
+        exec 3<>/dev/tcp/127.0.0.1/$vendor
+        printf 'GET /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' >&3
+        cat <&3 >/tmp/echo; exec 3<&-
+        echo "echoed $(grep -c 'sk-can[a]ry' /tmp/echo) $(grep -c 'secret VENDOR_KEY' /tmp/echo)"
+        leaked=$(cat leaked)
+        printf 'split %s' "${{leaked:0:20}}"; sleep 0.3; printf '%s end\n' "${{leaked:20}}"
+        echo "encoded $(base64 -w 0 leaked)"
         echo "around $(connect {vendor})"
         exec 3<>/dev/tcp/127.0.0.1/3128
         printf 'GET http://{NAME}:{port}/x HTTP/1.1\r\nHost: {NAME}:{port}\r\n' >&3
@@ -67,6 +75,7 @@ pub(super) fn net_17_net_18_net_19_net_22_keys_stay_outside(ctx: &Ctx) -> Result
     let output = running.wait()?.expect_code(0)?;
     expect_eq("places of the key outside", &found, &Vec::<String>::new())?;
     expect_eq("places inside", &said(&output.stdout, "environment"), &"0")?;
+    scrubbed(ctx, &output.stdout)?;
     expect_eq(
         "the vendor",
         &said(&output.stdout, "vendor "),
@@ -77,7 +86,7 @@ pub(super) fn net_17_net_18_net_19_net_22_keys_stay_outside(ctx: &Ctx) -> Result
         around.starts_with("HTTP/1.1 403")
     })?;
     let requests = model.requests();
-    expect_eq("requests at the vendor", &requests.len(), &1)?;
+    expect_eq("requests at the vendor", &requests.len(), &2)?;
     let request = requests.first().ok_or("no request")?;
     expect_eq("the key", &request.header("x-api-key"), &Some(KEY))?;
     expect(
@@ -97,6 +106,31 @@ pub(super) fn net_17_net_18_net_19_net_22_keys_stay_outside(ctx: &Ctx) -> Result
     let heard = upstream.requests().concat();
     expect("the placeholder stays one elsewhere", || {
         heard.contains("lazaret-placeholder") && !heard.contains(KEY)
+    })
+}
+
+/// What a vendor that echoes the key gives away, and what a program could print of it (NET-20,
+/// NET-21).
+fn scrubbed(ctx: &Ctx, stdout: &str) -> Result<(), String> {
+    expect_eq(
+        "echoes of the key, and marks",
+        &said(stdout, "echoed"),
+        &"0 2",
+    )?;
+    expect_eq(
+        "the split key",
+        &said(stdout, "split"),
+        &"[secret VENDOR_KEY] end",
+    )?;
+    let encoded = said(stdout, "encoded");
+    expect(&format!("the key in base64: {encoded}"), || {
+        encoded.starts_with("[secret VENDOR_KEY]")
+    })?;
+    let log = ctx.state().join("sessions/net/log");
+    let log = std::fs::read_to_string(log).map_err(|error| error.to_string())?;
+    expect("the log has the output", || log.contains("encoded"))?;
+    expect("the log has no key", || {
+        !log.contains(&KEY[..20]) && !log.contains("c2stY2FuYXJ5")
     })
 }
 
