@@ -1,15 +1,23 @@
 //! A command that a person works with, at a terminal.
 
+use std::time::Duration;
+
 use rustix::process::Signal;
 
 use super::Scenario;
 use crate::ctx::{Ctx, expect};
 use crate::terminal::Person;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
-    name: "terminal/typed-seen-resized-given-back",
-    run: con_24_a_person_works_with_it,
-}];
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "terminal/typed-seen-resized-given-back",
+        run: con_24_a_person_works_with_it,
+    },
+    Scenario {
+        name: "terminal/agents-are-ready-to-work",
+        run: agents_are_ready,
+    },
+];
 
 const PROFILE: &str = "image = \"base\"\ncommand = [\"bash\", \"--norc\", \"-i\"]\nterminal = true\n\
     [env]\nPS1 = \"inside> \"\n";
@@ -58,6 +66,34 @@ fn con_24_a_person_works_with_it(ctx: &Ctx) -> Result<(), String> {
         .lazaret(&["run", "shell", "-w", "project", "--terminal"])?
         .expect_code(2)?
         .expect_text("--terminal needs a terminal")?;
+    Ok(())
+}
+
+/// The shipped profiles without a task: the real programs ask for no login, no theme and no
+/// trust, and wait for what a person types.
+fn agents_are_ready(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", "f a \"a\\n\"");
+    let agents = [
+        ("claude", "ANTHROPIC_API_KEY", "bypass", "/exit"),
+        ("codex", "OPENAI_API_KEY", "YOLO", "/quit"),
+    ];
+    for (agent, key, ready, end) in agents {
+        let person = Person::sit_down(100, 30)?;
+        let running = ctx
+            .call(&["run", agent, "-w", "project", "--name", agent])
+            .env(key, "sk-canary-0123456789abcdef")
+            .env("TERM", "xterm-256color")
+            .on_terminal(person.terminal()?)
+            .start()?;
+        person.waits_for(ready)?;
+        person.types(end)?;
+        // The two programs take keys that come at once for a paste.
+        std::thread::sleep(Duration::from_secs(1));
+        person.types("\r")?;
+        let _output = running.wait()?.expect_code(0)?;
+        expect("it is given back", || person.is_cooked() == Ok(true))?;
+        let _removed = ctx.lazaret(&["rm", agent])?.expect_code(0)?;
+    }
     Ok(())
 }
 

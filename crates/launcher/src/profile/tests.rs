@@ -32,6 +32,17 @@ fn errors(texts: &[&str]) -> String {
         .collect()
 }
 
+/// Claude Code asks about a key unless it knows its last twenty characters.
+#[test]
+fn claude_knows_the_placeholder_of_its_key() {
+    let (_, text) = (lookup::BUILT_IN.iter().find(|(name, _)| *name == "claude")).unwrap();
+    let profile = parse(text).unwrap();
+    let placeholder = profile.secrets[0].placeholder();
+    let known = &placeholder[placeholder.len() - 20..];
+    let settings = profile.command.join(" ");
+    assert!(settings.contains(&format!("[\"{known}\"]")), "{settings}");
+}
+
 #[test]
 fn the_built_in_profiles_are_good() {
     for (name, text) in lookup::BUILT_IN {
