@@ -10,7 +10,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 
 const KEY: &str = "sk-canary-of-a-vendor-0123456789abcdef";
 
-pub(super) fn net_17_to_net_22_keys_stay_outside(ctx: &Ctx) -> Result<(), String> {
+pub(super) fn net_17_18_19_20_21_22_keys_stay_outside(ctx: &Ctx) -> Result<(), String> {
     let upstream = Upstream::start(ctx)?;
     let (address, port) = (upstream.address, upstream.port);
     let authority = Authority::new("a test's authority");

@@ -47,7 +47,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "net/keys",
-        run: keys::net_17_to_net_22_keys_stay_outside,
+        run: keys::net_17_18_19_20_21_22_keys_stay_outside,
     },
 ];
 
