@@ -176,13 +176,7 @@ impl Engine for ApiEngine {
     fn images(&self, label_key: &str) -> Result<Vec<ImageInfo>, EngineError> {
         let inner = &self.inner;
         inner.call(CALL_LIMIT, async {
-            let subject = Subject {
-                verb: "list images",
-                what: "path",
-                name: "/images/json",
-            };
-            let path = format!("/images/json?filters={}", label_filter(label_key));
-            let listed: Vec<objects::Listed> = inner.get(subject, &path).await?;
+            let listed = images::list(inner, label_key).await?;
             let mut images = Vec::new();
             for image in listed {
                 // One that is gone meanwhile is not there.

@@ -26,6 +26,14 @@ fn probe(socket: &Path) -> EngineError {
 
 /// Listens and gives every connection the same answer after its request.
 fn serve(directory: &Path, answer: &'static str) -> PathBuf {
+    serve_by(directory, move |_| answer)
+}
+
+/// Listens and gives every connection an answer to its request.
+fn serve_by(
+    directory: &Path,
+    mut answer: impl FnMut(&str) -> &'static str + Send + 'static,
+) -> PathBuf {
     let socket = directory.join("engine.sock");
     let listener = UnixListener::bind(&socket).unwrap();
     std::thread::spawn(move || {
@@ -37,10 +45,33 @@ fn serve(directory: &Path, answer: &'static str) -> PathBuf {
                 let length = connection.read(&mut buffer).unwrap();
                 request.extend(&buffer[..length]);
             }
+            let answer = answer(&String::from_utf8_lossy(&request));
             connection.write_all(answer.as_bytes()).unwrap();
         }
     });
     socket
+}
+
+/// Another process removes an image while Podman lists all of them.
+#[test]
+fn a_list_that_an_image_left_is_asked_for_again() {
+    const GONE: &str = "HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\n\
+        Content-Length: 75\r\nConnection: close\r\n\r\n\
+        {\"message\":\"locating image with ID \\\"b4\\\": image not known\",\"response\":500}";
+    const NONE: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\
+        Content-Length: 2\r\nConnection: close\r\n\r\n[]";
+    let directory = tempfile::tempdir().unwrap();
+    const VERSION: &str = "HTTP/1.1 200 OK\r\nContent-Length: 43\r\nConnection: close\r\n\r\n\
+        {\"ApiVersion\":\"1.41\",\"Version\":\"20.10.24 \"}";
+    let mut lists = [GONE, GONE, NONE].into_iter();
+    let socket = serve_by(directory.path(), move |request| {
+        match request.contains("/images/json") {
+            true => lists.next().unwrap(),
+            false => VERSION,
+        }
+    });
+    let engine = ApiEngine::new(Endpoint::Unix(socket)).unwrap();
+    assert_eq!(engine.images("io.lazaret.image").unwrap(), []);
 }
 
 #[test]
