@@ -69,6 +69,25 @@ impl Builder<'_> {
         self.ensure_recipe(find(self.catalog, name)?, on_event)
     }
 
+    /// Does what [`Self::ensure`] does, and makes the layers again where the engine has the
+    /// image and the cache has lost them: so there is a [`Self::lock`] afterwards.
+    ///
+    /// # Errors
+    /// Like [`Self::ensure`].
+    pub fn ensure_layers(
+        &self,
+        name: &str,
+        on_event: &mut dyn FnMut(BuildEvent),
+    ) -> Result<BuiltImage, BuildError> {
+        let recipe = find(self.catalog, name)?;
+        if self.lock(name)?.is_some() {
+            return self.ensure_recipe(recipe, on_event);
+        }
+        let inputs = self.inputs(recipe)?;
+        let reference = reference(recipe, inputs)?;
+        self.build(recipe, inputs, reference, on_event)
+    }
+
     /// Does what [`Self::ensure`] does for an image that is declared elsewhere.
     ///
     /// # Errors

@@ -121,8 +121,22 @@ fn layers(ctx: &Ctx) -> Result<(), String> {
         &field(&built, "id")?,
     )?;
 
-    // The lock is a record: another one changes nothing.
+    // The engine has it, and a cache that lost its layers makes them again for the lock.
     let lock = ctx.config().join("images/layered/lock.toml");
+    let locks = ctx.config().join("images").display().to_string();
+    let bare = own_cache(ctx, "bare")?;
+    let locked = ctx
+        .call(&["image", "build", "layered", "--json", "--locks", &locks])
+        .env("XDG_CACHE_HOME", &bare.display().to_string())
+        .run()?
+        .expect_code(0)?;
+    expect_eq("made for the lock", &installed(&locked).len(), &3)?;
+    let text = fs::read_to_string(&lock).map_err(|error| error.to_string())?;
+    expect("the lock names the layers", || {
+        text.contains("name = \"last\"")
+    })?;
+
+    // The lock is a record: another one changes nothing.
     fs::write(&lock, "format = 9\n").map_err(|error| error.to_string())?;
     let same = build(ctx, &cache, "layered")?.expect_code(0)?;
     expect_eq("nothing to do", &field(&same, "reused")?, &true.into())?;

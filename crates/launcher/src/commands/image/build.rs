@@ -44,9 +44,15 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
     let mut built = Vec::new();
     for name in &names {
         context.interrupt.check()?;
-        let image = with_builder(context, &workshop, &detected, |builder, on_event| {
-            builder.ensure(name, on_event)
-        })?;
+        let image = with_builder(
+            context,
+            &workshop,
+            &detected,
+            |builder, on_event| match args.locks {
+                Some(_) => builder.ensure_layers(name, on_event),
+                None => builder.ensure(name, on_event),
+            },
+        )?;
         if let Some(dir) = &args.locks {
             write_lock(&workshop.builder(&detected.engine), name, dir)?;
         }
