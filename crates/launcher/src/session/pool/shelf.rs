@@ -39,7 +39,6 @@ const DIGITS: usize = 12;
 /// A place, as it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    tag: String,
     /// The profile that it was made for.
     pub profile: String,
     /// How to reach its engine.
@@ -102,13 +101,18 @@ impl Shelf {
     /// # Errors
     /// The disk's.
     pub(in super::super) fn tags(&self) -> Result<Vec<SessionId>, StoreError> {
+        // A directory that is read while a file in it is renamed may show neither name.
+        let mut files = self.files()?;
+        files.extend(self.files()?);
+        files.sort_unstable();
+        files.dedup();
         let mut tags = Vec::new();
-        for (tag, ending) in self.files()? {
+        for (tag, ending) in files {
             let path = self.path(&tag, ending);
             match (ending, lock(&path)?) {
-                (_, Lock::Gone) => {}
-                (READY, _) | (_, Lock::Held) => tags.push(tag),
-                (_, Lock::Got(_lock)) => fs::remove_file(&path).at(&path)?,
+                (MAKING | TAKEN, Lock::Got(_lock)) => fs::remove_file(&path).at(&path)?,
+                // One that is gone by now has another ending, or is in a record.
+                _ => tags.push(tag),
             }
         }
         Ok(tags)
@@ -123,7 +127,6 @@ impl Shelf {
         let tag: SessionId = format!("{PREFIX}{}", &random_hex()[..DIGITS]).parse()?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let place = Place {
-            tag: tag.to_string(),
             profile: profile.to_owned(),
             engine: engine.to_owned(),
             fit,

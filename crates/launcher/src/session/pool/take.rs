@@ -18,7 +18,8 @@ use crate::failure::Failure;
 /// containers do not run any more, as after the machine was restarted, is removed instead.
 ///
 /// # Errors
-/// As [`Store::create`]. Whatever else goes wrong only means that nothing was taken.
+/// As [`Store::create`], or the disk's. What goes wrong with the engine only means that nothing
+/// was taken.
 pub(in super::super) fn take(
     site: &Site<'_>,
     store: &Store,
