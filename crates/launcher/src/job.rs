@@ -1,10 +1,11 @@
 //! `Job`: one run, from a profile and a workspace to an exit code.
 
 use std::collections::BTreeMap;
+use std::thread;
 use std::time::Duration;
 
 use lazaret_runtime::{Detected, EngineKind, EnvName, Limits, SessionId, Unenforceable};
-use lazaret_transfer::{Selector, WorkspaceDir};
+use lazaret_transfer::{Selector, WorkspaceDir, escape};
 
 use crate::commands::{image, kept};
 use crate::context::Context;
@@ -27,6 +28,7 @@ use crate::session::command::Patience;
 use crate::session::cycle::{self, Cycle, Invocation, Order};
 use crate::session::egress;
 use crate::session::kept::Again;
+use crate::session::pool::{Ahead, Filling, let_go};
 use crate::session::prepare::Setting;
 use crate::session::record::{
     Bounds, CommandEnd, GateLimits, KeepVolume, Outcome, Picked, PickedGit, Record,
@@ -186,6 +188,7 @@ impl Job {
                 stream(context.env.streams.stderr),
             ),
         };
+        let filling = order.setting.filling(&order.profile);
         let Cycle { collected, synced } = cycle::run(&site, &store, order)?;
         // Who thinks about the changes uses no login any more.
         drop(in_use);
@@ -194,7 +197,7 @@ impl Job {
             remembered: &remembered,
             env: &context.env,
         };
-        let mut end = gate(&site, &store, collected, terms)?;
+        let mut end = gate_and_ahead(&site, &store, collected, terms, &filling)?;
         end.report.sync = synced.as_ref().map(SyncReport::from);
         Ok(end)
     }
@@ -237,6 +240,44 @@ pub struct Terms<'a> {
     pub remembered: &'a Remembered,
     /// Where the user's git configuration is.
     pub env: &'a Environment,
+}
+
+/// Takes a collected session through the gate, while the container of its next command is
+/// made where it is to have one. What goes wrong with that is no failure of the run.
+///
+/// # Errors
+/// As [`Job::run`].
+pub fn gate_and_ahead(
+    site: &Site<'_>,
+    store: &Store,
+    collected: Collected,
+    terms: Terms<'_>,
+    filling: &Filling,
+) -> Result<JobEnd, Failure> {
+    let ahead = match &collected {
+        Collected::Ready(session) => Ahead::of(site, store, session, filling),
+        Collected::Rejected(_) => Ok(None),
+    };
+    let Ok(Some(ahead)) = ahead else {
+        return gate(site, store, collected, terms);
+    };
+    thread::scope(|scope| {
+        // Nothing is said beside the review.
+        let making = scope.spawn(|| ahead.make(site));
+        let end = gate(site, store, collected, terms);
+        if let Ok(Err(failure)) = making.join() {
+            let cause = escape(failure.error.to_string().as_bytes());
+            site.ui
+                .detail(&format!("the next container could not be made: {cause}"));
+        }
+        let end = end?;
+        if end.report.outcome == Some(Outcome::Discarded) {
+            let session = end.report.session.parse().ok();
+            let session = session.and_then(|id| store.lock(&id).ok());
+            session.iter().for_each(|session| let_go(site, session));
+        }
+        Ok(end)
+    })
 }
 
 /// Takes a collected session through the gate.

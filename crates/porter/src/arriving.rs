@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Write as _};
 
-use lazaret_transfer::{Digest, Members, StreamError, StreamLimits};
+use lazaret_transfer::{Members, StreamError, StreamLimits};
 use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
 /// The host packs its own workspace: only names, which have to be kept, are bounded.
@@ -29,22 +29,23 @@ pub(crate) fn stream(stdin: File) -> Stream {
     Members::new(BufReader::with_capacity(BUFFER, stdin), LIMITS)
 }
 
-/// Writes the body of the current member to `file`, through `buffer`.
+/// Writes the body of the current member to `file`, through `buffer`, and shows each piece
+/// to `tee`.
 pub(crate) fn write_body(
     stream: &mut Stream,
     file: &mut File,
     buffer: &mut [u8],
-) -> Result<Digest, BodyError> {
-    let mut hasher = blake3::Hasher::new();
+    mut tee: impl FnMut(&[u8]),
+) -> Result<(), BodyError> {
     let mut body = stream.body();
     loop {
         let length = match body.read(buffer) {
-            Ok(0) => return Ok(hasher.finalize().into()),
+            Ok(0) => return Ok(()),
             Ok(length) => length,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(BodyError::Stream(error.into())),
         };
-        hasher.update(&buffer[..length]);
+        tee(&buffer[..length]);
         if let Err(error) = file.write_all(&buffer[..length]) {
             // On a full disk the engine may need a little room itself, to tell how this
             // ended. Nothing of the file will be used.

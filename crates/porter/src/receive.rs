@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use lazaret_transfer::{
-    Digest, Entry, LinkTarget, Member, MemberKind, MemberPath, Mode, PathError, Receipt, RelPath,
-    RelPathBuf, StreamError, Tree, VolumeIdentity, escape,
+    LinkTarget, Member, MemberKind, MemberPath, Mode, PathError, Receipt, RelPath, RelPathBuf,
+    StreamError, VolumeIdentity, escape,
 };
 use rustix::fs::{AtFlags, OFlags};
 
@@ -73,7 +73,6 @@ fn receive(path: &Path) -> Result<(), ReceiveError> {
     let mut arriving = Arriving {
         root: &root,
         open: Vec::new(),
-        entries: Vec::new(),
         identities: Vec::new(),
         buffer: vec![0; BUFFER],
     };
@@ -81,10 +80,6 @@ fn receive(path: &Path) -> Result<(), ReceiveError> {
         arriving.take(member, &mut members)?;
     }
     let trailer = members.finish_trailer()?;
-    let tree: Tree = arriving.entries.into_iter().collect();
-    if trailer.tree != tree.digest() {
-        return Err(StreamError::TrailerTree.into());
-    }
     let receipt = Receipt {
         arrived: trailer,
         identities: arriving.identities.into_iter().collect(),
@@ -99,8 +94,7 @@ struct Arriving<'a> {
     root: &'a Root,
     /// The open directories from the top down to where the last member went.
     open: Vec<(RelPathBuf, OwnedFd)>,
-    /// In path order: trees are made of them at once at the end.
-    entries: Vec<(RelPathBuf, Entry)>,
+    /// In path order: a map is made of them at once at the end.
     identities: Vec<(RelPathBuf, VolumeIdentity)>,
     buffer: Vec<u8>,
 }
@@ -111,22 +105,17 @@ impl Arriving<'_> {
             let name = member.path.as_bytes().to_vec();
             return Err(ReceiveError::Unexpected { name });
         };
-        let (entry, identity) = match member.kind {
-            MemberKind::Dir => (Entry::Dir, self.dir(&path)?),
-            MemberKind::File { mode, size } => {
-                let (digest, identity) = self.file(&path, mode, member.mtime, stream)?;
-                (Entry::File { mode, size, digest }, identity)
-            }
+        let identity = match member.kind {
+            MemberKind::Dir => self.dir(&path)?,
+            MemberKind::File { mode, .. } => self.file(&path, mode, member.mtime, stream)?,
             MemberKind::Symlink { target: Ok(target) } => {
-                let identity = self.symlink(&path, &target, member.mtime)?;
-                (Entry::Symlink { target }, identity)
+                self.symlink(&path, &target, member.mtime)?
             }
             MemberKind::Symlink { target: Err(_) } | MemberKind::Hard { .. } | MemberKind::Fifo => {
                 let name = path.as_str().as_bytes().to_vec();
                 return Err(ReceiveError::Unexpected { name });
             }
         };
-        self.entries.push((path.clone(), entry));
         self.identities.push((path, identity));
         Ok(())
     }
@@ -170,7 +159,7 @@ impl Arriving<'_> {
         mode: Mode,
         mtime: i64,
         stream: &mut Stream,
-    ) -> Result<(Digest, VolumeIdentity), ReceiveError> {
+    ) -> Result<VolumeIdentity, ReceiveError> {
         let failed = |error: io::Error| ReceiveError::write(path, error);
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -178,15 +167,15 @@ impl Arriving<'_> {
         let bits = rustix::fs::Mode::from_raw_mode(mode.to_unix());
         let file = rustix::fs::openat(parent, path.file_name(), flags, bits);
         let mut file = std::fs::File::from(file.map_err(|errno| failed(errno.into()))?);
-        let digest = arriving::write_body(stream, &mut file, &mut self.buffer);
-        let digest = digest.map_err(|error| match error {
+        let written = arriving::write_body(stream, &mut file, &mut self.buffer, |_| {});
+        written.map_err(|error| match error {
             BodyError::Stream(error) => error.into(),
             BodyError::Write(error) => failed(error),
         })?;
         let stat = rustix::fs::futimens(&file, &modified(mtime))
             .and_then(|()| rustix::fs::fstat(&file))
             .map_err(|errno| failed(errno.into()))?;
-        Ok((digest, VolumeIdentity::from(&stat)))
+        Ok(VolumeIdentity::from(&stat))
     }
 
     fn symlink(

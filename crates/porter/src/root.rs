@@ -124,12 +124,25 @@ pub(crate) fn chmod(file: impl AsFd, mode: u32) -> Result<(), Errno> {
     }
 }
 
+/// What a pipe is to hold, in bytes: the most that anybody may ask for. An engine's relay
+/// fills 64 KiB while the porter makes a file, and both wait for each other all the time.
+const PIPE: usize = 1 << 20;
+
 /// Stdin without a buffer of std's in between.
 pub(crate) fn stdin() -> io::Result<File> {
-    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+    let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+    widen(&stdin);
+    Ok(File::from(stdin))
 }
 
 /// Stdout without std's line buffer, which would search contents for line ends.
 pub(crate) fn stdout() -> io::Result<File> {
-    io::stdout().as_fd().try_clone_to_owned().map(File::from)
+    let stdout = io::stdout().as_fd().try_clone_to_owned()?;
+    widen(&stdout);
+    Ok(File::from(stdout))
+}
+
+/// Lets a pipe hold more, where it is one and the kernel has room (`man 7 pipe`).
+fn widen(end: &OwnedFd) {
+    let _slower = rustix::pipe::fcntl_setpipe_size(end, PIPE);
 }

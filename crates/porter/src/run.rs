@@ -1,12 +1,15 @@
-//! `porter run [--limit nofile=1024]… [--without CON-04]… -- CMD…`: becomes the command.
+//! `porter run [--limit nofile=1024]… [--without CON-04]… [--poised DIR] -- CMD…`: becomes the
+//! command.
 //!
 //! The probe has judged the container; this looks once more at what it is itself about to
 //! hand to the command, in the same process, and gives nothing else away: no descriptor
 //! but 0, 1 and 2 (CVE-2024-21626), no ignored signal, no core dump. `--without` names
-//! a control that the engine does not have (a virtual machine instead).
+//! a control that the engine does not have (a virtual machine instead). `--poised` waits for
+//! [`GO`] on stdin first, so that starting the process costs nothing once the command may
+//! start; its directory may appear meanwhile.
 
 use std::ffi::{CString, OsString};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::process::ExitCode;
 
@@ -15,6 +18,9 @@ use rustix::process::DumpableBehavior;
 use crate::limit::Limit;
 use crate::status::Status;
 use crate::syscall;
+
+/// What a poised command waits for. The end of stdin, or anything else, ends it.
+const GO: &[u8] = b"go\n";
 
 /// Found, but can't be executed.
 const NOT_EXECUTABLE: u8 = 126;
@@ -25,7 +31,9 @@ const NOT_FOUND: u8 = 127;
 #[derive(Debug, thiserror::Error)]
 enum Error {
     /// The arguments make no sense.
-    #[error("usage: porter run [--limit NAME=NUMBER]… [--without CON-nn]… -- COMMAND [ARGUMENT…]")]
+    #[error(
+        "usage: porter run [--limit NAME=NUMBER]… [--without CON-nn]… [--poised DIR] -- COMMAND [ARGUMENT…]"
+    )]
     Usage,
     /// What the command would inherit is more than it may have.
     #[error("refused: {control}: {found}")]
@@ -33,6 +41,9 @@ enum Error {
         control: &'static str,
         found: String,
     },
+    /// Whoever held it never said the word.
+    #[error("never told to start")]
+    NeverTold,
     /// A step of the preparation failed.
     #[error("{step}: {source}")]
     Prepare {
@@ -66,7 +77,11 @@ fn become_command(arguments: impl Iterator<Item = OsString>) -> Error {
         Ok(plan) => plan,
         Err(error) => return error,
     };
-    match prepare(&plan) {
+    let prepared = match &plan.poised {
+        Some(dir) => hold(dir).and_then(|()| prepare(&plan)),
+        None => prepare(&plan),
+    };
+    match prepared {
         Ok(()) => {
             let source = syscall::exec(&plan.argv);
             let command = plan.argv.first().map(|name| name.as_bytes());
@@ -84,6 +99,8 @@ fn become_command(arguments: impl Iterator<Item = OsString>) -> Error {
 struct Plan {
     limits: Vec<Limit>,
     without: Vec<String>,
+    /// Where a command goes to that waits for its word.
+    poised: Option<OsString>,
     argv: Vec<CString>,
 }
 
@@ -102,6 +119,7 @@ impl Plan {
                     let control = value.into_string().map_err(|_| Error::Usage)?;
                     plan.without.push(control);
                 }
+                Some("--poised") => plan.poised = Some(value),
                 _ => return Err(Error::Usage),
             }
         }
@@ -115,6 +133,20 @@ impl Plan {
             false => Ok(plan),
         }
     }
+}
+
+/// Waits for the word, goes to `dir`, and leaves the command an empty stdin.
+fn hold(dir: &OsString) -> Result<(), Error> {
+    let step = |step| move |source| Error::Prepare { step, source };
+    let mut word = [0; GO.len()];
+    match crate::root::stdin().and_then(|mut stdin| stdin.read_exact(&mut word)) {
+        Ok(()) if word == *GO => {}
+        _ => return Err(Error::NeverTold),
+    }
+    std::env::set_current_dir(dir).map_err(step("enter the directory"))?;
+    let nothing = std::fs::File::open("/dev/null").map_err(step("open /dev/null"))?;
+    let became = rustix::stdio::dup2_stdin(&nothing);
+    became.map_err(|error| step("close stdin")(error.into()))
 }
 
 fn prepare(plan: &Plan) -> Result<(), Error> {

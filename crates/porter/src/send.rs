@@ -1,7 +1,7 @@
 //! `porter send ROOT`: the files that stdin lists, as one stream to stdout.
 //!
 //! A file that is no longer what the survey found ends the stream without its trailer, and
-//! the host refuses the whole of it.
+//! the host refuses the whole of it. What it holds is hashed by the host.
 
 use std::ffi::OsString;
 use std::io;
@@ -68,14 +68,14 @@ fn send_file(
         },
     };
     let (file, stat) = root.open_file(&wanted.path).map_err(read)?;
-    let before = VolumeIdentity::from(&stat);
-    if before.size != wanted.size {
+    let found = wanted.identity;
+    if VolumeIdentity::from(&stat) != found {
         return Err(changed());
     }
-    let mode = Mode::from_unix(before.mode);
-    let (size, mtime) = (wanted.size, before.mtime.seconds);
+    let mode = Mode::from_unix(found.mode);
+    let (size, mtime) = (found.size, found.mtime.seconds);
     let sent = stream.file(&wanted.path, mode, size, mtime, &file, &mut |_| {});
-    let digest = sent.map_err(|error| match error {
+    sent.map_err(|error| match error {
         SendFileError::Write(error) => SendError::Pipe(error),
         SendFileError::Read(source) => SendError::Read {
             name: name(),
@@ -84,7 +84,7 @@ fn send_file(
         SendFileError::Shrank => changed(),
     })?;
     let after = VolumeIdentity::from(&rustix::fs::fstat(&file).map_err(read)?);
-    match digest == wanted.digest && after == before {
+    match after == found {
         true => Ok(()),
         false => Err(changed()),
     }

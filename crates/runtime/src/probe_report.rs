@@ -16,6 +16,10 @@ use crate::{
 /// The porter, inside.
 const PORTER: &str = "/lazaret/porter";
 
+/// What a command waits for that was started by [`HardenedSpec::poised_argv`]; the porter's
+/// `run.rs` reads it.
+pub const GO: &[u8] = b"go\n";
+
 /// The controls that the porter reports on. The last two are judged from outside
 /// (CON-25: the image, CON-26: the engine's version).
 const REPORTED: std::ops::RangeInclusive<Control> = Control::User..=Control::Terminal;
@@ -271,11 +275,24 @@ impl HardenedSpec {
     /// Everything that the agent's container runs must come this way: it is where the
     /// limits of a process are set and where leaked descriptors end.
     pub fn run_argv(&self, command: &[String]) -> Vec<String> {
+        self.run(None, command)
+    }
+
+    /// As [`HardenedSpec::run_argv`], for a command that waits for [`GO`] on its stdin
+    /// and goes to `dir` then. It finds its own stdin empty.
+    pub fn poised_argv(&self, dir: &str, command: &[String]) -> Vec<String> {
+        self.run(Some(dir), command)
+    }
+
+    fn run(&self, poised: Option<&str>, command: &[String]) -> Vec<String> {
         let mut argv = vec![PORTER.to_owned(), "run".to_owned()];
         argv.extend(self.limits());
         for control in self.engine().not_applicable.keys() {
             argv.push("--without".to_owned());
             argv.push(control.id().to_owned());
+        }
+        if let Some(dir) = poised {
+            argv.extend(["--poised".to_owned(), dir.to_owned()]);
         }
         argv.push("--".to_owned());
         argv.extend_from_slice(command);
@@ -499,6 +516,8 @@ mod tests {
         let spec = HardenedSpec::new(spec(), &rootless_podman()).expect("enforceable");
         insta::assert_snapshot!(spec.run_argv(&["sh".to_owned(), "-c".to_owned()]).join(" "),
             @"/lazaret/porter run --limit core=0 --limit fsize=1073741824 --limit nofile=20000 --limit nproc=100 --limit data=268435456 --without CON-15 --without CON-16 --without CON-17 -- sh -c");
+        insta::assert_snapshot!(spec.poised_argv("/workspace/a b", &["sh".to_owned()])[12..].join("|"),
+            @"--without|CON-15|--without|CON-16|--without|CON-17|--poised|/workspace/a b|--|sh");
     }
 
     #[test]

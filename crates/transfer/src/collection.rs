@@ -1,9 +1,6 @@
 //! `Collection`: what came out of a session, before its contents are fetched.
 
-use std::collections::BTreeSet;
-
-use crate::wire::{Survey, SurveyError};
-use crate::{Entry, Note, Refusal, RelPathBuf, Skipped, Tree, VolumeState, Wanted, escape};
+use crate::{Entry, Note, Refusal, RelPathBuf, Skipped, Tree, Wanted, escape};
 
 /// What the volume holds now, as far as lazaret carries it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,56 +25,23 @@ pub struct NotAsSurveyed {
     pub path: RelPathBuf,
 }
 
-impl Survey {
-    /// Applies the differences to the tree that was sent in, when that is all that is known.
-    ///
-    /// # Errors
-    /// As [`VolumeState::surveyed`].
-    pub fn collect(self, baseline: &Tree) -> Result<Collection, SurveyError> {
-        let state = VolumeState::unseen(baseline).surveyed(self, baseline)?;
-        Ok(state.collect(baseline))
-    }
-}
-
-impl Collection {
-    /// Lists the files that have to be fetched: changed against `baseline`, be it
-    /// their mode alone, not below `.git`, and each content once.
-    ///
-    /// The bytes of a file that only became executable are fetched, too: what is
-    /// applied comes from the session, never from a workspace that can change.
-    pub fn wanted(&self, baseline: &Tree) -> Vec<Wanted> {
-        let mut digests = BTreeSet::new();
-        let mut wanted = Vec::new();
-        for (path, entry) in self.tree.iter() {
-            let Entry::File { size, digest, .. } = entry else {
-                continue;
-            };
-            let is_old = baseline.get(path) == Some(entry);
-            if is_old || path.components().next() == Some(".git") || !digests.insert(*digest) {
-                continue;
-            }
-            wanted.push(Wanted {
-                path: path.to_owned(),
-                size: *size,
-                digest: *digest,
-            });
-        }
-        wanted
-    }
-}
-
 /// Compares what arrived with what was asked for.
 ///
 /// # Errors
 /// The first file that is missing, or has other bytes.
 pub fn check_arrived(wanted: &[Wanted], arrived: &Tree) -> Result<(), NotAsSurveyed> {
-    for Wanted { path, size, digest } in wanted {
+    for Wanted {
+        path,
+        identity,
+        digest,
+    } in wanted
+    {
         match arrived.get(path) {
             Some(Entry::File {
-                size: arrived_size,
-                digest: arrived_digest,
+                size,
+                digest: arrived,
                 ..
-            }) if arrived_size == size && arrived_digest == digest => {}
+            }) if *size == identity.size && arrived == digest => {}
             _ => return Err(NotAsSurveyed { path: path.clone() }),
         }
     }

@@ -8,5 +8,11 @@ use crate::journal::Journal;
 /// # Errors
 /// When it is refused.
 pub fn journal(bytes: &[u8]) -> Result<String, JournalError> {
-    Ok(Journal::parse(bytes)?.to_text())
+    let mut text = Vec::new();
+    let written = Journal::parse(bytes)?.write_to(&mut |piece| {
+        text.extend_from_slice(piece);
+        Ok(())
+    });
+    debug_assert!(written.is_ok());
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }

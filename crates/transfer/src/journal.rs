@@ -22,15 +22,23 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 use std::str::FromStr as _;
+use std::sync::Arc;
 
 use crate::transaction::ops::{Kind, Time};
 use crate::transaction::stamp::Stamp;
 use crate::{Change, Digest, Entry, LinkTarget, Mode, RelPathBuf};
 
 const HEADER: &str = "lazaret-journal 1";
+
+/// Lines above the steps.
+const HEAD_LINES: usize = 5;
+
+/// Bytes that are written at once.
+const PIECE: usize = 64 << 10;
 
 /// How far a transaction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +75,7 @@ pub(crate) struct Old {
 /// One change, as a transaction carries it out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
-    pub(crate) change: Change,
+    pub(crate) change: Arc<Change>,
     /// Set exactly when there was something.
     pub(crate) old: Option<Old>,
     /// What was staged; set exactly when there will be something, from `Ready` on.
@@ -108,35 +116,44 @@ pub enum JournalError {
 }
 
 impl Journal {
-    /// Writes the whole file.
-    pub(crate) fn to_text(&self) -> String {
-        let mut text = String::new();
-        let mut line = |fields: &[&str]| {
-            text.push_str(&fields.join("\t"));
-            text.push('\n');
+    /// Writes the whole file, in pieces: a large batch has 60 MiB of it.
+    pub(crate) fn write_to(&self, out: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let mut hasher = blake3::Hasher::new();
+        let mut put = |text: &mut String| {
+            hasher.update(text.as_bytes());
+            out(text.as_bytes())?;
+            text.clear();
+            Ok::<_, io::Error>(())
         };
-        line(&[HEADER]);
-        line(&["phase", self.phase.as_str()]);
-        line(&["id", &self.id]);
-        line(&[
-            "root",
-            &self.root_dev.to_string(),
-            &self.root_ino.to_string(),
-            &to_hex(self.root_path.as_os_str().as_bytes()),
-        ]);
-        line(&["placement", self.placement.as_str()]);
-        for Step { change, old, new } in &self.steps {
-            line(&[
-                "step",
-                change.path.as_str(),
-                &entry_text(change.before.as_ref()),
-                &entry_text(change.after.as_ref()),
-                &old.map_or("-".to_owned(), |old| old.to_text()),
-                &new.map_or("-".to_owned(), |new| stamp_text(&new)),
-            ]);
+        let mut text = self.head();
+        for step in &self.steps {
+            if text.len() >= PIECE {
+                put(&mut text)?;
+            }
+            step.push_to(&mut text);
         }
-        let checksum = Digest::of(text.as_bytes());
+        hasher.update(text.as_bytes());
+        let checksum = Digest::from(hasher.finalize());
         let _infallible = writeln!(text, "checksum\t{checksum}");
+        out(text.as_bytes())
+    }
+
+    /// Everything above the steps.
+    fn head(&self) -> String {
+        let mut text = String::new();
+        push_line(&mut text, &[HEADER]);
+        push_line(&mut text, &["phase", self.phase.as_str()]);
+        push_line(&mut text, &["id", &self.id]);
+        push_line(
+            &mut text,
+            &[
+                "root",
+                &self.root_dev.to_string(),
+                &self.root_ino.to_string(),
+                &to_hex(self.root_path.as_os_str().as_bytes()),
+            ],
+        );
+        push_line(&mut text, &["placement", self.placement.as_str()]);
         text
     }
 
@@ -157,58 +174,66 @@ impl Journal {
         if Digest::from_str(checksum) != Ok(Digest::of(body.as_bytes())) {
             return Err(JournalError::Checksum);
         }
-        let journal = Self::parse_body(body)?;
-        // One way to write each thing: a number with a sign or a zero in front is no number
-        // of ours.
-        match journal
-            .to_text()
-            .lines()
-            .zip(text.lines())
-            .position(|(ours, theirs)| ours != theirs)
-        {
-            Some(index) => Err(JournalError::Line { line: index + 1 }),
-            None => Ok(journal),
-        }
+        Self::parse_body(body)
     }
 
+    /// Reads one line after the other. There is one way to write each: a number with a sign
+    /// or a zero in front is no number of ours.
     fn parse_body(body: &str) -> Result<Self, JournalError> {
-        let lines: Vec<Vec<&str>> = body
-            .lines()
-            .map(|line| line.split('\t').collect())
-            .collect();
+        let mut lines = body.split_terminator('\n');
         let at = |index: usize| JournalError::Line { line: index + 1 };
-        let get = |index: usize| lines.get(index).map(Vec::as_slice).ok_or(at(index));
-        let [HEADER] = get(0)? else { return Err(at(0)) };
-        let ["phase", phase] = get(1)? else {
+        let mut head = Vec::with_capacity(HEAD_LINES);
+        for index in 0..HEAD_LINES {
+            let line = lines.next().ok_or(at(index))?;
+            head.push(line.split('\t').collect::<Vec<_>>());
+        }
+        let [HEADER] = *head[0] else {
+            return Err(at(0));
+        };
+        let ["phase", phase] = *head[1] else {
             return Err(at(1));
         };
-        let ["id", id] = get(2)? else {
+        let ["id", id] = *head[2] else {
             return Err(at(2));
         };
         if id.len() != 16 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(at(2));
         }
-        let ["root", dev, ino, path] = get(3)? else {
+        let ["root", dev, ino, path] = *head[3] else {
             return Err(at(3));
         };
-        let ["placement", placement] = get(4)? else {
+        let ["placement", placement] = *head[4] else {
             return Err(at(4));
         };
-        let steps = lines
-            .iter()
-            .enumerate()
-            .skip(5)
-            .map(|(index, fields)| Step::parse(fields).ok_or(at(index)))
-            .collect::<Result<_, _>>()?;
-        Ok(Self {
+        let mut journal = Self {
             phase: Phase::parse(phase).ok_or(at(1))?,
-            id: (*id).to_owned(),
+            id: id.to_owned(),
             root_dev: dev.parse().map_err(|_| at(3))?,
             root_ino: ino.parse().map_err(|_| at(3))?,
             root_path: PathBuf::from(OsString::from_vec(from_hex(path).ok_or(at(3))?)),
             placement: Placement::parse(placement).ok_or(at(4))?,
-            steps,
-        })
+            steps: Vec::with_capacity(lines.clone().count()),
+        };
+        let ours = journal.head();
+        let theirs = body.split_terminator('\n');
+        let other = ours
+            .lines()
+            .zip(theirs)
+            .position(|(ours, theirs)| ours != theirs);
+        if let Some(index) = other {
+            return Err(at(index));
+        }
+        let mut ours = String::new();
+        for (index, line) in lines.enumerate() {
+            let step = Step::parse(line).ok_or(at(HEAD_LINES + index))?;
+            ours.clear();
+            step.push_to(&mut ours);
+            if ours.strip_suffix('\n') != Some(line) {
+                return Err(at(HEAD_LINES + index));
+            }
+            journal.steps.push(step);
+        }
+        Ok(journal)
     }
 
     /// Returns the name of the staging directory in the workspace root.
@@ -269,21 +294,52 @@ impl Old {
 }
 
 impl Step {
-    fn parse(fields: &[&str]) -> Option<Self> {
-        let ["step", path, before, after, old, new] = fields else {
+    /// Appends its line.
+    fn push_to(&self, text: &mut String) {
+        let Self { change, old, new } = self;
+        push_line(
+            text,
+            &[
+                "step",
+                change.path.as_str(),
+                &entry_text(change.before.as_ref()),
+                &entry_text(change.after.as_ref()),
+                &old.map_or("-".to_owned(), |old| old.to_text()),
+                &new.map_or("-".to_owned(), |new| stamp_text(&new)),
+            ],
+        );
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut fields = line.split('\t');
+        let mut field = || fields.next();
+        let (Some("step"), path, before) = (field(), field()?, field()?) else {
+            return None;
+        };
+        let (after, old, new, None) = (field()?, field()?, field()?, field()) else {
             return None;
         };
         let step = Self {
-            change: Change {
+            change: Arc::new(Change {
                 path: RelPathBuf::from_str(path).ok()?,
                 before: parse_entry(before)?,
                 after: parse_entry(after)?,
-            },
+            }),
             old: optional(old, Old::parse)?,
             new: optional(new, parse_stamp)?,
         };
         (step.old.is_some() == step.change.before.is_some()).then_some(step)
     }
+}
+
+fn push_line(text: &mut String, fields: &[&str]) {
+    for (index, field) in fields.iter().enumerate() {
+        if index > 0 {
+            text.push('\t');
+        }
+        text.push_str(field);
+    }
+    text.push('\n');
 }
 
 /// Reads `-` as nothing.

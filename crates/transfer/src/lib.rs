@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | copy in | [`pack`] streams what a [`Selector`] takes in | `porter receive` answers with a [`Receipt`] |
 //! | look | [`SurveyRequest`] asks what differs from the receipt | `porter survey` answers with a [`Survey`] |
-//! | collect | [`Survey::collect`] applies it to the baseline; [`write_wanted`] asks for contents | `porter send` streams them |
+//! | collect | [`VolumeState::surveyed`] takes it in; [`write_wanted`] asks for contents | `porter send` streams them |
 //! | keep | [`pack_and_keep`] keeps small texts in a [`BaseStore`], for merges | |
 //! | keep | [`unpack`] stores them in a [`Quarantine`]; [`check_arrived`] compares | |
 //! | compare | [`diff`] gives the [`ChangeSet`] that is judged and shown | |
@@ -30,7 +30,7 @@
 //! header  = ustar: type 0, 2 or 5; uid and gid 1000, no names; 0644, 0755, links 0777;
 //!           whole seconds, not before 1980-01-01
 //! pax     = type x with path, linkpath or size, where ustar has no room for it
-//! trailer = one block: entries, bytes, Tree::digest of all members
+//! trailer = one block: entries, bytes, checksum of everything before it
 //! ```
 //!
 //! So a tree becomes the same bytes each time, and a stream that was cut anywhere is
@@ -55,6 +55,7 @@
 //! Raw names leave this crate through [`escape`] only.
 
 mod base_store;
+mod checksum;
 mod collection;
 mod diff;
 mod digest;
@@ -88,8 +89,9 @@ pub mod wire;
 mod workspace;
 
 pub use base_store::{BaseStore, BaseStoreError, BaseWriter};
+pub use checksum::{Checksum, ChecksumParseError};
 pub use collection::{Collection, NotAsSurveyed, check_arrived};
-pub use diff::{Change, ChangeKind, ChangeSet, diff};
+pub use diff::{Change, ChangeKind, ChangeSet, Changed, Changes, diff};
 pub use digest::{Digest, DigestParseError, FieldHasher};
 pub use escape::{escape, is_invisible, unescape};
 pub use git_name::{is_git_name, is_hfs_ignored};
@@ -101,7 +103,7 @@ pub use pack::{
     pack_order,
 };
 pub use path_error::{AtPath, PathError};
-pub use quarantine::{InsertError, Quarantine, QuarantineError};
+pub use quarantine::{Blob, InsertError, Quarantine, QuarantineError};
 pub use reconcile::{Clash, ClashKind, Plan, Stance, reconcile};
 pub use refusal::Refusal;
 pub use rel_path::{

@@ -255,9 +255,9 @@ pub enum StreamError {
         /// Bytes that the trailer tells of.
         sent: u64,
     },
-    /// The trailer tells of another tree.
+    /// The trailer tells of other bytes.
     #[error("what arrived is not what was sent")]
-    TrailerTree,
+    TrailerStream,
 }
 
 impl StreamError {
@@ -308,7 +308,7 @@ impl StreamError {
             Self::TrailerMalformed => "trailer.malformed",
             Self::TrailerEntries { .. } => "trailer.entries",
             Self::TrailerBytes { .. } => "trailer.bytes",
-            Self::TrailerTree => "trailer.tree",
+            Self::TrailerStream => "trailer.stream",
         }
     }
 }

@@ -5,15 +5,15 @@
 //! our streams carry one more block of 512 bytes:
 //!
 //! ```text
-//! lazaret-trailer 1\n
+//! lazaret-trailer 2\n
 //! entries N\n
 //! bytes N\n
-//! tree HEX\n
+//! stream HEX\n
 //! ```
 //!
 //! padded with NUL. Numbers are decimal without sign or leading zero.
 
-use crate::Digest;
+use crate::Checksum;
 
 /// The length of a trailer, in bytes: one tar block.
 pub const TRAILER_BYTES: usize = 512;
@@ -25,13 +25,13 @@ pub struct Trailer {
     pub entries: u64,
     /// Bytes of all files together.
     pub bytes: u64,
-    /// [`Tree::digest`](crate::Tree::digest) of the members.
-    pub tree: Digest,
+    /// Of every byte of the stream before the trailer.
+    pub stream: Checksum,
 }
 
 /// A block that is not a [`Trailer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a trailer of version 1")]
+#[error("not a trailer of version 2")]
 pub struct TrailerError;
 
 impl Trailer {
@@ -60,7 +60,7 @@ impl Trailer {
             Some(Self {
                 entries: field("entries")?.parse().ok()?,
                 bytes: field("bytes")?.parse().ok()?,
-                tree: field("tree")?.parse().ok()?,
+                stream: field("stream")?.parse().ok()?,
             })
         };
         let trailer = fields().ok_or(TrailerError)?;
@@ -75,9 +75,9 @@ impl Trailer {
         let Self {
             entries,
             bytes,
-            tree,
+            stream,
         } = self;
-        format!("lazaret-trailer 1\nentries {entries}\nbytes {bytes}\ntree {tree}\n")
+        format!("lazaret-trailer 2\nentries {entries}\nbytes {bytes}\nstream {stream}\n")
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
         let trailer = Trailer {
             entries: u64::MAX,
             bytes: 0,
-            tree: Digest::of(b"x"),
+            stream: Checksum::of(b"x"),
         };
         let block = trailer.encode();
         assert_eq!(Trailer::parse(&block), Ok(trailer));

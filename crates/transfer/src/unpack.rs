@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use crate::grammar::{Member, MemberKind, MemberPath, Members, Note};
-use crate::quarantine::Inserted;
 use crate::{
     Digest, Entry, InsertError, Quarantine, Refusal, RelPathBuf, StreamError, StreamLimits,
     Trailer, Tree,
@@ -36,7 +35,7 @@ pub struct Unpacked {
 /// Reads a whole stream: contents into `quarantine`, the rest into memory.
 ///
 /// Nothing is resolved, nothing is created under a name of the stream. Parents that
-/// have no member of their own are added to the tree after its digest was compared.
+/// have no member of their own are added to the tree in the end.
 ///
 /// # Errors
 /// The first lie, a limit, a failing reader or quarantine. What the stream brought
@@ -53,14 +52,18 @@ pub fn unpack(
         odd_files: BTreeMap::new(),
         refusals: Vec::new(),
         notes: Vec::new(),
-        brought: Vec::new(),
         buffer: vec![0; 256 << 10],
     };
+    let mark = quarantine.mark();
     let trailer = unpacking.read(reader, limits, ending);
-    if trailer.is_err() {
-        quarantine.forget(&unpacking.brought);
+    let kept = trailer.and_then(|trailer| {
+        quarantine.keep().map_err(StreamError::Store)?;
+        Ok(trailer)
+    });
+    if kept.is_err() {
+        quarantine.roll_back(mark);
     }
-    let trailer = trailer?;
+    let trailer = kept?;
     unpacking.add_parents();
     let Unpacking {
         tree,
@@ -83,8 +86,6 @@ struct Unpacking<'a> {
     odd_files: BTreeMap<Vec<u8>, Entry>,
     refusals: Vec<Refusal>,
     notes: Vec<Note>,
-    /// Blobs that this stream brought.
-    brought: Vec<Digest>,
     buffer: Vec<u8>,
 }
 
@@ -104,14 +105,7 @@ impl Unpacking<'_> {
                 members.finish_plain()?;
                 Ok(None)
             }
-            Ending::Trailer => {
-                let trailer = members.finish_trailer()?;
-                if trailer.tree == self.tree.digest() {
-                    Ok(Some(trailer))
-                } else {
-                    Err(StreamError::TrailerTree)
-                }
-            }
+            Ending::Trailer => Ok(Some(members.finish_trailer()?)),
         }
     }
 
@@ -167,7 +161,7 @@ impl Unpacking<'_> {
         let put = self
             .quarantine
             .put(&mut members.body(), size, &mut self.buffer);
-        let (digest, _, inserted) = put.map_err(|error| match error {
+        let (digest, _) = put.map_err(|error| match error {
             InsertError::Read(error) => error.into(),
             InsertError::Store(error) => StreamError::Store(error),
             InsertError::TooBig { limit } => StreamError::FileTooBig {
@@ -176,9 +170,6 @@ impl Unpacking<'_> {
                 limit,
             },
         })?;
-        if inserted == Inserted::New {
-            self.brought.push(digest);
-        }
         Ok(digest)
     }
 

@@ -96,7 +96,6 @@ fn main() {
         let start = Instant::now();
         let input = JudgeInput {
             baseline: &baseline,
-            collected: &collected,
             changes,
             refusals: &[],
             notes: &[],

@@ -78,7 +78,7 @@ pub fn is_allowable(code: &str) -> bool {
 
 /// Hashes a change: its path and both sides of it.
 pub fn fingerprint(change: &Change) -> Digest {
-    crate::verdict::changes_digest(std::slice::from_ref(change))
+    crate::verdict::changes_digest([change])
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! `Finding`: one thing the judge has to say, and how grave it is.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use lazaret_transfer::{RelPath, RelPathBuf, escape};
 
@@ -49,18 +51,48 @@ pub struct Finding {
     pub allowed: bool,
 }
 
+/// Findings in their order: the gravest first, then by path, line, code and words.
+///
+/// Each is there once, and shared by all verdicts of a case that say it: a large batch has
+/// 400,000 of them.
+pub type Findings = Vec<Arc<Finding>>;
+
 impl Finding {
-    /// Sorts findings: the gravest first, then by path, line, code and words. In place: a
-    /// large batch has 400,000 of them.
-    pub fn put_in_order(findings: &mut [Self]) {
-        findings.sort_unstable_by(|a, b| {
-            let grave = b.severity.cmp(&a.severity);
-            grave
-                .then_with(|| a.subject.cmp(&b.subject))
-                .then_with(|| a.line.cmp(&b.line))
-                .then_with(|| a.code.cmp(b.code))
-                .then_with(|| a.message.cmp(&b.message))
-        });
+    /// Sorts findings into the order of [`Findings`], in place.
+    pub fn put_in_order(findings: &mut [Arc<Self>]) {
+        findings.sort_unstable_by(|a, b| a.order(b));
+    }
+
+    fn order(&self, other: &Self) -> Ordering {
+        let grave = other.severity.cmp(&self.severity);
+        grave
+            .then_with(|| self.subject.cmp(&other.subject))
+            .then_with(|| self.line.cmp(&other.line))
+            .then_with(|| self.code.cmp(other.code))
+            .then_with(|| self.message.cmp(&other.message))
+    }
+
+    /// Returns `self`, shared with `known`, which is in order, where that has it.
+    pub(crate) fn shared(self, known: &[Arc<Self>]) -> Arc<Self> {
+        let found = known.binary_search_by(|other| other.order(&self));
+        match found.ok().and_then(|at| known.get(at)) {
+            Some(other) if **other == self => Arc::clone(other),
+            _ => Arc::new(self),
+        }
+    }
+
+    /// Returns about how much memory it takes, in bytes.
+    pub(crate) fn cost(&self) -> usize {
+        let text = match &self.message {
+            Cow::Owned(text) => text.capacity(),
+            Cow::Borrowed(_) => 0,
+        };
+        let name = match &self.subject {
+            Subject::Raw(name) => name.capacity(),
+            Subject::Batch | Subject::Path(_) => 0,
+        };
+        // It is counted twice and pointed to, and every allocation has a head.
+        size_of::<Self>() + 40 + text + name
     }
 }
 

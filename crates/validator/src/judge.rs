@@ -4,24 +4,24 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, ChangeSet, Note, Refusal, RelPath, Tree, escape, is_invisible};
+use lazaret_transfer::{
+    Change, ChangeSet, Changed, Note, Refusal, RelPath, Tree, escape, is_invisible,
+};
 
 use crate::guard::completes;
 use crate::report::Report;
 use crate::rules::{Context, Opened, RULES, Rule};
 use crate::verdict::outcome_of;
 use crate::{
-    Contents, Finding, Outcome, Policy, Severity, Subject, Validated, Verdict, WithheldReason,
-    withhold,
+    Contents, Finding, Findings, Outcome, Policy, Severity, Subject, Validated, Verdict,
+    WithheldReason, withhold,
 };
 
 /// What the judge looks at.
 pub struct JudgeInput<'a> {
     /// What was sent in.
     pub baseline: &'a Tree,
-    /// What came out.
-    pub collected: &'a Tree,
-    /// The difference of the two.
+    /// The difference to what came out.
     pub changes: ChangeSet,
     /// Entries that were not carried.
     pub refusals: &'a [Refusal],
@@ -52,23 +52,33 @@ impl fmt::Debug for JudgeInput<'_> {
 /// A rule that fails over an entry, or over the batch, withholds or rejects it: what was
 /// not examined is not clean (AUD-09). The other entries are judged all the same.
 pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
-    judge_by(RULES, input, policy)
+    judge_by(RULES, input, policy, Arc::default())
 }
 
-fn judge_by(rules: &[(&str, Rule)], input: JudgeInput<'_>, policy: &Policy) -> Verdict {
+/// As [`judge`], where much of what there is to say is in `known`, which is in order; the
+/// verdict shares it.
+pub fn judge_again(input: JudgeInput<'_>, policy: &Policy, known: Arc<Findings>) -> Verdict {
+    judge_by(RULES, input, policy, known)
+}
+
+fn judge_by(
+    rules: &[(&str, Rule)],
+    input: JudgeInput<'_>,
+    policy: &Policy,
+    known: Arc<Findings>,
+) -> Verdict {
     let JudgeInput {
         baseline,
-        collected,
         changes,
         refusals,
         notes,
         contents,
     } = input;
-    let mut report = Report::default();
+    let mut report = Report::sharing(known);
     carried_facts(&mut report, &changes, refusals, notes);
     let context = Context {
         baseline,
-        collected,
+        collected: Changed::new(baseline, &changes),
         changes: &changes,
         policy,
     };
@@ -92,6 +102,9 @@ fn judge_by(rules: &[(&str, Rule)], input: JudgeInput<'_>, policy: &Policy) -> V
     }
     // One file after the other, all rules on each, so that only one is in memory.
     for change in &changes {
+        if report.is_full() {
+            break;
+        }
         if context.is_git(&change.path) {
             continue;
         }
@@ -110,6 +123,7 @@ fn judge_by(rules: &[(&str, Rule)], input: JudgeInput<'_>, policy: &Policy) -> V
         mut findings,
         rejected,
         silent,
+        ..
     } = report;
     Finding::put_in_order(&mut findings);
     findings.dedup();
@@ -118,7 +132,10 @@ fn judge_by(rules: &[(&str, Rule)], input: JudgeInput<'_>, policy: &Policy) -> V
         if let (Severity::Block, Some(path)) = (finding.severity, finding.subject.path())
             && let Some(change) = changes.get(path)
         {
-            finding.allowed = policy.allows(change, finding.code);
+            let allowed = policy.allows(change, finding.code);
+            if allowed != finding.allowed {
+                Arc::make_mut(finding).allowed = allowed;
+            }
         }
     }
     if rejected {
@@ -147,7 +164,7 @@ fn judge_by(rules: &[(&str, Rule)], input: JudgeInput<'_>, policy: &Policy) -> V
 
 /// Returns the codes that hold one path back, each once. The findings are in their order: the
 /// gravest first, and those by path.
-fn blocks(findings: &[Finding], path: &RelPath) -> Vec<&'static str> {
+fn blocks(findings: &[Arc<Finding>], path: &RelPath) -> Vec<&'static str> {
     let graver = findings.partition_point(|finding| finding.severity == Severity::Block);
     let found = &findings[..graver];
     let from = found.partition_point(|finding| match &finding.subject {
@@ -242,7 +259,7 @@ fn safe(text: &str) -> String {
 impl Verdict {
     /// Returns the findings about `path`.
     pub fn about<'a>(&'a self, path: &'a RelPath) -> impl Iterator<Item = &'a Finding> {
-        let findings = self.findings.iter();
+        let findings = self.findings.iter().map(|finding| &**finding);
         findings.filter(move |finding| finding.subject.path() == Some(path))
     }
 }
@@ -269,13 +286,14 @@ pub(crate) mod tests {
     //! What the rules' own tests need of the whole.
 
     use std::io;
+    use std::sync::Arc;
 
     use lazaret_transfer::{Change, Digest, Entry, Mode, RelPathBuf, Tree, diff};
 
     use super::{JudgeInput, judge_by};
     use crate::report::Report;
     use crate::rules::{Context, Opened, RULES, Rule};
-    use crate::{Contents, Outcome, Policy, Severity, Verdict};
+    use crate::{Contents, Findings, Outcome, Policy, Severity, Verdict};
 
     struct Nothing;
 
@@ -287,6 +305,10 @@ pub(crate) mod tests {
 
     /// Judges new, empty files.
     fn judge_new(rules: &[(&str, Rule)], paths: &[&str]) -> Verdict {
+        judge_knowing(rules, paths, Arc::default())
+    }
+
+    fn judge_knowing(rules: &[(&str, Rule)], paths: &[&str], known: Arc<Findings>) -> Verdict {
         let baseline = Tree::new();
         let mut collected = Tree::new();
         for path in paths {
@@ -303,13 +325,12 @@ pub(crate) mod tests {
         }
         let input = JudgeInput {
             baseline: &baseline,
-            collected: &collected,
             changes: diff(&baseline, &collected),
             refusals: &[],
             notes: &[],
             contents: &Nothing,
         };
-        judge_by(rules, input, &Policy::shipped())
+        judge_by(rules, input, &Policy::shipped(), known)
     }
 
     /// Judges one new, empty file.
@@ -368,6 +389,25 @@ pub(crate) mod tests {
                 .collect();
             assert_eq!(applied, ["a", "c"]);
         }
+    }
+
+    #[test]
+    fn p9_what_is_said_again_is_there_once() {
+        let whole = judge_new(RULES, &["Makefile", "x/Makefile"]);
+        let known = Arc::new(whole.findings);
+        let part = judge_knowing(RULES, &["Makefile", "y/Makefile"], Arc::clone(&known));
+        let again = judge_new(RULES, &["Makefile", "y/Makefile"]);
+        assert_eq!(part.findings, again.findings);
+        let is_shared = |finding| known.iter().any(|known| Arc::ptr_eq(known, finding));
+        let shared: Vec<_> = part.findings.iter().map(is_shared).collect();
+        let is_old = |finding: &Arc<crate::Finding>| finding.to_string().contains(" Makefile");
+        let old: Vec<_> = part.findings.iter().map(is_old).collect();
+        assert!(
+            old.contains(&true) && old.contains(&false),
+            "{:?}",
+            part.findings
+        );
+        assert_eq!(shared, old);
     }
 
     #[test]

@@ -24,10 +24,10 @@ mod withhold;
 
 pub use allowance::{Allowance, fingerprint, is_allowable};
 pub use catalog::{CatalogEntry, catalog};
-pub use finding::{Finding, Severity, Subject};
+pub use finding::{Finding, Findings, Severity, Subject};
 pub use git_drivers::{Driver, DriverKind, GitDrivers};
 pub use guard::{completes, is_guarded};
-pub use judge::{JudgeInput, judge};
+pub use judge::{JudgeInput, judge, judge_again};
 /// Readers of quarantined contents by digest.
 pub use lazaret_transfer::Blobs as Contents;
 pub use policy::{Destination, Limits, Policy};

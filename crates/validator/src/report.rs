@@ -2,15 +2,26 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use lazaret_transfer::RelPathBuf;
 
-use crate::{Finding, Severity, Subject, catalog};
+use crate::{Finding, Findings, Severity, Subject, catalog};
+
+/// The most memory that the findings of a batch may take, in bytes: some 400,000 of them.
+///
+/// Which file could be withheld for which reason would not be known beyond, so it rejects the
+/// batch.
+const MOST_BYTES: usize = 64 << 20;
 
 /// Findings under way to a verdict.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Findings,
+    /// What is known to have been said of the same case, in order.
+    known: Arc<Findings>,
+    /// What the findings take, in bytes.
+    cost: usize,
     /// Whether the whole batch is rejected.
     pub(crate) rejected: bool,
     /// Changes that are withheld without a finding: ordinary ones in `.git`.
@@ -18,11 +29,40 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// Starts without findings. Those that are among `known` will be shared with it.
+    pub(crate) fn sharing(known: Arc<Findings>) -> Self {
+        Self {
+            known,
+            ..Self::default()
+        }
+    }
+
     /// Adds a finding, whose code and severity the catalogue knows.
     pub(crate) fn push(&mut self, finding: Finding) {
         let Finding { code, severity, .. } = finding;
         debug_assert!(catalog::knows(code, severity), "{severity} {code}");
-        self.findings.push(finding);
+        if self.is_full() {
+            return;
+        }
+        self.cost += finding.cost();
+        self.findings.push(finding.shared(&self.known));
+        if self.is_full() {
+            self.rejected = true;
+            self.findings.push(Arc::new(Finding {
+                code: "limit.findings",
+                severity: Severity::Block,
+                subject: Subject::Batch,
+                line: None,
+                message: "there is more to be said of it than anybody could read".into(),
+                hint: Some("apply less at a time"),
+                allowed: false,
+            }));
+        }
+    }
+
+    /// Whether there is so much to be said that the batch is rejected, and nothing is added.
+    pub(crate) fn is_full(&self) -> bool {
+        self.cost > MOST_BYTES
     }
 
     /// Says something about one path; one that is owned is shared.
@@ -103,8 +143,24 @@ impl Report {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use super::Report;
-    use crate::Severity;
+    use super::{MOST_BYTES, Report};
+    use crate::{Finding, Severity, Subject};
+
+    #[test]
+    fn p9_more_than_anybody_could_read_rejects_the_batch() {
+        let mut report = Report::default();
+        let path = "a".parse::<lazaret_transfer::RelPathBuf>().unwrap();
+        let most = MOST_BYTES / size_of::<Finding>();
+        for _ in 0..most {
+            report.path(&path, Severity::Block, "git.hook", "x");
+        }
+        assert!(report.rejected && report.findings.len() < most);
+        let last = report.findings.last().unwrap();
+        assert_eq!(
+            (last.code, &last.subject),
+            ("limit.findings", &Subject::Batch)
+        );
+    }
 
     /// What makes every other test a test of the catalogue.
     #[test]

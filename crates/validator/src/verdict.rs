@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use lazaret_transfer::{Change, Digest, Entry, FieldHasher, LinkTarget, Mode, RelPathBuf};
 
-use crate::{Finding, Severity};
+use crate::{Finding, Findings, Severity};
 
 /// What the judge says about a batch.
 #[derive(Debug)]
 #[must_use = "a verdict is to be shown, whatever it says"]
 pub struct Verdict {
     /// Everything there is to say: the gravest first, then in path order.
-    pub findings: Vec<Finding>,
+    pub findings: Findings,
     /// The sum of it.
     pub outcome: Outcome,
     /// What may be applied; `None` exactly when the batch is rejected.
@@ -73,7 +73,7 @@ pub enum WithheldReason {
 #[derive(Debug, Clone)]
 #[must_use = "ends by `approve`, or by being dropped, which discards the batch"]
 pub struct Validated {
-    changes: Vec<Change>,
+    changes: Vec<Arc<Change>>,
     withheld: Vec<Withheld>,
     digest: Digest,
 }
@@ -84,7 +84,7 @@ pub struct Validated {
 #[derive(Debug)]
 #[must_use = "an approval that is dropped applies nothing"]
 pub struct Approved {
-    changes: Vec<Change>,
+    changes: Vec<Arc<Change>>,
     digest: Digest,
 }
 
@@ -99,8 +99,8 @@ pub struct ApprovalMismatch {
 }
 
 impl Validated {
-    pub(crate) fn new(changes: Vec<Change>, withheld: Vec<Withheld>) -> Self {
-        let digest = changes_digest(&changes);
+    pub(crate) fn new(changes: Vec<Arc<Change>>, withheld: Vec<Withheld>) -> Self {
+        let digest = changes_digest(changes.iter().map(|change| &**change));
         Self {
             changes,
             withheld,
@@ -109,7 +109,7 @@ impl Validated {
     }
 
     /// Returns the changes that may be applied, in path order.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[Arc<Change>] {
         &self.changes
     }
 
@@ -151,7 +151,7 @@ impl Validated {
         for change in changes {
             match hollow.get(&change.path) {
                 Some(reason) => withheld.push(Withheld {
-                    path: change.path,
+                    path: change.path.clone(),
                     reason: reason.clone(),
                 }),
                 None => kept.push(change),
@@ -183,7 +183,7 @@ impl Validated {
 
 impl Approved {
     /// Returns the changes to apply, in path order.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[Arc<Change>] {
         &self.changes
     }
 
@@ -193,7 +193,7 @@ impl Approved {
     }
 }
 
-pub(crate) fn outcome_of(findings: &[Finding]) -> Outcome {
+pub(crate) fn outcome_of(findings: &[Arc<Finding>]) -> Outcome {
     let graves = findings.iter().filter(|finding| !finding.allowed);
     match graves.map(|finding| finding.severity).max() {
         None | Some(Severity::Note) => Outcome::Clean,
@@ -202,16 +202,16 @@ pub(crate) fn outcome_of(findings: &[Finding]) -> Outcome {
 }
 
 /// Hashes the changes: every field length-prefixed, so no two lists collide.
-pub(crate) fn changes_digest(changes: &[Change]) -> Digest {
+pub(crate) fn changes_digest<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Digest {
     let mut hasher = FieldHasher::default();
     let mut field = |bytes: &[u8]| hasher.field(bytes);
     field(b"lazaret 2026 approval v1");
-    for Change {
-        path,
-        before,
-        after,
-    } in changes
-    {
+    for change in changes {
+        let Change {
+            path,
+            before,
+            after,
+        } = change;
         field(path.as_str().as_bytes());
         for entry in [before, after] {
             match entry {

@@ -1,5 +1,7 @@
 //! Withholding some changes without breaking the others.
 
+use std::sync::Arc;
+
 use lazaret_transfer::{Change, Entry, RelPath};
 
 use crate::{Withheld, WithheldReason};
@@ -10,9 +12,9 @@ use crate::{Withheld, WithheldReason};
 /// What is withheld takes others along: nothing can be created below a directory
 /// that is not, and a directory can't go while something in it stays.
 pub fn split(
-    changes: Vec<Change>,
+    changes: Vec<Arc<Change>>,
     mut reasons: Vec<Option<WithheldReason>>,
-) -> (Vec<Change>, Vec<Withheld>) {
+) -> (Vec<Arc<Change>>, Vec<Withheld>) {
     debug_assert_eq!(changes.len(), reasons.len());
     if reasons.iter().all(Option::is_none) {
         return (changes, Vec::new());
@@ -53,7 +55,7 @@ pub fn split(
         match reason {
             None => apply.push(change),
             Some(reason) => withheld.push(Withheld {
-                path: change.path,
+                path: change.path.clone(),
                 reason,
             }),
         }

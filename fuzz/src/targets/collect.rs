@@ -2,7 +2,8 @@
 
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
-    Digest, Entry, FileTime, Mode, Survey, Tree, VolumeIdentity, check_arrived, diff,
+    Checksum, Digest, Entry, FileTime, Mode, Receipt, Survey, Trailer, Tree, VolumeIdentity,
+    VolumeState, check_arrived, diff,
 };
 
 use crate::input::Input;
@@ -43,9 +44,10 @@ pub(crate) fn collected(bytes: &[u8]) {
         };
         survey.found.push(Found { name, kind });
     }
-    let Ok(collection) = survey.collect(&baseline) else {
+    let Ok(state) = received(&baseline).surveyed(survey, &baseline) else {
         return;
     };
+    let collection = state.collect(&baseline);
     // Every parent is there, as a directory: the invariant of a tree.
     for (path, _) in collection.tree.iter() {
         if let Some(parent) = path.parent() {
@@ -63,13 +65,13 @@ pub(crate) fn collected(bytes: &[u8]) {
     }
     assert_eq!(tree, collection.tree);
     // What is asked for, and nothing less, has to arrive.
-    let wanted = collection.wanted(&baseline);
+    let wanted = state.wanted(&baseline);
     let arrived: Tree = wanted
         .iter()
         .map(|wanted| {
             let entry = Entry::File {
                 mode: Mode::Plain,
-                size: wanted.size,
+                size: wanted.identity.size,
                 digest: wanted.digest,
             };
             (wanted.path.clone(), entry)
@@ -80,6 +82,22 @@ pub(crate) fn collected(bytes: &[u8]) {
         check_arrived(&wanted, &Tree::new()).is_ok(),
         wanted.is_empty()
     );
+}
+
+/// The volume as it was when the baseline had arrived.
+fn received(baseline: &Tree) -> VolumeState {
+    let identities = baseline
+        .iter()
+        .map(|(path, _)| (path.to_owned(), identity(0, 0)));
+    let receipt = Receipt {
+        arrived: Trailer {
+            entries: baseline.len() as u64,
+            bytes: 0,
+            stream: Checksum::of(b""),
+        },
+        identities: identities.collect(),
+    };
+    VolumeState::received(baseline, &receipt).expect("a receipt for the same paths")
 }
 
 fn identity(mode: u32, size: u64) -> VolumeIdentity {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io;
 
 use lazaret_transfer::{Blobs, Digest, Entry, Mode, Tree, diff};
-use lazaret_validator::{Finding, JudgeInput, Policy, judge};
+use lazaret_validator::{Findings, JudgeInput, Policy, judge};
 
 use crate::input::Input;
 
@@ -126,10 +126,9 @@ impl Contents {
         tree
     }
 
-    fn judge(&self, baseline: &Tree, collected: &Tree) -> Vec<Finding> {
+    fn judge(&self, baseline: &Tree, collected: &Tree) -> Findings {
         let input = JudgeInput {
             baseline,
-            collected,
             changes: diff(baseline, collected),
             refusals: &[],
             notes: &[],

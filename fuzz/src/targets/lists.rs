@@ -2,7 +2,7 @@
 //! written, byte for byte, so that there is one way to say each thing.
 
 use lazaret_transfer::{
-    Digest, Receipt, StreamLimits, Survey, SurveyRequest, TRAILER_BYTES, Trailer, Tree,
+    Checksum, Digest, Receipt, StreamLimits, Survey, SurveyRequest, TRAILER_BYTES, Trailer, Tree,
     read_wanted, write_wanted,
 };
 
@@ -106,7 +106,7 @@ pub(crate) fn trailers() -> Vec<Vec<u8>> {
     let trailer = Trailer {
         entries: 3,
         bytes: 17,
-        tree: Digest::of(b""),
+        stream: Checksum::of(b""),
     };
     let block = trailer.encode();
     let end = block

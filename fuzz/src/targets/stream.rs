@@ -4,8 +4,8 @@ use std::io::Read;
 
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder, fix_checksum};
 use lazaret_transfer::{
-    Digest, Ending, Entry, Member, MemberKind, MemberPath, Members, Quarantine, StreamError,
-    StreamLimits, TRAILER_BYTES, Trailer, Tree, unpack,
+    Checksum, Digest, Ending, Entry, Member, MemberKind, MemberPath, Members, Quarantine,
+    StreamError, StreamLimits, TRAILER_BYTES, Trailer, unpack,
 };
 
 use crate::input::Input;
@@ -131,7 +131,7 @@ impl Read for Pieces<'_> {
 }
 
 /// All or nothing: each blob is there and is what its entry says, or the quarantine is empty;
-/// the tree has its parents; the digest of the trailer is the tree's.
+/// the tree has its parents; the trailer is that of the stream.
 pub(crate) fn unpacked(bytes: &[u8]) {
     let (flags, mut stream) = stream_of(bytes);
     let ending = match flags & 2 {
@@ -143,12 +143,11 @@ pub(crate) fn unpacked(bytes: &[u8]) {
         if let Ok(manifest) = manifest(&stream[..], LIMITS, Ending::Plain) {
             stream.truncate(end_of(&stream));
             stream.extend_from_slice(&[0; 1024]);
-            let tree = tree_of(&manifest);
             let sizes = manifest.iter().map(|(_, body)| body.len() as u64);
             let trailer = Trailer {
                 entries: manifest.len() as u64,
                 bytes: sizes.sum(),
-                tree: tree.digest(),
+                stream: Checksum::of(&stream),
             };
             stream.extend_from_slice(&trailer.encode());
         }
@@ -183,36 +182,6 @@ pub(crate) fn unpacked(bytes: &[u8]) {
 fn end_of(stream: &[u8]) -> usize {
     let last = stream.iter().rposition(|&byte| byte != 0);
     last.map_or(0, |last| last / 512 * 512 + 512)
-}
-
-/// The tree that `unpack` compares with the trailer.
-pub fn tree_of(members: &Manifest) -> Tree {
-    let mut tree = Tree::new();
-    for (member, body) in members {
-        let MemberPath::Good(path) = &member.path else {
-            continue;
-        };
-        let entry = match &member.kind {
-            MemberKind::Dir => Entry::Dir,
-            MemberKind::File { mode, size } => {
-                let (mode, size, digest) = (*mode, *size, Digest::of(body));
-                Entry::File { mode, size, digest }
-            }
-            MemberKind::Symlink { target: Ok(target) } => Entry::Symlink {
-                target: target.clone(),
-            },
-            MemberKind::Hard {
-                target: MemberPath::Good(target),
-                ..
-            } => match tree.get(target) {
-                Some(entry) => entry.clone(),
-                None => continue,
-            },
-            _ => continue,
-        };
-        tree.insert(path.clone(), entry);
-    }
-    tree
 }
 
 /// One of everything that is accepted.

@@ -6,6 +6,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::settle::{Volume, finish};
 use crate::job;
+use crate::session::pool::let_go;
 use crate::session::record::{Outcome, Phase};
 use crate::session::store::Store;
 use crate::ui::{Answer, Choice, OutputFormat, Question};
@@ -55,6 +56,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let detected = context.engine_of(session.record())?;
     let site = job::site(context, &store, detected);
     finish(&mut session, Outcome::Discarded, Volume::Remove(&site))?;
+    let_go(&site, &session);
     match context.ui.format() {
         OutputFormat::Json => context.ui.json(&serde_json::json!({
             "session": args.session.as_str(),

@@ -7,9 +7,9 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::session::belongings::Belongings;
-use crate::session::owner::Owner;
+use crate::session::pool::{Spare, sweep};
 use crate::session::record::{KeepVolume, Phase};
-use crate::session::store::{Store, StoreError};
+use crate::session::store::{LockedSession, Store};
 use crate::session::tags::Tags;
 use crate::session::views;
 use crate::ui::OutputFormat;
@@ -30,6 +30,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let Args { dry_run } = args;
     let store = Store::open(&context.env.state_dir()?)?;
     let settled = settled(&store)?;
+    let half_made = half_made(&store)?;
     let detected = context.engine()?;
     // Listed before the sessions are looked at again: a session that is created meanwhile
     // has its directory before it has anything in the engine.
@@ -42,32 +43,38 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             dead.extend(views::dead(&dir, &record)?);
         }
     }
-    let doomed =
-        |tag: &str| !tags.knows(tag) || settled.iter().any(|(_, owner)| owner.tag.as_str() == tag);
-    let orphans = Belongings {
-        store: belongings.store,
-        containers: belongings
-            .containers
-            .into_iter()
-            .filter(|(name, tag)| doomed(tag) || dead.contains(name))
-            .collect(),
-        volumes: belongings
-            .volumes
-            .into_iter()
-            .filter(|(_, tag)| doomed(tag))
-            .collect(),
+    let is_settled = |tag: &str| {
+        let mut owners = settled.iter().map(|session| session.record().owner());
+        owners.any(|owner| owner.tag.as_str() == tag)
     };
+    let doomed = |tag: &str| !tags.knows(tag) || is_settled(tag);
+    let mut spares = Belongings::default();
+    for session in &half_made {
+        let spare = belongings.clone().of_spare(&session.record().owner());
+        spares.containers.extend(spare.containers);
+        spares.volumes.extend(spare.volumes);
+    }
+    let mut orphans = belongings;
+    (orphans.containers).retain(|(name, tag)| doomed(tag) || dead.contains(name));
+    orphans.volumes.retain(|(_, tag)| doomed(tag));
     if !dry_run {
+        for session in &half_made {
+            drop(sweep(&*detected.engine, session)?);
+        }
         orphans.remove(&*detected.engine)?;
-        for (id, _) in &settled {
-            match store.lock(id) {
-                Ok(session) => session.remove()?,
-                Err(StoreError::Busy { .. } | StoreError::NotFound { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
+    }
+    drop(half_made);
+    orphans.containers.extend(spares.containers);
+    orphans.volumes.extend(spares.volumes);
+    let names: Vec<SessionId> = (settled.iter())
+        .map(|session| session.dir().id().clone())
+        .collect();
+    for session in settled {
+        if !dry_run {
+            session.remove()?;
         }
     }
-    let sessions: Vec<&str> = settled.iter().map(|(id, _)| id.as_str()).collect();
+    let sessions: Vec<&str> = names.iter().map(SessionId::as_str).collect();
     let containers: Vec<&str> = orphans
         .containers
         .iter()
@@ -104,8 +111,20 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Finds the settled sessions that nobody works on, and that keep no volume.
-fn settled(store: &Store) -> Result<Vec<(SessionId, Owner)>, Failure> {
+/// Locks the sessions whose next container was being made, or removed, by a launcher that
+/// died.
+fn half_made(store: &Store) -> Result<Vec<LockedSession>, Failure> {
+    let dirs = store.list()?;
+    let half_made = dirs.iter().filter(|dir| Spare::is_partial(dir));
+    // One that can't be locked is somebody's, or gone.
+    Ok(half_made
+        .filter_map(|dir| store.lock(dir.id()).ok())
+        .collect())
+}
+
+/// Locks the settled sessions that nobody works on, and that keep no volume: whoever wants
+/// to go on with one waits until it is gone.
+fn settled(store: &Store) -> Result<Vec<LockedSession>, Failure> {
     let mut found = Vec::new();
     for dir in store.list()? {
         match store.lock(dir.id()) {
@@ -113,7 +132,7 @@ fn settled(store: &Store) -> Result<Vec<(SessionId, Owner)>, Failure> {
                 if session.record().phase == Phase::Settled
                     && session.record().keep == KeepVolume::UntilSettled =>
             {
-                found.push((dir.id().clone(), session.record().owner()));
+                found.push(session);
             }
             // A record that can't be read may name work: it is never pruned.
             Ok(_) | Err(_) => {}

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::job;
+use crate::session::pool::Spare;
 use crate::session::record::{Outcome, Phase, Record};
 use crate::session::resume::{Resumed, resume, sweep};
 use crate::session::store::{Store, StoreError};
@@ -57,12 +58,14 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     Ok(worst)
 }
 
-/// Finds the sessions without a launcher whose record says that one was at work.
+/// Finds the sessions without a launcher which say that one was at work.
 fn broken(store: &Store, context: &Context) -> Result<Vec<SessionId>, Failure> {
     let mut found = Vec::new();
     for dir in store.list()? {
         match store.lock(dir.id()) {
-            Ok(session) if is_broken(session.record()) => found.push(dir.id().clone()),
+            Ok(session) if is_broken(session.record()) || Spare::is_partial(&dir) => {
+                found.push(dir.id().clone());
+            }
             Ok(_) | Err(StoreError::Busy { .. }) => {}
             Err(error) => context.ui.warn(&escape(error.to_string().as_bytes())),
         }
@@ -106,6 +109,7 @@ fn take_up(store: &Store, id: &SessionId, context: &Context) -> Result<&'static 
             "undo_rolled_back"
         }
         Resumed::Applied(_session) => "applied",
+        Resumed::Cleared(_session) => "cleared",
         Resumed::Sound(_session) => "sound",
     })
 }
@@ -134,6 +138,7 @@ fn words(state: &str) -> &'static str {
         "rolled_back" => "its apply was cut off; the workspace is as it was, the changes wait",
         "undo_rolled_back" => "its undo was cut off; the workspace is as the apply left it",
         "applied" => "its apply was cut off when it was done; the workspace is complete",
+        "cleared" => "its next container was half made and is removed; all else is as it was",
         _ => "nothing to do",
     }
 }

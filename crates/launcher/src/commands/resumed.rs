@@ -12,6 +12,7 @@ use crate::gate::remembered::Remembered;
 use crate::gate::report::Report;
 use crate::gate::settle::{self, Volume};
 use crate::job;
+use crate::session::pool::let_go;
 use crate::session::record::{Outcome, Phase, Record};
 use crate::session::store::{LockedSession, Store};
 use crate::ui::OutputFormat;
@@ -54,6 +55,9 @@ pub(crate) fn settle(
     let volume = site.as_ref().map_or(Volume::Keep, Volume::Remove);
     let told = (&context.ui, &context.interrupt);
     let settled = settle::settle(store, session, case, decision, volume, told)?;
+    if let (Outcome::Discarded, Some(site)) = (settled.outcome, &site) {
+        let_go(site, session);
+    }
     remembered.keep(wanted, &context.ui);
     report.outcome = Some(settled.outcome);
     report.undo = settled.undo;

@@ -31,7 +31,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             for apply in applies(&dir)? {
                 context
                     .ui
-                    .result(&format!("{:<10} {}", "apply", undo::line(&apply)));
+                    .result(&format!("{:<10} {}", "apply", undo::line(&apply)?));
             }
         }
     }

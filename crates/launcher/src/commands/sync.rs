@@ -237,8 +237,9 @@ fn while_it_runs(
             return Err(ended());
         }
         let paused = pausable.begin(&turn)?.ok_or_else(ended)?;
-        let synced = started.finish()?;
+        let (synced, unsynced) = started.finish()?;
         let paused = paused.end()?;
+        unsynced.sync()?;
         Ok::<_, Failure>((synced, Some(live(paused))))
     })?;
     importer.release()?;
@@ -312,7 +313,9 @@ fn in_a_container(
             counter: phase.counter(),
             fenced: None,
         };
-        update.start().and_then(Started::finish)
+        let (synced, unsynced) = update.start().and_then(Started::finish)?;
+        unsynced.sync()?;
+        Ok::<_, Failure>(synced)
     })?;
     importer.release()?;
     Ok(synced)

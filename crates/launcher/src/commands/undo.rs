@@ -1,6 +1,6 @@
 //! `lazaret undo`.
 
-use lazaret_transfer::{History, HistoryState, escape, redo, undo};
+use lazaret_transfer::{HistoryState, escape, redo, undo};
 use serde_json::json;
 
 use crate::context::Context;
@@ -104,8 +104,7 @@ fn write_down(
     args: &Args,
     applies: &[Apply],
 ) -> Result<Outcome, Failure> {
-    let in_force =
-        |apply: &&Apply| apply.history.state != HistoryState::Undone && apply.number != number;
+    let in_force = |apply: &&Apply| apply.state != HistoryState::Undone && apply.number != number;
     let outcome = match args.redo || applies.iter().any(|apply| in_force(&apply)) {
         true => Outcome::Applied,
         false => Outcome::Undone,
@@ -126,33 +125,37 @@ fn write_down(
 fn list(applies: &[Apply], context: &Context) -> Result<ExitCode, Failure> {
     match context.ui.format() {
         OutputFormat::Json => {
-            let rows: Vec<_> = applies.iter().map(row).collect();
+            let rows = applies.iter().map(row).collect::<Result<Vec<_>, _>>()?;
             context.ui.json(&rows);
         }
         OutputFormat::Text if applies.is_empty() => context.ui.status("nothing was applied"),
         OutputFormat::Text => {
             for apply in applies {
-                context.ui.result(&line(apply));
+                context.ui.result(&line(apply)?);
             }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(apply: &Apply) -> serde_json::Value {
-    let changes = crate::gate::report::Changes::of(&apply.history.changes);
-    json!({ "apply": apply.number, "state": word(apply.history.state), "changes": changes })
+fn row(apply: &Apply) -> Result<serde_json::Value, Failure> {
+    let changes = apply.changes()?;
+    let changes = crate::gate::report::Changes::of(changes.iter().map(|change| &**change));
+    Ok(json!({ "apply": apply.number, "state": word(apply.state), "changes": changes }))
 }
 
 /// `2  undone   1 modified, 0 added, 0 deleted`.
-pub(crate) fn line(apply: &Apply) -> String {
-    let History { changes, state } = &apply.history;
-    format!(
+///
+/// # Errors
+/// When its journal can't be read any more.
+pub(crate) fn line(apply: &Apply) -> Result<String, Failure> {
+    let changes = apply.changes()?;
+    Ok(format!(
         "{}  {:<10}  {}",
         apply.number,
-        word(*state),
-        counts(changes)
-    )
+        word(apply.state),
+        counts(changes.iter().map(|change| &**change))
+    ))
 }
 
 fn word(state: HistoryState) -> &'static str {

@@ -180,7 +180,7 @@ impl Watch<'_> {
                 findings: proposal
                     .findings()
                     .iter()
-                    .map(FindingReport::from)
+                    .map(|finding| FindingReport::from(&**finding))
                     .collect(),
                 conflicts: proposal.conflicts().map(ConflictReport::from).collect(),
                 rejection: None,
@@ -226,7 +226,7 @@ impl Watch<'_> {
                 ui.result(&format!("  = {:>13}  {path}", "as it was"));
             }
         }
-        let findings = summary::findings(proposal.findings(), ui);
+        let findings = summary::findings(proposal.findings().iter().map(|finding| &**finding), ui);
         if findings != self.findings {
             if !findings.is_empty() {
                 ui.result(findings.trim_end());

@@ -271,9 +271,9 @@ impl From<QuarantineError> for Failure {
     fn from(error: QuarantineError) -> Self {
         match error {
             QuarantineError::Io(_) => Self::new(FailureKind::State, error).hinted(STATE),
-            QuarantineError::NotPrivate { .. } | QuarantineError::Damaged { .. } => {
-                Self::new(FailureKind::State, error)
-            }
+            QuarantineError::NotPrivate { .. }
+            | QuarantineError::Damaged { .. }
+            | QuarantineError::DamagedFile { .. } => Self::new(FailureKind::State, error),
         }
     }
 }

@@ -41,7 +41,7 @@ pub struct Case {
     /// What was made safe on the way.
     pub(super) notes: Vec<Note>,
     /// What changed in `.git`, which is judged and never applied.
-    pub(super) git: Vec<Change>,
+    pub(super) git: Vec<Arc<Change>>,
     /// What it is judged by.
     pub(super) policy: Policy,
     /// How the workspace is at the path of each change, in the same order.
@@ -109,15 +109,7 @@ impl Case {
         let all = diff(&parts.baseline, &parts.collected).into_vec();
         drop(parts.collected);
         let is_git = |change: &Change| change.path.components().next() == Some(".git");
-        // Each change is there once, and shared by all that is proposed of it.
-        let count = all.iter().filter(|change| !is_git(change)).count();
-        let (mut git, mut changes) = (Vec::new(), Vec::with_capacity(count));
-        for change in all {
-            match is_git(&change) {
-                true => git.push(change),
-                false => changes.push(Arc::new(change)),
-            }
-        }
+        let (git, changes): (Vec<_>, Vec<_>) = all.into_iter().partition(|change| is_git(change));
         let mut contents = Contents::new(
             parts.quarantine,
             parts.base,

@@ -47,8 +47,13 @@ impl Choices {
     }
 
     /// Says what is wanted of one path.
-    pub fn pick(&mut self, path: &RelPath, pick: Pick) {
-        self.picks.insert(path.to_owned(), pick);
+    pub fn pick(&mut self, path: &(impl ToOwned<Owned = RelPathBuf> + ?Sized), pick: Pick) {
+        // A path that is owned is shared; what is wanted of all others need not be said.
+        let path = path.to_owned();
+        match pick == self.others {
+            true => drop(self.picks.remove(&path)),
+            false => drop(self.picks.insert(path, pick)),
+        }
     }
 
     /// Returns what is wanted of one path.

@@ -327,15 +327,14 @@ pub fn approve(proposal: Proposal) -> Result<Decision, Failure> {
 }
 
 fn taken(proposal: &Proposal) -> Intent {
-    let mut taken = Intent::default();
-    for item in proposal.items() {
-        if item.state == ItemState::Applies && item.origin != Origin::Hunks {
-            let path = item.path().to_owned();
-            match &item.made.after {
-                Some(entry) => drop(taken.there.insert(path, entry.clone())),
-                None => taken.gone.push(path),
-            }
-        }
+    let taken = |item: &&Item| item.state == ItemState::Applies && item.origin != Origin::Hunks;
+    let made = proposal.items().iter().filter(taken).map(|item| &item.made);
+    let there = made
+        .clone()
+        .filter_map(|made| Some((made.path.clone(), made.after.clone()?)));
+    let gone = made.filter(|made| made.after.is_none());
+    Intent {
+        there: there.collect(),
+        gone: gone.map(|made| made.path.clone()).collect(),
     }
-    taken
 }

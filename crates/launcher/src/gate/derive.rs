@@ -1,12 +1,13 @@
 //! From a case and choices to a proposal: the trees that the judge looks at.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, Entry, Found, Mode, RelPath, RelPathBuf, Tree, diff, escape};
+use lazaret_transfer::{Change, ChangeSet, Entry, Found, Mode, RelPath, RelPathBuf, Tree, escape};
 use lazaret_validator::{
-    Finding, JudgeInput, Outcome, Policy, Validated, Verdict, Withheld, WithheldReason, judge,
-    split,
+    Finding, JudgeInput, Outcome, Policy, Validated, Verdict, Withheld, WithheldReason,
+    judge_again, split,
 };
 
 use super::case::Case;
@@ -67,11 +68,12 @@ fn item(case: &Case, made: &Arc<Change>, drift: &Drift, pick: &Pick) -> Result<I
     let (instead, origin, state) = match drift {
         Drift::Already => (None, Origin::Session, ItemState::Already),
         Drift::Expected => (None, Origin::Session, ItemState::Applies),
+        Drift::Merged(merged) => (Some(merged.clone()), Origin::Merged, ItemState::Applies),
         Drift::Clash(clash) => clashing(made, clash, pick),
     };
     let mut item = Item {
         made: made.clone(),
-        instead: instead.map(Box::new),
+        instead,
         state,
         origin,
     };
@@ -83,7 +85,7 @@ fn item(case: &Case, made: &Arc<Change>, drift: &Drift, pick: &Pick) -> Result<I
                 Part::All => {}
                 Part::Nothing => item.state = ItemState::LeftOut,
                 Part::Some(after) => {
-                    item.instead = Some(Box::new(Change {
+                    item.instead = Some(Arc::new(Change {
                         after: Some(after),
                         ..item.proposed().clone()
                     }));
@@ -95,22 +97,16 @@ fn item(case: &Case, made: &Arc<Change>, drift: &Drift, pick: &Pick) -> Result<I
     Ok(item)
 }
 
-/// What is wanted where the user changed the path too.
+/// What is wanted where the user changed the path too, and nothing can be merged.
 fn clashing(
     made: &Change,
-    Clash { kind, host, merged }: &Clash,
+    Clash { kind, host }: &Clash,
     pick: &Pick,
-) -> (Option<Change>, Origin, ItemState) {
-    if let (Found::Entry(host), Some(merged)) = (host, merged) {
-        let proposed = Change {
-            path: made.path.clone(),
-            before: Some(host.clone()),
-            after: Some(merged.clone()),
-        };
-        return (Some(proposed), Origin::Merged, ItemState::Applies);
-    }
+) -> (Option<Arc<Change>>, Origin, ItemState) {
     match (pick, replacing(made, host)) {
-        (Pick::Theirs, Some(proposed)) => (Some(proposed), Origin::Theirs, ItemState::Applies),
+        (Pick::Theirs, Some(proposed)) => {
+            (Some(Arc::new(proposed)), Origin::Theirs, ItemState::Applies)
+        }
         (Pick::Leave, _) => (None, Origin::Session, ItemState::LeftOut),
         _ => (None, Origin::Session, ItemState::Conflict(kind.clone())),
     }
@@ -164,7 +160,7 @@ fn in_part(case: &Case, proposed: &Change, chosen: &BTreeSet<usize>) -> Result<P
 }
 
 /// Takes away what is not wanted or can't be had, and all that depends on it.
-fn separate(items: &[Item]) -> (Vec<Change>, Vec<Withheld>) {
+fn separate(items: &[Item]) -> (Vec<Arc<Change>>, Vec<Withheld>) {
     let open = items.iter().filter(|item| item.state != ItemState::Already);
     let reason = |item: &Item| match &item.state {
         ItemState::LeftOut => Some(WithheldReason::LeftOut),
@@ -172,20 +168,25 @@ fn separate(items: &[Item]) -> (Vec<Change>, Vec<Withheld>) {
         _ => None,
     };
     let mut changes = Vec::with_capacity(items.len());
-    changes.extend(open.clone().map(|item| item.proposed().clone()));
+    changes.extend(open.clone().map(|item| Arc::clone(item.shared())));
     split(changes, open.map(reason).collect())
 }
 
 /// Judges what is kept, and again without what that withholds, until nothing more is
 /// withheld: a link that leads to something harmless in the whole batch may lead elsewhere
 /// where a part of the batch is missing.
-fn settled_verdict(case: &Case, items: &[Item], kept: Vec<Change>, policy: &Policy) -> Verdict {
+fn settled_verdict(
+    case: &Case,
+    items: &[Item],
+    kept: Vec<Arc<Change>>,
+    policy: &Policy,
+) -> Verdict {
     let mut verdict = judge_once(case, items, kept, policy);
     loop {
         let Some(validated) = verdict.validated.take() else {
             return verdict;
         };
-        let is_link = |change: &Change| matches!(change.after, Some(Entry::Symlink { .. }));
+        let is_link = |change: &Arc<Change>| matches!(change.after, Some(Entry::Symlink { .. }));
         let is_lost = |withheld: &&Withheld| withheld.reason != WithheldReason::Git;
         let lost = validated.withheld().iter().filter(is_lost);
         if !validated.changes().iter().any(is_link) || lost.clone().next().is_none() {
@@ -198,7 +199,7 @@ fn settled_verdict(case: &Case, items: &[Item], kept: Vec<Change>, policy: &Poli
             return again;
         };
         let stays = second.changes().len() == validated.changes().len();
-        let is_new = |finding: &&Finding| !verdict.findings.contains(finding);
+        let is_new = |finding: &&Arc<Finding>| !verdict.findings.contains(finding);
         let more: Vec<_> = again.findings.iter().filter(is_new).cloned().collect();
         verdict.findings.extend(more);
         Finding::put_in_order(&mut verdict.findings);
@@ -214,7 +215,7 @@ fn settled_verdict(case: &Case, items: &[Item], kept: Vec<Change>, policy: &Poli
 
 /// Finds directories that would be made for nothing: all that was to be in them is held
 /// back.
-fn hollow(items: &[Item], changes: &[Change]) -> BTreeMap<RelPathBuf, WithheldReason> {
+fn hollow(items: &[Item], changes: &[Arc<Change>]) -> BTreeMap<RelPathBuf, WithheldReason> {
     let mut hollow = BTreeMap::new();
     let mut filled: BTreeSet<&RelPath> = BTreeSet::new();
     // What is in a directory comes after it.
@@ -233,45 +234,41 @@ fn hollow(items: &[Item], changes: &[Change]) -> BTreeMap<RelPathBuf, WithheldRe
     hollow
 }
 
-fn judge_once(case: &Case, items: &[Item], kept: Vec<Change>, policy: &Policy) -> Verdict {
-    let (before, after) = trees(case, items, &kept);
-    // The trees hold it all, and there may be 200,000 changes.
-    drop(kept);
+/// Judges the trees of what is kept. What was said of everything is said of most parts of it
+/// too, and shared.
+fn judge_once(case: &Case, items: &[Item], kept: Vec<Arc<Change>>, policy: &Policy) -> Verdict {
+    let before = before(case, items, &kept);
+    // Changes in `.git` never are applied, but what they are is said each time.
+    let changes = ChangeSet::new(kept.into_iter().chain(case.git.iter().cloned()).collect());
     let input = JudgeInput {
-        changes: diff(&before, &after),
+        changes,
         baseline: &before,
-        collected: &after,
         refusals: &case.refusals,
         notes: &case.notes,
         contents: &case.contents,
     };
-    judge(input, policy)
+    let known = case.whole.as_ref().map(Proposal::shared_findings);
+    judge_again(input, policy, known.unwrap_or_default())
 }
 
-/// The workspace as it is now, as far as the batch is about it, and as it would be then.
-/// Changes in `.git` never are applied, but what they are is said each time.
-fn trees(case: &Case, items: &[Item], kept: &[Change]) -> (Tree, Tree) {
-    let mut before = case.baseline.clone();
-    for item in items {
-        if item.state == ItemState::Already {
-            put(&mut before, &item.made.path, item.made.after.as_ref());
+/// The workspace as it is now, as far as the batch is about it.
+fn before<'a>(case: &'a Case, items: &[Item], kept: &[Arc<Change>]) -> Cow<'a, Tree> {
+    let mut before = Cow::Borrowed(&case.baseline);
+    let there = items.iter().filter(|item| item.state == ItemState::Already);
+    let there = there.map(|item| (&item.made.path, item.made.after.as_ref()));
+    let kept = kept
+        .iter()
+        .map(|change| (&change.path, change.before.as_ref()));
+    for (path, entry) in there.chain(kept) {
+        if before.get(path) == entry {
+            continue;
+        }
+        match entry {
+            Some(entry) => drop(before.to_mut().insert(path.clone(), entry.clone())),
+            None => drop(before.to_mut().remove(path)),
         }
     }
-    for change in kept {
-        put(&mut before, &change.path, change.before.as_ref());
-    }
-    let mut after = before.clone();
-    for change in kept.iter().chain(&case.git) {
-        put(&mut after, &change.path, change.after.as_ref());
-    }
-    (before, after)
-}
-
-fn put(tree: &mut Tree, path: &RelPathBuf, entry: Option<&Entry>) {
-    match entry {
-        Some(entry) => drop(tree.insert(path.to_owned(), entry.clone())),
-        None => drop(tree.remove(path)),
-    }
+    before
 }
 
 /// Writes down why an item does not apply.

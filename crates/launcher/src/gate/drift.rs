@@ -17,18 +17,18 @@ pub(super) enum Drift {
     Expected,
     /// As it would be after the change.
     Already,
+    /// Neither, but both sides fit together: from what is there to what they come to.
+    Merged(Arc<Change>),
     /// Neither.
     Clash(Box<Clash>),
 }
 
-/// What both sides made of one path.
+/// What the user made of a path that the session changed too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Clash {
     pub(super) kind: ConflictKind,
     /// What is there.
     pub(super) host: Found,
-    /// What both sides together come to, where they can be merged.
-    pub(super) merged: Option<Entry>,
 }
 
 /// Compares the workspace with each change, which are in path order, and merges what can
@@ -59,9 +59,14 @@ fn clash(change: &Change, kind: ConflictKind, contents: &mut Contents) -> Result
         contents.note(*digest, change.path.clone());
     }
     let merged = merged(change, &host, contents)?;
-    Ok(match (&host, &merged) {
+    Ok(match (host, merged) {
         (Found::Entry(host), Some(merged)) if host == merged => Drift::Already,
-        _ => Drift::Clash(Box::new(Clash { kind, host, merged })),
+        (Found::Entry(host), Some(merged)) => Drift::Merged(Arc::new(Change {
+            path: change.path.clone(),
+            before: Some(host),
+            after: Some(merged),
+        })),
+        (host, _) => Drift::Clash(Box::new(Clash { kind, host })),
     })
 }
 

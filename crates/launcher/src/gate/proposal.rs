@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use lazaret_transfer::{Change, ConflictKind, Digest, MAX_DEPTH, RelPath, RelPathBuf};
 use lazaret_validator::{
-    Approved, Finding, Outcome, Severity, Validated, WithheldReason, is_allowable,
+    Approved, Finding, Findings, Outcome, Severity, Validated, WithheldReason, is_allowable,
 };
 
 use super::case::Case;
@@ -21,7 +21,7 @@ use crate::failure::{Failure, FailureKind};
 #[derive(Debug, Clone)]
 pub struct Proposal {
     pub(super) items: Arc<Vec<Item>>,
-    pub(super) findings: Arc<Vec<Finding>>,
+    pub(super) findings: Arc<Findings>,
     pub(super) outcome: Outcome,
     /// `None` exactly when the batch is rejected.
     pub(super) validated: Option<Arc<Validated>>,
@@ -34,7 +34,7 @@ pub struct Item {
     pub made: Arc<Change>,
     /// What would be written instead, where that is something else: the user changed the
     /// file too, or only some hunks are taken.
-    pub(super) instead: Option<Box<Change>>,
+    pub(super) instead: Option<Arc<Change>>,
     /// What becomes of it.
     pub state: ItemState,
     /// Where the contents come from.
@@ -90,7 +90,12 @@ impl Item {
 
     /// What would be written: from what lies in the workspace to what will.
     pub fn proposed(&self) -> &Change {
-        self.instead.as_deref().unwrap_or(&self.made)
+        self.shared()
+    }
+
+    /// As [`Item::proposed`], for whoever keeps it.
+    pub(super) fn shared(&self) -> &Arc<Change> {
+        self.instead.as_ref().unwrap_or(&self.made)
     }
 
     /// Whether a person could have it applied by allowing it by name.
@@ -127,18 +132,18 @@ impl Proposal {
     }
 
     /// Everything that the rules say: the gravest first, then in path order.
-    pub fn findings(&self) -> &[Finding] {
+    pub fn findings(&self) -> &[Arc<Finding>] {
         &self.findings
     }
 
     /// As [`Proposal::findings`], for whoever keeps them.
-    pub fn shared_findings(&self) -> Arc<Vec<Finding>> {
+    pub fn shared_findings(&self) -> Arc<Findings> {
         self.findings.clone()
     }
 
     /// What the rules say about one path.
     pub fn about<'a>(&'a self, path: &'a RelPath) -> impl Iterator<Item = &'a Finding> {
-        let findings = self.findings.iter();
+        let findings = self.findings.iter().map(|finding| &**finding);
         findings.filter(move |finding| finding.subject.path() == Some(path))
     }
 
@@ -154,16 +159,16 @@ impl Proposal {
     }
 
     /// The changes that would be written, in path order; none of a rejected batch.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[Arc<Change>] {
         self.validated
             .as_ref()
             .map_or(&[], |validated| validated.changes())
     }
 
     /// The paths where the workspace was changed too and nothing can be merged.
-    pub fn conflicts(&self) -> impl Iterator<Item = (&RelPath, &ConflictKind)> {
+    pub fn conflicts(&self) -> impl Iterator<Item = (&RelPathBuf, &ConflictKind)> {
         self.items.iter().filter_map(|item| match &item.state {
-            ItemState::Conflict(kind) => Some((item.path(), kind)),
+            ItemState::Conflict(kind) => Some((&item.made.path, kind)),
             _ => None,
         })
     }
@@ -205,6 +210,7 @@ impl Proposal {
     pub fn approve(self, shown: Digest) -> Result<Approved, Failure> {
         let rejected = || Failure::message(FailureKind::Internal, "a rejected batch was approved");
         let validated = self.validated.ok_or_else(rejected)?;
+        // The changes are shared by both.
         Arc::unwrap_or_clone(validated)
             .approve(shown)
             .map_err(|error| Failure::new(FailureKind::Internal, error))

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, Clash, ConflictKind, RelPath, RelPathBuf, escape};
+use lazaret_transfer::{Change, Clash, ConflictKind, RelPathBuf, escape};
 use lazaret_validator::{Finding, Subject};
 use serde::{Serialize, Serializer};
 
@@ -163,7 +163,7 @@ pub enum Findings {
     /// Before there was a batch to judge; the code and the reason.
     Rejection(Option<(String, String)>),
     /// In a batch, which they are shared with.
-    Found(Arc<Vec<Finding>>),
+    Found(Arc<lazaret_validator::Findings>),
 }
 
 impl Findings {
@@ -171,7 +171,11 @@ impl Findings {
     pub fn iter(&self) -> Box<dyn Iterator<Item = FindingReport> + '_> {
         match self {
             Self::Rejection(rejection) => Box::new(rejection.iter().map(rejected)),
-            Self::Found(findings) => Box::new(findings.iter().map(FindingReport::from)),
+            Self::Found(findings) => Box::new(
+                findings
+                    .iter()
+                    .map(|finding| FindingReport::from(&**finding)),
+            ),
         }
     }
 }
@@ -237,8 +241,8 @@ impl From<&Finding> for FindingReport {
     }
 }
 
-impl From<(&RelPath, &ConflictKind)> for ConflictReport {
-    fn from((path, kind): (&RelPath, &ConflictKind)) -> Self {
+impl From<(&RelPathBuf, &ConflictKind)> for ConflictReport {
+    fn from((path, kind): (&RelPathBuf, &ConflictKind)) -> Self {
         Self {
             path: escape(path.as_str().as_bytes()),
             message: kind.to_string(),

@@ -107,7 +107,7 @@ fn tell(plan: &Plan, id: &SessionId, ui: &Ui) {
         "applied {} of {} ({}){left}",
         changes.len(),
         plan.all,
-        summary::counts(changes)
+        summary::counts(changes.iter().map(|change| &**change))
     ));
     if plan.left > 0 {
         ui.hint(&format!(

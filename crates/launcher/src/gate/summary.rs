@@ -62,7 +62,11 @@ pub fn write_without_paths(
         let there = count(there as u64);
         writeln!(out, "{there} more are in the workspace already")?;
     }
-    write_findings(out, proposal.findings(), ui)?;
+    write_findings(
+        out,
+        proposal.findings().iter().map(|finding| &**finding),
+        ui,
+    )?;
     for cache in &case.caches {
         let name = elide(&escape(&cache.name), ui.width().saturating_sub(30).max(20));
         let what = match cache.reason {

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::owner::Owner;
-use lazaret_runtime::{ContainerName, Engine, EngineError, Label, VolumeName};
+use lazaret_runtime::{ContainerName, ContainerState, Engine, EngineError, Label, VolumeName};
 
 /// How often a volume is looked at again that something has mounted, and how long after each
 /// look: two and a half seconds in all. An engine has a container in its list some tens of
@@ -21,6 +21,8 @@ pub struct Belongings {
     pub store: String,
     /// Containers, in any state.
     pub containers: Vec<(ContainerName, String)>,
+    /// Those of them that run.
+    pub running: Vec<ContainerName>,
     /// Volumes.
     pub volumes: Vec<(VolumeName, String)>,
 }
@@ -41,16 +43,24 @@ impl Belongings {
                     .unwrap_or_default()
             })
         };
-        let containers = engine.containers(key)?.into_iter().filter_map(|container| {
-            session(&container.labels).map(|session| (container.name, session))
-        });
+        let (mut containers, mut running) = (Vec::new(), Vec::new());
+        for container in engine.containers(key)? {
+            let Some(session) = session(&container.labels) else {
+                continue;
+            };
+            if container.state == ContainerState::Running {
+                running.push(container.name.clone());
+            }
+            containers.push((container.name, session));
+        }
         let volumes = engine
             .volumes(key)?
             .into_iter()
             .filter_map(|volume| session(&volume.labels).map(|session| (volume.name, session)));
         Ok(Self {
             store: store_id.to_owned(),
-            containers: containers.collect(),
+            containers,
+            running,
             volumes: volumes.collect(),
         })
     }
@@ -65,6 +75,7 @@ impl Belongings {
                 .into_iter()
                 .filter(|(_, s)| wanted(s))
                 .collect(),
+            running: self.running,
             volumes: self
                 .volumes
                 .into_iter()
@@ -77,6 +88,30 @@ impl Belongings {
     #[must_use]
     pub fn of(self, owner: &Owner) -> Self {
         self.only(|tag| tag == owner.tag.as_str())
+    }
+
+    /// Whether a container of these runs.
+    pub(super) fn runs(&self, container: &ContainerName) -> bool {
+        self.containers.iter().any(|(name, _)| name == container)
+            && self.running.contains(container)
+    }
+
+    /// Keeps what is a part of an owner's spare, if it has one: see [`super::pool::Spare`].
+    #[must_use]
+    pub fn of_spare(self, owner: &Owner) -> Self {
+        self.of(owner).divide(owner, true)
+    }
+
+    /// Keeps what is no part of it.
+    pub(super) fn but_spare(self, owner: &Owner) -> Self {
+        self.divide(owner, false)
+    }
+
+    fn divide(mut self, owner: &Owner, is_wanted: bool) -> Self {
+        let (spare, sockets) = ([owner.agent(), owner.gateway()], owner.sockets());
+        (self.containers).retain(|(name, _)| spare.contains(name) == is_wanted);
+        (self.volumes).retain(|(name, _)| (*name == sockets) == is_wanted);
+        self
     }
 
     /// Removes the containers.

@@ -90,14 +90,21 @@ impl Berth {
         }
     }
 
-    /// Takes over one that was kept.
+    /// Takes over one that was kept: with its volume, unless that was there before it.
     ///
     /// # Errors
     /// When everything is being released.
-    pub(super) fn adopt(site: &Site<'_>, owner: Owner, specs: &Specs) -> Result<Self, LeaseError> {
-        let mut berth = Self::new(owner, Standing::Gone);
+    pub(super) fn adopt(
+        site: &Site<'_>,
+        owner: Owner,
+        standing: Standing,
+        specs: &Specs,
+    ) -> Result<Self, LeaseError> {
+        let mut berth = Self::new(owner, standing);
         let (engine, owner) = (&site.engine, &berth.owner);
-        berth.volume = Some(VolumeLease::adopt(engine, &owner.volume())?);
+        if standing == Standing::Gone {
+            berth.volume = Some(VolumeLease::adopt(engine, &owner.volume())?);
+        }
         berth.agent = Some(ContainerLease::adopt(engine, &owner.agent())?);
         if specs.gateway.is_some() {
             berth.sockets = Some(VolumeLease::adopt(engine, &owner.sockets())?);

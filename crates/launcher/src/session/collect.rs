@@ -130,10 +130,7 @@ fn fetch_all(
         Err(error) => return survey_broken(error),
     };
     let known = Known { baseline, volume }.fold(dir)?;
-    let wanted = known
-        .volume
-        .collect(&known.baseline)
-        .wanted(&known.baseline);
+    let wanted = known.volume.wanted(&known.baseline);
 
     site.interrupt.check()?;
     let path = dir.file("quarantine");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lazaret_runtime::{ContainerName, Engine, EngineError, ExecSpec, Process, Terminal};
+use lazaret_runtime::{ContainerName, Engine, EngineError, Process, Terminal};
 
 use super::pause::Watchdog;
 use super::record::CommandEnd;
@@ -60,7 +60,7 @@ enum Ending {
     Interrupted,
 }
 
-/// Runs a command and waits for its end. PID 1 of the container passes SIGTERM on to every
+/// Follows a command that was let go, and waits for its end. PID 1 of the container passes SIGTERM on to every
 /// process and leaves only when all are gone, so nothing that the command started survives.
 ///
 /// Whoever pauses the container to look into it, and is killed meanwhile, holds the command
@@ -70,18 +70,17 @@ enum Ending {
 /// See [`CommandError`]. The container may still run then.
 pub fn run(
     (engine, container): (&dyn Engine, &ContainerName),
-    exec: &ExecSpec,
+    (process, terminal): (Process, Terminal),
     patience: Patience,
     output: Arc<dyn Output>,
     interrupt: &Interrupt,
     watchdog: Watchdog,
 ) -> Result<CommandEnd, CommandError> {
     let started = Instant::now();
-    let process = engine.exec(container, exec)?;
     let (done, mailbox) = interrupt.mailbox();
     // Not joined: an engine that never ends the streams of a killed command must not hold
     // the launcher. A supervisor that gave up no longer listens.
-    let (terminal, insist) = (exec.terminal, interrupt.clone());
+    let insist = interrupt.clone();
     thread::spawn(move || {
         drop(done.send(Event::Value(follow(process, &*output, terminal, &insist))));
     });

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::SystemTime;
 
-use lazaret_runtime::{ContainerLease, EnvName, ExecSpec, SessionId, Stdin, Terminal};
+use lazaret_runtime::{ContainerLease, EnvName, SessionId};
 use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped, escape};
 
 use super::collect::Collected;
@@ -17,16 +17,17 @@ use super::kept::{Again, Standing};
 use super::lend::Renewed;
 use super::log::{LogEnd, LogFile};
 use super::pause::Watchdog;
+use super::poised::{Call, Connection, Poised};
 use super::pool::{self, Filling, Shelf, Targets};
-use super::populate::Launched;
+use super::populate::{Launched, Start};
 use super::prepare::{Prepared, Setting};
 use super::record::{Egress, GateLimits, KeepVolume, NewRecord, Picked, Record, identity};
 use super::relay::{Destination, Relay};
-use super::site::{Site, porter};
+use super::site::Site;
 use super::standby::{HEAD_START, Over, Standby};
 use super::stop::Stopped;
 use super::store::Store;
-use super::sync::{Source, Synced, Terms};
+use super::sync::{self, Reading, Source, Synced, Terms};
 use super::terminal;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::interrupt::Urgency;
@@ -105,6 +106,14 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
         }),
     };
     let filling = order.setting.filling(&new.profile);
+    let call = Call {
+        invocation: order.invocation,
+        workdir: order.setting.bounds.workdir(),
+        connection: match order.destinations.0 {
+            Destination::Screen => Connection::Terminal,
+            _ => Connection::Streams,
+        },
+    };
     let mut populated = match order.again {
         None => {
             let prepared = match pool::take(site, store, &new, order.setting.wanted())? {
@@ -114,7 +123,7 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
                     Prepared::create(site, session, order.setting)?
                 }
             };
-            prepared.populate(site, order.source)?
+            prepared.populate(site, order.source, &call)?
         }
         Some(again) => {
             let volume = again.volume;
@@ -122,10 +131,17 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
                 gate: order.gate,
                 ..Terms::of(again.session.record())
             };
-            let prepared = Prepared::again(site, again, order.setting)?;
+            let dir = again.session.dir().clone();
+            let source = order.source;
             match volume {
-                Standing::There => prepared.update(site, order.source, terms)?,
-                Standing::Gone => prepared.populate(site, order.source)?,
+                Standing::There => thread::scope(|scope| {
+                    let reading = Reading::Going(scope.spawn(|| sync::read(&dir, source)));
+                    let prepared = Prepared::again(site, again, order.setting)?;
+                    prepared.update(site, (source, reading), terms, &call)
+                })?,
+                Standing::Gone => {
+                    Prepared::again(site, again, order.setting)?.populate(site, source, &call)?
+                }
             }
         }
     };
@@ -135,7 +151,11 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
     report_skipped(site, populated.skipped());
     // Before the command may start: a log that can't be written costs nothing yet.
     let log = LogFile::create(&populated.dir()?.file("log"))?;
-    let launched = populated.launch(new)?;
+    let Start {
+        launched,
+        poised,
+        unsynced,
+    } = populated.launch(new)?;
     let record = launched.session.record().clone();
     let id = record.id.clone();
     let image = launched.exporter.clone();
@@ -149,14 +169,20 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
         let standby = scope.spawn(move || Standby::beside(site, &record, &image, &over));
         let (done, is_done) = mpsc::channel();
         scope.spawn(move || top_up(site, store, &filling, &is_done));
+        let syncing = scope.spawn(|| unsynced.sync());
         let launched = launched.run(
             site,
-            order.invocation,
+            (&call, poised),
             order.patience,
             order.ports,
             order.destinations,
             log,
         )?;
+        if let Ok(Err(error)) = syncing.join() {
+            // What the collection writes is synced by itself.
+            let cause = escape(error.to_string().as_bytes());
+            (site.ui).warn(&format!("a power cut may take this session: {cause}"));
+        }
         // One that has given up needs no word.
         let _ = tell.send(Over);
         drop(done);
@@ -274,10 +300,10 @@ impl Launched {
     ///
     /// # Errors
     /// When the engine is lost: the container may still run then, and `recover` ends it.
-    pub fn run(
+    fn run(
         mut self,
         site: &Site<'_>,
-        invocation: Invocation,
+        (call, poised): (&Call, Poised),
         patience: Patience,
         ports: Vec<Bound>,
         destinations: (Destination, Destination),
@@ -296,24 +322,8 @@ impl Launched {
             lender.watch_over(&relay);
         }
         let is_screen = destinations.0 == Destination::Screen;
-        let spec = ExecSpec {
-            argv: self.spec.run_argv(&invocation.argv),
-            env: invocation.env,
-            workdir: Some(record.bounds.workdir()),
-            terminal: match is_screen {
-                true => Terminal::Allocated(terminal::size()),
-                false => Terminal::None,
-            },
-            ..porter(
-                &[],
-                match is_screen {
-                    true => Stdin::Piped,
-                    false => Stdin::Closed,
-                },
-            )
-        };
         let shown = elide(
-            &show_command(&invocation.argv),
+            &show_command(&call.invocation.argv),
             site.ui.width().saturating_sub(10),
         );
         site.ui.status(&format!("running {shown}"));
@@ -344,14 +354,17 @@ impl Launched {
                 watcher.begin(&network.policy)?;
                 scope.spawn(move || watcher.watch());
             }
-            let ended = command::run(
-                (&*site.engine, &record.agent()),
-                &spec,
-                patience,
-                Arc::clone(&relay) as Arc<dyn command::Output>,
-                site.interrupt,
-                Watchdog::new(self.session.dir(), &record),
-            );
+            let told = call.go(poised, &*site.engine, &self.spec);
+            let ended = told.map_err(CommandError::from).and_then(|told| {
+                command::run(
+                    (&*site.engine, &record.agent()),
+                    told,
+                    patience,
+                    Arc::clone(&relay) as Arc<dyn command::Output>,
+                    site.interrupt,
+                    Watchdog::new(self.session.dir(), &record),
+                )
+            });
             over.store(true, Ordering::SeqCst);
             Ok::<_, Failure>(ended)
         })?;

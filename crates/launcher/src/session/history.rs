@@ -1,8 +1,9 @@
 //! The applies of a session: what can be taken back, and done again.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use lazaret_transfer::{History, HistoryState, history};
+use lazaret_transfer::{Change, HistoryState, history};
 
 use super::store::SessionDir;
 use crate::failure::Failure;
@@ -14,8 +15,19 @@ pub struct Apply {
     pub number: u32,
     /// Where its journal lies.
     pub journal: PathBuf,
-    /// What it did, and what became of it.
-    pub history: History,
+    /// What became of it.
+    pub state: HistoryState,
+}
+
+impl Apply {
+    /// Reads what it did, in path order.
+    ///
+    /// # Errors
+    /// When its journal can't be read any more.
+    pub fn changes(&self) -> Result<Vec<Arc<Change>>, Failure> {
+        let history = history(&self.journal)?;
+        Ok(history.map_or(Vec::new(), |history| history.changes))
+    }
 }
 
 /// Lists the applies of a session, oldest first. One that came to nothing is none.
@@ -28,10 +40,11 @@ pub fn applies(dir: &SessionDir) -> Result<Vec<Apply>, Failure> {
         let number = journal.file_name().and_then(|name| name.to_str());
         let number = number.and_then(|name| name.parse().ok());
         if let (Some(number), Some(history)) = (number, history(&journal)?) {
+            // Of each apply there may be 60 MiB of what it did.
             applies.push(Apply {
                 number,
+                state: history.state,
                 journal,
-                history,
             });
         }
     }
@@ -41,14 +54,14 @@ pub fn applies(dir: &SessionDir) -> Result<Vec<Apply>, Failure> {
 /// Finds what an undo would take back: the newest apply that is in force.
 pub fn to_undo(applies: &[Apply]) -> Option<&Apply> {
     let mut newest = applies.iter().rev();
-    newest.find(|apply| apply.history.state != HistoryState::Undone)
+    newest.find(|apply| apply.state != HistoryState::Undone)
 }
 
 /// Finds what a redo would do again: what was taken back last, as `undone` has it in order.
 /// Where the record does not say, because a crash kept it from being written, it is the
 /// oldest one after the last that is in force.
 pub fn to_redo<'a>(applies: &'a [Apply], undone: &[u32]) -> Option<&'a Apply> {
-    let is_undone = |apply: &&Apply| apply.history.state == HistoryState::Undone;
+    let is_undone = |apply: &&Apply| apply.state == HistoryState::Undone;
     let known = undone.iter().rev().find_map(|number| {
         let mut undone = applies.iter().filter(is_undone);
         undone.find(|apply| apply.number == *number)

@@ -4,6 +4,7 @@ use lazaret_runtime::Engine;
 use lazaret_transfer::WorkspaceDir;
 
 use super::belongings::Belongings;
+use super::pool::{Spare, sweep_all};
 use super::record::{Phase, Record, identity};
 use super::site::Site;
 use super::store::LockedSession;
@@ -26,6 +27,8 @@ pub struct Again {
     pub session: LockedSession,
     /// Its volume.
     pub volume: Standing,
+    /// Its next container, where one was made ahead and runs.
+    pub spare: Option<Spare>,
 }
 
 impl Again {
@@ -42,10 +45,21 @@ impl Again {
             return Err(Failure::message(FailureKind::Refused, text)
                 .hinted("Leave --engine out, or take another name."));
         }
+        // It was made when nothing else of the session was left, on the volume; so there is
+        // nothing to list.
+        if let Some(spare) = Spare::of(session.dir())
+            && spare.is_up(&*site.engine, &record.owner())?
+        {
+            return Ok(Self {
+                session,
+                volume: Standing::There,
+                spare: Some(spare),
+            });
+        }
         let all = Belongings::of_store(&*site.engine, &record.store)?.of(&record.owner());
-        // What a launcher that was killed left behind may not write any more.
-        all.remove_passing(&*site.engine, &record.owner())?;
         let volume = all.standing(record);
+        // What a launcher that was killed left behind may not write any more.
+        sweep_all(&*site.engine, &session, all)?;
         if volume == Standing::Gone {
             match record.phase {
                 Phase::Settled => say_gone(site.ui, record),
@@ -58,7 +72,11 @@ impl Again {
                 }
             }
         }
-        Ok(Self { session, volume })
+        Ok(Self {
+            session,
+            volume,
+            spare: None,
+        })
     }
 }
 

@@ -15,8 +15,8 @@ use lazaret_transfer::{
 
 use super::collect::{damaged, read_tree};
 use super::history::applies;
-use super::populate::internal;
-use super::store::{SessionDir, private_dir, write_atomically};
+use super::store::{SessionDir, private_dir, stream_atomically};
+use super::unsynced::Unsynced;
 use crate::failure::Failure;
 
 /// Baseline and state of a volume, as they are on disk.
@@ -51,9 +51,17 @@ impl Known {
     /// The disk's.
     pub fn write(&self, dir: &SessionDir) -> Result<(), Failure> {
         self.write_baseline(dir)?;
-        let mut bytes = Vec::new();
-        in_memory(self.volume.write_to(&mut bytes))?;
-        Ok(write_atomically(&dir.file("volume"), &bytes)?)
+        let path = dir.file("volume");
+        Ok(stream_atomically(&path, |out| self.volume.write_to(out))?)
+    }
+
+    /// As [`Known::write`]; only a power cut finds it differently before `unsynced` is synced.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(super) fn put(&self, dir: &SessionDir, unsynced: &mut Unsynced) -> Result<(), Failure> {
+        unsynced.put(&dir.file("baseline"), |out| self.baseline.write_to(out))?;
+        Ok(unsynced.put(&dir.file("volume"), |out| self.volume.write_to(out))?)
     }
 
     /// Writes the baseline.
@@ -61,9 +69,8 @@ impl Known {
     /// # Errors
     /// The disk's.
     pub fn write_baseline(&self, dir: &SessionDir) -> Result<(), Failure> {
-        let mut bytes = Vec::new();
-        in_memory(self.baseline.write_to(&mut bytes))?;
-        Ok(write_atomically(&dir.file("baseline"), &bytes)?)
+        let path = dir.file("baseline");
+        Ok(stream_atomically(&path, |out| self.baseline.write_to(out))?)
     }
 
     /// Takes into the baseline what an update did that did not come to its end, and what the
@@ -80,7 +87,7 @@ impl Known {
         }
         for apply in applies(dir)? {
             let path = settled(dir, apply.number);
-            if apply.history.state == HistoryState::Applied
+            if apply.state == HistoryState::Applied
                 && let Some(read) = read_intent(&path)?
             {
                 self.baseline = read.fold(self.baseline, &self.volume);
@@ -101,8 +108,12 @@ impl Known {
 ///
 /// # Errors
 /// The disk's.
-pub fn write_intent(dir: &SessionDir, intent: &Intent) -> Result<(), Failure> {
-    put_intent(&dir.file("intent"), intent)
+pub(super) fn put_intent(
+    dir: &SessionDir,
+    intent: &Intent,
+    unsynced: &mut Unsynced,
+) -> Result<(), Failure> {
+    Ok(unsynced.put(&dir.file("intent"), |out| intent.write_to(out))?)
 }
 
 /// The update has come to its end.
@@ -124,17 +135,12 @@ pub fn remove_intent(dir: &SessionDir) -> Result<(), PathError> {
 /// The disk's.
 pub fn write_settled(dir: &SessionDir, number: u32, taken: &Intent) -> Result<(), Failure> {
     private_dir(&dir.file("settled"))?;
-    put_intent(&settled(dir, number), taken)
+    let path = settled(dir, number);
+    Ok(stream_atomically(&path, |out| taken.write_to(out))?)
 }
 
 fn settled(dir: &SessionDir, number: u32) -> PathBuf {
     dir.file("settled").join(number.to_string())
-}
-
-fn put_intent(path: &Path, intent: &Intent) -> Result<(), Failure> {
-    let mut bytes = Vec::new();
-    in_memory(intent.write_to(&mut bytes))?;
-    Ok(write_atomically(path, &bytes)?)
 }
 
 fn read_intent(path: &Path) -> Result<Option<Intent>, Failure> {
@@ -154,8 +160,4 @@ fn received(dir: &SessionDir, baseline: &Tree) -> Result<VolumeState, Failure> {
     let receipt: Result<Receipt, WireError> = Receipt::read_from(&mut file, baseline.len() as u64);
     let receipt = receipt.map_err(|error| damaged(&path, error))?;
     VolumeState::received(baseline, &receipt).map_err(|error| damaged(&path, error))
-}
-
-fn in_memory(written: io::Result<()>) -> Result<(), Failure> {
-    written.map_err(|error| internal(&error.to_string()))
 }

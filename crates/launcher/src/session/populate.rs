@@ -18,11 +18,13 @@ use super::egress::Gateway;
 use super::fence::{Fence, Guard, prove_sealed};
 use super::known::Known;
 use super::lend::Lender;
-use super::prepare::{Nest, Prepared, Way};
+use super::poised::{Call, Poised};
+use super::prepare::{Hatched, Nest, Prepared, Way};
 use super::record::NewRecord;
 use super::site::{Site, WORKSPACE, porter};
 use super::store::{LockedSession, SessionDir};
-use super::sync::{Source, Started, Synced, Terms, Update};
+use super::sync::{Reading, Source, Started, Synced, Terms, Update};
+use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
 use crate::ui::{Counter, Ui};
@@ -38,7 +40,7 @@ pub(super) const BASE_ROOM: u64 = 256 * 1024 * 1024;
 /// A session whose volume holds the workspace, and whose controls are proven.
 #[derive(Debug)]
 #[must_use = "dropping it removes container, volume and session"]
-pub struct Populated {
+pub(super) struct Populated {
     nest: Nest,
     spec: HardenedSpec,
     exporter: Pinned,
@@ -46,6 +48,7 @@ pub struct Populated {
     synced: Option<Synced>,
     network: Option<Egress>,
     lender: Option<Lender>,
+    poised: Poised,
 }
 
 /// The way out of a session that is open.
@@ -59,7 +62,7 @@ pub(super) struct Egress {
 /// A session whose command may run now; nothing of it is removed without a decision.
 #[derive(Debug)]
 #[must_use = "its container runs: stop it"]
-pub struct Launched {
+pub(super) struct Launched {
     pub(super) session: LockedSession,
     pub(super) spec: HardenedSpec,
     pub(super) exporter: Pinned,
@@ -70,6 +73,16 @@ pub struct Launched {
     pub(super) gateway: Option<ContainerLease>,
 }
 
+/// A command that may start, and what it may start before.
+#[derive(Debug)]
+#[must_use = "its container runs: stop it"]
+pub(super) struct Start {
+    pub(super) launched: Launched,
+    pub(super) poised: Poised,
+    /// What is synced while the command runs.
+    pub(super) unsynced: Unsynced,
+}
+
 impl Prepared {
     /// Copies the workspace in and proves every control from inside.
     ///
@@ -77,13 +90,14 @@ impl Prepared {
     /// A file that can't be read or changes meanwhile (FLT-04), a broken stream, a receipt
     /// that does not match, or a control that is not in force (P12). Container, volume and
     /// session are removed then: the command never starts on half a copy.
-    pub fn populate(
+    pub(super) fn populate(
         mut self,
         site: &Site<'_>,
         Source {
             workspace,
             selector,
         }: Source<'_>,
+        call: &Call,
     ) -> Result<Populated, Failure> {
         let agent = self.nest.session()?.record().agent();
         let engine = &*site.engine;
@@ -93,9 +107,10 @@ impl Prepared {
         let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
         let mut stats = StatRecorder::new(workspace, &mut stat_file);
         let dir = self.nest.session()?.dir().clone();
-        let (packed, receipt, network) = site.step("copy in", |phase| {
+        let (packed, receipt, network, poised) = site.step("copy in", |phase| {
             thread::scope(|scope| {
                 let probing = scope.spawn(|| ready(site, &self.spec, self.network.as_ref(), &dir));
+                let poising = scope.spawn(|| call.poise(engine, &self.spec));
                 let receive = porter(&["receive", WORKSPACE], Stdin::Piped);
                 let copied = engine
                     .exec(&agent, &receive)
@@ -115,9 +130,11 @@ impl Prepared {
                 let proven = probing
                     .join()
                     .unwrap_or_else(|_| Err(internal("the probe of the controls panicked")));
+                let poised = poising.join();
                 let network = proven?;
                 let (packed, receipt) = copied?;
-                Ok::<_, Failure>((packed, receipt, network))
+                let poised = poised.map_err(|_| internal("starting the porter panicked"))??;
+                Ok::<_, Failure>((packed, receipt, network, poised))
             })
         })?;
         if let Err(error) = base.finish() {
@@ -134,7 +151,7 @@ impl Prepared {
         let baseline = packed.tree;
         self.bounds.starts_in(&baseline)?;
         let fence = Fence::of(&baseline, &self.bounds)?;
-        Known { baseline, volume }.write(&dir)?;
+        self.nest.put(&Known { baseline, volume })?;
         if let Some(fence) = fence {
             let guard = self.guard(site)?;
             self.fence(site, guard, &fence)?;
@@ -148,18 +165,21 @@ impl Prepared {
             synced: None,
             network,
             lender,
+            poised,
         })
     }
 
     /// Brings a volume that was there before up to date and proves every control from inside.
+    /// The workspace is read meanwhile.
     ///
     /// # Errors
     /// As [`Prepared::populate`], but the volume and the session are kept.
-    pub fn update(
+    pub(super) fn update(
         mut self,
         site: &Site<'_>,
-        source: Source<'_>,
+        (source, reading): (Source<'_>, Reading<'_>),
         terms: Terms,
+        call: &Call,
     ) -> Result<Populated, Failure> {
         let session = self.nest.session()?;
         let (agent, dir) = (session.record().agent(), session.dir().clone());
@@ -170,9 +190,10 @@ impl Prepared {
         if let Some(guard) = &guard {
             site.step("protect", |_| guard.release())?;
         }
-        let (synced, network) = site.step("sync in", |phase| {
+        let (synced, unsynced, network, poised) = site.step("sync in", |phase| {
             thread::scope(|scope| {
                 let probing = scope.spawn(|| ready(site, &self.spec, self.network.as_ref(), &dir));
+                let poising = scope.spawn(|| call.poise(&*site.engine, &self.spec));
                 let update = Update {
                     site,
                     container: &agent,
@@ -182,14 +203,18 @@ impl Prepared {
                     counter: phase.counter(),
                     fenced: None,
                 };
-                let synced = update.start().and_then(Started::finish);
+                let synced = update.start_with(reading).and_then(Started::finish);
                 let proven = probing
                     .join()
                     .unwrap_or_else(|_| Err(internal("the probe of the controls panicked")));
+                let poised = poising.join();
                 let network = proven?;
-                Ok::<_, Failure>((synced?, network))
+                let (synced, unsynced) = synced?;
+                let poised = poised.map_err(|_| internal("starting the porter panicked"))??;
+                Ok::<_, Failure>((synced, unsynced, network, poised))
             })
         })?;
+        self.nest.append(unsynced);
         let fence = match self.bounds.is_fenced() {
             true => {
                 let Known { baseline, volume } = Known::read(&dir)?;
@@ -215,6 +240,7 @@ impl Prepared {
             synced: Some(synced),
             network,
             lender,
+            poised,
         })
     }
 }
@@ -243,12 +269,12 @@ impl Prepared {
 
 impl Populated {
     /// Returns what was left out, and why.
-    pub fn skipped(&self) -> &[Skipped] {
+    pub(super) fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
 
     /// Returns what an update came to; `None` where everything was copied in.
-    pub fn synced(&self) -> Option<&Synced> {
+    pub(super) fn synced(&self) -> Option<&Synced> {
         self.synced.as_ref()
     }
 
@@ -256,20 +282,23 @@ impl Populated {
     ///
     /// # Errors
     /// Never, as long as the session was not given away.
-    pub fn dir(&mut self) -> Result<SessionDir, Failure> {
+    pub(super) fn dir(&mut self) -> Result<SessionDir, Failure> {
         Ok(self.nest.session()?.dir().clone())
     }
 
-    /// Marks the session as running, before the command gets its first instruction.
+    /// Marks the session as running, before the command gets its first instruction: the
+    /// process that is to become it still waits.
     ///
     /// # Errors
     /// When the record can't be written; then it is as it was before.
-    pub fn launch(mut self, new: NewRecord) -> Result<Launched, Failure> {
-        self.nest
-            .session()?
-            .update(|record| record.run_again(new))?;
-        let (session, gateway) = self.nest.hatch()?;
-        Ok(Launched {
+    pub(super) fn launch(mut self, new: NewRecord) -> Result<Start, Failure> {
+        self.nest.update(|record| record.run_again(new))?;
+        let Hatched {
+            session,
+            gateway,
+            unsynced,
+        } = self.nest.hatch()?;
+        let launched = Launched {
             session,
             network: self.network,
             lender: self.lender,
@@ -277,6 +306,11 @@ impl Populated {
             spec: self.spec,
             exporter: self.exporter,
             synced: self.synced,
+        };
+        Ok(Start {
+            launched,
+            poised: self.poised,
+            unsynced,
         })
     }
 }

@@ -6,11 +6,13 @@ use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError, Limits};
 use super::berth::{Berth, Specs, Wanted};
 use super::egress::Plan;
 use super::kept::{Again, Standing};
+use super::known::Known;
 use super::owner::Owner;
-use super::pool::Filling;
-use super::record::{Bounds, Phase};
+use super::pool::{Filling, Fit, Spare, drop_spare};
+use super::record::{Bounds, Phase, Record};
 use super::site::Site;
 use super::store::LockedSession;
+use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
 use crate::lent::Lent;
 
@@ -43,7 +45,7 @@ impl Setting {
     }
 
     /// Returns what places of the pool are made from that fit it.
-    pub(super) fn filling(&self, profile: &str) -> Filling {
+    pub(crate) fn filling(&self, profile: &str) -> Filling {
         Filling {
             profile: profile.to_owned(),
             image: self.image.clone(),
@@ -86,11 +88,38 @@ pub(super) struct Nest {
     session: Option<LockedSession>,
     /// Where a session goes back to that was there before; `None` for one that was not.
     before: Option<Phase>,
+    /// What was written on the way.
+    unsynced: Unsynced,
+}
+
+/// What is left of a nest once its command may start.
+#[derive(Debug)]
+pub(super) struct Hatched {
+    pub(super) session: LockedSession,
+    pub(super) gateway: Option<ContainerLease>,
+    pub(super) unsynced: Unsynced,
 }
 
 impl Nest {
     pub(super) fn session(&mut self) -> Result<&mut LockedSession, Failure> {
         self.session.as_mut().ok_or_else(gone)
+    }
+
+    /// Writes down what is known of the volume.
+    pub(super) fn put(&mut self, known: &Known) -> Result<(), Failure> {
+        let dir = self.session()?.dir().clone();
+        known.put(&dir, &mut self.unsynced)
+    }
+
+    /// Takes over what an update has written.
+    pub(super) fn append(&mut self, unsynced: Unsynced) {
+        self.unsynced.append(unsynced);
+    }
+
+    /// Changes the record.
+    pub(super) fn update(&mut self, change: impl FnOnce(&mut Record)) -> Result<(), Failure> {
+        let session = self.session.as_mut().ok_or_else(gone)?;
+        Ok(session.update_soon(&mut self.unsynced, change)?)
     }
 
     /// Takes note when nobody knows whether a creation took place.
@@ -108,10 +137,14 @@ impl Nest {
     /// The command is about to start: from now on nothing is removed without a decision.
     ///
     /// But for the gateway: whatever happens, it goes with its launcher.
-    pub(super) fn hatch(mut self) -> Result<(LockedSession, Option<ContainerLease>), Failure> {
+    pub(super) fn hatch(mut self) -> Result<Hatched, Failure> {
         let gateway = self.berth.take().and_then(Berth::keep);
         let session = self.session.take().ok_or_else(gone)?;
-        Ok((session, gateway))
+        Ok(Hatched {
+            session,
+            gateway,
+            unsynced: std::mem::take(&mut self.unsynced),
+        })
     }
 }
 
@@ -153,6 +186,7 @@ impl Prepared {
             berth: Some(Berth::new(owner.clone(), Standing::Gone)),
             session: Some(session),
             before: None,
+            unsynced: Unsynced::default(),
         };
         Self::start(site, nest, &owner, setting, false)
     }
@@ -171,14 +205,15 @@ impl Prepared {
             berth: None,
             session: Some(session),
             before: None,
+            unsynced: Unsynced::default(),
         };
         let specs = Specs::of(site, &owner, setting.wanted())?;
-        nest.berth = Some(Berth::adopt(site, owner, &specs)?);
+        nest.berth = Some(Berth::adopt(site, owner, Standing::Gone, &specs)?);
         Ok(Self::of(nest, specs, setting, false))
     }
 
-    /// Creates a container on a session that was there before, and a volume if it has none
-    /// any more.
+    /// Creates a container on a session that was there before, or takes the one that was made
+    /// ahead if that fits, and creates a volume if it has none any more.
     ///
     /// # Errors
     /// As [`Prepared::create`]. The session is as it was before then.
@@ -186,13 +221,20 @@ impl Prepared {
         let Again {
             mut session,
             volume,
+            spare,
         } = again;
         if volume == Standing::Gone {
             session.forget_volume()?;
         }
+        let fit = Fit::of(site, setting.wanted());
+        let takes = spare.is_some_and(|spare| volume == Standing::There && spare.fit == fit);
+        if !takes {
+            drop_spare(&*site.engine, &session)?;
+        }
         let before = session.record().phase;
         let was_fenced = session.record().bounds.is_fenced();
-        session.update(|record| {
+        let mut unsynced = Unsynced::default();
+        session.update_soon(&mut unsynced, |record| {
             record.before = Some(before);
             record.phase = Phase::Syncing;
             // Before anything is: whoever comes next gives it back.
@@ -201,11 +243,20 @@ impl Prepared {
             }
         })?;
         let owner = session.record().owner();
-        let nest = Nest {
-            berth: Some(Berth::new(owner.clone(), volume)),
+        let mut nest = Nest {
+            berth: None,
             session: Some(session),
             before: Some(before),
+            unsynced,
         };
+        if takes {
+            let specs = Specs::of(site, &owner, setting.wanted())?;
+            nest.berth = Some(Berth::adopt(site, owner, volume, &specs)?);
+            // From here on it is a command's, and removed if that does not start.
+            Spare::forget(nest.session()?.dir())?;
+            return Ok(Self::of(nest, specs, setting, was_fenced));
+        }
+        nest.berth = Some(Berth::new(owner.clone(), volume));
         Self::start(site, nest, &owner, setting, was_fenced)
     }
 

@@ -8,6 +8,7 @@ use lazaret_transfer::{HistoryState, LeftAlone, Recovered, history, recover};
 
 use super::belongings::Belongings;
 use super::collect::{Collected, is_collected};
+use super::pool::{self, SECOND_LOOK, Spare};
 use super::record::{KeepVolume, Outcome, Phase};
 use super::site::Site;
 use super::stop::Stopped;
@@ -17,9 +18,6 @@ use crate::failure::Failure;
 
 /// How long after a session was begun something of it may still be on its way.
 const IN_FLIGHT: Duration = Duration::from_secs(120);
-
-/// How long an engine has to finish what it was asked for.
-const SECOND_LOOK: Duration = Duration::from_millis(700);
 
 /// What became of a session that was taken up.
 #[derive(Debug)]
@@ -39,6 +37,8 @@ pub enum Resumed {
     UndoCutShort(LockedSession, Vec<LeftAlone>),
     /// An apply that was cut off is complete.
     Applied(LockedSession),
+    /// There was nothing to do but to remove a next container that was made by half.
+    Cleared(LockedSession),
     /// There was nothing to do.
     Sound(LockedSession),
 }
@@ -55,6 +55,13 @@ pub fn resume(
     exporter: Pinned,
     mut session: LockedSession,
 ) -> Result<Resumed, Failure> {
+    let sound = match Spare::is_partial(session.dir()) {
+        true => {
+            pool::sweep(&*site.engine, &session)?;
+            Resumed::Cleared
+        }
+        false => Resumed::Sound,
+    };
     match session.record().phase {
         Phase::Preparing => {
             remove_all(site, &session)?;
@@ -63,7 +70,7 @@ pub fn resume(
         }
         Phase::Syncing => {
             // The volume is sound, however far that came; the next update knows.
-            belongings(site, &session)?.remove_passing(&*site.engine, &session.record().owner())?;
+            pool::sweep(&*site.engine, &session)?;
             session.update(|record| {
                 record.phase = record.before.take().unwrap_or(Phase::Settled);
             })?;
@@ -120,14 +127,14 @@ pub fn resume(
             }
             remove_settled(site, &session)?;
             session.remove_collection()?;
-            Ok(Resumed::Sound(session))
+            Ok(sound(session))
         }
         Phase::Collected => {
             if let Some(left_alone) = finish_undo(&session)? {
                 return Ok(Resumed::UndoCutShort(session, left_alone));
             }
-            belongings(site, &session)?.remove_passing(&*site.engine, &session.record().owner())?;
-            Ok(Resumed::Sound(session))
+            pool::sweep(&*site.engine, &session)?;
+            Ok(sound(session))
         }
     }
 }
@@ -163,12 +170,12 @@ fn finish_apply(session: &LockedSession) -> Result<Recovered, Failure> {
 
 /// Removes what a settled session needs no more: its containers, and its volume unless it
 /// keeps that.
-fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), EngineError> {
-    let all = belongings(site, session)?;
+fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), Failure> {
     match session.record().keep {
-        KeepVolume::UntilSettled => all.remove(&*site.engine),
-        KeepVolume::Always => all.remove_passing(&*site.engine, &session.record().owner()),
+        KeepVolume::UntilSettled => belongings(site, session)?.remove(&*site.engine)?,
+        KeepVolume::Always => drop(pool::sweep(&*site.engine, session)?),
     }
+    Ok(())
 }
 
 /// Removes everything of a session that never began. A launcher that was killed may have

@@ -8,7 +8,7 @@
 use std::collections::hash_map::RandomState;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher as _, Hasher as _};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Write};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,6 +18,7 @@ use lazaret_transfer::{AtPath as _, PathError};
 use rustix::fs::FlockOperation;
 
 use super::record::{KeepVolume, Record, RecordError};
+use super::unsynced::Unsynced;
 
 /// How long, and how often, somebody else may be looking at a lock.
 pub(super) const GLANCE: Duration = Duration::from_millis(10);
@@ -80,7 +81,7 @@ pub struct SessionDir {
 pub struct LockedSession {
     dir: SessionDir,
     record: Record,
-    _lock: File,
+    lock: File,
 }
 
 impl Store {
@@ -179,7 +180,7 @@ impl Store {
                     path: building.clone(),
                 },
                 record,
-                _lock: lock,
+                lock,
             };
             session.save()?;
             // rename() replaces an empty directory at most, and a session is never empty.
@@ -216,11 +217,7 @@ impl Store {
             return Err(StoreError::NotFound { id: id.clone() });
         }
         let record = dir.record()?;
-        Ok(LockedSession {
-            dir,
-            record,
-            _lock: lock,
-        })
+        Ok(LockedSession { dir, record, lock })
     }
 
     /// Whether a launcher is at work on a session, without getting in its way for longer than
@@ -360,6 +357,15 @@ impl LockedSession {
         &self.record
     }
 
+    /// Returns another hold on the lock: the session is given up to others once both are gone.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub(super) fn share_lock(&self) -> Result<File, StoreError> {
+        let path = self.dir.file("lock");
+        Ok(self.lock.try_clone().at(&path)?)
+    }
+
     /// Changes the record and writes it, atomically.
     ///
     /// # Errors
@@ -367,6 +373,22 @@ impl LockedSession {
     pub fn update(&mut self, change: impl FnOnce(&mut Record)) -> Result<(), StoreError> {
         change(&mut self.record);
         self.save()
+    }
+
+    /// As [`LockedSession::update`]; only a power cut finds the old record before `unsynced`
+    /// is synced.
+    ///
+    /// # Errors
+    /// When the disk refuses; the old record is still there then.
+    pub(super) fn update_soon(
+        &mut self,
+        unsynced: &mut Unsynced,
+        change: impl FnOnce(&mut Record),
+    ) -> Result<(), StoreError> {
+        change(&mut self.record);
+        let bytes = self.bytes()?;
+        let path = self.dir.file("session.json");
+        Ok(unsynced.put(&path, |out| out.write_all(&bytes))?)
     }
 
     /// Removes what the gate worked on, once it is settled; the record, the log and what
@@ -425,13 +447,17 @@ impl LockedSession {
     }
 
     fn save(&self) -> Result<(), StoreError> {
-        let bytes = self.record.to_bytes();
-        let bytes = bytes.map_err(|source| StoreError::Record {
+        Ok(write_atomically(
+            &self.dir.file("session.json"),
+            &self.bytes()?,
+        )?)
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, StoreError> {
+        self.record.to_bytes().map_err(|source| StoreError::Record {
             id: self.dir.id.clone(),
             source,
-        })?;
-        write_atomically(&self.dir.file("session.json"), &bytes)?;
-        Ok(())
+        })
     }
 }
 
@@ -440,9 +466,25 @@ impl LockedSession {
 /// # Errors
 /// The disk's, with the path. The file that was there is untouched then.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
+    stream_atomically(path, |out| out.write_all(bytes))
+}
+
+/// As [`write_atomically`], piece by piece: a list of a large volume has 50 MiB.
+///
+/// # Errors
+/// The disk's, or those of `write`; the file that was there is untouched then.
+pub fn stream_atomically(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), PathError> {
     let dir = path.parent().unwrap_or(Path::new("."));
-    let mut staged = tempfile::NamedTempFile::new_in(dir).at(path)?;
-    staged.write_all(bytes).at(path)?;
+    let staged = tempfile::NamedTempFile::new_in(dir).at(path)?;
+    let mut out = io::BufWriter::new(staged);
+    write(&mut out).at(path)?;
+    let staged = out
+        .into_inner()
+        .map_err(|error| error.into_error())
+        .at(path)?;
     staged.as_file().sync_all().at(path)?;
     staged.persist(path).map_err(|error| error.error).at(path)?;
     File::open(dir).and_then(|dir| dir.sync_all()).at(dir)

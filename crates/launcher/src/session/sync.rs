@@ -3,32 +3,34 @@
 //!
 //! The conversation is one exec of `porter update`: it tells what the volume holds, the three
 //! sides are reconciled here, and it does what it is told. Before anything is told, what is
-//! about to happen is on disk; so wherever this ends, nothing of it is taken for the
-//! command's work later, and nothing of the host's is lost.
+//! about to happen is written down; so wherever this ends, nothing of it is taken for the
+//! command's work later, and nothing of the host's is lost. After a power cut, the same that
+//! the host has may be shown as the command's.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use lazaret_runtime::{ContainerName, Process, ProcessControl, Stdin};
 use lazaret_transfer::{
     BaseWriter, Clash, PackError, Plan, Progress, RelPathBuf, Selector, Skipped, Stance, StatCache,
-    StatRecorder, Survey, SurveyError, UpdateReceipt, Walked, WorkspaceDir, escape, pack_order,
-    reconcile, walk_cached,
+    StatRecorder, Survey, SurveyError, Trailer, UpdateReceipt, Walked, WorkspaceDir, escape,
+    pack_order, reconcile, walk_cached,
 };
 
 use super::collect::limits;
 use super::command::SIGKILL;
-use super::known::{Known, remove_intent, write_intent};
+use super::known::{Known, put_intent, remove_intent};
 use super::populate::{
     BASE_ROOM, Interruptible, STDERR_CAP, broken_stream, internal, porter_failed, read_capped,
 };
 use super::record::{Bounds, GateLimits, Record};
 use super::site::{Site, WORKSPACE, porter};
-use super::store::{SessionDir, write_atomically};
+use super::store::SessionDir;
+use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Guard;
 use crate::ui::Counter;
@@ -88,7 +90,7 @@ pub struct Synced {
 ///
 /// # Errors
 /// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
-fn read(dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
+pub(super) fn read(dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
     let path = dir.file("stat-cache");
     // Without it everything is read.
     let cache = File::open(&path)
@@ -99,7 +101,9 @@ fn read(dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
     let mut recorder = StatRecorder::new(source.workspace, &mut next);
     let walked = walk_cached(source.workspace, source.selector, &cache, &mut recorder)?;
     if recorder.finish().is_ok() {
-        write_atomically(&path, &next)?;
+        // One that a power cut takes is made again.
+        let mut unsynced = Unsynced::default();
+        unsynced.put(&path, |out| out.write_all(&next))?;
     }
     Ok(walked)
 }
@@ -132,13 +136,31 @@ pub struct Update<'a> {
     pub fenced: Option<&'a Bounds>,
 }
 
-/// An update whose porter waits, and whose workspace is read.
+/// A workspace that was read, or that somebody is reading.
+#[derive(Debug)]
+pub(super) enum Reading<'scope> {
+    Done(Walked),
+    Going(ScopedJoinHandle<'scope, Result<Walked, Failure>>),
+}
+
+impl Reading<'_> {
+    fn finish(self) -> Result<Walked, Failure> {
+        match self {
+            Self::Done(walked) => Ok(walked),
+            Self::Going(thread) => {
+                (thread.join()).unwrap_or_else(|_| Err(internal("reading the workspace panicked")))
+            }
+        }
+    }
+}
+
+/// An update whose porter waits, and whose workspace is read or being read.
 #[derive(Debug)]
 #[must_use = "nothing is sent before it is finished"]
 pub struct Started<'a> {
     update: Update<'a>,
     process: Process,
-    walked: Walked,
+    reading: Reading<'a>,
     _guard: Guard,
 }
 
@@ -149,6 +171,33 @@ impl<'a> Update<'a> {
     /// The engine's, or a file of the workspace that can't be read or changes meanwhile
     /// (FLT-04).
     pub fn start(self) -> Result<Started<'a>, Failure> {
+        let (process, guard) = self.listen()?;
+        let walked = read(self.dir, self.source)?;
+        self.site.interrupt.check()?;
+        Ok(Started {
+            update: self,
+            process,
+            reading: Reading::Done(walked),
+            _guard: guard,
+        })
+    }
+
+    /// As [`Update::start`], with a workspace that somebody else reads meanwhile.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(super) fn start_with(self, reading: Reading<'a>) -> Result<Started<'a>, Failure> {
+        let (process, guard) = self.listen()?;
+        Ok(Started {
+            update: self,
+            process,
+            reading,
+            _guard: guard,
+        })
+    }
+
+    /// Starts the porter.
+    fn listen(&self) -> Result<(Process, Guard), Failure> {
         let spec = porter(&["update", WORKSPACE], Stdin::Piped);
         let process = self.site.engine.exec(self.container, &spec)?;
         // A signal makes the calls below return, wherever they wait (FLT-08).
@@ -157,23 +206,16 @@ impl<'a> Update<'a> {
             // It may have ended by itself, and is removed in any case.
             drop(engine.signal_container(&name, SIGKILL));
         });
-        let walked = read(self.dir, self.source)?;
-        self.site.interrupt.check()?;
-        Ok(Started {
-            update: self,
-            process,
-            walked,
-            _guard: guard,
-        })
+        Ok((process, guard))
     }
 
     /// Tells a porter that is no longer needed, and says why it failed where it did.
     fn end(
         &self,
-        talked: Result<Synced, Failure>,
+        talked: Result<(Synced, Unsynced), Failure>,
         complaints: &Receiver<Vec<u8>>,
         control: &dyn ProcessControl,
-    ) -> Result<Synced, Failure> {
+    ) -> Result<(Synced, Unsynced), Failure> {
         // A porter that waits for more ends when it hears that there is none, or is ended:
         // closing one direction of a connection does not arrive reliably.
         let complaints = complaints.recv_timeout(LAST_WORDS).unwrap_or_else(|_| {
@@ -181,8 +223,8 @@ impl<'a> Update<'a> {
             complaints.recv_timeout(LAST_WORDS).unwrap_or_default()
         });
         match talked {
-            Ok(synced) => match control.wait()? {
-                0 => Ok(synced),
+            Ok(talked) => match control.wait()? {
+                0 => Ok(talked),
                 code => Err(porter_failed("update", code, &complaints)),
             },
             // When both ends failed, we know why, unless we only met a closed pipe.
@@ -197,13 +239,15 @@ impl<'a> Update<'a> {
         &self,
         out: &mut dyn Write,
         answers: &mut dyn Read,
-        walked: Walked,
-    ) -> Result<Synced, Failure> {
+        reading: Reading<'_>,
+    ) -> Result<(Synced, Unsynced), Failure> {
         let limits = limits(self.terms.gate);
         let Known { baseline, volume } = Known::read(self.dir)?;
         let request = volume.request(limits, &baseline);
         request.write_to(out).map_err(broken_stream)?;
         out.flush().map_err(broken_stream)?;
+        // Both sides are looked at by now.
+        let walked = reading.finish()?;
         let survey = Survey::read_from(answers, &limits).map_err(unbelievable)?;
         let volume = volume.surveyed(survey, &baseline).map_err(unbelievable)?;
         let Known { baseline, volume } = Known { baseline, volume }.fold(self.dir)?;
@@ -211,29 +255,35 @@ impl<'a> Update<'a> {
         if let Some(bounds) = self.fenced {
             leave_alone(bounds, &plan)?;
         }
-        write_intent(self.dir, &plan.intent())?;
+        let mut unsynced = Unsynced::default();
+        put_intent(self.dir, &plan.intent(), &mut unsynced)?;
         plan.order.write_to(out).map_err(broken_stream)?;
-        let bytes = self.send(out, &plan)?;
+        let sent = self.send(out, &plan)?;
         let receipt = UpdateReceipt::read_from(answers, &plan.order)?;
+        if receipt.written.arrived != sent {
+            let text = "the receipt is for another stream than the one that was sent";
+            return Err(Failure::message(FailureKind::Transfer, text));
+        }
         Known {
             baseline: plan.settled(&receipt),
             volume: volume.updated(&plan.order, &receipt)?,
         }
-        .write(self.dir)?;
+        .put(self.dir, &mut unsynced)?;
         remove_intent(self.dir)?;
         let count = |paths: &[RelPathBuf]| paths.len() as u64;
-        Ok(Synced {
+        let synced = Synced {
             sent: plan.order.send.len() as u64,
-            bytes,
+            bytes: sent.bytes,
             removed: count(&plan.order.remove).saturating_sub(count(&receipt.stayed)),
             adopted: count(&plan.adopted),
             conflicts: plan.clashes,
             skipped: walked.skipped,
-        })
+        };
+        Ok((synced, unsynced))
     }
 
     /// Sends what was ordered, and keeps its texts for merges.
-    fn send(&self, out: &mut dyn Write, plan: &Plan) -> Result<u64, Failure> {
+    fn send(&self, out: &mut dyn Write, plan: &Plan) -> Result<Trailer, Failure> {
         let mut base = BaseWriter::append(&self.dir.file("base"), BASE_ROOM)?;
         let mut shown = Progress::default();
         let mut tell = |progress: Progress| {
@@ -247,9 +297,9 @@ impl<'a> Update<'a> {
         } = self.source;
         let order = &plan.order;
         let packed = pack_order(workspace, selector, order, out, &mut tell, &mut base);
-        packed.map_err(|error| match error {
+        let sent = packed.map_err(|error| match error {
             PackError::Write(error) => broken_stream(error),
-            other => other.into(),
+            other => Failure::from(other),
         })?;
         out.flush().map_err(broken_stream)?;
         if let Err(error) = base.finish() {
@@ -258,7 +308,7 @@ impl<'a> Update<'a> {
             let ui = self.site.ui;
             ui.detail(&format!("the texts for merging could not be kept: {cause}"));
         }
-        Ok(shown.bytes)
+        Ok(sent)
     }
 }
 
@@ -269,11 +319,11 @@ impl Started<'_> {
     /// A file of the workspace that is not what it was (FLT-04), a full disk, a broken
     /// stream, an interruption. The volume is sound then: what had arrived is there as a
     /// whole, and the next update knows of it.
-    pub fn finish(self) -> Result<Synced, Failure> {
+    pub fn finish(self) -> Result<(Synced, Unsynced), Failure> {
         let Self {
             update,
             process,
-            walked,
+            reading,
             _guard,
         } = self;
         let Process {
@@ -293,7 +343,7 @@ impl Started<'_> {
             inner: stdin,
             interrupt: update.site.interrupt,
         };
-        let talked = update.reconcile(&mut out, &mut stdout, walked);
+        let talked = update.reconcile(&mut out, &mut stdout, reading);
         drop((out, stdout));
         let ended = update.end(talked, &complaints, &*control);
         // What broke off because of a signal is nobody's failure.

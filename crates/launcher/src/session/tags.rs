@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::pool::{self, Shelf};
+use super::pool::{self, PlaceFile, Shelf};
 use super::store::{Store, StoreError};
 
 /// The tags of all sessions and of all places in the pool; see [`super::owner::Owner::tag`].
@@ -20,21 +20,45 @@ impl Tags {
     /// # Errors
     /// The disk's.
     pub fn of(store: &Store) -> Result<Self, StoreError> {
+        let shelf = Shelf::of(store);
+        let mut files = shelf.files()?;
+        files.extend(shelf.files()?);
+        files.sort_unstable();
+        files.dedup();
+        let mut tags = Self::none();
         // A place that is taken is in a record before it leaves the shelf.
-        let mut known: BTreeSet<String> = (Shelf::of(store).tags()?.into_iter())
-            .map(|tag| tag.to_string())
-            .collect();
-        let mut is_complete = true;
+        for file in files {
+            tags.add_place(&shelf, file)?;
+        }
+        tags.add_sessions(store)?;
+        Ok(tags)
+    }
+
+    pub(super) fn none() -> Self {
+        Self {
+            known: BTreeSet::new(),
+            is_complete: true,
+        }
+    }
+
+    pub(super) fn add_place(&mut self, shelf: &Shelf, file: PlaceFile) -> Result<(), StoreError> {
+        if shelf.counts(&file)? {
+            self.known.insert(file.tag.to_string());
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_sessions(&mut self, store: &Store) -> Result<(), StoreError> {
         for dir in store.list()? {
-            known.insert(dir.id().to_string());
+            self.known.insert(dir.id().to_string());
             match dir.record() {
                 Ok(record) => {
-                    known.insert(record.owner().tag.to_string());
+                    self.known.insert(record.owner().tag.to_string());
                 }
-                Err(_) => is_complete = false,
+                Err(_) => self.is_complete = false,
             }
         }
-        Ok(Self { known, is_complete })
+        Ok(())
     }
 
     /// Whether something with this tag is anybody's.

@@ -215,9 +215,9 @@ impl<'a> Viewer<'a> {
         let found = match self.survey(surveyor)? {
             Err(broken) => Err(broken),
             Ok(known) => {
-                let collection = known.collect(&self.baseline);
                 self.known = known;
-                self.fetch(&collection)?.map(|()| collection)
+                let fetched = self.fetch(&self.known.wanted(&self.baseline))?;
+                fetched.map(|()| self.known.collect(&self.baseline))
             }
         };
         let paused = paused.end()?;
@@ -245,7 +245,7 @@ impl<'a> Viewer<'a> {
             return Ok(true);
         }
         // As above. What did arrive is in the quarantine under its digest.
-        drop(self.fetch(&known.collect(&self.baseline)));
+        drop(self.fetch(&known.wanted(&self.baseline)));
         Ok(false)
     }
 
@@ -264,32 +264,31 @@ impl<'a> Viewer<'a> {
 
     /// Lists what has to be fetched and was not yet. What earlier looks fetched is thrown away
     /// when there would be more than the gate allows to a batch.
-    fn wanted(&mut self, collection: &Collection) -> Result<Vec<Wanted>, Failure> {
-        let all = collection.wanted(&self.baseline);
+    fn missing(&mut self, all: &[Wanted]) -> Result<Vec<Wanted>, Failure> {
         let missing = |quarantine: &Quarantine| {
             let mut missing = Vec::new();
-            for file in &all {
-                if !quarantine.has(&file.digest)? {
+            for file in all {
+                if !quarantine.has(&file.digest) {
                     missing.push(file.clone());
                 }
             }
             Ok::<_, Failure>(missing)
         };
-        let bytes = |files: &[Wanted]| files.iter().map(|file| file.size).sum::<u64>();
+        let bytes = |files: &[Wanted]| files.iter().map(|file| file.identity.size).sum::<u64>();
         let mut wanted = missing(&self.quarantine)?;
         if self.fetched.saturating_add(bytes(&wanted)) > self.limits().total_bytes {
             let path = self.desk.view.quarantine();
             fs::remove_dir_all(&path).at(&path)?;
             self.quarantine = Quarantine::create(&path)?;
             self.fetched = 0;
-            wanted = all;
+            wanted = all.to_vec();
         }
         Ok(wanted)
     }
 
     /// Fetches what is missing.
-    fn fetch(&mut self, collection: &Collection) -> Attempt<()> {
-        let wanted = self.wanted(collection)?;
+    fn fetch(&mut self, all: &[Wanted]) -> Attempt<()> {
+        let wanted = self.missing(all)?;
         if wanted.is_empty() {
             return Ok(Ok(()));
         }
@@ -297,7 +296,7 @@ impl<'a> Viewer<'a> {
             Some(sender) => sender,
             None => self.exec("send")?,
         };
-        self.fetched += wanted.iter().map(|file| file.size).sum::<u64>();
+        self.fetched += wanted.iter().map(|file| file.identity.size).sum::<u64>();
         let counter = Counter::default();
         fetch(sender, &wanted, self.limits(), &self.quarantine, &counter)
     }

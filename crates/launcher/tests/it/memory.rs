@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::Duration;
 
 use lazaret_tests::hostile_tar::{Header, TarBuilder};
 
-use crate::support::TestEnvironment;
+use crate::support::{Peak, TestEnvironment, peak};
 
 const MOST_KIB: u64 = 256 << 10;
 
@@ -20,25 +19,6 @@ fn world() -> TestEnvironment {
     env
 }
 
-/// Runs `lazaret check`, and returns its exit code and the most memory that it ever had, as
-/// the kernel counts it (proc_pid_status(5), `VmHWM`), up to a millisecond before its end.
-fn peak(env: &TestEnvironment, candidate: &str, form: &[&str]) -> (i32, u64) {
-    let arguments = [&["check", candidate, "--base", "base"], form].concat();
-    let running = env.command(&arguments).start().unwrap();
-    let status = format!("/proc/{}/status", running.pids()[0]);
-    let mut most = 0;
-    loop {
-        let status = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let now = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-        most = most.max(now.unwrap_or(0));
-        if let Some(output) = running.try_wait().unwrap() {
-            return (output.status.code().unwrap_or(-1), most);
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
 #[track_caller]
 fn bounded(env: &TestEnvironment, candidate: &str, what: &str) {
     bounded_as(env, candidate, what, &[]);
@@ -46,7 +26,8 @@ fn bounded(env: &TestEnvironment, candidate: &str, what: &str) {
 
 #[track_caller]
 fn bounded_as(env: &TestEnvironment, candidate: &str, what: &str, form: &[&str]) {
-    let (code, most) = peak(env, candidate, form);
+    let arguments = [&["check", candidate, "--base", "base"], form].concat();
+    let Peak { code, most, .. } = peak(&env.command(&arguments).start().unwrap());
     assert!(matches!(code, 0 | 120 | 121), "{what}: exit {code}");
     // Less is no program that read anything.
     assert!(most > 4 << 10, "{what}: {most} KiB");

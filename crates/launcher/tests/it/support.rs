@@ -186,3 +186,39 @@ impl fmt::Display for Outcome {
         Ok(())
     }
 }
+
+/// What a process came to.
+#[derive(Debug)]
+pub(crate) struct Peak {
+    pub(crate) code: i32,
+    /// The most memory that it ever had, in KiB.
+    pub(crate) most: u64,
+    pub(crate) stderr: String,
+}
+
+/// Waits for the end of a process, and returns the most memory that it ever had, up to a
+/// millisecond before its end.
+pub(crate) fn peak(running: &duct::Handle) -> Peak {
+    let mut most = 0;
+    loop {
+        most = most.max(peak_so_far(running));
+        if let Some(output) = running.try_wait().unwrap() {
+            return Peak {
+                code: output.status.code().unwrap_or(-1),
+                most,
+                stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            };
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Returns the most memory that a process has had, in KiB, as the kernel counts it
+/// (proc_pid_status(5), `VmHWM`); 0 once it has ended.
+pub(crate) fn peak_so_far(running: &duct::Handle) -> u64 {
+    let status = format!("/proc/{}/status", running.pids()[0]);
+    let status = std::fs::read_to_string(status).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let now = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    now.unwrap_or(0)
+}

@@ -48,6 +48,8 @@ enum UpdateError {
     Stream(#[from] StreamError),
     #[error("{}: not what was ordered", escape(.name))]
     Unexpected { name: Vec<u8> },
+    #[error("{}: ordered, and did not come", escape(.name))]
+    Missing { name: Vec<u8> },
     #[error("{}: {source}", escape(.name))]
     Write { name: Vec<u8>, source: io::Error },
     #[error("{}: changed since the survey", escape(.name))]
@@ -70,6 +72,12 @@ impl UpdateError {
                 name,
                 source: errno.into(),
             },
+        }
+    }
+
+    fn missing(path: &RelPath) -> Self {
+        Self::Missing {
+            name: path.as_str().as_bytes().to_vec(),
         }
     }
 

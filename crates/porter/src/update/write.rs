@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use lazaret_transfer::{
-    Entry, Member, MemberKind, MemberPath, Receipt, RelPath, RelPathBuf, StreamError, Tree,
+    Digest, Entry, Member, MemberKind, MemberPath, Receipt, RelPath, RelPathBuf, Tree,
     VolumeIdentity,
 };
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
@@ -47,8 +47,8 @@ pub(super) fn all(
         }
     }
     let arrived = members.finish_trailer()?;
-    if arrived.tree != ordered.digest() {
-        return Err(StreamError::TrailerTree.into());
+    if let Some((path, _)) = expected.next() {
+        return Err(UpdateError::missing(path));
     }
     let identities = writing.identities.into_iter().collect();
     let cleared = incoming::clear(root);
@@ -88,8 +88,12 @@ impl Writing<'_, '_> {
                 let bits = Mode::from_raw_mode(mode.to_unix());
                 let file = rustix::fs::openat(&self.incoming, NAME, flags | OFlags::CLOEXEC, bits);
                 let mut file = File::from(file.map_err(failed)?);
-                let written = arriving::write_body(stream, &mut file, &mut self.buffer);
-                let written = written.map_err(|error| match error {
+                let mut hasher = blake3::Hasher::new();
+                let tee = |piece: &[u8]| {
+                    hasher.update(piece);
+                };
+                let written = arriving::write_body(stream, &mut file, &mut self.buffer, tee);
+                written.map_err(|error| match error {
                     BodyError::Stream(error) => error.into(),
                     BodyError::Write(source) => UpdateError::Write {
                         name: path.as_str().as_bytes().to_vec(),
@@ -97,7 +101,7 @@ impl Writing<'_, '_> {
                     },
                 })?;
                 // What the host has not written down must not get a name.
-                if written != *digest {
+                if Digest::from(hasher.finalize()) != *digest {
                     return Err(UpdateError::unexpected(path));
                 }
                 rustix::fs::futimens(&file, &mtime).map_err(failed)?;

@@ -28,7 +28,7 @@ fn a_file_that_changed_since_the_survey_ends_the_stream() {
     let workspace = tree_text::temp(PROJECT);
     let session = Session::start(workspace.path());
     session.edit("f a \"new\"\nf b \"also\"");
-    let wanted = session.collect().wanted(&session.baseline);
+    let wanted = session.look().wanted(&session.baseline);
     let mut list = Vec::new();
     write_wanted(&wanted, &mut list).expect("to memory");
     let volume = session.volume.path();
@@ -70,12 +70,12 @@ fn flt_04_no_receipt_without_the_whole_stream() {
         receive(&stream[..1024]),
         "porter: receive: the stream has no end mark [stream.no_eof]"
     );
-    // A bit in a body is found by the tree's digest only.
+    // A bit in a body is found by the checksum only.
     let mut changed = stream.clone();
     changed[512] ^= 1;
     assert_eq!(
         receive(&changed),
-        "porter: receive: what arrived is not what was sent [trailer.tree]"
+        "porter: receive: what arrived is not what was sent [trailer.stream]"
     );
 }
 

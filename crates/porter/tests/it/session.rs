@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    Change, ChangeKind, Collection, Ending, Entry, GitMode, Packed, Quarantine, Receipt, Selection,
+    Change, ChangeKind, Ending, Entry, GitMode, Packed, Quarantine, Receipt, Selection,
     StreamLimits, Survey, SurveyError, Tree, VolumeState, WorkspaceDir, check_arrived, diff,
     escape, pack, read_wanted, unpack, write_wanted,
 };
@@ -102,10 +102,16 @@ impl Session {
         tree_text::build(text, self.volume.path());
     }
 
+    fn known(&self) -> VolumeState {
+        VolumeState::received(&self.baseline, &self.receipt).expect("of one tree")
+    }
+
     pub(super) fn survey_bytes(&self, limits: StreamLimits) -> Vec<u8> {
-        let known = VolumeState::received(&self.baseline, &self.receipt).expect("of one tree");
         let mut request = Vec::new();
-        let written = known.request(limits, &self.baseline).write_to(&mut request);
+        let written = self
+            .known()
+            .request(limits, &self.baseline)
+            .write_to(&mut request);
         written.expect("to memory");
         porter("survey", self.volume.path(), &request).ok()
     }
@@ -115,15 +121,16 @@ impl Session {
     }
 
     #[track_caller]
-    pub(super) fn collect(&self) -> Collection {
+    pub(super) fn look(&self) -> VolumeState {
         let survey = self.survey(StreamLimits::DEFAULT).expect("a survey");
-        survey.collect(&self.baseline).expect("no contradiction")
+        let surveyed = self.known().surveyed(survey, &self.baseline);
+        surveyed.expect("no contradiction")
     }
 
     /// Fetches what is wanted and compares all of it with the volume.
     #[track_caller]
-    pub(super) fn fetch(&self, collection: &Collection) -> Tree {
-        let wanted = collection.wanted(&self.baseline);
+    pub(super) fn fetch(&self, seen: &VolumeState) -> Tree {
+        let wanted = seen.wanted(&self.baseline);
         let mut list = Vec::new();
         write_wanted(&wanted, &mut list).expect("to memory");
         assert_eq!(read_wanted(&mut &list[..]).expect("our own"), wanted);
@@ -136,7 +143,9 @@ impl Session {
         assert!(arrived.refusals.is_empty() && arrived.notes.is_empty());
         check_arrived(&wanted, &arrived.tree).expect("what was surveyed");
         for file in &wanted {
-            let mut blob = quarantine.blob(&file.digest, file.size).expect("stored");
+            let mut blob = quarantine
+                .blob(&file.digest, file.identity.size)
+                .expect("stored");
             let mut contents = Vec::new();
             std::io::Read::read_to_end(&mut blob, &mut contents).expect("readable");
             let there = fs::read(self.volume.path().join(file.path.as_str())).expect("there");
@@ -157,8 +166,9 @@ pub(super) fn check(before: &str, edits: &str) -> String {
 
 #[track_caller]
 pub(super) fn print(session: &Session) -> String {
-    let collection = session.collect();
-    session.fetch(&collection);
+    let seen = session.look();
+    session.fetch(&seen);
+    let collection = seen.collect(&session.baseline);
     let mut lines = Vec::new();
     for change in &diff(&session.baseline, &collection.tree) {
         let Change { path, after, .. } = change;

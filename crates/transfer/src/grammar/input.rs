@@ -3,13 +3,15 @@
 use std::io::{self, Read};
 
 use super::header::BLOCK;
-use crate::StreamError;
+use crate::checksum::Summing;
+use crate::{Checksum, StreamError};
 
 /// A reader, and how far it is read.
 #[derive(Debug)]
 pub(super) struct Input<R> {
     reader: R,
     blocks: Blocks,
+    sum: Summing,
 }
 
 /// Whether the last block that was read was the first one.
@@ -26,7 +28,13 @@ impl<R: Read> Input<R> {
         Self {
             reader,
             blocks: Blocks::None,
+            sum: Summing::default(),
         }
+    }
+
+    /// Sums up every byte that was read.
+    pub(super) fn checksum(&self) -> Checksum {
+        self.sum.so_far()
     }
 
     /// Reads one header block; `None` at the end of the reader.
@@ -64,6 +72,7 @@ impl<R: Read> Input<R> {
         let mut bytes = Vec::new();
         let mut part = (&mut self.reader).take(size);
         part.read_to_end(&mut bytes).map_err(StreamError::Read)?;
+        self.sum.update(&bytes);
         if (bytes.len() as u64) < size {
             return Err(StreamError::Truncated { within });
         }
@@ -95,12 +104,15 @@ impl<R: Read> Input<R> {
                 Err(error) => return Err(StreamError::Read(error)),
             }
         }
+        self.sum.update(&buffer[..length]);
         Ok(length)
     }
 
     /// Reads what there is, as [`Read::read`].
     pub(super) fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.reader.read(buffer)
+        let length = self.reader.read(buffer)?;
+        self.sum.update(&buffer[..length]);
+        Ok(length)
     }
 }
 

@@ -88,12 +88,13 @@ impl<R: Read> Members<R> {
         self.ledger.bytes
     }
 
-    /// Reads the trailer, and not one byte more. Its tree is the caller's to compare.
+    /// Reads the trailer, and not one byte more.
     ///
     /// # Errors
-    /// When there is none, or it tells of other numbers than arrived.
+    /// When there is none, or it tells of other numbers or bytes than arrived.
     pub fn finish_trailer(mut self) -> Result<Trailer, StreamError> {
         self.check_ended()?;
+        let stream = self.input.checksum();
         let mut block = [0; TRAILER_BYTES];
         let within = "the trailer";
         match self.input.read_full(&mut block)? {
@@ -108,6 +109,9 @@ impl<R: Read> Members<R> {
         if trailer.bytes != self.ledger.bytes {
             let (arrived, sent) = (self.ledger.bytes, trailer.bytes);
             return Err(StreamError::TrailerBytes { arrived, sent });
+        }
+        if trailer.stream != stream {
+            return Err(StreamError::TrailerStream);
         }
         Ok(trailer)
     }

@@ -9,6 +9,7 @@ use rustix::fs::Stat;
 use super::ahead::{Batch, Step};
 use super::header::BLOCK;
 use super::{Keeping, PackError, Progress};
+use crate::checksum::Summing;
 use crate::stat_cache::Seen;
 use crate::walk::{check_unchanged, mode, size};
 use crate::{Entry, RelPathBuf, Trailer, Tree};
@@ -19,6 +20,7 @@ pub(super) struct Behind<'a, 'w> {
     progress: &'a mut dyn FnMut(Progress),
     keeping: Option<Keeping<'a, 'w>>,
     so_far: Progress,
+    sum: Summing,
     /// The file whose contents are arriving.
     current: Option<(RelPathBuf, Stat, blake3::Hasher)>,
     /// What was sent, in path order: a tree is made of it at once at the end.
@@ -36,6 +38,7 @@ impl<'a, 'w> Behind<'a, 'w> {
             progress,
             keeping,
             so_far: Progress::default(),
+            sum: Summing::default(),
             current: None,
             entries: Vec::new(),
         }
@@ -52,6 +55,7 @@ impl<'a, 'w> Behind<'a, 'w> {
             self.out
                 .write_all(batch.bytes())
                 .map_err(PackError::Write)?;
+            self.sum.update(batch.bytes());
             for step in std::mem::take(&mut batch.steps) {
                 self.step(step, batch.bytes())?;
             }
@@ -118,14 +122,16 @@ impl<'a, 'w> Behind<'a, 'w> {
     }
 
     /// Ends the stream and returns what it held and what its trailer says.
-    pub(super) fn finish(self) -> io::Result<(Tree, Trailer)> {
+    pub(super) fn finish(mut self) -> io::Result<(Tree, Trailer)> {
+        let end = [0; 2 * BLOCK];
+        self.sum.update(&end);
         let tree: Tree = self.entries.into_iter().collect();
         let trailer = Trailer {
             entries: tree.len() as u64,
             bytes: self.so_far.bytes,
-            tree: tree.digest(),
+            stream: self.sum.so_far(),
         };
-        self.out.write_all(&[0; 2 * BLOCK])?;
+        self.out.write_all(&end)?;
         self.out.write_all(&trailer.encode())?;
         self.out.flush()?;
         Ok((tree, trailer))

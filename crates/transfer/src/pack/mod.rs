@@ -160,14 +160,16 @@ fn send_file(
     if let Some(base) = &mut base {
         base.begin(path, size(stat));
     }
+    let mut hasher = blake3::Hasher::new();
     let mut tee = |piece: &[u8]| {
+        hasher.update(piece);
         progress(piece.len() as u64);
         if let Some(base) = &mut base {
             base.piece(piece);
         }
     };
     let sent = stream.file(path, mode(stat), size(stat), seconds(stat), file, &mut tee);
-    let digest = sent.map_err(|error| match error {
+    sent.map_err(|error| match error {
         SendFileError::Write(error) => PackError::Write(error),
         SendFileError::Read(error) => WalkError::io(name, error).into(),
         SendFileError::Shrank => WalkError::Shrank {
@@ -175,6 +177,7 @@ fn send_file(
         }
         .into(),
     })?;
+    let digest = hasher.finalize().into();
     check_unchanged(file, stat, name)?;
     if let Some(base) = base {
         base.end(digest);

@@ -47,8 +47,7 @@ pub fn pack_order(
     if let Some((path, _)) = sink.waiting.next() {
         return Err(changed(path).into());
     }
-    let (_, trailer) = sink.stream.finish().map_err(PackError::Write)?;
-    Ok(trailer)
+    sink.stream.finish().map_err(PackError::Write)
 }
 
 struct Picking<'a> {
@@ -100,7 +99,7 @@ impl Sink for Picking<'_> {
         match self.ordered(path)? {
             None => Ok(()),
             Some(Entry::Symlink { target: ordered }) if *ordered == target => {
-                let sent = self.stream.symlink(path, target, mtime);
+                let sent = self.stream.symlink(path, &target, mtime);
                 sent.map_err(PackError::Write)
             }
             Some(_) => Err(changed(path).into()),

@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 use rustix::io::Errno;
 
 use super::header::{self, BLOCK, Kind};
-use crate::{Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf, Trailer, Tree};
+use crate::checksum::Summing;
+use crate::{LinkTarget, Mode, RelPath, Trailer};
 
 /// What a pipe holds, and it stays in the second-level cache: 8 % less processor time
 /// than 32 KiB, as fewer files are hashed in pieces; larger chunks gain nothing more.
@@ -29,8 +30,8 @@ pub struct StreamWriter<W> {
     filled: usize,
     /// One header and its PAX records.
     header: Vec<u8>,
-    /// What was sent, in path order: a tree is made of it at once at the end.
-    entries: Vec<(RelPathBuf, Entry)>,
+    sum: Summing,
+    entries: u64,
     bytes: u64,
 }
 
@@ -56,30 +57,26 @@ impl<W: Write> StreamWriter<W> {
             buffer: vec![0; CHUNK],
             filled: 0,
             header: Vec::new(),
-            entries: Vec::new(),
+            sum: Summing::default(),
+            entries: 0,
             bytes: 0,
         }
     }
 
-    /// Adds a directory.
+    /// Adds a directory. Members come in path order: the other side refuses any other.
     ///
     /// # Errors
     /// When the stream cannot be written.
     pub fn dir(&mut self, path: &RelPath, mtime: i64) -> io::Result<()> {
-        self.member(path, Kind::Dir, mtime)?;
-        self.entries.push((path.to_owned(), Entry::Dir));
-        Ok(())
+        self.member(path, Kind::Dir, mtime)
     }
 
     /// Adds a symbolic link.
     ///
     /// # Errors
     /// When the stream cannot be written.
-    pub fn symlink(&mut self, path: &RelPath, target: LinkTarget, mtime: i64) -> io::Result<()> {
-        self.member(path, Kind::Symlink { target: &target }, mtime)?;
-        self.entries
-            .push((path.to_owned(), Entry::Symlink { target }));
-        Ok(())
+    pub fn symlink(&mut self, path: &RelPath, target: &LinkTarget, mtime: i64) -> io::Result<()> {
+        self.member(path, Kind::Symlink { target }, mtime)
     }
 
     /// Adds a file that is in memory.
@@ -96,11 +93,11 @@ impl<W: Write> StreamWriter<W> {
         let size = contents.len() as u64;
         self.member(path, Kind::File { mode, size }, mtime)?;
         self.append(contents)?;
-        self.end_file(path, mode, size, Digest::of(contents))
+        self.end_file(size)
     }
 
     /// Adds a file of `size` bytes from an open descriptor, reading straight into
-    /// the output buffer, and returns its digest. `tee` is handed every piece.
+    /// the output buffer. `tee` is handed every piece.
     ///
     /// # Errors
     /// When either side fails, or the file is shorter; the stream is useless then.
@@ -113,10 +110,9 @@ impl<W: Write> StreamWriter<W> {
         mtime: i64,
         file: impl AsFd,
         tee: &mut dyn FnMut(&[u8]),
-    ) -> Result<Digest, SendFileError> {
+    ) -> Result<(), SendFileError> {
         let member = self.member(path, Kind::File { mode, size }, mtime);
         member.map_err(SendFileError::Write)?;
-        let mut hasher = blake3::Hasher::new();
         let mut left = size;
         while left > 0 {
             let wanted = usize::try_from(left).unwrap_or(usize::MAX);
@@ -130,44 +126,35 @@ impl<W: Write> StreamWriter<W> {
                 Ok(0) => return Err(SendFileError::Shrank),
                 Ok(length) => {
                     self.filled += length;
-                    let piece = &self.buffer[start..self.filled];
-                    hasher.update(piece);
-                    tee(piece);
+                    tee(&self.buffer[start..self.filled]);
                     left -= length as u64;
                 }
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(SendFileError::Read(errno.into())),
             }
         }
-        let digest = hasher.finalize().into();
-        let ended = self.end_file(path, mode, size, digest);
-        ended.map_err(SendFileError::Write)?;
-        Ok(digest)
+        self.end_file(size).map_err(SendFileError::Write)
     }
 
-    /// Ends the stream and returns what it held and what its trailer says.
+    /// Ends the stream and returns what its trailer says.
     ///
     /// # Errors
     /// When the stream cannot be written.
-    pub fn finish(mut self) -> io::Result<(Tree, Trailer)> {
-        let tree: Tree = self.entries.drain(..).collect();
-        let trailer = Trailer {
-            entries: tree.len() as u64,
-            bytes: self.bytes,
-            tree: tree.digest(),
-        };
+    pub fn finish(mut self) -> io::Result<Trailer> {
         self.append(&[0; 2 * BLOCK])?;
-        self.append(&trailer.encode())?;
         self.flush()?;
+        let trailer = Trailer {
+            entries: self.entries,
+            bytes: self.bytes,
+            stream: self.sum.so_far(),
+        };
+        self.out.write_all(&trailer.encode())?;
         self.out.flush()?;
-        Ok((tree, trailer))
+        Ok(trailer)
     }
 
     fn member(&mut self, path: &RelPath, kind: Kind<'_>, mtime: i64) -> io::Result<()> {
-        debug_assert!(
-            self.entries.last().is_none_or(|(last, _)| **last < *path),
-            "members come in path order"
-        );
+        self.entries += 1;
         let mut header = std::mem::take(&mut self.header);
         header.clear();
         header::append(&mut header, path, kind, mtime);
@@ -176,18 +163,9 @@ impl<W: Write> StreamWriter<W> {
         appended
     }
 
-    fn end_file(
-        &mut self,
-        path: &RelPath,
-        mode: Mode,
-        size: u64,
-        digest: Digest,
-    ) -> io::Result<()> {
-        self.append(&[0; BLOCK][..header::padding(size)])?;
+    fn end_file(&mut self, size: u64) -> io::Result<()> {
         self.bytes += size;
-        let entry = Entry::File { mode, size, digest };
-        self.entries.push((path.to_owned(), entry));
-        Ok(())
+        self.append(&[0; BLOCK][..header::padding(size)])
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -195,6 +173,7 @@ impl<W: Write> StreamWriter<W> {
             self.flush()?;
         }
         if bytes.len() > CHUNK {
+            self.sum.update(bytes);
             return self.out.write_all(bytes);
         }
         self.buffer[self.filled..self.filled + bytes.len()].copy_from_slice(bytes);
@@ -203,7 +182,9 @@ impl<W: Write> StreamWriter<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.write_all(&self.buffer[..self.filled])?;
+        let piece = &self.buffer[..self.filled];
+        self.sum.update(piece);
+        self.out.write_all(piece)?;
         self.filled = 0;
         Ok(())
     }

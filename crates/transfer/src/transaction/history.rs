@@ -1,6 +1,7 @@
 //! What was applied, and what became of it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::ops::{HostOps, Ops};
 use super::store::Store;
@@ -13,7 +14,7 @@ use crate::journal::{Journal, Phase};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History {
     /// What it did, in path order: what was there before, and what it put there.
-    pub changes: Vec<Change>,
+    pub changes: Vec<Arc<Change>>,
     /// What became of it.
     pub state: HistoryState,
 }
@@ -34,11 +35,11 @@ pub enum HistoryState {
 /// # Errors
 /// When the journals can't be read.
 pub fn history(journal_dir: &Path) -> Result<Option<History>, UndoError> {
-    let Some(chain) = Chain::load(&HostOps::new(), journal_dir)? else {
+    let Some(chain) = Chain::load(&HostOps::new(), journal_dir, Keep::First)? else {
         return Ok(None);
     };
-    let steps = chain.first.steps.into_iter();
-    let mut changes: Vec<Change> = steps.map(|step| step.change).collect();
+    let steps = chain.journal.steps.into_iter();
+    let mut changes: Vec<Arc<Change>> = steps.map(|step| step.change).collect();
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     let state = match (chain.last_phase, chain.turns % 2) {
         (Phase::Done, 0) => HistoryState::Applied,
@@ -50,23 +51,35 @@ pub fn history(journal_dir: &Path) -> Result<Option<History>, UndoError> {
 
 /// An apply and the undos and redos of it, the last of which counts.
 pub(super) struct Chain {
-    first: Journal,
-    last: Option<Journal>,
-    last_phase: Phase,
+    /// The one that was asked for: of a large batch each takes 70 MiB.
+    pub(super) journal: Journal,
+    pub(super) last_phase: Phase,
     pub(super) last_dir: PathBuf,
     /// How many undos and redos there were.
     pub(super) turns: usize,
 }
 
+/// Which journal of a chain is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// What the apply did.
+    First,
+    /// What was done last: the apply, an undo or a redo.
+    Last,
+}
+
 impl Chain {
-    pub(super) fn load(ops: &dyn Ops, journal_dir: &Path) -> Result<Option<Self>, UndoError> {
+    pub(super) fn load(
+        ops: &dyn Ops,
+        journal_dir: &Path,
+        keep: Keep,
+    ) -> Result<Option<Self>, UndoError> {
         let Some(first) = load(ops, journal_dir)? else {
             return Ok(None);
         };
         let mut chain = Self {
-            last: None,
             last_phase: first.phase,
-            first,
+            journal: first,
             last_dir: journal_dir.to_path_buf(),
             turns: 0,
         };
@@ -77,13 +90,11 @@ impl Chain {
             };
             chain.turns += 1;
             chain.last_phase = journal.phase;
-            chain.last = Some(journal);
+            if keep == Keep::Last {
+                chain.journal = journal;
+            }
             chain.last_dir = dir;
         }
-    }
-
-    pub(super) fn last(&self) -> &Journal {
-        self.last.as_ref().unwrap_or(&self.first)
     }
 }
 

@@ -188,7 +188,7 @@ impl Transaction {
     /// When something is in the way; then nothing is left behind.
     pub fn prepare(
         workspace: &WorkspaceDir,
-        changes: &[Change],
+        changes: &[Arc<Change>],
         blobs: &dyn Blobs,
         journal_dir: &Path,
     ) -> Result<Self, ApplyError> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::Arc;
 
 use rustix::io::Errno;
 
@@ -62,10 +63,10 @@ impl fmt::Display for Obstacle {
 }
 
 /// Refuses what no list of changes may hold. `changes` are in path order.
-pub(crate) fn names(changes: &[Change]) -> Vec<Obstacle> {
+pub(crate) fn names(changes: &[Arc<Change>]) -> Vec<Obstacle> {
     let mut obstacles = Vec::new();
     let mut last: Option<&RelPath> = None;
-    for Change { path, .. } in changes {
+    for path in changes.iter().map(|change| &change.path) {
         let kind = if path.components().any(is_git_name) {
             Some(ObstacleKind::Git)
         } else if path.as_str().starts_with(STAGING_PREFIX) {
@@ -107,7 +108,7 @@ pub(crate) fn targets(
     ops: &dyn Ops,
     root: BorrowedFd<'_>,
     identity: Identity,
-    changes: &[(&Change, &State)],
+    changes: &[(&Arc<Change>, &State)],
 ) -> Result<Vec<Obstacle>, PathError> {
     let mut obstacles = Vec::new();
     let mut parents: BTreeSet<Option<&RelPath>> = BTreeSet::new();

@@ -21,13 +21,13 @@ use crate::{AtPath as _, Change, Digest, Entry, RelPath};
 pub(crate) struct Request<'a> {
     pub(crate) root: BorrowedFd<'a>,
     pub(crate) root_path: &'a Path,
-    pub(crate) changes: &'a [Change],
+    pub(crate) changes: &'a [Arc<Change>],
     /// Exact mode and time for a path, where it is not to have fresh ones.
     pub(crate) restore: &'a dyn Fn(&RelPath) -> Option<Restore>,
     pub(crate) journal_dir: &'a Path,
 }
 
-fn conflicts_of(changes: &[Change], states: &[State]) -> Vec<Conflict> {
+fn conflicts_of(changes: &[Arc<Change>], states: &[State]) -> Vec<Conflict> {
     let pairs = changes.iter().zip(states);
     pairs
         .filter_map(|(change, state)| match state {
@@ -42,7 +42,7 @@ fn conflicts_of(changes: &[Change], states: &[State]) -> Vec<Conflict> {
 
 /// A change that has something to do, and what is there now.
 struct Todo<'a> {
-    change: &'a Change,
+    change: &'a Arc<Change>,
     found: Option<Stat>,
 }
 
@@ -64,13 +64,15 @@ pub(crate) fn prepare_with(
     if !conflicts.is_empty() {
         return Err(ApplyError::Conflicts(conflicts));
     }
-    let pairs: Vec<_> = changes.iter().zip(&states).collect();
     let identity = Identity::current();
+    let pairs: Vec<_> = changes.iter().zip(&states).collect();
     let obstacles = preflight::targets(&*ops, root.as_fd(), identity, &pairs)?;
     if !obstacles.is_empty() {
         return Err(ApplyError::Obstacles(obstacles));
     }
     let todo = in_order(&pairs);
+    drop(pairs);
+    drop(states);
     let store = Store::make(&*ops, request.journal_dir)?;
     if store
         .load(&*ops)
@@ -212,15 +214,15 @@ fn staging_sync(todo: &[Todo<'_>], request: &Request<'_>) -> Sync {
 
 /// Removals first, the deepest first: they free names and empty directories.
 /// Then what is new or replaced, from the top: directories before what is in them.
-fn in_order<'a>(pairs: &[(&'a Change, &State)]) -> Vec<Todo<'a>> {
-    let todo = |(change, state): &(&'a Change, &State)| match state {
+fn in_order<'a>(pairs: &[(&'a Arc<Change>, &State)]) -> Vec<Todo<'a>> {
+    let todo = |(change, state): &(&'a Arc<Change>, &State)| match state {
         State::Before(found) => Some(Todo {
             change,
             found: *found,
         }),
         State::After | State::Conflict(_) => None,
     };
-    let is_removal = |pair: &&(&Change, &State)| pair.0.after.is_none();
+    let is_removal = |pair: &&(&Arc<Change>, &State)| pair.0.after.is_none();
     let removals = pairs.iter().rev().filter(is_removal).filter_map(todo);
     let others = pairs.iter().filter(|pair| !is_removal(pair));
     removals.chain(others.filter_map(todo)).collect()
@@ -228,7 +230,7 @@ fn in_order<'a>(pairs: &[(&'a Change, &State)]) -> Vec<Todo<'a>> {
 
 fn to_step(todo: &Todo<'_>) -> Step {
     Step {
-        change: todo.change.clone(),
+        change: Arc::clone(todo.change),
         old: todo.found.map(|stat| Old {
             mode: stat.mode,
             mtime: stat.mtime,

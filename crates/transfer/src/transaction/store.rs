@@ -114,7 +114,7 @@ impl Store {
             ops.unlink(dir, JOURNAL_NEW)?;
         }
         let file = ops.create(dir, JOURNAL_NEW)?;
-        ops.write(file.as_fd(), journal.to_text().as_bytes())?;
+        journal.write_to(&mut |piece| ops.write(file.as_fd(), piece))?;
         ops.sync(file.as_fd())
     }
 

@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::history::Chain;
+use super::history::{Chain, Keep};
 use super::ops::{HostOps, Ops};
 use super::prepare::{Request, prepare_with};
 use super::store::Store;
@@ -71,10 +71,10 @@ pub(crate) fn turn(
     workspace: &WorkspaceDir,
     turn: Turn,
 ) -> Result<ApplyReceipt, UndoError> {
-    let chain = Chain::load(&*ops, journal_dir)?.ok_or_else(|| UndoError::Nothing {
+    let chain = Chain::load(&*ops, journal_dir, Keep::Last)?.ok_or_else(|| UndoError::Nothing {
         path: journal_dir.to_path_buf(),
     })?;
-    let (last, last_dir, turns) = (chain.last(), &chain.last_dir, chain.turns);
+    let (last, last_dir, turns) = (&chain.journal, &chain.last_dir, chain.turns);
     if last.phase != Phase::Done {
         return Err(UndoError::Unfinished);
     }
@@ -94,13 +94,15 @@ pub(crate) fn turn(
             Some((&*step.change.path, restore))
         })
         .collect();
-    let inverse: Vec<Change> = last
+    let inverse: Vec<Arc<Change>> = last
         .steps
         .iter()
-        .map(|step| Change {
-            path: step.change.path.clone(),
-            before: step.change.after.clone(),
-            after: step.change.before.clone(),
+        .map(|step| {
+            Arc::new(Change {
+                path: step.change.path.clone(),
+                before: step.change.after.clone(),
+                after: step.change.before.clone(),
+            })
         })
         .collect();
     let store = Store::open(&*ops, last_dir).map_err(ApplyError::from)?;

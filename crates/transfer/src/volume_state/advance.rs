@@ -31,11 +31,11 @@ impl VolumeState {
                 return Err(SurveyError::Contradiction { name });
             }
         }
-        let mut seen = BTreeSet::new();
+        if let Some(name) = twice(&survey.found) {
+            let name = name.to_vec();
+            return Err(SurveyError::Contradiction { name });
+        }
         for Found { name, kind } in survey.found {
-            if !seen.insert(name.clone()) {
-                return Err(SurveyError::Contradiction { name });
-            }
             match RelPath::from_bytes(&name) {
                 Ok(path) if gone.contains(path) || kind == FoundKind::BadName => {
                     return Err(SurveyError::Contradiction { name });
@@ -127,6 +127,14 @@ impl VolumeState {
         });
         orphan.map(ToOwned::to_owned)
     }
+}
+
+/// Finds a name that was found twice.
+fn twice(found: &[Found]) -> Option<&[u8]> {
+    let mut names: Vec<&[u8]> = found.iter().map(|found| &*found.name).collect();
+    names.sort_unstable();
+    let twice = names.windows(2).find(|pair| pair[0] == pair[1])?;
+    Some(twice[0])
 }
 
 /// A file system can hold the name, though lazaret does not carry it.

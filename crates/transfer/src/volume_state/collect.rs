@@ -1,10 +1,12 @@
 //! A state as the gate sees it.
 
+use std::collections::BTreeSet;
+
 use super::{Origin, VolumeState};
 use crate::wire::FoundKind;
 use crate::{
-    Collection, LinkTarget, LinkTargetError, Note, Refusal, RelPath, RelPathError, SkipReason,
-    Skipped, Tree,
+    Collection, Entry, LinkTarget, LinkTargetError, Note, Refusal, RelPath, RelPathError,
+    SkipReason, Skipped, Tree, Wanted,
 };
 
 impl VolumeState {
@@ -43,6 +45,31 @@ impl VolumeState {
             }
         }
         collection
+    }
+
+    /// Lists the files that have to be fetched: changed against `baseline`, be it
+    /// their mode alone, not below `.git`, and each content once.
+    ///
+    /// The bytes of a file that only became executable are fetched, too: what is
+    /// applied comes from the session, never from a workspace that can change.
+    pub fn wanted(&self, baseline: &Tree) -> Vec<Wanted> {
+        let mut digests = BTreeSet::new();
+        let mut wanted = Vec::new();
+        for (path, held) in &self.held {
+            let Entry::File { digest, .. } = &held.entry else {
+                continue;
+            };
+            let is_old = baseline.get(path) == Some(&held.entry);
+            if is_old || path.components().next() == Some(".git") || !digests.insert(*digest) {
+                continue;
+            }
+            wanted.push(Wanted {
+                path: path.clone(),
+                identity: held.identity,
+                digest: *digest,
+            });
+        }
+        wanted
     }
 }
 

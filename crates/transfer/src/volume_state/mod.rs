@@ -9,8 +9,7 @@ use std::ops::Bound;
 
 use crate::wire::{FoundKind, SurveyError};
 use crate::{
-    Entry, FileTime, Receipt, RelPath, RelPathBuf, StreamLimits, SurveyRequest, Tree,
-    VolumeIdentity,
+    Entry, Receipt, RelPath, RelPathBuf, StreamLimits, SurveyRequest, Tree, VolumeIdentity,
 };
 
 /// Everything that lies in a volume, as it was when it was seen last.
@@ -85,33 +84,6 @@ impl VolumeState {
                 held,
                 others: BTreeMap::new(),
             }),
-        }
-    }
-
-    /// Starts from a tree that was sent, when nobody asks for identities again.
-    pub(crate) fn unseen(sent: &Tree) -> Self {
-        let time = FileTime {
-            seconds: 0,
-            nanos: 0,
-        };
-        let identity = VolumeIdentity {
-            ino: 0,
-            size: 0,
-            mode: 0,
-            mtime: time,
-            ctime: time,
-        };
-        let held = sent.iter().map(|(path, entry)| {
-            let held = Held {
-                entry: entry.clone(),
-                identity,
-                origin: Origin::Sent,
-            };
-            (path.to_owned(), held)
-        });
-        Self {
-            held: held.collect(),
-            others: BTreeMap::new(),
         }
     }
 

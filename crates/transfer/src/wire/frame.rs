@@ -20,7 +20,7 @@
 
 use std::io::{self, Read, Write};
 
-use crate::Digest;
+use crate::{Checksum, Digest};
 
 /// The first bytes of a frame.
 pub(crate) type Magic = [u8; 8];
@@ -129,6 +129,12 @@ impl<'w, W: Write + ?Sized> FrameWriter<'w, W> {
 
     pub(crate) fn digest(&mut self, digest: &Digest) -> &mut Self {
         self.buffer.extend_from_slice(digest.as_bytes());
+        self
+    }
+
+    pub(crate) fn checksum(&mut self, checksum: Checksum) -> &mut Self {
+        let bits = checksum.to_bits();
+        self.buffer.extend_from_slice(&bits.to_le_bytes());
         self
     }
 
@@ -251,6 +257,11 @@ impl<'r> FrameReader<'r> {
 
     pub(crate) fn digest(&mut self) -> Result<Digest, WireError> {
         self.array().map(Digest::from)
+    }
+
+    pub(crate) fn checksum(&mut self) -> Result<Checksum, WireError> {
+        let bits = self.array().map(u128::from_le_bytes)?;
+        Ok(Checksum::from_bits(bits))
     }
 
     pub(crate) fn bytes(&mut self) -> Result<&[u8], WireError> {

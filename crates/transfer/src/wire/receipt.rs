@@ -7,7 +7,7 @@ use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
 use crate::{RelPath, RelPathBuf, Trailer, WireError};
 
-const MAGIC: Magic = *b"lzrcpt 1";
+const MAGIC: Magic = *b"lzrcpt 2";
 
 /// A point in time as the kernel keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,7 +91,7 @@ impl VolumeIdentity {
 /// The proof that a stream arrived as a whole, and what lies in the volume since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// What arrived, counted and hashed on the other side. No command is started
+    /// What arrived, counted and summed up on the other side. No command is started
     /// unless this equals what was sent ([`Packed::trailer`](crate::Packed::trailer)).
     pub arrived: Trailer,
     /// Every entry's identity in the volume.
@@ -114,7 +114,7 @@ impl Receipt {
     /// # Errors
     /// When it is cut off, changed, too long, or contradicts itself.
     pub fn read_from(input: &mut dyn Read, entries: u64) -> Result<Self, WireError> {
-        let mut frame = FrameReader::new(input, MAGIC, "receipt of version 1")?;
+        let mut frame = FrameReader::new(input, MAGIC, "receipt of version 2")?;
         let Some(b't') = frame.tag()? else {
             return Err(malformed("no total"));
         };
@@ -126,9 +126,10 @@ impl Receipt {
         let Trailer {
             entries,
             bytes,
-            tree,
+            stream,
         } = &self.arrived;
-        frame.tag(b't')?.u64(*entries).u64(*bytes).digest(tree);
+        let record = frame.tag(b't')?.u64(*entries).u64(*bytes);
+        record.checksum(*stream);
         for (path, identity) in &self.identities {
             identity.write_to(frame.tag(b'i')?.path(path.as_str().as_bytes())?);
         }
@@ -143,7 +144,7 @@ impl Receipt {
         let arrived = Trailer {
             entries: frame.u64()?,
             bytes: frame.u64()?,
-            tree: frame.digest()?,
+            stream: frame.checksum()?,
         };
         if arrived.entries > entries {
             return Err(WireError::TooLong);

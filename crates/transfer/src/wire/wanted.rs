@@ -3,18 +3,18 @@
 use std::io::{self, Read, Write};
 
 use super::frame::{FrameReader, FrameWriter, Magic};
-use super::malformed;
+use super::{VolumeIdentity, malformed};
 use crate::{Digest, RelPath, RelPathBuf, WireError};
 
-const MAGIC: Magic = *b"lzwant 1";
+const MAGIC: Magic = *b"lzwant 2";
 
 /// One file to send. It must still be what the survey found, or the sending fails.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Wanted {
     /// Where it lies.
     pub path: RelPathBuf,
-    /// Bytes.
-    pub size: u64,
+    /// What the survey found there; its size is the file's.
+    pub identity: VolumeIdentity,
     /// BLAKE3 of the contents.
     pub digest: Digest,
 }
@@ -25,9 +25,15 @@ pub struct Wanted {
 /// When the writer fails.
 pub fn write_wanted(wanted: &[Wanted], out: &mut dyn Write) -> io::Result<()> {
     let mut frame = FrameWriter::new(out, MAGIC);
-    for Wanted { path, size, digest } in wanted {
+    for Wanted {
+        path,
+        identity,
+        digest,
+    } in wanted
+    {
         let record = frame.tag(b'w')?.path(path.as_str().as_bytes())?;
-        record.u64(*size).digest(digest);
+        identity.write_to(record);
+        record.digest(digest);
     }
     frame.finish()
 }
@@ -37,7 +43,7 @@ pub fn write_wanted(wanted: &[Wanted], out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// When it is cut off, changed, or not in path order.
 pub fn read_wanted(input: &mut dyn Read) -> Result<Vec<Wanted>, WireError> {
-    let mut frame = FrameReader::new(input, MAGIC, "list of wanted files of version 1")?;
+    let mut frame = FrameReader::new(input, MAGIC, "list of wanted files of version 2")?;
     let mut wanted: Vec<Wanted> = Vec::new();
     while let Some(tag) = frame.tag()? {
         if tag != b'w' {
@@ -48,8 +54,11 @@ pub fn read_wanted(input: &mut dyn Read) -> Result<Vec<Wanted>, WireError> {
         if wanted.last().is_some_and(|last| last.path >= path) {
             return Err(malformed("the order"));
         }
-        let (size, digest) = (frame.u64()?, frame.digest()?);
-        wanted.push(Wanted { path, size, digest });
+        wanted.push(Wanted {
+            path,
+            identity: VolumeIdentity::read_from(&mut frame)?,
+            digest: frame.digest()?,
+        });
     }
     Ok(wanted)
 }

@@ -1,6 +1,6 @@
 //! Two trees and what lies between them.
 
-use lazaret_transfer::{ChangeKind, Digest, Entry, Mode, RelPathBuf, Tree, diff};
+use lazaret_transfer::{ChangeKind, Changed, Digest, Entry, Mode, RelPathBuf, Tree, diff};
 
 /// Reads `PATH KIND`, one per line: `d`, `f:TEXT`, `x:TEXT`, `l:TARGET`.
 fn tree(text: &str) -> Tree {
@@ -33,6 +33,11 @@ fn check(before: &str, after: &str) -> String {
     let back = diff(&after, &before);
     assert_eq!(changes.len(), back.len());
     assert_eq!(changes.is_empty(), before == after);
+    let laid_over = Changed::new(&before, &changes);
+    assert!(laid_over.entries().eq(after.entries()));
+    for (path, _) in before.iter().chain(after.iter()) {
+        assert_eq!(laid_over.get(path), after.get(path));
+    }
     let mut rebuilt = before.clone();
     for change in &changes {
         assert_eq!(before.get(&change.path), change.before.as_ref());

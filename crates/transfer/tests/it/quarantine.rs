@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lazaret_tests::hostile_tar::{Header, TarBuilder};
 use lazaret_tests::tree_text::{self, pattern};
@@ -27,15 +27,20 @@ fn names(path: &PathBuf) -> Vec<String> {
     names
 }
 
+fn sizes(path: &PathBuf) -> Vec<u64> {
+    let size = |name: &String| fs::metadata(path.join(name)).unwrap().len();
+    names(path).iter().map(size).collect()
+}
+
 #[test]
-fn blobs_are_private_and_named_by_their_bytes() {
+fn blobs_are_private_and_found_by_their_bytes() {
     let (_dir, path, quarantine) = fresh();
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o700);
     for size in [0, 1, 65_535, 65_536, 65_537, 300_000] {
         let bytes = pattern(size);
         let (digest, counted) = quarantine.insert(&mut &bytes[..], u64::MAX).unwrap();
         assert_eq!((digest, counted), (Digest::of(&bytes), size as u64));
-        assert!(quarantine.has(&digest).unwrap());
+        assert!(quarantine.has(&digest));
         let mut read = Vec::new();
         quarantine
             .blob(&digest, counted)
@@ -43,18 +48,34 @@ fn blobs_are_private_and_named_by_their_bytes() {
             .read_to_end(&mut read)
             .unwrap();
         assert_eq!(read, bytes);
-        let blob = fs::metadata(path.join(digest.to_hex())).unwrap();
-        assert_eq!((blob.mode() & 0o7777, blob.nlink()), (0o600, 1));
+    }
+    let files = names(&path);
+    assert_eq!(files.len(), 2, "{files:?}");
+    for name in &files {
+        let file = fs::metadata(path.join(name)).unwrap();
+        assert_eq!((file.mode() & 0o7777, file.nlink()), (0o600, 1));
     }
     // The same bytes again change nothing, and other processes find them.
-    let before = names(&path);
+    let before = sizes(&path);
     quarantine
         .insert(&mut &pattern(300_000)[..], u64::MAX)
         .unwrap();
-    assert_eq!(names(&path), before);
+    assert_eq!(sizes(&path), before);
     let again = Quarantine::open(&path).unwrap();
-    assert!(again.has(&Digest::of(&pattern(1))).unwrap());
-    assert!(!again.has(&Digest::of(b"other")).unwrap());
+    assert!(again.has(&Digest::of(&pattern(1))));
+    assert!(!again.has(&Digest::of(b"other")));
+    // What a second one brings is its own; neither writes to the other's files.
+    again.insert(&mut &b"other"[..], 5).unwrap();
+    quarantine.insert(&mut &b"third"[..], 5).unwrap();
+    assert_eq!(names(&path).len(), 4);
+    assert!(!quarantine.has(&Digest::of(b"other")));
+    let all = Quarantine::open(&path).unwrap();
+    for (bytes, size) in [(b"other", 5), (b"third", 5)] {
+        let mut read = Vec::new();
+        let mut blob = all.blob(&Digest::of(bytes), size).unwrap();
+        blob.read_to_end(&mut read).unwrap();
+        assert_eq!(read, bytes);
+    }
     again.remove().unwrap();
     assert!(!path.exists());
 }
@@ -86,28 +107,75 @@ fn a_directory_that_others_may_enter_is_refused() {
 }
 
 #[test]
-fn a_blob_that_is_damaged_is_refused() {
-    let (_dir, path, quarantine) = fresh();
+fn a_quarantine_that_is_damaged_is_refused() {
     let digest = Digest::of(b"abc");
-    let is_damaged = || {
-        let opened = quarantine.blob(&digest, 3).is_err();
-        let inserted = quarantine.insert(&mut &b"abc"[..], 10);
-        opened && matches!(inserted, Err(InsertError::Store(_)))
+    let damaged = |damage: &dyn Fn(&Path, &Path)| {
+        let (_dir, path, quarantine) = fresh();
+        quarantine.insert(&mut &b"abc"[..], 3).unwrap();
+        drop(quarantine);
+        let [index, spool] = <[String; 2]>::try_from(names(&path)).unwrap();
+        damage(&path.join(spool), &path.join(index));
+        match Quarantine::open(&path) {
+            Err(_) => true,
+            Ok(quarantine) => {
+                let is_refused = quarantine.blob(&digest, 3).is_err();
+                assert_eq!(is_refused, Blobs::open(&quarantine, &digest).is_err());
+                is_refused
+            }
+        }
     };
-    let blob = path.join(digest.to_hex());
-    fs::write(&blob, "abcd").unwrap();
-    assert!(is_damaged(), "another size");
-    fs::remove_file(&blob).unwrap();
-    symlink("/etc/passwd", &blob).unwrap();
-    assert!(is_damaged(), "a link");
-    assert!(Blobs::open(&quarantine, &digest).is_err());
-    fs::remove_file(&blob).unwrap();
+    let replace = |at: &Path, with: &dyn Fn(&Path)| {
+        fs::remove_file(at).unwrap();
+        with(at);
+    };
+    let link = |at: &Path| symlink("/etc/passwd", at).unwrap();
     // Opening must not wait for a writer either.
-    tree_text::build(&format!("p {digest}"), &path);
-    assert!(is_damaged(), "a FIFO");
-    fs::remove_file(&blob).unwrap();
+    let fifo = |at: &Path| {
+        let name = at.file_name().unwrap().to_str().unwrap();
+        tree_text::build(&format!("p {name}"), at.parent().unwrap());
+    };
+    assert!(!damaged(&|_, _| {}));
+    assert!(
+        damaged(&|spool, _| fs::write(spool, "ab").unwrap()),
+        "cut off"
+    );
+    assert!(damaged(&|spool, _| replace(spool, &link)), "a link");
+    assert!(damaged(&|spool, _| replace(spool, &fifo)), "a FIFO");
+    assert!(damaged(&|spool, _| replace(spool, &|_| {})), "gone");
+    assert!(
+        damaged(&|_, index| replace(index, &link)),
+        "its index a link"
+    );
+    assert!(
+        damaged(&|_, index| replace(index, &fifo)),
+        "its index a FIFO"
+    );
+    assert!(damaged(&|_, index| replace(index, &|_| {})), "no index");
+    assert!(
+        damaged(&|_, index| fs::write(index, "lzindx 0").unwrap()),
+        "another version"
+    );
+    let huge = |index: &Path| {
+        let mut bytes = fs::read(index).unwrap();
+        let length = bytes.len();
+        bytes[length - 16..].fill(0xff);
+        fs::write(index, bytes).unwrap();
+    };
+    assert!(damaged(&|_, index| huge(index)), "beyond all numbers");
+    // Cut anywhere, an index tells of nothing that is not there.
+    for length in 0..56 {
+        let cut = |_: &Path, index: &Path| {
+            let file = fs::OpenOptions::new().write(true).open(index).unwrap();
+            file.set_len(length).unwrap();
+        };
+        assert!(damaged(&cut), "{length} bytes");
+    }
+    let (_dir, _path, quarantine) = fresh();
     let missing = Blobs::open(&quarantine, &digest).map(drop).unwrap_err();
     assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    quarantine.insert(&mut &b"abc"[..], 3).unwrap();
+    let other = quarantine.blob(&digest, 4).map(drop).unwrap_err();
+    assert!(matches!(other, QuarantineError::Damaged { .. }));
 }
 
 #[test]
@@ -149,33 +217,31 @@ fn flt_07_a_failing_reader_leaves_nothing() {
 }
 
 #[test]
-fn flt_07_a_failing_quarantine_takes_the_batch_back() {
+fn flt_07_a_batch_that_breaks_off_is_taken_back() {
     let (_dir, path, quarantine) = fresh();
     let known = quarantine.insert(&mut &b"b"[..], 1).unwrap().0;
+    let before = sizes(&path);
     let stream = TarBuilder::new()
         .file("a", pattern(300_000))
         .file("b", "b")
         .header(&Header::file("c", 700_000))
         .raw(pattern(300_000))
         .into_bytes();
-    let mut reader = Then(&stream, |buffer: &mut [u8]| {
-        // The blob of `c` loses its name while it is written.
-        for name in names(&path)
-            .iter()
-            .filter(|name| name.starts_with("partial"))
-        {
-            fs::remove_file(path.join(name)).unwrap();
-        }
-        buffer.fill(0);
-        Ok(buffer.len())
-    });
-    let unpacked = unpack(
-        &mut reader,
-        StreamLimits::DEFAULT,
-        &quarantine,
-        Ending::Plain,
-    );
-    assert_eq!(unpacked.unwrap_err().code(), "io.store");
+    let mut reader = Then(&stream, |_: &mut [u8]| Err(io::Error::other("gone")));
+    let limits = StreamLimits::DEFAULT;
+    let unpacked = unpack(&mut reader, limits, &quarantine, Ending::Plain);
+    assert_eq!(unpacked.unwrap_err().code(), "io.read");
     // What was there before stays, what came with the batch is gone.
-    assert_eq!(names(&path), [known.to_hex()]);
+    assert_eq!(sizes(&path), before);
+    assert!(quarantine.has(&known) && !quarantine.has(&Digest::of(&pattern(300_000))));
+    let again = Quarantine::open(&path).unwrap();
+    assert!(again.has(&known) && !again.has(&Digest::of(&pattern(300_000))));
+    // And it goes on as if nothing had been.
+    let whole = TarBuilder::new().file("a", pattern(300_000)).end();
+    unpack(&mut &whole[..], limits, &quarantine, Ending::Plain).unwrap();
+    let again = Quarantine::open(&path).unwrap();
+    let mut read = Vec::new();
+    let mut blob = again.blob(&Digest::of(&pattern(300_000)), 300_000).unwrap();
+    blob.read_to_end(&mut read).unwrap();
+    assert_eq!(read, pattern(300_000));
 }

@@ -36,7 +36,7 @@ pub(crate) fn outcome_within(
         Ok(unpacked) => render(unpacked, &quarantine),
         Err(error) => render_error(error),
     };
-    // Whatever the stream said: nothing outside, no partial blob, and nothing at
+    // Whatever the stream said: nothing outside, one pair of files at most, and nothing at
     // all of a rejected batch.
     let names = |path| {
         std::fs::read_dir(path)
@@ -44,12 +44,9 @@ pub(crate) fn outcome_within(
             .map(|entry| entry.unwrap().file_name())
     };
     assert_eq!(names(dir.path()).collect::<Vec<_>>(), ["quarantine"]);
-    for name in names(&path) {
-        assert!(
-            unpacked.is_ok() && name.len() == 64,
-            "{name:?} is left of {text}"
-        );
-    }
+    let left: Vec<_> = names(&path).collect();
+    let most = if unpacked.is_ok() { 2 } else { 0 };
+    assert!(left.len() <= most, "{left:?} is left of {text}");
     text
 }
 

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
 
 use lazaret_transfer::{Change, RelPath, escape, is_git_name};
 use unicode_script::{Script, UnicodeScript as _};
@@ -122,30 +123,37 @@ fn foreign_letter(word: &str) -> Option<char> {
 
 /// Finds names that appear and look like another one in the same directory.
 pub(super) fn siblings(context: &Context<'_>, report: &mut Report) {
-    let mut appear: HashMap<(Option<&RelPath>, String), Vec<&RelPath>> = HashMap::new();
+    // A hash stands for the looks: those of all names may be more than all else in memory.
+    let key = RandomState::new();
+    let looks_of = |path: &RelPath| key.hash_one((path.parent(), looks(path)));
+    let mut appear: HashMap<u64, Vec<&RelPath>> = HashMap::new();
+    let mut dirs: HashSet<Option<&RelPath>> = HashSet::new();
     for change in context.changes {
         let path = &change.path;
         let appears = change.before.is_none() && change.after.is_some();
         if appears && !path.file_name().is_ascii() && !context.is_git(path) {
-            let key = (path.parent(), looks(path));
-            appear.entry(key).or_default().push(path);
+            appear.entry(looks_of(path)).or_default().push(path);
+            dirs.insert(path.parent());
         }
     }
     if appear.is_empty() {
         return;
     }
-    let dirs: HashSet<Option<&RelPath>> = appear.keys().map(|(dir, _)| *dir).collect();
     let mut said: HashSet<&RelPath> = HashSet::new();
-    for (other, _) in context.collected.iter() {
+    for (other, _) in context.collected.entries() {
         if !dirs.contains(&other.parent()) {
             continue;
         }
-        let Some(paths) = appear.get(&(other.parent(), looks(other))) else {
+        let Some(paths) = appear.get(&looks_of(other)) else {
             continue;
         };
         // Names that fold to one are said to collide.
         let name = fold(other.file_name());
-        let differ = |path: &&RelPath| fold(path.file_name()) != name;
+        let shown = looks(other);
+        let differ = |path: &&RelPath| {
+            let is_like = path.parent() == other.parent() && looks(path) == shown;
+            is_like && fold(path.file_name()) != name
+        };
         for path in paths.iter().copied().filter(differ) {
             if said.insert(path) {
                 let other = escape(other.file_name().as_bytes());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_transfer::{Change, Entry, RelPath, Tree, is_git_name};
+use lazaret_transfer::{Change, Entry, RelPath, is_git_name};
 
 use super::Context;
 use super::fold::skeleton;
@@ -119,15 +119,15 @@ fn content(context: &Context<'_>, change: &Change, inside: &str, report: &mut Re
     let path = &change.path;
     report.withhold_silently(path);
     // A repository that is gone has been reported as that; a directory does nothing.
-    let is_there =
-        |tree: &Tree| RelPath::new(".git").is_ok_and(|git| tree.get(git) == Some(&Entry::Dir));
-    if !is_there(context.collected) || change.after == Some(Entry::Dir) {
+    let git = RelPath::new(".git").ok();
+    let is_dir = |entry: Option<&Entry>| entry == Some(&Entry::Dir);
+    if !is_dir(git.and_then(|git| context.collected.get(git))) || change.after == Some(Entry::Dir) {
         return;
     }
     let inside = skeleton(below_module(context, path).unwrap_or(inside));
     // What `git init` and `git gc` write by themselves.
     let sample = inside.starts_with("hooks/") && inside.ends_with(".sample");
-    let is_new = !is_there(context.baseline);
+    let is_new = !is_dir(git.and_then(|git| context.baseline.get(git)));
     let initial = is_new && matches!(&*inside, "config" | "info/exclude");
     if sample || initial || inside == "info/refs" {
         return;

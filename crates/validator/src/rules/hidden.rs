@@ -1,5 +1,7 @@
 //! `.gitignore`: a change that hides other files of the batch from `git status` (GIT-14).
 
+use std::sync::Arc;
+
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use lazaret_transfer::{Change, Entry, RelPath, escape};
 
@@ -84,7 +86,7 @@ fn rules(bytes: &[u8]) -> Option<Gitignore> {
 }
 
 /// The changes below a directory, or all of them.
-fn below<'a>(context: &Context<'a>, dir: Option<&'a RelPath>) -> &'a [Change] {
+fn below<'a>(context: &Context<'a>, dir: Option<&'a RelPath>) -> &'a [Arc<Change>] {
     let all = context.changes.as_slice();
     let Some(dir) = dir else { return all };
     let start = all.partition_point(|change| *change.path < *dir);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use lazaret_transfer::{Change, Entry, LinkTarget, RelPath, RelPathBuf, Tree, escape, is_git_name};
+use lazaret_transfer::{Change, Entry, LinkTarget, RelPath, RelPathBuf, escape, is_git_name};
 
 use super::Context;
 use crate::report::Report;
@@ -35,7 +35,7 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
         return;
     }
     let shown = escape(target.as_str().as_bytes());
-    let (leads, _) = follow(context.collected, path, target);
+    let (leads, _) = follow(|path| context.collected.get(path), path, target);
     let (code, message) = match leads {
         Leads::Inside => return,
         Leads::Absolute => (
@@ -68,8 +68,8 @@ pub(super) fn redirected(context: &Context<'_>, report: &mut Report) {
         if context.is_git(path) || context.collected.get(path) != Some(entry) {
             continue;
         }
-        let (leads, through) = follow(context.collected, path, target);
-        let (led, before) = follow(context.baseline, path, target);
+        let (leads, through) = follow(|path| context.collected.get(path), path, target);
+        let (led, before) = follow(|path| context.baseline.get(path), path, target);
         if leads == Leads::Inside || led != Leads::Inside {
             continue;
         }
@@ -85,7 +85,11 @@ pub(super) fn redirected(context: &Context<'_>, report: &mut Report) {
 }
 
 /// Walks a target through the tree, and says through which links.
-fn follow(tree: &Tree, link: &RelPath, target: &LinkTarget) -> (Leads, Vec<RelPathBuf>) {
+fn follow<'t>(
+    entry: impl Fn(&RelPath) -> Option<&'t Entry>,
+    link: &RelPath,
+    target: &LinkTarget,
+) -> (Leads, Vec<RelPathBuf>) {
     let mut through = Vec::new();
     if target.as_str().starts_with('/') {
         return (Leads::Absolute, through);
@@ -108,7 +112,7 @@ fn follow(tree: &Tree, link: &RelPath, target: &LinkTarget) -> (Leads, Vec<RelPa
         let Ok(here) = RelPath::new(&here) else {
             continue;
         };
-        let Some(Entry::Symlink { target }) = tree.get(here) else {
+        let Some(Entry::Symlink { target }) = entry(here) else {
             continue;
         };
         through.push(here.to_owned());

@@ -30,7 +30,7 @@ pub(crate) mod suspect_table;
 mod suspects;
 mod unseen;
 
-use lazaret_transfer::{Change, ChangeSet, RelPath, Tree};
+use lazaret_transfer::{Change, ChangeSet, Changed, RelPath, Tree};
 
 use crate::Policy;
 use crate::report::Report;
@@ -40,7 +40,7 @@ pub(crate) use opened::{Opened, Side};
 /// What rules may look at.
 pub(crate) struct Context<'a> {
     pub(crate) baseline: &'a Tree,
-    pub(crate) collected: &'a Tree,
+    pub(crate) collected: Changed<'a>,
     pub(crate) changes: &'a ChangeSet,
     pub(crate) policy: &'a Policy,
 }

@@ -143,7 +143,6 @@ fn aud_06_what_was_there_is_stricter_when_it_is_unknown() {
     let collected = crate::tree(r#"f a "\e[1m\nnew\n""#, &mut contents);
     let input = JudgeInput {
         baseline: &baseline,
-        collected: &collected,
         changes: diff(&baseline, &collected),
         refusals: &[],
         notes: &[],
@@ -240,7 +239,6 @@ fn big(path: &str, bytes: Vec<u8>) -> String {
     let baseline = Tree::new();
     let input = JudgeInput {
         baseline: &baseline,
-        collected: &collected,
         changes: diff(&baseline, &collected),
         refusals: &[],
         notes: &[],

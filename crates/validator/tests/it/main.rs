@@ -68,7 +68,6 @@ fn verdict_by(policy: &Policy, before: &str, after: &str) -> Verdict {
     let collected = tree(after, &mut contents);
     let input = JudgeInput {
         baseline: &baseline,
-        collected: &collected,
         changes: diff(&baseline, &collected),
         refusals: &[],
         notes: &[],

@@ -49,7 +49,6 @@ fn aud_09_unreadable_contents_are_blocked() {
     let verdict = judge(
         JudgeInput {
             baseline: &baseline,
-            collected: &collected,
             changes: lazaret_transfer::diff(&baseline, &collected),
             refusals: &[],
             notes: &[],

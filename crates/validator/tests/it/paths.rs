@@ -192,7 +192,6 @@ fn refusals_and_notes() {
     let verdict = judge(
         JudgeInput {
             baseline: &baseline,
-            collected: &collected,
             changes: diff(&baseline, &collected),
             refusals: &refusals,
             notes: &[note(b"new"), note(b"old")],

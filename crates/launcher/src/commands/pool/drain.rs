@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::job;
-use crate::session::pool::{Shelf, Targets, remove};
+use crate::session::pool::{Shelf, Spare, Targets, drop_spare, remove};
 use crate::session::store::Store;
 use crate::ui::{OutputFormat, count};
 
@@ -43,6 +43,17 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
             let detected = context.engine_at(&place.engine, &format!("place {tag}"))?;
             remove(&job::site(context, &store, detected), held)?;
             removed += 1;
+        }
+    }
+    for dir in store.list()? {
+        if !Spare::of(&dir).is_some_and(|spare| is_meant(&spare.profile)) {
+            continue;
+        }
+        context.interrupt.check()?;
+        // One that somebody works on is taken, or made by one who will see the target.
+        if let Ok(session) = store.lock(dir.id()) {
+            let detected = context.engine_of(session.record())?;
+            removed += u64::from(drop_spare(&*detected.engine, &session)?);
         }
     }
     match context.ui.format() {

@@ -8,9 +8,9 @@ use serde_json::json;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session::pool::{Shelf, Targets};
+use crate::session::pool::{Shelf, Spare, Targets};
 use crate::session::store::Store;
-use crate::ui::{OutputFormat, Tone, elapsed};
+use crate::ui::{OutputFormat, Tone, Ui, elapsed};
 
 pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open_if_there(&context.env.state_dir()?)?;
@@ -18,6 +18,15 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
         Some(store) => (Targets::of(store).list()?, Shelf::of(store).ready()?),
         None => Default::default(),
     };
+    let sessions = match &store {
+        Some(store) => store.list()?,
+        None => Vec::new(),
+    };
+    let spares = sessions.iter().filter_map(|dir| {
+        let spare = Spare::of(dir)?;
+        Some((dir.id(), spare))
+    });
+    let spares: Vec<_> = spares.collect();
     let ui = &context.ui;
     if ui.format() == OutputFormat::Json {
         let targets: serde_json::Map<_, _> = targets
@@ -35,7 +44,18 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
                 })
             })
             .collect();
-        ui.json(&json!({ "targets": targets, "places": places }));
+        let sessions: Vec<_> = spares
+            .iter()
+            .map(|(session, spare)| {
+                json!({
+                    "session": session.as_str(),
+                    "profile": spare.profile,
+                    "engine": spare.engine,
+                    "created": spare.created,
+                })
+            })
+            .collect();
+        ui.json(&json!({ "targets": targets, "places": places, "sessions": sessions }));
         return Ok(ExitCode::SUCCESS);
     }
     for (profile, count) in &targets {
@@ -46,28 +66,60 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
             ready.count()
         ));
     }
-    if places.is_empty() {
+    let rows: Vec<Row<'_>> = (places.iter())
+        .map(|(tag, place)| Row {
+            place: format!("{tag}"),
+            profile: &place.profile,
+            created: place.created,
+            engine: &place.engine,
+        })
+        .chain(spares.iter().map(|(session, spare)| Row {
+            place: format!("of {session}"),
+            profile: &spare.profile,
+            created: spare.created,
+            engine: &spare.engine,
+        }))
+        .collect();
+    if rows.is_empty() {
         ui.status("nothing waits in the pool");
         return Ok(ExitCode::SUCCESS);
     }
-    let widest = places.iter().map(|(_, place)| place.profile.len()).max();
-    let width = widest.unwrap_or(0).max(7);
+    print(&rows, ui);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A container that waits.
+struct Row<'a> {
+    /// A place, or the session whose next container it is.
+    place: String,
+    profile: &'a str,
+    created: u64,
+    engine: &'a str,
+}
+
+fn print(rows: &[Row<'_>], ui: &Ui) {
+    let width = |get: fn(&Row<'_>) -> usize, least| {
+        let widest = rows.iter().map(get).max();
+        widest.unwrap_or(0).max(least)
+    };
+    let places = width(|row| row.place.len(), 17);
+    let profiles = width(|row| row.profile.len(), 7);
     let heading = format!(
-        "{:<17}  {:<width$}  {:>8}  ENGINE",
+        "{:<places$}  {:<profiles$}  {:>8}  ENGINE",
         "PLACE", "PROFILE", "AGE"
     );
     ui.result(&ui.paint_result(Tone::Strong, &heading));
     let now = SystemTime::now();
-    for (tag, place) in &places {
-        let created = SystemTime::UNIX_EPOCH + Duration::from_secs(place.created);
+    for row in rows {
+        let created = SystemTime::UNIX_EPOCH + Duration::from_secs(row.created);
         let age = now
             .duration_since(created)
             .map_or_else(|_| "-".to_owned(), elapsed);
         ui.result(&format!(
-            "{tag:<17}  {:<width$}  {age:>8}  {}",
-            escape(place.profile.as_bytes()),
-            escape(place.engine.as_bytes())
+            "{:<places$}  {:<profiles$}  {age:>8}  {}",
+            row.place,
+            escape(row.profile.as_bytes()),
+            escape(row.engine.as_bytes())
         ));
     }
-    Ok(ExitCode::SUCCESS)
 }

@@ -12,6 +12,9 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Make containers for a profile, and have each of its runs replace what it took
+    ///
+    /// A session that keeps its volume has its next container made when its command has ended;
+    /// so many sessions have one as the pool has places.
     Fill(fill::Args),
     /// List what waits
     Ls,

@@ -119,6 +119,7 @@ impl<'a> Batch<'a> {
         let findings: Vec<&Finding> = proposal
             .findings()
             .iter()
+            .map(|finding| &**finding)
             .filter(|finding| finding.subject.path().is_none_or(covered))
             .collect();
         let mut about: Vec<usize> = (0..findings.len()).collect();
@@ -151,7 +152,7 @@ impl<'a> Batch<'a> {
             about,
             outcome: proposal.outcome(),
             conflicts: conflicts
-                .map(|(path, kind)| (path.to_owned(), kind.clone()))
+                .map(|(path, kind)| (path.clone(), kind.clone()))
                 .collect(),
             left_out: &case.caches,
             limits: case.limits(),

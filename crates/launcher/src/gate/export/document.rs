@@ -252,7 +252,7 @@ impl<'a> Document<'a> {
             conflicts: batch
                 .conflicts
                 .iter()
-                .map(|(path, kind)| ConflictReport::from((&**path, kind)))
+                .map(|(path, kind)| ConflictReport::from((path, kind)))
                 .collect(),
             left_out: batch
                 .left_out

@@ -102,7 +102,8 @@ impl Body {
         }
         let count = |tag| {
             let lines = self.hunks.iter().flat_map(|hunk| &hunk.lines);
-            lines.filter(|line| line.tag == tag).count()
+            let number = lines.filter(|line| line.tag == tag).count();
+            u32::try_from(number).unwrap_or(u32::MAX)
         };
         Tally::Lines {
             added: count(Tag::Added),

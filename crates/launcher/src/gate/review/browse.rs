@@ -19,26 +19,18 @@ impl Review {
             Key::End | Key::Char('G') => self.go_to(usize::MAX),
             Key::Char(' ') => self.toggle_row(),
             Key::Enter => match self.kind_at_cursor() {
-                Some(RowKind::Dir { id, .. }) => self.fold(id),
+                Some(RowKind::Dir(dir)) => self.fold(dir.id),
                 Some(RowKind::File(_)) => self.focus = Pane::Diff,
                 None => {}
             },
             Key::Right | Key::Char('l') => match self.kind_at_cursor() {
-                Some(RowKind::Dir {
-                    id,
-                    is_closed: true,
-                    ..
-                }) => self.fold(id),
-                Some(RowKind::Dir { .. }) => self.go_to(self.cursor + 1),
+                Some(RowKind::Dir(dir)) if dir.is_closed => self.fold(dir.id),
+                Some(RowKind::Dir(_)) => self.go_to(self.cursor + 1),
                 Some(RowKind::File(_)) => self.focus = Pane::Diff,
                 None => {}
             },
             Key::Left | Key::Char('h') => match self.kind_at_cursor() {
-                Some(RowKind::Dir {
-                    id,
-                    is_closed: false,
-                    ..
-                }) => self.fold(id),
+                Some(RowKind::Dir(dir)) if !dir.is_closed => self.fold(dir.id),
                 Some(_) => self.go_to_parent(),
                 None => {}
             },

@@ -4,18 +4,19 @@ mod items;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::SystemTime;
 
-use lazaret_transfer::{RelPath, RelPathBuf, escape};
-use lazaret_validator::{Allowance as Allowed, Finding, Severity, Subject, is_allowable};
+use lazaret_transfer::{RelPath, escape};
+use lazaret_validator::{Allowance as Allowed, Severity, Subject, is_allowable};
 
-use self::items::{change_item, facts, mentioned, sign, standing};
+use self::items::{ALREADY, change_item, facts, mentioned, sign, standing};
 use super::bench::Bench;
 use super::body::{Body, Parts};
-use super::item::{Allowance, Choice, Item, Standing};
-use super::plan::{Left, Plan, Said, Taken};
+use super::item::{Allowance, Choice, Heard, Item, Remarks, Standing, Why};
+use super::plan::{Left, Plan, Taken};
 use crate::failure::{Failure, FailureKind};
 use crate::gate::case::Case;
 use crate::gate::choices::{Choices, Pick};
@@ -30,8 +31,8 @@ pub struct Desk<'a> {
     case: &'a Case,
     /// What taking everything comes to.
     whole: Proposal,
-    /// The path of each item; none of those that are no change.
-    paths: Vec<Option<RelPathBuf>>,
+    /// Which change of the whole each item is; none of those that are no change.
+    places: Vec<Option<u32>>,
     /// What was shown last on the apply screen.
     shown: Option<Proposal>,
     /// Who is told of what is written; without, nothing is.
@@ -52,7 +53,7 @@ impl<'a> Desk<'a> {
         let mut desk = Self {
             case,
             whole,
-            paths: Vec::new(),
+            places: Vec::new(),
             shown: None,
             ui: None,
         };
@@ -80,62 +81,70 @@ impl<'a> Desk<'a> {
 
     /// Returns what is to be allowed from now on, of what `shown` would apply.
     pub fn remembered(&self, items: &[Item], shown: &Proposal) -> Vec<Allowed> {
-        let items = items.iter().zip(&self.paths);
-        items
+        self.changes(items)
             .filter(|(item, _)| item.allowance == Allowance::Remembered)
-            .filter_map(|(item, path)| Some((item, shown.item(path.as_deref()?)?)))
+            .filter_map(|(item, change)| Some((item, shown.item(change.path())?)))
             .filter(|(_, proposed)| proposed.state == ItemState::Applies)
             .flat_map(|(item, proposed)| allowances(item, proposed))
             .collect()
     }
 
+    /// The change of the whole that an item is.
+    fn change(&self, item: usize) -> Option<&proposal::Item> {
+        self.whole.items().get((*self.places.get(item)?)? as usize)
+    }
+
+    /// The items that are changes, in path order.
+    fn changes<'i>(
+        &'i self,
+        items: &'i [Item],
+    ) -> impl Iterator<Item = (&'i Item, &'i proposal::Item)> {
+        let items = items.iter().enumerate();
+        items.filter_map(|(index, item)| Some((item, self.change(index)?)))
+    }
+
     /// In path order; what is no path comes last, and what is about everything first.
     fn items(&mut self, choices: &Choices) -> Vec<Item> {
-        let (mut batch, mut raw) = (Vec::new(), BTreeMap::<&[u8], Vec<&Finding>>::new());
-        let mut paths: BTreeMap<&RelPath, Vec<&Finding>> = BTreeMap::new();
-        for item in self.whole.items() {
-            paths.insert(item.path(), Vec::new());
-        }
-        for finding in self.whole.findings() {
-            match &finding.subject {
-                Subject::Batch => batch.push(finding),
-                Subject::Path(path) => paths.entry(path).or_default().push(finding),
-                Subject::Raw(name) => raw.entry(name).or_default().push(finding),
-            }
-        }
-        let mut items = Vec::with_capacity(paths.len());
-        let mut names = Vec::with_capacity(paths.len());
+        let heard = Heard::new(self.whole.shared_findings());
+        let mut said = heard.by_subject().peekable();
+        let count = self.whole.items().len();
+        let (mut items, mut places) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let is_batch = |remarks: &Remarks| subject(remarks) == Some(&Subject::Batch);
+        let batch = said.next_if(is_batch);
         let caches = &self.case.caches;
-        if !batch.is_empty() || !caches.is_empty() {
-            let mut item = mentioned(".".to_owned(), &batch);
-            item.facts = vec!["the batch as a whole".to_owned()];
-            item.facts.extend(caches.iter().map(|cache| {
+        if batch.is_some() || !caches.is_empty() {
+            let remarks = batch.unwrap_or_else(|| Remarks::none(&heard));
+            let mut item = mentioned(".".to_owned(), remarks);
+            let caches = caches.iter().map(|cache| {
                 format!(
                     "stays in the copy: {} ({})",
                     escape(&cache.name),
                     cache.reason
                 )
-            }));
+            });
+            let whole = "the batch as a whole".to_owned();
+            item.facts = std::iter::once(whole).chain(caches).collect();
             items.push(item);
-            names.push(None);
+            places.push(None);
         }
-        for (path, findings) in paths {
-            match self.whole.item(path) {
-                Some(proposed) => {
-                    items.push(change_item(proposed, &findings, choices));
-                    names.push(Some(path.to_owned()));
-                }
-                None => {
-                    items.push(mentioned(escape(path.as_str().as_bytes()), &findings));
-                    names.push(None);
-                }
+        for (place, proposed) in (0..).zip(self.whole.items()) {
+            // What was not carried is no change.
+            let is_before =
+                |remarks: &Remarks| path(remarks).is_some_and(|path| path < proposed.path());
+            while let Some(remarks) = said.next_if(is_before) {
+                items.push(mentioned(name(&remarks), remarks));
+                places.push(None);
             }
+            let remarks = said.next_if(|remarks| path(remarks) == Some(proposed.path()));
+            let remarks = remarks.unwrap_or_else(|| Remarks::none(&heard));
+            items.push(change_item(proposed, remarks, choices));
+            places.push(Some(place));
         }
-        for (name, findings) in raw {
-            items.push(mentioned(escape(name), &findings));
-            names.push(None);
+        for remarks in said {
+            items.push(mentioned(name(&remarks), remarks));
+            places.push(None);
         }
-        self.paths = names;
+        self.places = places;
         items
     }
 
@@ -147,19 +156,18 @@ impl<'a> Desk<'a> {
     /// What was chosen, in the gate's words. What was allowed is allowed for exactly what
     /// would be written, and for the codes that were on the screen.
     fn choices(&self, items: &[Item]) -> Result<Choices, Failure> {
-        let mut choices = Choices::none();
+        let mut choices = Choices::all();
         let mut allowed = Vec::new();
-        for (item, path) in items.iter().zip(&self.paths) {
-            let Some(path) = path else { continue };
+        for (item, change) in self.changes(items) {
             let pick = match (&item.choice, &item.standing, item.allowance) {
                 (Choice::Leave, ..) => Pick::Leave,
                 (_, Standing::Conflict(_), Allowance::Once | Allowance::Remembered) => Pick::Theirs,
                 (Choice::Take, ..) => Pick::Take,
                 (Choice::Hunks(hunks), ..) => Pick::Hunks(hunks.clone()),
             };
-            choices.pick(path, pick);
+            choices.pick(&change.made.path, pick);
             if item.allowance != Allowance::None && item.choice != Choice::Leave {
-                allowed.push((item, path));
+                allowed.push((item, change.path()));
             }
         }
         if allowed.is_empty() {
@@ -179,6 +187,19 @@ impl<'a> Desk<'a> {
     }
 }
 
+fn subject(remarks: &Remarks) -> Option<&Subject> {
+    remarks.iter().next().map(|finding| &finding.subject)
+}
+
+fn path(remarks: &Remarks) -> Option<&RelPath> {
+    subject(remarks)?.path()
+}
+
+/// The escaped name of what something is said about.
+fn name(remarks: &Remarks) -> String {
+    subject(remarks).map_or(String::new(), ToString::to_string)
+}
+
 /// What a word for an item allows: what was on the screen.
 fn allowances(item: &Item, proposed: &proposal::Item) -> Vec<Allowed> {
     let blocks = item
@@ -195,8 +216,7 @@ fn allowances(item: &Item, proposed: &proposal::Item) -> Vec<Allowed> {
 
 impl Bench for Desk<'_> {
     fn body(&mut self, item: usize) -> Result<Body, Failure> {
-        let path = self.paths[item].as_deref();
-        let Some(proposed) = path.and_then(|path| self.whole.item(path)) else {
+        let Some(proposed) = self.change(item) else {
             return Ok(Body::default());
         };
         let change = proposed.proposed();
@@ -212,16 +232,18 @@ impl Bench for Desk<'_> {
     }
 
     fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, Failure> {
+        self.shown = None;
         let mut choices = self.choices(items)?;
         // What is left for now is judged as if it were taken, so that it can be.
-        for (item, path) in items.iter().zip(&self.paths) {
-            if let (Choice::Leave, Some(path)) = (&item.choice, path) {
-                choices.pick(path, Pick::Take);
+        for (item, change) in self.changes(items) {
+            if item.choice == Choice::Leave {
+                choices.pick(&change.made.path, Pick::Take);
             }
         }
         let judged = self.case.propose(&choices)?;
-        let standings = items.iter().zip(&self.paths).map(|(item, path)| {
-            let proposed = path.as_deref().and_then(|path| judged.item(path));
+        let standings = items.iter().zip(&self.places).map(|(item, place)| {
+            // Both are about all changes of the case, in the same order.
+            let proposed = place.and_then(|place| judged.items().get(place as usize));
             match (proposed, &item.standing, item.allowance) {
                 (None, standing, _) => standing.clone(),
                 // It was in conflict, and is passed: it must be possible to take that back.
@@ -231,7 +253,8 @@ impl Bench for Desk<'_> {
                     Standing::Conflict(what.clone())
                 }
                 (Some(_), Standing::Conflict(what), Allowance::Once) => {
-                    Standing::Stays(format!("it {what}, and yours can't be replaced"))
+                    let words = format!("it {what}, and yours can't be replaced");
+                    Standing::Stays(Why::Said(words.into()))
                 }
                 (Some(proposed), _, allowance) => standing(proposed, allowance != Allowance::None),
             }
@@ -240,62 +263,54 @@ impl Bench for Desk<'_> {
     }
 
     fn propose(&mut self, items: &[Item]) -> Result<Plan, Failure> {
+        self.shown = None;
         let proposal = self.case.propose(&self.choices(items)?)?;
         let mut plan = Plan {
             changes: proposal.items().len(),
             ..Plan::default()
         };
-        let applied: BTreeSet<&RelPath> = proposal
-            .changes()
-            .iter()
-            .map(|change| &*change.path)
-            .collect();
-        let by_path: BTreeMap<&RelPath, &Item> = items
-            .iter()
-            .zip(&self.paths)
-            .filter_map(|(item, path)| Some((path.as_deref()?, item)))
-            .collect();
-        for proposed in proposal.items() {
-            let Some(item) = by_path.get(proposed.path()) else {
-                continue;
-            };
-            if applied.contains(proposed.path()) {
-                let hunks = self.hunks(proposed);
-                plan.hunks += hunks;
-                let whole = self.whole.item(proposed.path());
-                plan.taken.push(Taken {
-                    sign: sign(proposed.proposed()),
-                    path: item.path.clone(),
-                    note: match proposed.origin {
-                        Origin::Hunks => {
-                            let all = whole.map_or(0, |whole| self.hunks(whole));
-                            format!("{hunks} of {all} hunks")
-                        }
-                        _ => note(proposed, item),
-                    },
-                });
-            } else {
+        let mut applied = proposal.changes().iter().peekable();
+        for ((item, whole), proposed) in self.changes(items).zip(proposal.items()) {
+            if applied
+                .next_if(|change| *change.path == *proposed.path())
+                .is_none()
+            {
                 plan.left.push(Left {
                     path: item.path.clone(),
                     why: why(proposed),
                 });
+                continue;
             }
+            let hunks = self.hunks(proposed);
+            plan.hunks += hunks;
+            plan.taken.push(Taken {
+                sign: sign(proposed.proposed()),
+                path: item.path.clone(),
+                note: match proposed.origin {
+                    Origin::Hunks => format!("{hunks} of {} hunks", self.hunks(whole)).into(),
+                    _ => note(proposed, item),
+                },
+            });
         }
-        for (item, path) in items.iter().zip(&self.paths) {
-            if path.is_none() && item.severity() == Some(Severity::Block) {
-                let codes: Vec<&str> = item.remarks.iter().map(|remark| remark.code).collect();
+        for (item, place) in items.iter().zip(&self.places) {
+            if place.is_none() && item.severity() == Some(Severity::Block) {
+                let codes = item.remarks.iter().map(|remark| remark.code);
                 plan.left.push(Left {
                     path: item.path.clone(),
-                    why: format!("blocked: {}", codes.join(", ")),
+                    why: Why::Blocked(codes.collect()),
                 });
             }
         }
-        let findings = proposal.findings().iter();
-        let said = findings.filter(|finding| {
-            let path = finding.subject.path();
-            path.is_some_and(|path| applied.contains(path)) && finding.severity > Severity::Note
+        let is_applied = |path: &RelPath| {
+            let changes = proposal.changes();
+            changes
+                .binary_search_by(|change| (*change.path).cmp(path))
+                .is_ok()
+        };
+        let said = proposal.findings().iter().filter(|finding| {
+            finding.severity > Severity::Note && finding.subject.path().is_some_and(is_applied)
         });
-        plan.findings = said.map(said_of).collect();
+        plan.findings = said.cloned().collect();
         if proposal.digest().is_none() {
             plan.hindrance =
                 Some("The batch is rejected: nothing of it can be applied.".to_owned());
@@ -325,45 +340,28 @@ impl Bench for Desk<'_> {
     }
 }
 
-fn said_of(finding: &Finding) -> Said {
-    let line = finding
-        .line
-        .map_or(String::new(), |line| format!(":{line}"));
-    let allowed = match finding.allowed {
-        true => "allowed by you, ",
-        false => "",
-    };
-    Said {
-        severity: finding.severity,
-        place: format!("{}{line}", finding.subject),
-        words: format!("{}: {allowed}{}", finding.code, finding.message),
+fn note(proposed: &proposal::Item, item: &Item) -> Cow<'static, str> {
+    let is_allowed = item.standing == Standing::Blocked;
+    match (proposed.origin, is_allowed) {
+        (Origin::Merged, false) => "merged with yours",
+        (Origin::Merged, true) => "merged with yours, allowed by you",
+        (Origin::Theirs, false) => "in place of yours",
+        (Origin::Theirs, true) => "in place of yours, allowed by you",
+        (Origin::Session | Origin::Hunks, false) => "",
+        (Origin::Session | Origin::Hunks, true) => "allowed by you",
     }
-}
-
-fn note(proposed: &proposal::Item, item: &Item) -> String {
-    let mut notes = Vec::new();
-    match proposed.origin {
-        Origin::Merged => notes.push("merged with yours"),
-        Origin::Theirs => notes.push("in place of yours"),
-        Origin::Session | Origin::Hunks => {}
-    }
-    if item.standing == Standing::Blocked {
-        notes.push("allowed by you");
-    }
-    notes.join(", ")
+    .into()
 }
 
 /// Why something that would be in a plan is not.
-fn why(proposed: &proposal::Item) -> String {
+fn why(proposed: &proposal::Item) -> Why {
     match &proposed.state {
-        ItemState::LeftOut => "you left it out".to_owned(),
-        ItemState::Blocked(codes) => format!("blocked: {}", codes.join(", ")),
-        ItemState::Conflict(kind) => format!("conflict: {kind}"),
-        ItemState::Already => "your workspace has it already".to_owned(),
-        ItemState::Depends(path) => {
-            format!("it depends on {}", escape(path.as_str().as_bytes()))
-        }
-        ItemState::Applies => "the batch is rejected".to_owned(),
+        ItemState::LeftOut => Why::Said("you left it out".into()),
+        ItemState::Blocked(codes) => Why::Blocked(codes.clone()),
+        ItemState::Conflict(kind) => Why::Conflict(kind.clone()),
+        ItemState::Already => Why::Said(ALREADY.into()),
+        ItemState::Depends(path) => Why::Depends(path.clone()),
+        ItemState::Applies => Why::Said("the batch is rejected".into()),
     }
 }
 

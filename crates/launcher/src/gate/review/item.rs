@@ -4,9 +4,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
-use lazaret_validator::Severity;
+use lazaret_transfer::{ConflictKind, RelPathBuf, escape};
+use lazaret_validator::{Finding, Findings, Severity};
 
 /// What happened at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,19 +36,136 @@ impl Sign {
     }
 }
 
-/// A finding about an item.
+/// What the rules say about one item, the gravest first: a part of what they say of the batch,
+/// which all items share.
+#[derive(Clone)]
+pub struct Remarks {
+    all: Arc<Heard>,
+    range: Range<u32>,
+}
+
+/// All findings of a batch, by what they are about.
+#[derive(Debug, Default)]
+pub struct Heard {
+    findings: Arc<Findings>,
+    /// Indices of findings, those about one subject together, the gravest first.
+    order: Vec<u32>,
+}
+
+impl Heard {
+    /// Sorts findings, which are in their order, by subject.
+    pub fn new(findings: Arc<Findings>) -> Arc<Self> {
+        let mut order: Vec<u32> = (0..).take(findings.len()).collect();
+        // Stable: the gravest stay first.
+        order.sort_by(|a, b| {
+            findings[*a as usize]
+                .subject
+                .cmp(&findings[*b as usize].subject)
+        });
+        Arc::new(Self { findings, order })
+    }
+
+    /// Returns what is said of each subject, in the order of the subjects.
+    pub fn by_subject(self: &Arc<Self>) -> impl Iterator<Item = Remarks> {
+        let all = Arc::clone(self);
+        let mut start = 0;
+        std::iter::from_fn(move || {
+            let subject = &all.get(start)?.subject;
+            let rest = all.order[start..].iter();
+            let alike = rest.take_while(|index| all.findings[**index as usize].subject == *subject);
+            let end = start + alike.count();
+            let range = u32::try_from(start).ok()?..u32::try_from(end).ok()?;
+            start = end;
+            Some(Remarks {
+                all: Arc::clone(&all),
+                range,
+            })
+        })
+    }
+
+    fn get(&self, at: usize) -> Option<&Finding> {
+        let index = *self.order.get(at)?;
+        Some(&self.findings[index as usize])
+    }
+}
+
+impl Remarks {
+    /// Returns that nothing is said.
+    pub fn none(all: &Arc<Heard>) -> Self {
+        Self {
+            all: Arc::clone(all),
+            range: 0..0,
+        }
+    }
+
+    /// Iterates over the findings, the gravest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Finding> {
+        let mut range = self.range.clone();
+        std::iter::from_fn(move || self.all.get(range.next()? as usize))
+    }
+
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// Returns how grave the gravest is.
+    pub fn severity(&self) -> Option<Severity> {
+        self.iter().next().map(|finding| finding.severity)
+    }
+}
+
+impl FromIterator<Finding> for Remarks {
+    fn from_iter<I: IntoIterator<Item = Finding>>(findings: I) -> Self {
+        let findings: Findings = findings.into_iter().map(Arc::new).collect();
+        let order: Vec<u32> = (0..).take(findings.len()).collect();
+        let range = 0..order.len() as u32;
+        let findings = Arc::new(findings);
+        Self {
+            all: Arc::new(Heard { findings, order }),
+            range,
+        }
+    }
+}
+
+impl fmt::Debug for Remarks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl PartialEq for Remarks {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Remarks {}
+
+/// Why something stays in the copy; worded when it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remark {
-    /// How grave it is.
-    pub severity: Severity,
-    /// The stable code.
-    pub code: &'static str,
-    /// The reason.
-    pub message: Cow<'static, str>,
-    /// What to do about it.
-    pub hint: Option<&'static str>,
-    /// The line in the new contents, counted from 1.
-    pub line: Option<u32>,
+pub enum Why {
+    /// In words of ours.
+    Said(Cow<'static, str>),
+    /// Of these codes.
+    Blocked(Arc<[&'static str]>),
+    /// The user changed it too.
+    Conflict(ConflictKind),
+    /// It can't happen without this, which stays.
+    Depends(RelPathBuf),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Said(words) => f.write_str(words),
+            Self::Blocked(codes) => write!(f, "blocked: {}", codes.join(", ")),
+            Self::Conflict(kind) => write!(f, "conflict: {kind}"),
+            Self::Depends(path) => {
+                write!(f, "it depends on {}", escape(path.as_str().as_bytes()))
+            }
+        }
+    }
 }
 
 /// What may become of an item.
@@ -57,9 +177,9 @@ pub enum Standing {
     Blocked,
     /// The user changed it too, and the two don't fit together; a person who types the word
     /// may have their own version replaced. What the user did.
-    Conflict(String),
+    Conflict(ConflictKind),
     /// It stays, whatever is chosen here; why.
-    Stays(String),
+    Stays(Why),
 }
 
 /// What the user chose.
@@ -94,13 +214,39 @@ pub enum Tally {
     /// So many.
     Lines {
         /// Lines only in the new version.
-        added: usize,
+        added: u32,
         /// Lines only in the old one.
-        removed: usize,
+        removed: u32,
     },
 }
 
-/// One changed path, or something that was said of a name that is none.
+/// What is special about an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tag {
+    /// The user changed it too, and nothing can be merged.
+    Conflict,
+    /// The workspace has it already.
+    Same,
+    /// The user changed it too, and both changes fit.
+    Merged,
+    /// What blocks it is allowed for good.
+    Allowed,
+}
+
+impl Tag {
+    /// Returns the word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Conflict => "conflict",
+            Self::Same => "same",
+            Self::Merged => "merged",
+            Self::Allowed => "allowed",
+        }
+    }
+}
+
+/// One changed path, or something that was said of a name that is none. A large batch has
+/// 200,000 of them: what they have in common is shared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// The escaped path. A `/` separates components, and is part of none.
@@ -110,11 +256,11 @@ pub struct Item {
     /// What happened.
     pub sign: Sign,
     /// What is to be said before anything was read of it; the rest comes with its body.
-    pub facts: Vec<String>,
-    /// Words after the name: `merged`, `conflict`.
-    pub tag: Option<&'static str>,
+    pub facts: Box<[String]>,
+    /// A word after the name.
+    pub tag: Option<Tag>,
     /// What the rules say, the gravest first.
-    pub remarks: Vec<Remark>,
+    pub remarks: Remarks,
     /// What may become of it.
     pub standing: Standing,
     /// What the user chose.
@@ -153,7 +299,7 @@ impl Mark {
 impl Item {
     /// Returns the gravest thing that was said of it.
     pub fn severity(&self) -> Option<Severity> {
-        self.remarks.iter().map(|remark| remark.severity).max()
+        self.remarks.severity()
     }
 
     /// Whether the user's choice decides.
@@ -223,9 +369,9 @@ pub(super) mod tests {
             path: path.into(),
             is_dir: false,
             sign,
-            facts: Vec::new(),
+            facts: Box::default(),
             tag: None,
-            remarks: Vec::new(),
+            remarks: Remarks::from_iter([]),
             standing: Standing::Free,
             choice: Choice::Take,
             allowance: Allowance::None,
@@ -257,7 +403,7 @@ pub(super) mod tests {
         assert_eq!((item.mark(), item.takes_hunk(0)), (Mark::Stays, false));
         item.allowance = Allowance::Once;
         assert_eq!((item.mark(), item.takes_hunk(0)), (Mark::Taken, true));
-        item.standing = Standing::Stays("below x".to_owned());
+        item.standing = Standing::Stays(Why::Said("below x".into()));
         assert_eq!(item.mark(), Mark::Stays);
     }
 }

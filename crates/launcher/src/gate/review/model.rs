@@ -279,12 +279,7 @@ impl Review {
                 return Some(row);
             }
             let hiding = self.rows.iter().find_map(|row| match &row.kind {
-                RowKind::Dir {
-                    id,
-                    items,
-                    is_closed: true,
-                    ..
-                } if items.contains(&item) => Some(*id),
+                RowKind::Dir(dir) if dir.is_closed && dir.items.contains(&item) => Some(dir.id),
                 _ => None,
             })?;
             self.fold(hiding);

@@ -3,7 +3,7 @@
 use lazaret_validator::Severity;
 
 use super::body::Body;
-use super::item::{Allowance, Item, Mark, Standing};
+use super::item::{Allowance, Item, Mark, Standing, Why};
 use super::text;
 
 /// A row of the diff pane. Lines of the diff are named, and broken again when they are drawn.
@@ -59,7 +59,7 @@ impl Page {
         for fact in item.facts.iter().chain(words) {
             rows.extend(text::fill(fact, width).into_iter().map(PageRow::Fact));
         }
-        for remark in &item.remarks {
+        for remark in item.remarks.iter() {
             let place = remark
                 .line
                 .map_or(String::new(), |line| format!(" line {line}:"));
@@ -156,6 +156,9 @@ fn standing(item: &Item) -> Option<String> {
             "Your version will be replaced; an undo brings it back. Press ! to take that back."
                 .to_owned(),
         ),
+        (Standing::Stays(why @ Why::Depends(_)), _) => {
+            Some(format!("Stays in the copy: {why}, which stays"))
+        }
         (Standing::Stays(why), _) => Some(format!("Stays in the copy: {why}")),
     }
 }

@@ -1,10 +1,13 @@
 //! `Plan`: exactly what an apply would do, as the apply screen shows it.
+//!
+//! A plan names what it is about; the words are made for the lines that are drawn.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use lazaret_validator::Severity;
+use lazaret_validator::Finding;
 
-use super::item::Sign;
+use super::item::{Sign, Why};
 
 /// Something that would be applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +17,7 @@ pub struct Taken {
     /// The escaped path.
     pub path: Arc<str>,
     /// `2 of 3 hunks`, `merged`, `allowed: ci.workflow`; empty for all of an ordinary change.
-    pub note: String,
+    pub note: Cow<'static, str>,
 }
 
 /// Something that would stay in the copy.
@@ -23,18 +26,7 @@ pub struct Left {
     /// The escaped path.
     pub path: Arc<str>,
     /// Why.
-    pub why: String,
-}
-
-/// What a rule says of something that would be applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
-    /// How grave it is.
-    pub severity: Severity,
-    /// The escaped path, with a line where there is one.
-    pub place: String,
-    /// The code and the reason.
-    pub words: String,
+    pub why: Why,
 }
 
 /// A line of the apply screen.
@@ -42,8 +34,8 @@ pub struct Said {
 pub enum PlanLine<'a> {
     /// What follows.
     Heading(&'static str),
-    /// A finding.
-    Finding(&'a Said),
+    /// What a rule says of something that would be applied.
+    Finding(&'a Finding),
     /// Something that would be applied.
     Taken(&'a Taken),
     /// Something that would stay.
@@ -65,35 +57,76 @@ pub struct Plan {
     /// What would stay.
     pub left: Vec<Left>,
     /// What the rules say of exactly the bytes that would be written.
-    pub findings: Vec<Said>,
+    pub findings: Vec<Arc<Finding>>,
     /// Why nothing can be applied, if that is so.
     pub hindrance: Option<String>,
 }
 
+/// A part of the apply screen.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Findings,
+    Taken,
+    Left,
+}
+
+impl Part {
+    const ALL: [Self; 3] = [Self::Findings, Self::Taken, Self::Left];
+
+    fn heading(self) -> &'static str {
+        match self {
+            Self::Findings => "What the rules say of it:",
+            Self::Taken => "Will be applied:",
+            Self::Left => "Stays in the copy:",
+        }
+    }
+}
+
 impl Plan {
-    /// Lists everything that there is to know before a yes.
-    pub fn lines<'a>(&'a self) -> Vec<PlanLine<'a>> {
-        let mut lines = Vec::new();
-        let mut section = |heading, part: Vec<PlanLine<'a>>| {
-            if part.is_empty() {
-                return;
+    /// Counts the lines of everything that there is to know before a yes.
+    pub fn len(&self) -> usize {
+        // A heading above each part, and a blank line between them.
+        let parts = self.parts().map(|(_, length)| length + 2);
+        parts.sum::<usize>().saturating_sub(1)
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns one line, counted from 0.
+    pub fn line(&self, index: usize) -> Option<PlanLine<'_>> {
+        let mut index = index;
+        let mut parts = self.parts().peekable();
+        while let Some((part, length)) = parts.next() {
+            match index {
+                0 => return Some(PlanLine::Heading(part.heading())),
+                at if at <= length => {
+                    return Some(match part {
+                        Part::Findings => PlanLine::Finding(self.findings.get(at - 1)?),
+                        Part::Taken => PlanLine::Taken(self.taken.get(at - 1)?),
+                        Part::Left => PlanLine::Left(self.left.get(at - 1)?),
+                    });
+                }
+                at if at == length + 1 && parts.peek().is_some() => return Some(PlanLine::Blank),
+                at => index = at.checked_sub(length + 2)?,
             }
-            if !lines.is_empty() {
-                lines.push(PlanLine::Blank);
-            }
-            lines.push(PlanLine::Heading(heading));
-            lines.extend(part);
-        };
-        let findings = self.findings.iter();
-        section(
-            "What the rules say of it:",
-            findings.map(PlanLine::Finding).collect(),
-        );
-        let taken = self.taken.iter().map(PlanLine::Taken);
-        section("Will be applied:", taken.collect());
-        let left = self.left.iter().map(PlanLine::Left);
-        section("Stays in the copy:", left.collect());
-        lines
+        }
+        None
+    }
+
+    /// The parts that there are, with the number of their lines.
+    fn parts(&self) -> impl Iterator<Item = (Part, usize)> {
+        let parts = Part::ALL.into_iter().map(|part| {
+            let length = match part {
+                Part::Findings => self.findings.len(),
+                Part::Taken => self.taken.len(),
+                Part::Left => self.left.len(),
+            };
+            (part, length)
+        });
+        parts.filter(|(_, length)| *length > 0)
     }
 
     /// Whether there is anything to say yes to.

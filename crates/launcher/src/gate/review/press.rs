@@ -43,7 +43,7 @@ impl Review {
             Mode::Apply(plan, top) => match key {
                 Key::Char('y') if plan.can_apply() => Effect::End(End::Apply),
                 key => {
-                    if let Some(top) = self.scrolled(key, top, plan.lines().len()) {
+                    if let Some(top) = self.scrolled(key, top, plan.len()) {
                         self.mode = Mode::Apply(plan, top);
                     } else {
                         self.say("Nothing was applied.");

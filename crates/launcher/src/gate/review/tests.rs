@@ -1,11 +1,11 @@
 //! What the tests of the review share: a bench without a gate, and reviews of made-up items.
 
-use lazaret_validator::Severity;
+use lazaret_validator::{Finding, Severity, Subject};
 
 use super::bench::Bench;
 use super::body::Body;
 use super::item::tests::item;
-use super::item::{Allowance, Choice, Item, Mark, Remark, Sign, Standing};
+use super::item::{Allowance, Choice, Item, Mark, Remarks, Sign, Standing, Tag, Why};
 use super::keys::Key;
 use super::model::{Effect, Review, Title};
 use super::plan::{Left, Plan, Taken};
@@ -38,9 +38,9 @@ impl Bench for FakeBench {
             let all = Body::compare(old, new).hunks.len();
             let path = item.path.clone();
             let note = match (&item.choice, item.allowance) {
-                (Choice::Hunks(hunks), _) => format!("{} of {all} hunks", hunks.len()),
-                (_, Allowance::Once | Allowance::Remembered) => "allowed: ci.workflow".to_owned(),
-                _ => String::new(),
+                (Choice::Hunks(hunks), _) => format!("{} of {all} hunks", hunks.len()).into(),
+                (_, Allowance::Once | Allowance::Remembered) => "allowed: ci.workflow".into(),
+                _ => "".into(),
             };
             match item.mark() {
                 Mark::Taken | Mark::Partly => {
@@ -53,11 +53,11 @@ impl Bench for FakeBench {
                 }
                 Mark::Left => plan.left.push(Left {
                     path,
-                    why: "you left it out".to_owned(),
+                    why: Why::Said("you left it out".into()),
                 }),
                 Mark::Stays => plan.left.push(Left {
                     path,
-                    why: "blocked".to_owned(),
+                    why: Why::Said("blocked".into()),
                 }),
             }
         }
@@ -69,10 +69,12 @@ impl Bench for FakeBench {
     }
 }
 
-pub(super) fn remark(severity: Severity, code: &'static str, message: &'static str) -> Remark {
-    Remark {
+pub(super) fn remark(severity: Severity, code: &'static str, message: &'static str) -> Finding {
+    Finding {
         severity,
         code,
+        subject: Subject::Batch,
+        allowed: false,
         message: message.into(),
         hint: None,
         line: None,
@@ -87,23 +89,23 @@ fn lines(range: std::ops::RangeInclusive<usize>) -> String {
 pub(super) fn sample() -> (Review, FakeBench) {
     let mut workflow = item(Sign::Added, ".github/workflows/ci.yml");
     workflow.standing = Standing::Blocked;
-    workflow.remarks = vec![remark(
+    workflow.remarks = Remarks::from_iter([remark(
         Severity::Block,
         "ci.workflow",
         "runs on your CI with its secrets",
-    )];
+    )]);
     let mut makefile = item(Sign::Modified, "Makefile");
-    makefile.remarks = vec![Remark {
+    makefile.remarks = Remarks::from_iter([Finding {
         line: Some(2),
         hint: Some("Read what it runs."),
         ..remark(Severity::Warn, "suspect.build", "a build file changed")
-    }];
+    }]);
     let old = item(Sign::Deleted, "docs/old.md");
     let mut merged = item(Sign::Modified, "src/lib.rs");
-    merged.tag = Some("merged");
-    merged.facts = vec!["you changed it too; both changes fit".to_owned()];
+    merged.tag = Some(Tag::Merged);
+    merged.facts = ["you changed it too; both changes fit".to_owned()].into();
     let mut script = item(Sign::Modified, "src/run.sh");
-    script.facts = vec!["became executable".to_owned()];
+    script.facts = ["became executable".to_owned()].into();
     let long = lines(1..=40);
     let changed = long
         .replace("line 3\n", "line three\n")

@@ -34,21 +34,25 @@ pub struct Outline {
 /// What a row of the list stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowKind {
-    /// A directory: which one, the items at or below it, the change of itself.
-    Dir {
-        /// One component, or several for directories that hold nothing else.
-        name: String,
-        /// Stable over all changes of what is on show.
-        id: usize,
-        /// Items at or below it.
-        items: Range<usize>,
-        /// Its own change.
-        own: Option<usize>,
-        /// Whether its contents are hidden.
-        is_closed: bool,
-    },
+    /// A directory.
+    Dir(Box<DirRow>),
     /// An item that is not a directory with something in it.
     File(usize),
+}
+
+/// A directory as a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirRow {
+    /// One component, or several for directories that hold nothing else.
+    pub name: String,
+    /// Stable over all changes of what is on show.
+    pub id: usize,
+    /// Items at or below it.
+    pub items: Range<usize>,
+    /// Its own change.
+    pub own: Option<usize>,
+    /// Whether its contents are hidden.
+    pub is_closed: bool,
 }
 
 /// A row of the list.
@@ -65,7 +69,7 @@ impl Row {
     /// are too many to have it twice.
     pub fn name<'a>(&'a self, items: &'a [Item]) -> &'a str {
         match &self.kind {
-            RowKind::Dir { name, .. } => name,
+            RowKind::Dir(dir) => &dir.name,
             RowKind::File(item) => {
                 let path = &*items[*item].path;
                 let is_path = !path.split('/').any(|part| matches!(part, "" | "." | ".."));
@@ -79,16 +83,16 @@ impl Row {
 
     /// Returns the item whose contents are shown beside it.
     pub fn item(&self) -> Option<usize> {
-        match self.kind {
-            RowKind::Dir { own, .. } => own,
-            RowKind::File(item) => Some(item),
+        match &self.kind {
+            RowKind::Dir(dir) => dir.own,
+            RowKind::File(item) => Some(*item),
         }
     }
 
     /// Returns the items that it stands for.
     pub fn items(&self) -> Range<usize> {
         match &self.kind {
-            RowKind::Dir { items, .. } => items.clone(),
+            RowKind::Dir(dir) => dir.items.clone(),
             RowKind::File(item) => *item..item + 1,
         }
     }
@@ -189,13 +193,13 @@ impl Outline {
                     let is_closed = closed.contains(&id);
                     rows.push(Row {
                         depth,
-                        kind: RowKind::Dir {
+                        kind: RowKind::Dir(Box::new(DirRow {
                             name,
                             id,
                             items: dir.items.clone(),
                             own: dir.own,
                             is_closed,
-                        },
+                        })),
                     });
                     if !is_closed {
                         self.list(&dir.children, depth + 1, wanted, closed, rows);
@@ -251,7 +255,7 @@ mod tests {
         let mut text = String::new();
         for row in Outline::new(items).rows(&wanted, &closed) {
             let what = match row.kind.clone() {
-                RowKind::Dir { id, items, own, .. } => format!("dir {id} {items:?} {own:?}"),
+                RowKind::Dir(dir) => format!("dir {} {:?} {:?}", dir.id, dir.items, dir.own),
                 RowKind::File(item) => format!("file {item}"),
             };
             let indent = "  ".repeat(row.depth);

@@ -39,7 +39,7 @@ pub struct Filled {
 }
 
 impl Filling {
-    fn wanted(&self) -> Wanted<'_> {
+    pub(super) fn wanted(&self) -> Wanted<'_> {
         Wanted {
             image: &self.image,
             porter: &self.porter,

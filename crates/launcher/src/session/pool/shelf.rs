@@ -56,6 +56,13 @@ pub struct Shelf {
     store: String,
 }
 
+/// The file of a place, as it was listed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) struct PlaceFile {
+    pub(in super::super) tag: SessionId,
+    ending: &'static str,
+}
+
 /// A place that nobody else may make, take or remove.
 #[derive(Debug)]
 #[must_use = "dropping it gives the place up to others"]
@@ -83,7 +90,7 @@ impl Shelf {
     /// The disk's.
     pub fn ready(&self) -> Result<Vec<(SessionId, Place)>, StoreError> {
         let mut found = Vec::new();
-        for (tag, ending) in self.files()? {
+        for PlaceFile { tag, ending } in self.files()? {
             if ending != READY {
                 continue;
             }
@@ -96,26 +103,21 @@ impl Shelf {
         Ok(found)
     }
 
-    /// Lists the tags whose things are not nobody's, and forgets the others.
+    /// Whether a file that was listed keeps the things of its tag from being nobody's; forgets
+    /// it where it does not.
     ///
     /// # Errors
     /// The disk's.
-    pub(in super::super) fn tags(&self) -> Result<Vec<SessionId>, StoreError> {
-        // A directory that is read while a file in it is renamed may show neither name.
-        let mut files = self.files()?;
-        files.extend(self.files()?);
-        files.sort_unstable();
-        files.dedup();
-        let mut tags = Vec::new();
-        for (tag, ending) in files {
-            let path = self.path(&tag, ending);
-            match (ending, lock(&path)?) {
-                (MAKING | TAKEN, Lock::Got(_lock)) => fs::remove_file(&path).at(&path)?,
-                // One that is gone by now has another ending, or is in a record.
-                _ => tags.push(tag),
+    pub(in super::super) fn counts(&self, file: &PlaceFile) -> Result<bool, StoreError> {
+        let path = self.path(&file.tag, file.ending);
+        Ok(match (file.ending, lock(&path)?) {
+            (MAKING | TAKEN, Lock::Got(_lock)) => {
+                fs::remove_file(&path).at(&path)?;
+                false
             }
-        }
-        Ok(tags)
+            // One that is gone by now has another ending, or is in a record.
+            _ => true,
+        })
     }
 
     /// Begins a place.
@@ -189,7 +191,12 @@ impl Shelf {
         self.dir.join(format!("{tag}.{ending}"))
     }
 
-    fn files(&self) -> Result<Vec<(SessionId, &'static str)>, StoreError> {
+    /// Lists the files of places. A directory that is read while a file in it is renamed may
+    /// show neither name, so who must not miss one lists twice.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(in super::super) fn files(&self) -> Result<Vec<PlaceFile>, StoreError> {
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other.at(&self.dir)?,
@@ -206,7 +213,7 @@ impl Shelf {
                 && is_tag(tag)
                 && let Ok(tag) = tag.parse()
             {
-                files.push((tag, ending));
+                files.push(PlaceFile { tag, ending });
             }
         }
         Ok(files)

@@ -47,10 +47,23 @@ struct Plan {
     met: bool,
 }
 
+/// What somebody does.
+struct Meanwhile(Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Meanwhile").finish_non_exhaustive()
+    }
+}
+
 /// The engine in memory behind a connection that can fail. Clones are the same one.
 #[derive(Debug, Clone)]
 pub(super) struct Flaky {
     pub(super) fake: FakeEngine,
+    /// How often a container of each name was made.
+    made: Arc<Mutex<BTreeMap<ContainerName, usize>>>,
+    /// What somebody else does as soon as a verb was answered, once.
+    meanwhile: Arc<Mutex<Option<(Verb, Meanwhile)>>>,
     plan: Arc<Mutex<Plan>>,
 }
 
@@ -58,6 +71,8 @@ impl Flaky {
     pub(super) fn new(fake: FakeEngine) -> Self {
         Self {
             fake,
+            made: Arc::default(),
+            meanwhile: Arc::default(),
             plan: Arc::default(),
         }
     }
@@ -69,6 +84,33 @@ impl Flaky {
             fault,
             ..Plan::default()
         };
+    }
+
+    /// How often a container of this name was made.
+    pub(super) fn made(&self, name: &ContainerName) -> usize {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.get(name).copied().unwrap_or_default()
+    }
+
+    /// Lets somebody else act between the next answer to this verb and whoever asked.
+    pub(super) fn meanwhile(&self, verb: Verb, act: impl FnOnce() + Send + 'static) {
+        let mut meanwhile = self
+            .meanwhile
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *meanwhile = Some((verb, Meanwhile(Box::new(act))));
+    }
+
+    fn let_others(&self, verb: Verb) {
+        let mut meanwhile = self
+            .meanwhile
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let act = meanwhile.take_if(|(wanted, _)| *wanted == verb);
+        drop(meanwhile);
+        if let Some((_, Meanwhile(act))) = act {
+            act();
+        }
     }
 
     /// Whether the fault was met.
@@ -103,7 +145,11 @@ impl Flaky {
             message: "on order".to_owned(),
         };
         match self.due(verb) {
-            None => call(),
+            None => {
+                let answer = call();
+                self.let_others(verb);
+                answer
+            }
             Some(Kind::Lost | Kind::Died) => Err(lost()),
             Some(Kind::Refused) => Err(EngineError::Refused {
                 verb: "fault",
@@ -163,7 +209,12 @@ impl Engine for Flaky {
         self.call(Verb::Volumes, || self.fake.volumes(label_key), drop)
     }
     fn create_container(&self, spec: &HardenedSpec) -> Result<(), EngineError> {
-        let call = || self.fake.create_container(spec);
+        let call = || {
+            self.fake.create_container(spec)?;
+            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            *made.entry(spec.spec().name.clone()).or_default() += 1;
+            Ok(())
+        };
         self.call(Verb::CreateContainer, call, drop)
     }
     fn start_container(&self, name: &ContainerName) -> Result<(), EngineError> {

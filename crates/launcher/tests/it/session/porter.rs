@@ -80,9 +80,6 @@ fn arrive(volume: &Path, stdin: &mut dyn Read) -> Result<Receipt, Broken> {
     }
     let arrived = members.finish_trailer()?;
     let tree: Tree = entries.into_iter().collect();
-    if arrived.tree != tree.digest() {
-        return Err("another tree".into());
-    }
     let identities = tree
         .iter()
         .map(|(path, _)| Ok((path.to_owned(), identity(&volume.join(path.as_str()))?)))

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::num::NonZeroU16;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use lazaret_launcher::session::record::Phase;
@@ -15,12 +16,13 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 
 use super::world::{BEFORE, EDITS, World, tree};
+use crate::support::peak_so_far;
 
 /// A test that waits longer than this has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// `lazaret` at a terminal.
-struct Terminal {
+pub(super) struct Terminal {
     master: Option<File>,
     slave: File,
     before: Termios,
@@ -29,7 +31,7 @@ struct Terminal {
 }
 
 /// How it ended, and what went to stdout.
-type End = (Option<i32>, String);
+pub(super) type End = (Option<i32>, String);
 
 impl Terminal {
     /// Starts `lazaret review shop` on a terminal of 80 columns and 24 rows, on which
@@ -38,6 +40,15 @@ impl Terminal {
         let state = world.path("xdg");
         std::fs::create_dir(&state).unwrap();
         std::os::unix::fs::symlink(world.path("state"), state.join("lazaret")).unwrap();
+        Self::start(world, &state, typed, variables)
+    }
+
+    /// Starts it for a world whose sessions lie in `state`.
+    pub(super) fn at(world: &World, state: &Path) -> Self {
+        Self::start(world, state, "", &[])
+    }
+
+    fn start(world: &World, state: &Path, typed: &str, variables: &[(&str, &str)]) -> Self {
         let master =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -117,11 +128,11 @@ impl Terminal {
     }
 
     #[track_caller]
-    fn wait_for(&mut self, text: &str) {
+    pub(super) fn wait_for(&mut self, text: &str) {
         self.wait_until(|screen| screen.contents().contains(text));
     }
 
-    fn press(&mut self, keys: &str) {
+    pub(super) fn press(&mut self, keys: &str) {
         let master = self.master.as_mut().unwrap();
         master.write_all(keys.as_bytes()).unwrap();
     }
@@ -129,7 +140,7 @@ impl Terminal {
     /// Answers a question. What is typed in the moment in which it appears is thrown away,
     /// as what was typed before; a person types it again.
     #[track_caller]
-    fn answer(&mut self, key: &str) {
+    pub(super) fn answer(&mut self, key: &str) {
         let give_up = Instant::now() + PATIENCE;
         while self.text().contains("[y=yes, n=no]") {
             assert!(
@@ -160,6 +171,11 @@ impl Terminal {
         self.wait_for("to apply it: _");
     }
 
+    /// Returns the most memory that it has had, in KiB.
+    pub(super) fn peak(&self) -> u64 {
+        peak_so_far(&self.child)
+    }
+
     fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.pids()[0]).unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
@@ -167,7 +183,7 @@ impl Terminal {
 
     /// Waits for the end, and asserts that the terminal was given back.
     #[track_caller]
-    fn end(mut self) -> End {
+    pub(super) fn end(mut self) -> End {
         let give_up = Instant::now() + PATIENCE;
         let (code, stdout) = loop {
             self.read();
@@ -455,6 +471,8 @@ fn g9_export_at_the_question_writes_and_asks_again() {
     terminal.wait_until(|screen| screen.contents().matches("[e]xport").count() == 2);
     terminal.press("e\n");
     terminal.wait_for("exists");
+    // What is typed before a question is thrown away.
+    terminal.wait_until(|screen| screen.contents().matches("[e]xport").count() == 3);
     terminal.press("k\n");
     assert_eq!(terminal.end().0, Some(120));
     assert_kept(&world);

@@ -8,7 +8,7 @@ use lazaret_launcher::session::record::{Outcome, Phase};
 use lazaret_launcher::session::resume::Resumed;
 use lazaret_runtime::fake::ExecOutcome;
 use lazaret_tests::tree_text;
-use lazaret_transfer::Digest;
+use lazaret_transfer::Checksum;
 
 use super::porter;
 use super::world::{BEFORE, EDITS, World, tree};
@@ -108,12 +108,12 @@ fn flt_01_a_receipt_that_is_cut_anywhere() {
 
 #[test]
 fn flt_04_a_receipt_for_another_tree() {
-    for what in ["tree", "bytes", "entries"] {
+    for what in ["stream", "bytes", "entries"] {
         let world = World::new();
         world.on("receive", move |volume, call| {
             let mut receipt = porter::receive(volume, &mut call.stdin).unwrap();
             match what {
-                "tree" => receipt.arrived.tree = Digest::of(b"another"),
+                "stream" => receipt.arrived.stream = Checksum::of(b"another"),
                 "bytes" => receipt.arrived.bytes -= 1,
                 _ => {
                     receipt.arrived.entries -= 1;

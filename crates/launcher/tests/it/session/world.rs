@@ -1,6 +1,6 @@
 //! `World`: a workspace, a volume, a state directory and an engine, for one session.
 
-use std::io::{self, BufRead as _, BufReader, Write};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use lazaret_launcher::gate::decide::{Consent, OnConflict, decide};
 use lazaret_launcher::gate::remembered::Remembered;
 use lazaret_launcher::gate::settle::{Settled, Volume, settle};
 use lazaret_launcher::interrupt::Interrupt;
-use lazaret_launcher::job::{JobEnd, Terms, gate};
+use lazaret_launcher::job::{JobEnd, Terms, gate, gate_and_ahead};
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_launcher::session::belongings::Belongings;
 use lazaret_launcher::session::chores::Chores;
@@ -24,7 +24,7 @@ use lazaret_launcher::session::command::Patience;
 use lazaret_launcher::session::cycle::{self, Cycle, Invocation, Order};
 use lazaret_launcher::session::egress::Plan;
 use lazaret_launcher::session::kept::Again;
-use lazaret_launcher::session::pool::{Filled, Filling, Shelf, fill};
+use lazaret_launcher::session::pool::{Filled, Filling, Shelf, Targets, fill};
 use lazaret_launcher::session::prepare::Setting;
 use lazaret_launcher::session::record::{
     Bounds, GateLimits, KeepVolume, Phase, Picked, PickedGit, Record,
@@ -38,7 +38,7 @@ use lazaret_launcher::ui::{
     ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
 };
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
-use lazaret_runtime::{Engine as _, ImageInfo, Limits, SessionId};
+use lazaret_runtime::{Engine as _, GO, ImageInfo, Limits, SessionId};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{GitMode, Protection, Selection, WorkspaceDir};
 
@@ -83,6 +83,12 @@ pub(super) struct World {
     commands: Arc<AtomicUsize>,
     /// How far the command reaches.
     pub(super) bounds: Bounds,
+    /// What the command's container may use.
+    pub(super) limits: Limits,
+    /// How many places its profile is to have in the pool, once a command has ended.
+    pub(super) places: u32,
+    /// What the gate holds a batch to.
+    pub(super) gate: GateLimits,
     /// What is root's in the volume.
     pub(super) fence: Arc<Mutex<Option<Protection>>>,
 }
@@ -100,14 +106,16 @@ impl std::fmt::Debug for Play {
     }
 }
 
-/// A stream that remembers.
+/// A stream that remembers the first of what was written.
 #[derive(Debug, Clone, Default)]
 struct Memory(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Memory {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.write(bytes)
+        let room = usize::try_from(MIB).unwrap_or(0).saturating_sub(held.len());
+        held.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -126,7 +134,7 @@ impl World {
         let fake = FakeEngine::new();
         let image = image();
         fake.add_image(image.clone());
-        let (ui, said, env) = surroundings(root.path());
+        let (ui, said, env) = surroundings(root.path(), "");
         let world = Self {
             store: Store::open(&root.path().join("state")).unwrap(),
             engine: Flaky::new(fake),
@@ -143,6 +151,13 @@ impl World {
             image: inspect(&image).unwrap(),
             commands: Arc::default(),
             bounds: Bounds::default(),
+            limits: limits(),
+            places: 0,
+            gate: GateLimits {
+                max_entries: 1000,
+                max_bytes: MIB,
+                max_file_bytes: MIB,
+            },
             fence: Arc::default(),
             root,
         };
@@ -197,6 +212,18 @@ impl World {
             0
         });
         world
+    }
+
+    /// Makes a world whose user types these answers.
+    pub(super) fn answering(answers: &'static str) -> Self {
+        let world = Self::new();
+        let (ui, said, env) = surroundings(world.root.path(), answers);
+        Self {
+            ui,
+            said,
+            env,
+            ..world
+        }
     }
 
     /// Makes a world whose sessions have a network.
@@ -257,6 +284,12 @@ impl World {
                     return Ok(ExecOutcome::Exit(0));
                 }
                 _ => {}
+            }
+            if call.argv.iter().any(|word| word == "--poised") {
+                let mut word = [0; GO.len()];
+                if call.stdin.read_exact(&mut word).is_err() || word != *GO {
+                    return Ok(ExecOutcome::Exit(125));
+                }
             }
             commands.fetch_add(1, Ordering::SeqCst);
             Ok(command(volume, call).into())
@@ -365,18 +398,14 @@ impl World {
             setting: Setting {
                 image: self.image.clone(),
                 exporter: self.image.clone(),
-                limits: limits(),
+                limits: self.limits.clone(),
                 bounds: self.bounds.clone(),
                 network: self.network.then(plan),
                 lent: Vec::new(),
             },
             ports: Vec::new(),
             patience: self.patience,
-            gate: GateLimits {
-                max_entries: 1000,
-                max_bytes: MIB,
-                max_file_bytes: MIB,
-            },
+            gate: self.gate,
             destinations: (Destination::Other, Destination::Other),
         };
         cycle::run(&self.site(), &self.store, order)
@@ -388,7 +417,7 @@ impl World {
             profile: "base".to_owned(),
             image: self.image.clone(),
             porter: self.image.clone(),
-            limits: limits(),
+            limits: self.limits.clone(),
             policy: self.network.then(|| plan().order.policy),
         }
     }
@@ -439,16 +468,38 @@ impl World {
 
     /// The gate, applying what is clean.
     pub(super) fn gate(&self, collected: Collected) -> Result<JobEnd, Failure> {
-        gate(
+        let remembered = Remembered::nothing();
+        let terms = self.terms(ApplyMode::Auto, &remembered);
+        gate(&self.site(), &self.store, collected, terms)
+    }
+
+    /// The gate, and beside it what makes the session's next container.
+    pub(super) fn gate_and_ahead(
+        &self,
+        collected: Collected,
+        apply: ApplyMode,
+    ) -> Result<JobEnd, Failure> {
+        let remembered = Remembered::nothing();
+        // Not before: a run fills the pool while its command runs.
+        let targets = Targets::of(&self.store);
+        targets.set("base", self.places)?;
+        let end = gate_and_ahead(
             &self.site(),
             &self.store,
             collected,
-            Terms {
-                apply: ApplyMode::Auto,
-                remembered: &Remembered::nothing(),
-                env: &self.env,
-            },
-        )
+            self.terms(apply, &remembered),
+            &self.filling(),
+        );
+        targets.forget("base")?;
+        end
+    }
+
+    fn terms<'a>(&'a self, apply: ApplyMode, remembered: &'a Remembered) -> Terms<'a> {
+        Terms {
+            apply,
+            remembered,
+            env: &self.env,
+        }
     }
 
     /// Does what `lazaret recover` does.
@@ -529,11 +580,12 @@ fn image() -> ImageInfo {
     }
 }
 
-/// Nobody's terminal, and a home without any configuration.
-fn surroundings(root: &Path) -> (Ui, Memory, Environment) {
+/// A terminal where somebody types, or none where nobody does, and a home without any
+/// configuration.
+fn surroundings(root: &Path, answers: &'static str) -> (Ui, Memory, Environment) {
     let said = Memory::default();
     let streams = Streams {
-        stdin: Box::new(io::empty()),
+        stdin: Box::new(answers.as_bytes()),
         stdout: Box::new(said.clone()),
         stderr: Box::new(said.clone()),
         discard_typeahead: || {},
@@ -544,10 +596,14 @@ fn surroundings(root: &Path) -> (Ui, Memory, Environment) {
         progress: ProgressChoice::None,
         verbosity: Verbosity::Normal,
     };
+    let kind = match answers {
+        "" => StreamKind::Other,
+        _ => StreamKind::Terminal,
+    };
     let kinds = StreamKinds {
-        stdin: StreamKind::Other,
+        stdin: kind,
         stdout: StreamKind::Other,
-        stderr: StreamKind::Other,
+        stderr: kind,
     };
     let variables = [
         ("HOME".into(), root.join("home").into()),

@@ -206,11 +206,11 @@ fn git_names_and_our_own_are_refused() {
         ".lazaret-1/0",
     ] {
         let mut scene = Scene::new("", "");
-        scene.changes = vec![Change {
+        scene.changes = vec![Arc::new(Change {
             path: name.parse().unwrap(),
             before: None,
             after: Some(Entry::Dir),
-        }];
+        })];
         let refused = obstacles_in(scene.apply());
         assert!(
             refused.contains("`.git`") || refused.contains("reserved"),

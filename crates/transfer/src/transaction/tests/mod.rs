@@ -43,7 +43,7 @@ impl Blobs for Contents {
 struct Scene {
     /// Holds the workspace, `ws`, the journal's directory and what is outside.
     home: tempfile::TempDir,
-    changes: Vec<Change>,
+    changes: Vec<Arc<Change>>,
     blobs: Contents,
 }
 

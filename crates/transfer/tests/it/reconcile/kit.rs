@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use lazaret_tests::tree_text::{self, Line};
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
-    ClashKind, Digest, Entry, FileTime, Mode, Plan, Receipt, RelPath, RelPathBuf, SkipReason,
-    Skipped, Stance, Survey, Trailer, Tree, UpdateOrder, UpdateReceipt, VolumeIdentity,
+    Checksum, ClashKind, Digest, Entry, FileTime, Mode, Plan, Receipt, RelPath, RelPathBuf,
+    SkipReason, Skipped, Stance, Survey, Trailer, Tree, UpdateOrder, UpdateReceipt, VolumeIdentity,
     VolumeState, Walked, reconcile,
 };
 
@@ -158,7 +158,7 @@ fn receipt(tree: &Tree) -> Receipt {
         arrived: Trailer {
             entries: tree.len() as u64,
             bytes: 0,
-            tree: tree.digest(),
+            stream: Checksum::of(b""),
         },
         identities: identities.collect(),
     }

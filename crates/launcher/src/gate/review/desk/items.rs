@@ -3,23 +3,28 @@
 use std::sync::Arc;
 
 use lazaret_transfer::{Change, ChangeKind, Entry, Mode, RelPathBuf, escape};
-use lazaret_validator::Finding;
 
 use crate::gate::choices::{Choices, Pick};
 use crate::gate::patch;
 use crate::gate::proposal::{self, ItemState, Origin};
-use crate::gate::review::item::{Allowance, Choice, Item, Remark, Sign, Standing, Tally};
+use crate::gate::review::item::{
+    Allowance, Choice, Item, Remarks, Sign, Standing, Tag, Tally, Why,
+};
 use crate::ui::bytes;
 
-pub(super) fn mentioned(path: String, findings: &[&Finding]) -> Item {
+const NOTHING: &str = "there is nothing here that could be applied";
+pub(super) const ALREADY: &str = "your workspace has it already";
+const NEVER: &str = "nobody can allow this";
+
+pub(super) fn mentioned(path: String, remarks: Remarks) -> Item {
     Item {
         path: path.into(),
         is_dir: false,
         sign: Sign::Mentioned,
-        facts: Vec::new(),
+        facts: Box::default(),
         tag: None,
-        remarks: remarks(findings),
-        standing: Standing::Stays("there is nothing here that could be applied".to_owned()),
+        remarks,
+        standing: Standing::Stays(Why::Said(NOTHING.into())),
         choice: Choice::Leave,
         allowance: Allowance::None,
         tally: Tally::None,
@@ -35,11 +40,7 @@ fn shown(path: &RelPathBuf) -> Arc<str> {
     }
 }
 
-pub(super) fn change_item(
-    proposed: &proposal::Item,
-    findings: &[&Finding],
-    choices: &Choices,
-) -> Item {
+pub(super) fn change_item(proposed: &proposal::Item, remarks: Remarks, choices: &Choices) -> Item {
     let change = proposed.proposed();
     let sides = [&change.before, &change.after];
     let is_dir = sides.iter().any(|side| **side == Some(Entry::Dir));
@@ -54,21 +55,21 @@ pub(super) fn change_item(
         (Pick::Leave, _) => (Choice::Leave, Allowance::None),
         (Pick::Hunks(hunks), _) => (Choice::Hunks(hunks.clone()), Allowance::None),
     };
-    let was_allowed = findings.iter().any(|finding| finding.allowed);
+    let was_allowed = remarks.iter().any(|finding| finding.allowed);
     let tag = match (&proposed.state, proposed.origin) {
-        (ItemState::Conflict(_), _) => Some("conflict"),
-        (ItemState::Already, _) => Some("same"),
-        (_, Origin::Merged) => Some("merged"),
-        _ if was_allowed && !is_allowed => Some("allowed"),
+        (ItemState::Conflict(_), _) => Some(Tag::Conflict),
+        (ItemState::Already, _) => Some(Tag::Same),
+        (_, Origin::Merged) => Some(Tag::Merged),
+        _ if was_allowed && !is_allowed => Some(Tag::Allowed),
         _ => None,
     };
     Item {
         path: shown(&proposed.made.path),
         is_dir,
         sign: sign(change),
-        facts: Vec::new(),
+        facts: Box::default(),
         tag,
-        remarks: remarks(findings),
+        remarks,
         standing: standing(proposed, is_allowed),
         choice,
         allowance,
@@ -84,31 +85,17 @@ pub(super) fn sign(change: &Change) -> Sign {
     }
 }
 
-fn remarks(findings: &[&Finding]) -> Vec<Remark> {
-    let remark = |finding: &&Finding| Remark {
-        severity: finding.severity,
-        code: finding.code,
-        message: finding.message.clone(),
-        hint: finding.hint,
-        line: finding.line,
-    };
-    findings.iter().map(remark).collect()
-}
-
 /// What may become of an item; `is_allowed` when the review allowed it, so that it can take
 /// that back.
 pub(super) fn standing(item: &proposal::Item, is_allowed: bool) -> Standing {
     match &item.state {
         ItemState::Applies if is_allowed => Standing::Blocked,
         ItemState::Applies | ItemState::LeftOut => Standing::Free,
-        ItemState::Already => Standing::Stays("your workspace has it already".to_owned()),
-        ItemState::Conflict(kind) => Standing::Conflict(kind.to_string()),
+        ItemState::Already => Standing::Stays(Why::Said(ALREADY.into())),
+        ItemState::Conflict(kind) => Standing::Conflict(kind.clone()),
         ItemState::Blocked(_) if item.is_allowable() => Standing::Blocked,
-        ItemState::Blocked(_) => Standing::Stays("nobody can allow this".to_owned()),
-        ItemState::Depends(path) => {
-            let path = escape(path.as_str().as_bytes());
-            Standing::Stays(format!("it depends on {path}, which stays"))
-        }
+        ItemState::Blocked(_) => Standing::Stays(Why::Said(NEVER.into())),
+        ItemState::Depends(path) => Standing::Stays(Why::Depends(path.clone())),
     }
 }
 

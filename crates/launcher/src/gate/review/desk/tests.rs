@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use lazaret_tests::tree_text;
-use lazaret_transfer::{Digest, Entry, LinkTarget, Mode, Quarantine, Refusal, Tree, WorkspaceDir};
-use lazaret_validator::Policy;
+use lazaret_transfer::{
+    Digest, Entry, LinkTarget, Mode, Quarantine, Refusal, RelPathBuf, Tree, WorkspaceDir,
+};
+use lazaret_validator::{Finding, Policy};
 
 use super::*;
 use crate::gate::case::CaseParts;
@@ -101,15 +103,18 @@ fn show(items: &[Item]) -> String {
         let (mark, sign) = (item.mark().as_str(), item.sign.as_str());
         text.push_str(&format!("{mark} {sign} {}", item.path));
         if let Some(tag) = item.tag {
-            text.push_str(&format!(" <{tag}>"));
+            text.push_str(&format!(" <{}>", tag.as_str()));
         }
         for fact in &item.facts {
             text.push_str(&format!("; {fact}"));
         }
         if let Standing::Stays(why) = &item.standing {
             text.push_str(&format!("; stays: {why}"));
+            if let Why::Depends(_) = why {
+                text.push_str(", which stays");
+            }
         }
-        for remark in &item.remarks {
+        for remark in item.remarks.iter() {
             text.push_str(&format!("; {} {}", remark.severity, remark.code));
         }
         text.push('\n');
@@ -340,7 +345,12 @@ fn an_allowance_is_for_what_was_on_the_screen() {
     items[workflow].choice = Choice::Take;
 
     // A code that nobody saw is not allowed by a word about another one.
-    items[workflow].remarks[0].code = "link.absolute";
+    let seen = items[workflow].remarks.iter().cloned();
+    let other = seen.map(|finding| Finding {
+        code: "link.absolute",
+        ..finding
+    });
+    items[workflow].remarks = other.collect();
     assert!(!taken(&desk.propose(&items).unwrap()));
 }
 

@@ -7,7 +7,7 @@ use ratatui::style::Style;
 
 use super::{Palette, put, put_parts, scrollbar};
 use crate::gate::review::geometry::Pane;
-use crate::gate::review::item::{Allowance, Item, Mark, Sign, Standing, Tally, letter};
+use crate::gate::review::item::{Allowance, Item, Mark, Sign, Standing, Tag, Tally, letter};
 use crate::gate::review::model::Review;
 use crate::gate::review::text::{columns, elide};
 use crate::gate::review::tree::{Row, RowKind};
@@ -60,20 +60,14 @@ fn draw_row(
     let mark = mark_of(items);
     let severity = items.iter().filter_map(Item::severity).max();
     // Of a closed directory the whole has to show; of an open one each row shows its own.
-    let shown = match row.kind {
-        RowKind::Dir {
-            is_closed: false, ..
-        } => own.and_then(Item::severity),
+    let shown = match &row.kind {
+        RowKind::Dir(dir) if !dir.is_closed => own.and_then(Item::severity),
         _ => severity,
     };
     let sign = own.map_or(Sign::Mentioned, |item| item.sign);
-    let fold = match row.kind {
-        RowKind::Dir {
-            is_closed: true, ..
-        } => "▸ ",
-        RowKind::Dir {
-            is_closed: false, ..
-        } => "▾ ",
+    let fold = match &row.kind {
+        RowKind::Dir(dir) if dir.is_closed => "▸ ",
+        RowKind::Dir(_) => "▾ ",
         RowKind::File(_) => "",
     };
     // Deep trees must not push every name off the row.
@@ -138,13 +132,10 @@ fn name_style(
 type Tail = Vec<Vec<(String, Style)>>;
 
 fn tail(row: &Row, own: Option<&Item>, palette: Palette) -> Tail {
-    if let RowKind::Dir {
-        is_closed: true,
-        items,
-        ..
-    } = &row.kind
+    if let RowKind::Dir(dir) = &row.kind
+        && dir.is_closed
     {
-        return vec![vec![(format!("({})", items.len()), palette.dim())]];
+        return vec![vec![(format!("({})", dir.items.len()), palette.dim())]];
     }
     let Some(item) = own else {
         return Vec::new();
@@ -159,11 +150,11 @@ fn tail(row: &Row, own: Option<&Item>, palette: Palette) -> Tail {
         Standing::Blocked | Standing::Conflict(_) => palette.severity(Some(Severity::Block)),
         Standing::Free | Standing::Stays(_) => palette.head(),
     };
-    if let Some(word) = passed.or(item.tag) {
+    if let Some(word) = passed.or(item.tag.map(Tag::as_str)) {
         tail.push(vec![(word.to_owned(), style)]);
     }
     if let Tally::Lines { added, removed } = item.tally {
-        let count = |number: usize, sign: Sign| {
+        let count = |number: u32, sign: Sign| {
             let text = format!("{}{number}", sign.as_str());
             (number > 0).then(|| (text, palette.sign(sign)))
         };

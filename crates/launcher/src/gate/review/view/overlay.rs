@@ -62,24 +62,30 @@ pub(super) fn apply(
         (title, title.y),
         [(words.as_str(), palette.title())],
     );
-    let lines = plan.lines();
-    for (line, y) in lines.iter().skip(top).zip(area.top()..area.bottom()) {
+    let lines = (top..).map_while(|index| plan.line(index));
+    for (line, y) in lines.zip(area.top()..area.bottom()) {
         plan_line(line, palette, (area, y), buffer);
     }
-    scrollbar(buffer, area, (top, lines.len()), palette);
+    scrollbar(buffer, area, (top, plan.len()), palette);
 }
 
-fn plan_line(line: &PlanLine<'_>, palette: Palette, (area, y): (Rect, u16), buffer: &mut Buffer) {
+fn plan_line(line: PlanLine<'_>, palette: Palette, (area, y): (Rect, u16), buffer: &mut Buffer) {
     let room = usize::from(area.width).saturating_sub(5);
     let at = (area, y);
     match line {
         PlanLine::Blank => {}
         PlanLine::Heading(words) => {
-            put_parts(buffer, at, [(*words, palette.title())]);
+            put_parts(buffer, at, [(words, palette.title())]);
         }
         PlanLine::Finding(said) => {
-            let place = elide(&said.place, room / 3);
-            let words = elide(&said.words, room.saturating_sub(columns(&place) + 7));
+            let line = said.line.map_or(String::new(), |line| format!(":{line}"));
+            let place = elide(&format!("{}{line}", said.subject), room / 3);
+            let allowed = match said.allowed {
+                true => "allowed by you, ",
+                false => "",
+            };
+            let words = format!("{}: {allowed}{}", said.code, said.message);
+            let words = elide(&words, room.saturating_sub(columns(&place) + 7));
             let style = palette.severity(Some(said.severity));
             let severity = format!("  {:<5} ", said.severity.as_str());
             put_parts(
@@ -110,7 +116,7 @@ fn plan_line(line: &PlanLine<'_>, palette: Palette, (area, y): (Rect, u16), buff
             );
         }
         PlanLine::Left(left) => {
-            let why = elide(&left.why, room / 2);
+            let why = elide(&left.why.to_string(), room / 2);
             let path = elide(&left.path, room.saturating_sub(columns(&why) + 2));
             put_parts(
                 buffer,

@@ -8,7 +8,7 @@ use ratatui::style::{Color, Modifier};
 
 use super::{Palette, draw};
 use crate::gate::review::item::tests::item;
-use crate::gate::review::item::{Item, Sign, Standing};
+use crate::gate::review::item::{Item, Remarks, Sign, Standing};
 use crate::gate::review::keys::Key;
 use crate::gate::review::model::{Review, Title};
 use crate::gate::review::tests::{FakeBench, press, remark, sample, typed};
@@ -291,7 +291,7 @@ fn ui_04_text_does_not_change_its_direction() {
     assert!(text(&buffer).contains(r"photo_\u{202e}gpj.exe\u{2066}\u{200b}"));
     // Also where a person is asked about it.
     review.items[0].standing = Standing::Blocked;
-    review.items[0].remarks = vec![remark(Severity::Block, "c", "m")];
+    review.items[0].remarks = Remarks::from_iter([remark(Severity::Block, "c", "m")]);
     review.press(Key::Char('!'));
     let buffer = self::buffer(&review, Palette::Coloured, (120, 24));
     assert!(text(&buffer).contains(r"photo_\u{202e}gpj.exe\u{2066}\u{200b}"));

@@ -1,0 +1,122 @@
+//! `Ahead`: makes a kept session's next container, beside the gate.
+
+use std::fs::File;
+
+use lazaret_runtime::{ContainerLease, EngineKind};
+
+use super::super::berth::{Berth, Specs};
+use super::super::kept::Standing;
+use super::super::owner::Owner;
+use super::super::record::KeepVolume;
+use super::super::site::Site;
+use super::super::store::{LockedSession, SessionDir, Store, StoreError};
+use super::spare::{Spare, drop_spare, now};
+use super::{Filling, Fit, Targets};
+use crate::failure::Failure;
+
+/// A session whose next container is to be made. It shares the session's lock, so nobody
+/// else has the session before it is done.
+#[derive(Debug)]
+#[must_use = "nothing is made before `make`"]
+pub struct Ahead<'a> {
+    store: &'a Store,
+    dir: SessionDir,
+    owner: Owner,
+    filling: Filling,
+    _lock: File,
+}
+
+impl<'a> Ahead<'a> {
+    /// Looks whether a session is to have one: it keeps its volume, its profile's pool is to
+    /// hold any, and its engine lets two containers have one volume.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn of(
+        site: &Site<'_>,
+        store: &'a Store,
+        session: &LockedSession,
+        filling: &Filling,
+    ) -> Result<Option<Self>, StoreError> {
+        let record = session.record();
+        let is_wanted = record.keep == KeepVolume::Always
+            && site.info.kind != EngineKind::Apple
+            && Targets::of(store).get(&filling.profile) > 0;
+        if !is_wanted {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            store,
+            dir: session.dir().clone(),
+            owner: record.owner(),
+            filling: filling.clone(),
+            _lock: session.share_lock()?,
+        }))
+    }
+
+    /// Makes it, once the containers of the session's last command are gone, and then
+    /// removes those of the profile's sessions that were used longest ago: there are never
+    /// more than places in the pool.
+    ///
+    /// # Errors
+    /// The engine's, the disk's, or an interruption: then there is none, and the next run
+    /// makes its own.
+    pub fn make(self, site: &Site<'_>) -> Result<(), Failure> {
+        site.chores.finish();
+        let wanted = self.filling.wanted();
+        let spare = Spare {
+            profile: self.filling.profile.clone(),
+            engine: site.info.endpoint.clone(),
+            fit: Fit::of(site, wanted),
+            has_gateway: wanted.policy.is_some(),
+            created: now(),
+        };
+        let specs = Specs::of(site, &self.owner, wanted)?;
+        spare.begin(&self.dir)?;
+        let mut berth = Berth::new(self.owner.clone(), Standing::There);
+        let made = berth
+            .make(site, &specs)
+            .and_then(|()| Ok(site.interrupt.check()?))
+            .and_then(|()| match self.target() {
+                // Somebody drained the pool meanwhile.
+                0 => Ok(false),
+                _ => Ok(Spare::end(&self.dir).map(|()| true)?),
+            });
+        if let Ok(true) = made {
+            drop(berth.keep().map(ContainerLease::keep));
+            return self.trim(site);
+        }
+        // What could not be removed is still named by the file, for `recover`.
+        if berth.clear() {
+            Spare::forget(&self.dir)?;
+        }
+        made.map(drop)
+    }
+
+    fn target(&self) -> u32 {
+        Targets::of(self.store).get(&self.filling.profile)
+    }
+
+    /// Removes the spares of others that are too many.
+    fn trim(&self, site: &Site<'_>) -> Result<(), Failure> {
+        let mut others = Vec::new();
+        for dir in self.store.list()? {
+            if let Some(spare) = Spare::of(&dir)
+                && spare.profile == self.filling.profile
+                && spare.engine == site.info.endpoint
+                && dir.id() != self.dir.id()
+            {
+                others.push((spare.created, dir));
+            }
+        }
+        others.sort_by_key(|(created, _)| std::cmp::Reverse(*created));
+        let most = self.target().max(1) as usize - 1;
+        for (_, dir) in others.into_iter().skip(most) {
+            // One that somebody works on is taken just now.
+            if let Ok(session) = self.store.lock(dir.id()) {
+                drop_spare(&*site.engine, &session)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! `Unsynced`: files that are in their places, and not yet on the disk for good.
+//!
+//! Whoever is killed has lost nothing of what was written and renamed before; only a power
+//! cut takes what was not synced. A command that is about to start need not wait for that: a
+//! sync takes long just then, because the file system may have to write down all that was
+//! copied in. So it is done while the command runs.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use lazaret_transfer::{AtPath as _, PathError};
+
+/// What has to be synced, in the order in which it was written.
+#[derive(Debug, Default)]
+#[must_use = "a power cut takes it before it is synced"]
+pub struct Unsynced {
+    files: Vec<(PathBuf, File)>,
+}
+
+impl Unsynced {
+    /// Writes a file: whoever opens it finds it whole, or what was there before.
+    ///
+    /// # Errors
+    /// The disk's, with the path, or those of `write`. The file that was there is untouched
+    /// then.
+    pub fn put(
+        &mut self,
+        path: &Path,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), PathError> {
+        let staged = tempfile::NamedTempFile::new_in(folder(path)).at(path)?;
+        let mut out = io::BufWriter::new(staged);
+        write(&mut out).at(path)?;
+        let staged = out.into_inner().map_err(|error| error.into_error());
+        let staged = staged.at(path)?;
+        let file = staged.persist(path).map_err(|error| error.error).at(path)?;
+        self.files.push((path.to_path_buf(), file));
+        Ok(())
+    }
+
+    /// Adds what another one holds.
+    pub fn append(&mut self, mut other: Self) {
+        self.files.append(&mut other.files);
+    }
+
+    /// Waits until all of it outlasts a power cut.
+    ///
+    /// # Errors
+    /// The disk's, with the path.
+    pub fn sync(self) -> Result<(), PathError> {
+        for (path, file) in &self.files {
+            file.sync_all().at(path)?;
+        }
+        let mut folders: Vec<&Path> = self.files.iter().map(|(path, _)| folder(path)).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        for folder in folders {
+            File::open(folder)
+                .and_then(|folder| folder.sync_all())
+                .at(folder)?;
+        }
+        Ok(())
+    }
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
+}

@@ -1,0 +1,413 @@
+//! The most memory that each verb takes for the largest batch that there may be: 256 MiB (P9).
+//!
+//! Sessions are written as a collection leaves them, and what a porter would say is written
+//! beforehand: no volume has to hold 199,000 files. What writes each file of a batch is held
+//! to a part of the limit with a part of the batch, for it takes time.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use lazaret_launcher::gate::remembered::Remembered;
+use lazaret_launcher::job::{Terms, gate};
+use lazaret_launcher::profile::ApplyMode;
+use lazaret_launcher::session::known::Known;
+use lazaret_launcher::session::record::GateLimits;
+use lazaret_transfer::wire::{Found, FoundKind};
+use lazaret_transfer::{
+    Checksum, Digest, Entry, FileTime, LinkTarget, Mode, Quarantine, Receipt, RelPathBuf,
+    StreamWriter, Survey, Trailer, Tree, VolumeIdentity, VolumeState,
+};
+
+use super::review::Terminal;
+use super::world::World;
+use crate::support::{Peak, peak};
+
+/// As many entries as there may be, nearly.
+const ALL: usize = 199_000;
+/// What the verbs are given that would take minutes for all.
+const SOME: usize = ALL / 8;
+/// Bytes of one name: together as many as names may have.
+const NAME_BYTES: usize = 116;
+
+const MOST_KIB: u64 = 256 << 10;
+/// The program itself, with its stacks.
+const CODE_KIB: u64 = 24 << 10;
+
+const LIMITS: GateLimits = GateLimits {
+    max_entries: 200_000,
+    max_bytes: 1 << 32,
+    max_file_bytes: 1 << 20,
+};
+
+/// What lies at a path of a large tree.
+type Shape = fn(usize) -> Entry;
+
+fn path(n: usize) -> RelPathBuf {
+    let end = ".mk";
+    let fill = "n".repeat(NAME_BYTES - 6 - end.len());
+    format!("{n:06}{fill}{end}").parse().unwrap()
+}
+
+fn file(mode: Mode, text: &str) -> Entry {
+    Entry::File {
+        mode,
+        size: text.len() as u64,
+        digest: Digest::of(text.as_bytes()),
+    }
+}
+
+/// Two findings each: that it is executable, and what such a file is for.
+fn makefile(_: usize) -> Entry {
+    file(Mode::Executable, NEW)
+}
+
+/// Other contents each.
+fn old(n: usize) -> Entry {
+    file(Mode::Plain, &old_text(n))
+}
+
+/// A change of each [`old`] that fits together with another mode.
+fn edited(_: usize) -> Entry {
+    file(Mode::Plain, NEW)
+}
+
+/// A finding in words of its own.
+fn link(_: usize) -> Entry {
+    let target: LinkTarget = "/".parse().unwrap();
+    Entry::Symlink { target }
+}
+
+const NEW: &str = "one\nthree\n";
+
+fn old_text(n: usize) -> String {
+    format!("one\n{n}\n")
+}
+
+fn tree(count: usize, shape: Option<Shape>) -> Tree {
+    let shape = shape.into_iter();
+    let entries = shape.flat_map(|shape| (0..count).map(move |n| (path(n), shape(n))));
+    entries.collect()
+}
+
+/// A session of which everything that came out lies in its directory.
+struct Large {
+    world: World,
+    state: PathBuf,
+    count: usize,
+}
+
+impl Large {
+    /// Makes one of `count` entries, before and after.
+    fn new(count: usize, before: Option<Shape>, after: Option<Shape>) -> Self {
+        let world = World::new();
+        drop(world.cycle().unwrap());
+        let (baseline, collected) = (tree(count, before), tree(count, after));
+        let mut session = world.lock().unwrap();
+        let dir = session.dir().clone();
+        let known = Known {
+            volume: state(&collected),
+            baseline,
+        };
+        known.write(&dir).unwrap();
+        let quarantine = Quarantine::open(&dir.file("quarantine")).unwrap();
+        quarantine.insert(&mut NEW.as_bytes(), 100).unwrap();
+        session.update(|record| record.gate = LIMITS).unwrap();
+        drop(session);
+        // Nothing of the small session stays.
+        let workspace = world.path("workspace");
+        for name in fs::read_dir(&workspace).unwrap() {
+            let path = name.unwrap().path();
+            match path.is_dir() {
+                true => fs::remove_dir_all(path).unwrap(),
+                false => fs::remove_file(path).unwrap(),
+            }
+        }
+        let state = world.path("xdg");
+        fs::create_dir(&state).unwrap();
+        std::os::unix::fs::symlink(world.path("state"), state.join("lazaret")).unwrap();
+        Self {
+            world,
+            state,
+            count,
+        }
+    }
+
+    /// Puts files into the workspace, with their modes.
+    fn here(self, file: impl Fn(usize) -> (String, u32)) -> Self {
+        for n in 0..self.count {
+            let at = self.world.path("workspace").join(path(n).as_str());
+            let (text, mode) = file(n);
+            fs::write(&at, text).unwrap();
+            fs::set_permissions(&at, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        self
+    }
+
+    fn run(&self, arguments: &[&str]) -> Peak {
+        let home = self.world.root.path().display().to_string();
+        let all: BTreeMap<String, String> = [
+            ("HOME", home.as_str()),
+            ("XDG_STATE_HOME", self.state.to_str().unwrap()),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("LAZARET_ENGINE", "unix:///nowhere/engine.sock"),
+        ]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+        let running = duct::cmd(env!("CARGO_BIN_EXE_lazaret"), arguments)
+            .full_env(all)
+            .dir(self.world.root.path())
+            .stdin_null()
+            .stdout_null()
+            .stderr_capture()
+            .unchecked()
+            .start()
+            .unwrap();
+        peak(&running)
+    }
+
+    /// Runs a verb, which has to end well within the memory that its batch may take.
+    #[track_caller]
+    fn bounded(&self, arguments: &[&str]) {
+        let Peak { code, most, stderr } = self.run(arguments);
+        let last: String = stderr.lines().rev().take(5).collect();
+        assert_eq!(code, 0, "{arguments:?}: {last}");
+        within(self.count, most, &format!("{arguments:?}"));
+    }
+}
+
+#[track_caller]
+fn within(count: usize, most: u64, what: &str) {
+    let part = (MOST_KIB - CODE_KIB) * count as u64 / ALL as u64;
+    // Less is no program that read anything.
+    assert!(most > 4 << 10, "{what}: {most} KiB");
+    assert!(most < CODE_KIB + part, "{what}: {most} KiB");
+}
+
+const TIME: FileTime = FileTime {
+    seconds: 1,
+    nanos: 0,
+};
+
+fn identity(entry: &Entry) -> VolumeIdentity {
+    let (size, mode) = match entry {
+        Entry::File { size, mode, .. } => (*size, 0o100_000 | mode.to_unix()),
+        Entry::Dir => (0, 0o040_755),
+        Entry::Symlink { .. } => (1, 0o120_777),
+    };
+    VolumeIdentity {
+        ino: 1,
+        size,
+        mode,
+        mtime: TIME,
+        ctime: TIME,
+    }
+}
+
+fn state(tree: &Tree) -> VolumeState {
+    let identities = tree.entries();
+    let receipt = Receipt {
+        arrived: Trailer {
+            entries: 0,
+            bytes: 0,
+            stream: Checksum::of(b""),
+        },
+        identities: identities
+            .map(|(path, entry)| (path.clone(), identity(entry)))
+            .collect(),
+    };
+    VolumeState::received(tree, &receipt).unwrap()
+}
+
+#[test]
+fn p9_what_only_reads() {
+    let large = Large::new(ALL, None, Some(makefile));
+    large.bounded(&["diff", "shop", "--stat", "--json"]);
+    large.bounded(&["export", "shop", "--patch", "p.patch", "--html", "p.html"]);
+    large.bounded(&["show", "shop"]);
+}
+
+#[test]
+fn p9_review() {
+    let large = Large::new(ALL, None, Some(makefile));
+    let mut terminal = Terminal::at(&large.world, &large.state);
+    terminal.wait_for("000000n");
+    within(ALL, terminal.peak(), "review, when it opens");
+    // A page further, the end, the beginning.
+    for keys in ["\x1b[6~", "\x1b[6~", "G"] {
+        terminal.press(keys);
+    }
+    terminal.wait_for("198999n");
+    terminal.press("g");
+    terminal.wait_for("000000n");
+    terminal.press("A");
+    terminal.wait_for("lazaret? Apply 199000 of 199000");
+    terminal.press("\x1b[6~");
+    terminal.press("G");
+    terminal.wait_for("198999n");
+    within(ALL, terminal.peak(), "review, all of it to be applied");
+    terminal.press("q");
+    terminal.wait_for("Nothing was applied");
+    terminal.press(" ");
+    terminal.press("A");
+    terminal.wait_for("lazaret? Apply 198999 of 199000");
+    terminal.press("G");
+    terminal.wait_for("you left it out");
+    within(ALL, terminal.peak(), "review, all but one to be applied");
+    terminal.press("q");
+    terminal.wait_for("Nothing was applied");
+    terminal.press("q");
+    assert_eq!(terminal.end().0, Some(120));
+}
+
+#[test]
+fn p9_a_large_baseline() {
+    let large = Large::new(ALL, Some(old), Some(link));
+    large.bounded(&["diff", "shop", "--stat", "--json"]);
+    let large = Large::new(ALL, Some(old), Some(old));
+    large.bounded(&["diff", "shop", "--stat", "--json"]);
+}
+
+#[test]
+fn p9_what_writes() {
+    let large = Large::new(SOME, None, Some(makefile));
+    large.bounded(&["apply", "shop", "--yes"]);
+    large.bounded(&["undo", "shop", "--list"]);
+    large.bounded(&["undo", "shop"]);
+    large.bounded(&["undo", "shop", "--redo"]);
+}
+
+/// The user changed all of it: every other file's mode, which can be merged, and the contents
+/// of the others.
+#[test]
+fn p9_drift_everywhere() {
+    let large = Large::new(SOME, Some(old), Some(edited)).here(|n| match n % 2 {
+        0 => (old_text(n), 0o755),
+        _ => ("mine\n".to_owned(), 0o644),
+    });
+    large.bounded(&["diff", "shop", "--stat", "--json"]);
+    large.bounded(&["export", "shop", "--report", "p.json"]);
+    large.bounded(&["apply", "shop", "--yes", "--on-conflict", "keep-both"]);
+}
+
+/// What a child runs: so many entries of a shape.
+const ORDER: &str = "LAZARET_TEST_LARGE";
+
+/// `run`, from the survey to the gate and its report: each of these tests starts itself as
+/// the process that is measured.
+#[test]
+fn p9_run_with_links() {
+    run_measured("session::large::p9_run_with_links", ALL, link);
+}
+
+#[test]
+fn p9_run_with_other_contents_each() {
+    run_measured(
+        "session::large::p9_run_with_other_contents_each",
+        SOME,
+        other,
+    );
+}
+
+/// An executable file of its own.
+fn other(n: usize) -> Entry {
+    file(Mode::Executable, &old_text(n))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test is told by it that it is the child"
+)]
+fn ordered() -> Option<PathBuf> {
+    std::env::var_os(ORDER).map(PathBuf::from)
+}
+
+#[track_caller]
+fn run_measured(name: &str, count: usize, shape: Shape) {
+    if let Some(said) = ordered() {
+        return run(count, &said);
+    }
+    let said = tempfile::tempdir().unwrap();
+    say(said.path(), count, shape);
+    let child = duct::cmd(
+        std::env::current_exe().unwrap(),
+        ["--exact", name, "--nocapture"],
+    );
+    let child = child.env(ORDER, said.path()).stdout_null();
+    // Finding names for a backtrace takes 150 MiB of its own.
+    let child = child.env("RUST_BACKTRACE", "0");
+    let running = child.stderr_capture().unchecked().start().unwrap();
+    let Peak { code, most, stderr } = peak(&running);
+    assert_eq!(code, 0, "{stderr}");
+    within(count, most, name);
+}
+
+/// Writes what a porter says of a volume that holds a large batch.
+fn say(dir: &Path, count: usize, shape: Shape) {
+    let found = (0..count).map(|n| {
+        let entry = shape(n);
+        let identity = identity(&entry);
+        Found {
+            name: path(n).as_str().as_bytes().to_vec(),
+            kind: match entry {
+                Entry::File { digest, .. } => FoundKind::File {
+                    identity,
+                    links: 1,
+                    digest,
+                },
+                Entry::Symlink { target } => FoundKind::Symlink {
+                    identity,
+                    target: target.as_str().as_bytes().to_vec(),
+                },
+                Entry::Dir => FoundKind::Dir { identity },
+            },
+        }
+    });
+    let survey = Survey {
+        found: found.collect(),
+        gone: Vec::new(),
+    };
+    let mut out = BufWriter::new(File::create(dir.join("survey")).unwrap());
+    survey.write_to(&mut out).unwrap();
+    out.into_inner().unwrap();
+    let mut out = BufWriter::new(File::create(dir.join("sent")).unwrap());
+    let mut stream = StreamWriter::new(&mut out);
+    for n in 0..count {
+        if let Entry::File { mode, .. } = shape(n) {
+            let text = old_text(n);
+            stream
+                .contents(&path(n), mode, text.as_bytes(), 315_532_800)
+                .unwrap();
+        }
+    }
+    stream.finish().unwrap();
+    out.into_inner().unwrap();
+}
+
+/// Runs a session whose porter says that, and reports it.
+fn run(count: usize, said: &Path) {
+    let mut world = World::new();
+    world.gate = LIMITS;
+    fs::remove_dir_all(world.path("workspace")).unwrap();
+    fs::create_dir(world.path("workspace")).unwrap();
+    for (verb, name) in [("survey", "survey"), ("send", "sent")] {
+        let file = said.join(name);
+        world.on(verb, move |_, call| {
+            io::copy(&mut call.stdin, &mut io::sink())?;
+            io::copy(&mut BufReader::new(File::open(&file)?), &mut call.stdout)?;
+            Ok(0)
+        });
+    }
+    let collected = world.cycle().unwrap();
+    let terms = Terms {
+        apply: ApplyMode::Auto,
+        remembered: &Remembered::nothing(),
+        env: &world.env,
+    };
+    let end = gate(&world.site(), &world.store, collected, terms).unwrap();
+    assert!(end.report.findings.iter().count() >= count);
+    serde_json::to_writer(io::sink(), &end.report).unwrap();
+}
