@@ -207,6 +207,11 @@ impl Running {
         kill_process(pid, signal).map_err(|error| format!("signal lazaret: {error}"))
     }
 
+    /// Whether it has not ended yet.
+    pub(crate) fn is_running(&self) -> bool {
+        self.handle.try_wait().is_ok_and(|ended| ended.is_none())
+    }
+
     fn pid(&self) -> u32 {
         self.handle.pids().first().copied().unwrap_or(0)
     }

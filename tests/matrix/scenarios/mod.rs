@@ -17,6 +17,7 @@ mod live;
 mod login;
 mod net;
 mod pool;
+mod pool_kept;
 mod private;
 mod protect;
 mod recover;
@@ -52,6 +53,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     private::SCENARIOS,
     kept::SCENARIOS,
     pool::SCENARIOS,
+    pool_kept::SCENARIOS,
     interrupt::SCENARIOS,
     recover::SCENARIOS,
     fault::SCENARIOS,

@@ -78,6 +78,8 @@ fn agents_are_ready(ctx: &Ctx) -> Result<(), String> {
         ("codex", "OPENAI_API_KEY", "YOLO", "/quit"),
     ];
     for (agent, key, ready, end) in agents {
+        // Nobody waits at a terminal for as long as an image takes.
+        let _built = ctx.lazaret(&["image", "build", agent])?.expect_code(0)?;
         let person = Person::sit_down(100, 30)?;
         let running = ctx
             .call(&["run", agent, "-w", "project", "--name", agent])

@@ -12,6 +12,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 /// A server on the loopback inside.
 const SERVE: &str = r#"
 perl -MIO::Socket::INET -e '
+    $SIG{PIPE} = "IGNORE";
     my $server = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 8000,
         Listen => 5, ReuseAddr => 1) or die $@;
     print "serving\n"; $| = 1; print "";
@@ -36,6 +37,7 @@ pub(super) fn net_24_two_sessions_know_nothing_of_each_other(ctx: &Ctx) -> Resul
         echo "private $(connect inner.test:443)"
         echo "metadata $(connect 169.254.169.254:80)"
         echo "cloud $(connect metadata.google.internal:80)"
+        until (exec 5<>/dev/tcp/127.0.0.1/8000) 2>/dev/null; do sleep 0.1; done
         echo ready; until test -e /tmp/go; do sleep 0.1; done; kill %1
         "#
     );

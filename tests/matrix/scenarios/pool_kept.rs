@@ -1,0 +1,331 @@
+//! The next container of a kept session, made before anybody needs it.
+
+use std::fs;
+use std::path::Path;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::Scenario;
+use super::net::{NAME, Upstream};
+use crate::api::{self, Object};
+use crate::ctx::{Ctx, expect, expect_eq};
+use crate::lazaret::Output;
+use crate::watch::SOON;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "pool/kept-each-run-takes-another",
+        run: another_each_time,
+    },
+    Scenario {
+        name: "pool/kept-with-a-network",
+        run: with_network,
+    },
+    Scenario {
+        name: "pool/kept-what-does-not-fit-or-run",
+        run: does_not_fit,
+    },
+    Scenario {
+        name: "pool/kept-launcher-killed-while-it-is-made",
+        run: killed,
+    },
+    Scenario {
+        name: "pool/kept-rm-discard-drain",
+        run: removed,
+    },
+];
+
+const TREE: &str = "f a \"a\\n\"\nf d/b \"b\\n\"\nf e \"e\\n\"\n";
+
+/// Runs a script in a session that is kept.
+fn run(ctx: &Ctx, name: &str, apply: &str, script: &str) -> Result<Output, String> {
+    ctx.lazaret(&[
+        "run", "base", "-w", "project", "--name", name, "--keep", "--json", "--apply", apply, "--",
+        "sh", "-c", script,
+    ])
+}
+
+/// The sessions whose next container waits.
+fn waiting(ctx: &Ctx) -> Result<Vec<String>, String> {
+    let listed = ctx
+        .lazaret(&["pool", "ls", "--json"])?
+        .expect_code(0)?
+        .json()?;
+    let sessions = listed["sessions"].as_array().cloned().unwrap_or_default();
+    let names = sessions.iter().filter_map(|row| row["session"].as_str());
+    Ok(names.map(str::to_owned).collect())
+}
+
+/// The id of the container of a session's command, whether that runs or is awaited.
+fn container(ctx: &Ctx, session: &str) -> Result<Option<String>, String> {
+    let path = ctx.state().join("sessions").join(session);
+    let text = fs::read_to_string(path.join("session.json")).map_err(|error| error.to_string())?;
+    let record: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let tag = record["berth"].as_str().unwrap_or(session).to_owned();
+    let start = format!("lazaret-{tag}-");
+    Ok(ctx.objects()?.into_iter().find_map(|object| match object {
+        Object::Container { id, name } => {
+            (name.contains(&start) && name.ends_with("-agent")).then_some(id)
+        }
+        Object::Volume { .. } => None,
+    }))
+}
+
+/// Whether a run made a container, by what it says of its phases.
+fn has_made(report: &Value) -> bool {
+    report["phases"]["create_ms"].is_u64()
+}
+
+fn write(workspace: &Path, name: &str, text: &str) -> Result<(), String> {
+    fs::write(workspace.join(name), text).map_err(|error| format!("{name}: {error}"))
+}
+
+fn filled(ctx: &Ctx) -> Result<(), String> {
+    let _filled = ctx.lazaret(&["pool", "fill", "base"])?.expect_code(0)?;
+    Ok(())
+}
+
+fn over(ctx: &Ctx, sessions: &[&str]) -> Result<(), String> {
+    let _drained = ctx.lazaret(&["pool", "drain"])?.expect_code(0)?;
+    let arguments = [&["rm", "--force"], sessions].concat();
+    let _removed = ctx.lazaret(&arguments)?.expect_code(0)?;
+    Ok(())
+}
+
+fn another_each_time(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    filled(ctx)?;
+    let _first = run(
+        ctx,
+        "s",
+        "auto",
+        "echo agent > d/b; mkdir .venv; : > .venv/pyvenv.cfg",
+    )?
+    .expect_code(0)?;
+    expect_eq("one waits", &waiting(ctx)?, &vec!["s".to_owned()])?;
+    let first = container(ctx, "s")?;
+    expect("its container is there", || first.is_some())?;
+
+    // What else is done with the session leaves it.
+    write(&workspace, "a", "mine\n")?;
+    let synced = ctx
+        .lazaret(&["sync", "s", "--json"])?
+        .expect_code(0)?
+        .json()?;
+    expect_eq("one file went in", &synced["sent"], &json!(1))?;
+    let _shown = ctx.lazaret(&["show", "s"])?.expect_code(0)?;
+    let _pruned = ctx.lazaret(&["prune"])?.expect_code(0)?;
+    let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+    let _named = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
+    expect_eq("it still waits", &container(ctx, "s")?, &first)?;
+    expect_eq("and is listed", &waiting(ctx)?, &vec!["s".to_owned()])?;
+
+    write(&workspace, "new", "new\n")?;
+    let script = "cat a new d/b; ls .venv; echo up; \
+        until [ -e word ]; do sleep 0.05; done; cat word; echo agent > e";
+    let running = ctx.spawn(&[
+        "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c", script,
+    ])?;
+    running.until_said("mine\nnew\nagent\npyvenv.cfg\nup")?;
+    expect_eq("the command runs in it", &container(ctx, "s")?, &first)?;
+    expect_eq("none waits", &waiting(ctx)?, &Vec::<String>::new())?;
+    let watch = ctx.spawn(&["watch", "s", "--interval", "1s", "--json"])?;
+    watch.wait_until("a look", SOON, || !watch.stdout_so_far().is_empty())?;
+    write(&workspace, "word", "into the running one\n")?;
+    let live = ctx
+        .lazaret(&["sync", "s", "--json"])?
+        .expect_code(0)?
+        .json()?;
+    expect_eq("one file goes in", &live["sent"], &json!(1))?;
+    running.until_said("into the running one")?;
+    let _ended = running.wait()?.expect_code(0)?;
+    let _watched = watch.wait()?.expect_code(0)?;
+    let text = fs::read_to_string(workspace.join("e")).map_err(|error| error.to_string())?;
+    expect_eq("the command's change", &text.as_str(), &"agent\n")?;
+
+    let second = container(ctx, "s")?;
+    expect("another one waits", || second.is_some() && second != first)?;
+    let report = run(ctx, "s", "never", "cat e; echo more > f")?
+        .expect_code(120)?
+        .json()?;
+    expect("no container was made before the command", || {
+        !has_made(&report)
+    })?;
+    let third = container(ctx, "s")?;
+    expect("and another one", || {
+        third.is_some() && third != second && third != first
+    })?;
+    let _diff = ctx.lazaret(&["diff", "s"])?.expect_code(0)?;
+    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    let _undone = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
+    expect_eq("it still waits", &container(ctx, "s")?, &third)?;
+    let report = run(ctx, "s", "auto", "true")?.expect_code(0)?.json()?;
+    expect("nor after an undo", || !has_made(&report))?;
+    over(ctx, &["s"])
+}
+
+fn with_network(ctx: &Ctx) -> Result<(), String> {
+    let upstream = Upstream::start(ctx)?;
+    let port = upstream.port;
+    let rule = format!("\"{NAME}:{port}\"");
+    let profile = format!("image = \"base\"\n[network]\nmode = \"allowlist\"\nallow = [{rule}]\n");
+    ctx.profile("net", &profile);
+    ctx.workspace("project", TREE);
+    let _filled = ctx.lazaret(&["pool", "fill", "net"])?.expect_code(0)?;
+    let script = format!(
+        r#"
+        exec 3<>/dev/tcp/127.0.0.1/3128
+        printf 'GET http://{NAME}:{port}/x HTTP/1.1\r\nHost: {NAME}:{port}\r\n\r\n' >&3
+        IFS= read -r -t 60 line <&3; printf '%s\n' "$line"
+        "#
+    );
+    for made in [false, false, false] {
+        let ran = ctx.lazaret(&[
+            "run", "net", "-w", "project", "--name", "n", "--keep", "--json", "--", "bash", "-c",
+            &script,
+        ])?;
+        let report = ran.expect_code(0)?.expect_text("200 OK")?.json()?;
+        expect_eq("whether it made a container", &has_made(&report), &made)?;
+        expect_eq("one waits", &waiting(ctx)?, &vec!["n".to_owned()])?;
+    }
+    // Its gateway ends: then it is of no use.
+    for object in ctx.objects()? {
+        if object.to_string().contains("-gateway") && !object.to_string().contains("pool-") {
+            api::kill(&ctx.engine().socket(), &object)?;
+        }
+    }
+    let _log = ctx.lazaret(&["policy", "log", "n"])?.expect_code(0)?;
+    over(ctx, &["n"])
+}
+
+fn does_not_fit(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    filled(ctx)?;
+    let _first = run(ctx, "s", "auto", "echo agent > d/b")?.expect_code(0)?;
+    let first = container(ctx, "s")?;
+    write(&workspace, "a", "mine\n")?;
+    ctx.profile("tight", "image = \"base\"\n[limits]\nmemory = \"300m\"\n");
+    let tight = ctx.lazaret(&[
+        "run", "tight", "-w", "project", "--name", "s", "--json", "--apply", "auto", "--", "cat",
+        "a", "d/b",
+    ])?;
+    let report = tight.expect_code(0)?.expect_text("mine\nagent\n")?.json()?;
+    expect("other limits want another container", || has_made(&report))?;
+    expect_eq(
+        "this profile has no pool",
+        &waiting(ctx)?,
+        &Vec::<String>::new(),
+    )?;
+    expect_eq("nothing is left of it", &container(ctx, "s")?, &None)?;
+
+    let report = run(ctx, "s", "auto", "true")?.expect_code(0)?.json()?;
+    expect("nothing waited", || has_made(&report))?;
+    let second = container(ctx, "s")?;
+    expect("but now", || second.is_some() && second != first)?;
+    // As when the engine is started again.
+    for object in ctx.objects()? {
+        if matches!(&object, Object::Container { id, .. } if second.as_ref() == Some(id)) {
+            api::kill(&ctx.engine().socket(), &object)?;
+        }
+    }
+    write(&workspace, "a", "again\n")?;
+    let report = run(ctx, "s", "auto", "cat a d/b")?
+        .expect_code(0)?
+        .expect_text("again\nagent\n")?
+        .json()?;
+    expect("one that does not run is no use", || has_made(&report))?;
+    let report = run(ctx, "s", "auto", "true")?.expect_code(0)?.json()?;
+    expect("and the one after it is", || !has_made(&report))?;
+    over(ctx, &["s"])
+}
+
+/// Killed at the first moment at which it is being made; whoever comes next sees to it.
+fn killed(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    filled(ctx)?;
+    let _first = run(ctx, "s", "auto", "echo agent > d/b")?.expect_code(0)?;
+    let partial = ctx.state().join("sessions/s/spare.partial");
+    for (number, verb) in ["recover", "prune", "run"].into_iter().enumerate() {
+        let mut was_met = false;
+        // One that was quicker than this look at it has made it.
+        for _ in 0..20 {
+            let running = ctx.spawn(&[
+                "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "true",
+            ])?;
+            while running.is_running() && !partial.exists() {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            drop(running.signal(Signal::KILL));
+            let _killed = running.wait()?;
+            was_met = partial.exists();
+            if was_met {
+                break;
+            }
+            let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+        }
+        expect("it was met while it was made", || was_met)?;
+        expect_eq("it is not listed", &waiting(ctx)?, &Vec::<String>::new())?;
+        if verb != "run" {
+            let _seen = ctx.lazaret(&[verb])?.expect_code(0)?;
+            expect("no word of it", || !partial.exists())?;
+            expect_eq("and no container", &container(ctx, "s")?, &None)?;
+        }
+        write(&workspace, "a", &format!("{number}\n"))?;
+        let report = run(ctx, "s", "auto", "cat a d/b")?
+            .expect_code(0)?
+            .expect_text(&format!("{number}\nagent\n"))?
+            .json()?;
+        expect("the run makes its own", || has_made(&report))?;
+        expect_eq(
+            "and one for the next",
+            &waiting(ctx)?,
+            &vec!["s".to_owned()],
+        )?;
+    }
+    over(ctx, &["s"])
+}
+
+fn removed(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", TREE);
+    filled(ctx)?;
+    let _s = run(ctx, "s", "never", "echo s > s")?.expect_code(120)?;
+    expect_eq("one waits", &waiting(ctx)?, &vec!["s".to_owned()])?;
+    let _discarded = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    expect_eq(
+        "a discard removes it",
+        &waiting(ctx)?,
+        &Vec::<String>::new(),
+    )?;
+    expect_eq("its container too", &container(ctx, "s")?, &None)?;
+    let report = run(ctx, "s", "auto", "ls; [ ! -e s ]")?
+        .expect_code(0)?
+        .json()?;
+    expect("the next run makes one", || has_made(&report))?;
+
+    // No more than the pool has places: the one that was used last has it.
+    let _t = run(ctx, "t", "auto", "true")?.expect_code(0)?;
+    expect_eq("one waits", &waiting(ctx)?, &vec!["t".to_owned()])?;
+    expect_eq("the other's is gone", &container(ctx, "s")?, &None)?;
+
+    let _gone = ctx.lazaret(&["rm", "t"])?.expect_code(0)?;
+    expect_eq("rm removes it", &waiting(ctx)?, &Vec::<String>::new())?;
+    let _s = run(ctx, "s", "auto", "true")?.expect_code(0)?;
+    expect_eq("one waits", &waiting(ctx)?, &vec!["s".to_owned()])?;
+    let listed = ctx.lazaret(&["pool", "ls"])?.expect_code(0)?;
+    let _listed = listed.expect_text("of s ")?;
+    let _other = ctx.lazaret(&["pool", "drain", "demo"])?.expect_code(0)?;
+    expect_eq("another profile's", &waiting(ctx)?, &vec!["s".to_owned()])?;
+    let _drained = ctx.lazaret(&["pool", "drain", "base"])?.expect_code(0)?;
+    expect_eq("drained", &waiting(ctx)?, &Vec::<String>::new())?;
+    let left = ctx.objects()?;
+    expect_eq("the volume and nothing else", &left.len(), &1)?;
+    let report = run(ctx, "s", "auto", "true")?.expect_code(0)?.json()?;
+    expect("and no more is made", || has_made(&report))?;
+    expect_eq(
+        "for the next run neither",
+        &waiting(ctx)?,
+        &Vec::<String>::new(),
+    )?;
+    over(ctx, &["s"])
+}
