@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use xshell::{Shell, cmd};
 
 use super::corpus::{Corpus, Size};
@@ -74,8 +74,9 @@ impl Bench<'_> {
 
     /// Bytes that so many rounds leave behind until the end, at most.
     pub(super) fn room(&self, rounds: usize) -> u64 {
-        // By hand in and out, `cp`, few changes, from the pool; all of it in, again inside, and out.
-        const PER_ENGINE: u64 = 8;
+        // By hand in and out, `cp`, few changes, from the pool, kept with a pool; all of it in,
+        // again inside, and out.
+        const PER_ENGINE: u64 = 9;
         const ON_HOST: u64 = 2;
         const LARGE: u64 = 4;
         let (rounds, engines) = (rounds as u64, self.stations.len() as u64);
@@ -145,6 +146,12 @@ impl Bench<'_> {
             figures.add(key(Series::EditsIn), ran.phase("sync_in_ms")?);
             add(figures, key(Series::KeptStart), ran.first_byte);
         }
+        if self.wants(&[key(Series::KeptPoolStart)]) {
+            let took = self.kept_pool(station, &station.name("spare", round));
+            // What waits holds no file of anybody's; the copies stay until the end.
+            station.pool(&["drain"])?;
+            add(figures, key(Series::KeptPoolStart), took?);
+        }
         if self.wants(&[key(Series::CpIn)]) {
             let name = station.name("cp", round);
             station.create(&name)?;
@@ -162,6 +169,20 @@ impl Bench<'_> {
             figures.add(key(Series::CopyOut), ran.phase("collect_ms")?);
         }
         Ok(())
+    }
+
+    /// The first byte of a run that takes the container which the run before it left.
+    fn kept_pool(&self, station: &Station<'_>, name: &str) -> Result<Duration> {
+        let medium = &self.medium;
+        station.pool(&["fill", "base"])?;
+        station.run(medium, name, &change(), &medium.some_files(FEW)?)?;
+        let edits = medium.edit(FEW)?;
+        let ran = station.run(medium, name, GREET, &[])?;
+        drop(edits);
+        if ran.phase("create_ms").is_ok() {
+            bail!("{name} made a container of its own");
+        }
+        Ok(ran.first_byte)
     }
 
     /// What people type without lazaret: create, fill, start, and in the end copy out.

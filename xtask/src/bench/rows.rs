@@ -196,6 +196,13 @@ const KINDS: &[Kind] = &[
         promise: both(0.12),
     },
     Kind {
+        name: "start-kept-pool",
+        what: "Enter to first byte, kept copy and a container from the pool, 20 edits / the same",
+        own: Series::KeptPoolStart,
+        reference: Series::NaiveStart,
+        promise: both(0.04),
+    },
+    Kind {
         name: "edits-in-large",
         what: "20 edits of the host into a kept copy, large, scan to receipt / host tar c | tar x",
         own: Series::EditsInLarge,
