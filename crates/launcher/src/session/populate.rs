@@ -131,6 +131,8 @@ impl Prepared {
                     .join()
                     .unwrap_or_else(|_| Err(internal("the probe of the controls panicked")));
                 let poised = poising.join();
+                // A signal ends the container: what broke off with it is nobody's failure.
+                site.interrupt.check()?;
                 let network = proven?;
                 let (packed, receipt) = copied?;
                 let poised = poised.map_err(|_| internal("starting the porter panicked"))??;
@@ -208,6 +210,8 @@ impl Prepared {
                     .join()
                     .unwrap_or_else(|_| Err(internal("the probe of the controls panicked")));
                 let poised = poising.join();
+                // A signal ends the container: what broke off with it is nobody's failure.
+                site.interrupt.check()?;
                 let network = proven?;
                 let (synced, unsynced) = synced?;
                 let poised = poised.map_err(|_| internal("starting the porter panicked"))??;

@@ -6,6 +6,7 @@ mod layer;
 mod lend;
 mod network;
 mod odd_entries;
+mod run;
 mod sealed;
 mod session;
 mod update;

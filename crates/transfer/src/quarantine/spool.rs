@@ -1,7 +1,7 @@
 //! `Spool`: a file of contents, and the file that says what lies where in it.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,8 @@ pub(super) struct Spool {
     path: PathBuf,
     /// Bytes of contents.
     length: u64,
+    /// Bytes of the index.
+    index_length: u64,
     /// How many blobs of the quarantine need not be noted any more.
     noted: usize,
 }
@@ -61,13 +63,14 @@ impl Spool {
                 Err(error) => return Err(failed(path, SPOOL, &name, error)),
             };
             let begun = create(&format!("{INDEX}{name}")).map_err(io::Error::from);
-            let begun = begun.and_then(|mut index| index.write_all(&MAGIC).map(|()| index));
+            let begun = begun.and_then(|index| index.write_all_at(&MAGIC, 0).map(|()| index));
             return Ok(Self {
                 contents: Arc::new(contents),
                 index: begun.map_err(|error| failed(path, INDEX, &name, error))?,
                 path: path.join(format!("{SPOOL}{name}")),
                 name,
                 length: 0,
+                index_length: MAGIC.len() as u64,
                 noted: known,
             });
         }
@@ -122,6 +125,7 @@ impl Spool {
             length: contents.metadata().at(path)?.len(),
             contents: Arc::new(contents),
             index,
+            index_length: bytes.len() as u64,
             path: path.join(format!("{SPOOL}{name}")),
             name,
             noted: 0,
@@ -151,7 +155,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Writes down where new blobs lie, all of them at once.
+    /// Writes down where new blobs lie: all of them, or none that counts (FLT-07).
     pub(super) fn note(&mut self, places: &[Place]) -> Result<(), QuarantineError> {
         let mut bytes = Vec::with_capacity(places.len() * Record::BYTES);
         for place in places {
@@ -162,7 +166,13 @@ impl Spool {
             };
             record.write_to(&mut bytes);
         }
-        self.index.write_all(&bytes).at(&self.path)?;
+        let written = self.index.write_all_at(&bytes, self.index_length);
+        if written.is_err() {
+            // What a full disk let through of them must not point to what comes instead.
+            drop(self.index.set_len(self.index_length));
+        }
+        written.at(&self.path)?;
+        self.index_length += bytes.len() as u64;
         self.noted += places.len();
         Ok(())
     }

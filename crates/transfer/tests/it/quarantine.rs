@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use lazaret_tests::hostile_tar::{Header, TarBuilder};
 use lazaret_tests::tree_text::{self, pattern};
@@ -244,4 +245,65 @@ fn flt_07_a_batch_that_breaks_off_is_taken_back() {
     let mut blob = again.blob(&Digest::of(&pattern(300_000)), 300_000).unwrap();
     blob.read_to_end(&mut read).unwrap();
     assert_eq!(read, pattern(300_000));
+}
+
+/// Set in a process that has room for 85 records of an index, as on a full disk.
+const SMALL: &str = "LAZARET_TEST_SMALL_FILES";
+
+#[test]
+fn flt_07_an_index_that_found_no_room_tells_of_nothing_that_is_not_there() {
+    if std::env::var_os(SMALL).is_some() {
+        return in_a_small_disk();
+    }
+    let name = "quarantine::flt_07_an_index_that_found_no_room_tells_of_nothing_that_is_not_there";
+    let mut limited = Command::new("/bin/sh");
+    limited
+        .args(["-c", "trap '' XFSZ; ulimit -S -f 8; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(SMALL, "1");
+    let output = limited.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("1 passed"), "{said}");
+}
+
+fn in_a_small_disk() {
+    let bytes = |number: usize| format!("{number:03}").into_bytes();
+    let batch = |numbers: std::ops::Range<usize>| {
+        let each = |tar: TarBuilder, number: usize| tar.file(&number.to_string(), bytes(number));
+        numbers.fold(TarBuilder::new(), each).end()
+    };
+    let (_dir, path, quarantine) = fresh();
+    let put = |numbers| {
+        let (stream, limits) = (batch(numbers), StreamLimits::DEFAULT);
+        unpack(&mut &stream[..], limits, &quarantine, Ending::Plain)
+    };
+    put(0..10).unwrap();
+    // 90 records find no room: 75 of them whole, and a part of one, would.
+    let failed = put(10..100).unwrap_err();
+    assert!(failed.to_string().contains("File too large"), "{failed}");
+    // With room again, others take the place of their bytes.
+    let room = rustix::process::getrlimit(rustix::process::Resource::Fsize).maximum;
+    let limit = rustix::process::Rlimit {
+        current: room,
+        maximum: room,
+    };
+    rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
+    put(100..110).unwrap();
+    let again = Quarantine::open(&path).unwrap();
+    for number in 0..110 {
+        let digest = Digest::of(&bytes(number));
+        let is_there = !(10..100).contains(&number);
+        assert_eq!(again.has(&digest), is_there, "{number}");
+        if is_there {
+            let mut read = Vec::new();
+            again
+                .blob(&digest, 3)
+                .unwrap()
+                .read_to_end(&mut read)
+                .unwrap();
+            assert_eq!(read, bytes(number));
+        }
+    }
 }

@@ -247,11 +247,43 @@ fn flt_08_ctrl_c_before_the_command_leaves_nothing() {
             drop(std::io::copy(&mut call.stdin, &mut std::io::sink()));
             Ok(0)
         });
-        drop(world.run().unwrap_err());
+        let failure = world.run().unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Interrupted, "{verb}");
         assert_eq!(world.commands(), 0, "{verb}");
         assert_eq!(world.left(), [""; 0], "{verb}");
         assert_eq!(world.phase(), None, "{verb}");
         assert_eq!(world.workspace(), tree(&[BEFORE]), "{verb}");
+    }
+}
+
+/// The signal ends the container, and the probe with it, which has said nothing by then.
+#[test]
+fn flt_08_ctrl_c_before_the_command_of_a_kept_session_leaves_it_as_it_was() {
+    for verb in ["update", "probe"] {
+        let world = World::new();
+        assert_eq!(
+            world
+                .gate(world.cycle_kept().unwrap().collected)
+                .unwrap()
+                .exit_code,
+            ExitCode::SUCCESS
+        );
+        let (phase, left, commands) = (world.phase(), world.left(), world.commands());
+        let interrupt = world.interrupt.clone();
+        world.on(verb, move |_, _| {
+            interrupt.raise();
+            Ok(137)
+        });
+        let failure = world.cycle_kept().unwrap_err();
+        assert_eq!(
+            failure.kind,
+            FailureKind::Interrupted,
+            "{verb}: {failure:?}"
+        );
+        assert_eq!(
+            (world.phase(), world.left(), world.commands()),
+            (phase, left, commands)
+        );
     }
 }
 
