@@ -1,4 +1,5 @@
 //! `porter probe [--limit NAME=NUMBER]… --expect KEY=VALUE…`: proves every control from inside.
+//! `porter run` does the same where it is asked to, as the process that becomes the command.
 //!
 //! One line per control of threats.md section 2, `CON-04 pass|fail|n/a <detail>`, ended by
 //! `end <count>`: a report that is cut short proves nothing. The exit code is 0 when the
@@ -81,22 +82,26 @@ struct Scene {
     mounts: Mounts,
 }
 
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProbeError {
+    #[error(transparent)]
+    Expected(#[from] expected::Error),
+    #[error(transparent)]
+    Look(#[from] io::Error),
+}
+
 /// Runs the verb.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let expected = match Expected::parse(arguments) {
-        Ok(expected) => expected,
-        Err(error) => {
-            crate::complain(&format!("probe: {error}"));
-            return ExitCode::from(crate::FAILED);
-        }
-    };
-    match look(expected).and_then(|report| io::stdout().write_all(report.as_bytes())) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            crate::complain(&format!("probe: {error}"));
-            ExitCode::from(crate::FAILED)
-        }
-    }
+    crate::settle("probe", tell(arguments))
+}
+
+/// Writes the report to stdout.
+pub(crate) fn tell(arguments: impl Iterator<Item = OsString>) -> Result<(), ProbeError> {
+    let report = look(Expected::parse(arguments)?)?;
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(report.as_bytes())?;
+    Ok(stdout.flush()?)
 }
 
 fn look(expected: Expected) -> io::Result<String> {

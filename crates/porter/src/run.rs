@@ -1,12 +1,13 @@
-//! `porter run [--limit nofile=1024]… [--without CON-04]… [--poised DIR] -- CMD…`: becomes the
-//! command.
+//! `porter run [--limit nofile=1024]… [--without CON-04]… [--poised DIR [--expect KEY=VALUE]…]
+//! -- CMD…`: becomes the command.
 //!
 //! The probe has judged the container; this looks once more at what it is itself about to
 //! hand to the command, in the same process, and gives nothing else away: no descriptor
 //! but 0, 1 and 2 (CVE-2024-21626), no ignored signal, no core dump. `--without` names
 //! a control that the engine does not have (a virtual machine instead). `--poised` waits for
 //! [`GO`] on stdin first, so that starting the process costs nothing once the command may
-//! start; its directory may appear meanwhile.
+//! start; its directory may appear meanwhile. With `--expect` it is the probe itself before
+//! it waits: its report is the first that it says.
 
 use std::ffi::{CString, OsString};
 use std::io::{self, Read as _};
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 use rustix::process::DumpableBehavior;
 
 use crate::limit::Limit;
+use crate::probe::{self, ProbeError};
 use crate::status::Status;
 use crate::syscall;
 
@@ -32,7 +34,7 @@ const NOT_FOUND: u8 = 127;
 enum Error {
     /// The arguments make no sense.
     #[error(
-        "usage: porter run [--limit NAME=NUMBER]… [--without CON-nn]… [--poised DIR] -- COMMAND [ARGUMENT…]"
+        "usage: porter run [--limit NAME=NUMBER]… [--without CON-nn]… [--poised DIR [--expect KEY=VALUE]…] -- COMMAND [ARGUMENT…]"
     )]
     Usage,
     /// What the command would inherit is more than it may have.
@@ -41,6 +43,9 @@ enum Error {
         control: &'static str,
         found: String,
     },
+    /// Nobody knows what holds here.
+    #[error("probe: {0}")]
+    Probe(#[from] ProbeError),
     /// Whoever held it never said the word.
     #[error("never told to start")]
     NeverTold,
@@ -73,12 +78,15 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn become_command(arguments: impl Iterator<Item = OsString>) -> Error {
-    let plan = match Plan::parse(arguments) {
+    let mut plan = match Plan::parse(arguments) {
         Ok(plan) => plan,
         Err(error) => return error,
     };
-    let prepared = match &plan.poised {
-        Some(dir) => hold(dir).and_then(|()| prepare(&plan)),
+    let prepared = match plan.poised.take() {
+        Some(dir) => plan
+            .prove()
+            .and_then(|()| hold(&dir))
+            .and_then(|()| prepare(&plan)),
         None => prepare(&plan),
     };
     match prepared {
@@ -101,6 +109,8 @@ struct Plan {
     without: Vec<String>,
     /// Where a command goes to that waits for its word.
     poised: Option<OsString>,
+    /// Arguments of the probe; none where somebody else has proven the container.
+    probe: Vec<OsString>,
     argv: Vec<CString>,
 }
 
@@ -115,6 +125,7 @@ impl Plan {
             let value = arguments.next().ok_or(Error::Usage)?;
             match argument.to_str() {
                 Some("--limit") => plan.limits.push(Limit::parse(&value).ok_or(Error::Usage)?),
+                Some("--expect") => plan.probe.extend([argument, value]),
                 Some("--without") => {
                     let control = value.into_string().map_err(|_| Error::Usage)?;
                     plan.without.push(control);
@@ -128,10 +139,23 @@ impl Plan {
             .map(|argument| CString::new(argument.into_vec()))
             .collect::<Result<_, _>>()
             .map_err(|_| Error::Usage)?;
-        match plan.argv.is_empty() {
-            true => Err(Error::Usage),
-            false => Ok(plan),
+        let is_whole = !plan.argv.is_empty() && (plan.poised.is_some() || plan.probe.is_empty());
+        match is_whole {
+            true => Ok(plan),
+            false => Err(Error::Usage),
         }
+    }
+
+    /// Says what holds here, where it was asked.
+    fn prove(&mut self) -> Result<(), Error> {
+        if self.probe.is_empty() {
+            return Ok(());
+        }
+        // As the command's are: they are among what is proven.
+        for limit in &self.limits {
+            limit.apply().map_err(ProbeError::from)?;
+        }
+        Ok(probe::tell(std::mem::take(&mut self.probe).into_iter())?)
     }
 }
 

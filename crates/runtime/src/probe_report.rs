@@ -10,7 +10,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::{
-    Access, Control, ENGINE_ENV, HardenedSpec, Namespace, Network, UserNamespace, VolumeMount,
+    Access, Control, ENGINE_ENV, EnvName, HardenedSpec, Namespace, Network, UserNamespace,
+    VolumeMount,
 };
 
 /// The porter, inside.
@@ -134,6 +135,13 @@ impl ProbeReport {
         }
         lines.end(controls.len())?;
         judge(controls, expected)
+    }
+
+    /// Whether the end line of a report has come, and so nothing more of it will.
+    pub fn is_whole(report: &[u8]) -> bool {
+        let ended = report.strip_suffix(b"\n");
+        let last = ended.and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next());
+        last.is_some_and(|line| line.starts_with(b"end "))
     }
 }
 
@@ -263,11 +271,13 @@ impl HardenedSpec {
     pub fn probe_argv(&self) -> Vec<String> {
         let mut argv = vec![PORTER.to_owned(), "probe".to_owned()];
         argv.extend(self.limits());
-        for (key, value) in self.expectations() {
-            argv.push("--expect".to_owned());
-            argv.push(format!("{key}={value}"));
-        }
+        argv.extend(self.questions());
         argv
+    }
+
+    fn questions(&self) -> impl Iterator<Item = String> {
+        let question = |(key, value)| ["--expect".to_owned(), format!("{key}={value}")];
+        self.expectations().into_iter().flat_map(question)
     }
 
     /// Returns the command that becomes `command` inside, for [`crate::Engine::exec`].
@@ -275,25 +285,32 @@ impl HardenedSpec {
     /// Everything that the agent's container runs must come this way: it is where the
     /// limits of a process are set and where leaked descriptors end.
     pub fn run_argv(&self, command: &[String]) -> Vec<String> {
-        self.run(None, command)
+        self.run(Vec::new(), command)
     }
 
-    /// As [`HardenedSpec::run_argv`], for a command that waits for [`GO`] on its stdin
-    /// and goes to `dir` then. It finds its own stdin empty.
-    pub fn poised_argv(&self, dir: &str, command: &[String]) -> Vec<String> {
-        self.run(Some(dir), command)
+    /// As [`HardenedSpec::run_argv`], for a command that first reports on every control, as
+    /// [`HardenedSpec::probe_argv`] does, then waits for [`GO`] on its stdin and goes to
+    /// `dir`. It finds its own stdin empty. `env` names the variables that only it has.
+    pub fn poised_argv<'a>(
+        &self,
+        dir: &str,
+        env: impl Iterator<Item = &'a EnvName>,
+        command: &[String],
+    ) -> Vec<String> {
+        let mut poised = vec!["--poised".to_owned(), dir.to_owned()];
+        poised.extend(self.questions());
+        poised.extend(env.flat_map(|name| ["--expect".to_owned(), format!("env={name}")]));
+        self.run(poised, command)
     }
 
-    fn run(&self, poised: Option<&str>, command: &[String]) -> Vec<String> {
+    fn run(&self, more: Vec<String>, command: &[String]) -> Vec<String> {
         let mut argv = vec![PORTER.to_owned(), "run".to_owned()];
         argv.extend(self.limits());
         for control in self.engine().not_applicable.keys() {
             argv.push("--without".to_owned());
             argv.push(control.id().to_owned());
         }
-        if let Some(dir) = poised {
-            argv.extend(["--poised".to_owned(), dir.to_owned()]);
-        }
+        argv.extend(more);
         argv.push("--".to_owned());
         argv.extend_from_slice(command);
         argv
@@ -516,8 +533,17 @@ mod tests {
         let spec = HardenedSpec::new(spec(), &rootless_podman()).expect("enforceable");
         insta::assert_snapshot!(spec.run_argv(&["sh".to_owned(), "-c".to_owned()]).join(" "),
             @"/lazaret/porter run --limit core=0 --limit fsize=1073741824 --limit nofile=20000 --limit nproc=100 --limit data=268435456 --without CON-15 --without CON-16 --without CON-17 -- sh -c");
-        insta::assert_snapshot!(spec.poised_argv("/workspace/a b", &["sh".to_owned()])[12..].join("|"),
-            @"--without|CON-15|--without|CON-16|--without|CON-17|--poised|/workspace/a b|--|sh");
+        let name: EnvName = "TOKEN".parse().unwrap();
+        let poised = spec.poised_argv("/workspace/a b", [&name].into_iter(), &["sh".to_owned()]);
+        insta::assert_snapshot!(poised[12..22].join("|"),
+            @"--without|CON-15|--without|CON-16|--without|CON-17|--poised|/workspace/a b|--expect|uid=1000");
+        // The same questions as the probe's, and the command's own variables.
+        let asked = &spec.probe_argv()[12..];
+        assert_eq!(&poised[20..20 + asked.len()], asked);
+        assert_eq!(
+            poised[20 + asked.len()..],
+            ["--expect", "env=TOKEN", "--", "sh"]
+        );
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Arc;
 use std::thread;
 
 use lazaret_runtime::Process;
@@ -12,7 +11,6 @@ use lazaret_transfer::{
     SurveyError, SurveyRequest, Tree, Wanted, check_arrived, unpack, write_wanted,
 };
 
-use super::command::SIGKILL;
 use super::known::Known;
 use super::populate::{STDERR_CAP, porter_failed, read_capped};
 use super::record::{GateLimits, Phase};
@@ -92,12 +90,7 @@ fn bring_out(
         send,
     } = standby;
     let known = Known::read(session.dir())?;
-    // A signal makes the calls below return, wherever they wait (FLT-08).
-    let (engine, name) = (Arc::clone(&site.engine), lease.name().clone());
-    let guard = site.interrupt.guard(move |_| {
-        // It may have ended by itself, and is removed in any case.
-        drop(engine.signal_container(&name, SIGKILL));
-    });
+    let guard = site.doom(lease.name());
     let outcome = fetch_all(session, (survey, send), known, counter, site);
     drop(guard);
     site.chores.remove(lease);

@@ -24,6 +24,7 @@ pub mod poised;
 pub mod pool;
 mod populate;
 pub mod prepare;
+mod prove;
 pub mod record;
 pub mod relay;
 pub mod resume;

@@ -1,17 +1,20 @@
 //! `Poised`: a command's process, started before the command may start.
 //!
 //! Starting a process inside takes an engine as long as several of our own steps. So it is
-//! started beside them, as a porter that waits for a word; it is said once the copy is there,
-//! every control is proven, and the record knows that the command may have started. Whatever
-//! fails before ends the porter instead: with its stdin, or with its container.
+//! started beside them, as a porter that proves every control and then waits for a word; it is
+//! said once the copy is there, and the record knows that the command may have started.
+//! Whatever fails before ends the porter instead: with its stdin, or with its container.
 
 use std::io::Write as _;
 
 use lazaret_runtime::{Engine, EngineError, ExecSpec, GO, HardenedSpec, Process, Stdin, Terminal};
 
 use super::cycle::Invocation;
+use super::prove::{believe, prove, report_of};
 use super::site::porter;
 use super::terminal;
+use crate::failure::Failure;
+use crate::ui::Ui;
 
 /// How a command is to be started.
 #[derive(Debug, Clone)]
@@ -41,24 +44,31 @@ pub(super) enum Poised {
 }
 
 impl Call {
-    /// Starts what can be started before the command may.
+    /// Proves every control of the command's container, and starts what can be started
+    /// before the command may.
     ///
     /// # Errors
-    /// The engine's.
+    /// The engine's, or a control that is not in force (P12).
     pub(super) fn poise(
         &self,
         engine: &dyn Engine,
         agent: &HardenedSpec,
-    ) -> Result<Poised, EngineError> {
+        ui: &Ui,
+    ) -> Result<Poised, Failure> {
         if self.connection == Connection::Terminal {
+            prove(engine, agent, ui)?;
             return Ok(Poised::Later);
         }
+        let Invocation { argv, env } = &self.invocation;
         let exec = ExecSpec {
-            argv: agent.poised_argv(&self.workdir, &self.invocation.argv),
-            env: self.invocation.env.clone(),
+            argv: agent.poised_argv(&self.workdir, env.keys(), argv),
+            env: env.clone(),
             ..porter(&[], Stdin::Piped)
         };
-        engine.exec(&agent.spec().name, &exec).map(Poised::Waiting)
+        let mut process = engine.exec(&agent.spec().name, &exec)?;
+        let report = report_of(&mut process)?;
+        believe(&report, agent, ui)?;
+        Ok(Poised::Waiting(process))
     }
 
     /// Lets the command start.

@@ -6,9 +6,7 @@ use std::thread;
 
 use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{
-    ContainerLease, Engine, EngineError, ExecSpec, HardenedSpec, ProbeReport, Process, Stdin,
-};
+use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec, Process, Stdin};
 use lazaret_transfer::{
     AtPath as _, BaseWriter, Keeping, Packed, Progress, Receipt, Selector, Skipped, StatRecorder,
     VolumeState, WorkspaceDir, escape, pack_and_keep,
@@ -27,7 +25,7 @@ use super::sync::{Reading, Source, Started, Synced, Terms, Update};
 use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
-use crate::ui::{Counter, Ui};
+use crate::ui::Counter;
 
 /// The most that the porter may say on stderr; the rest is thrown away.
 pub(super) const STDERR_CAP: u64 = 64 * 1024;
@@ -109,8 +107,8 @@ impl Prepared {
         let dir = self.nest.session()?.dir().clone();
         let (packed, receipt, network, poised) = site.step("copy in", |phase| {
             thread::scope(|scope| {
-                let probing = scope.spawn(|| ready(site, &self.spec, self.network.as_ref(), &dir));
-                let poising = scope.spawn(|| call.poise(engine, &self.spec));
+                let readying =
+                    scope.spawn(|| ready(site, call, &self.spec, self.network.as_ref(), &dir));
                 let receive = porter(&["receive", WORKSPACE], Stdin::Piped);
                 let copied = engine
                     .exec(&agent, &receive)
@@ -127,15 +125,13 @@ impl Prepared {
                             phase.counter(),
                         )
                     });
-                let proven = probing
+                let ready = readying
                     .join()
                     .unwrap_or_else(|_| Err(internal("the probe of the controls panicked")));
-                let poised = poising.join();
                 // A signal ends the container: what broke off with it is nobody's failure.
                 site.interrupt.check()?;
-                let network = proven?;
+                let (poised, network) = ready?;
                 let (packed, receipt) = copied?;
-                let poised = poised.map_err(|_| internal("starting the porter panicked"))??;
                 Ok::<_, Failure>((packed, receipt, network, poised))
             })
         })?;
@@ -194,8 +190,8 @@ impl Prepared {
         }
         let (synced, unsynced, network, poised) = site.step("sync in", |phase| {
             thread::scope(|scope| {
-                let probing = scope.spawn(|| ready(site, &self.spec, self.network.as_ref(), &dir));
-                let poising = scope.spawn(|| call.poise(&*site.engine, &self.spec));
+                let readying =
+                    scope.spawn(|| ready(site, call, &self.spec, self.network.as_ref(), &dir));
                 let update = Update {
                     site,
                     container: &agent,
@@ -206,15 +202,13 @@ impl Prepared {
                     fenced: None,
                 };
                 let synced = update.start_with(reading).and_then(Started::finish);
-                let proven = probing
+                let ready = readying
                     .join()
                     .unwrap_or_else(|_| Err(internal("the probe of the controls panicked")));
-                let poised = poising.join();
                 // A signal ends the container: what broke off with it is nobody's failure.
                 site.interrupt.check()?;
-                let network = proven?;
+                let (poised, network) = ready?;
                 let (synced, unsynced) = synced?;
-                let poised = poised.map_err(|_| internal("starting the porter panicked"))??;
                 Ok::<_, Failure>((synced, unsynced, network, poised))
             })
         })?;
@@ -379,14 +373,16 @@ fn send(
     })
 }
 
-/// Proves every control of the command's container, and opens the way out where there is to
-/// be one, at the same time.
+/// Proves every control of the command's container, starts what can be started there, and
+/// opens the way out where there is to be one, at the same time.
 fn ready(
     site: &Site<'_>,
+    call: &Call,
     agent: &HardenedSpec,
     way: Option<&Way>,
     dir: &SessionDir,
-) -> Result<Option<Egress>, Failure> {
+) -> Result<(Poised, Option<Egress>), Failure> {
+    let _guard = site.doom(&agent.spec().name);
     thread::scope(|scope| {
         let opening = way.map(|Way { plan, spec }| {
             scope.spawn(move || {
@@ -397,36 +393,12 @@ fn ready(
                 })
             })
         });
-        let proven = prove(&*site.engine, agent, site.ui);
+        let poised = call.poise(&*site.engine, agent, site.ui);
         let opened = opening.map(|opening| {
             (opening.join()).unwrap_or_else(|_| Err(internal("opening the gateway panicked")))
         });
-        proven?;
-        opened.transpose()
+        Ok((poised?, opened.transpose()?))
     })
-}
-
-/// Runs the probe and refuses to go on unless every control is shown to be in force.
-pub(super) fn prove(engine: &dyn Engine, spec: &HardenedSpec, ui: &Ui) -> Result<(), Failure> {
-    let exec = ExecSpec {
-        argv: spec.probe_argv(),
-        ..porter(&[], Stdin::Closed)
-    };
-    let process = engine.exec(&spec.spec().name, &exec)?;
-    let (code, report, complaints) = finish(process)?;
-    if report.is_empty() {
-        return Err(porter_failed("probe", code, &complaints));
-    }
-    let proven = ProbeReport::parse(&report, &spec.expected())?;
-    for proven in proven.controls() {
-        let detail = escape(proven.detail.as_bytes());
-        ui.detail(&format!("{} {:?} {detail}", proven.control, proven.proof));
-    }
-    // A whole report ends with 0, whatever it says.
-    if code != 0 {
-        return Err(porter_failed("probe", code, &complaints));
-    }
-    Ok(())
 }
 
 /// Reads a short-lived verb of the porter to its end.

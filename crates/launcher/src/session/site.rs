@@ -12,10 +12,11 @@ use lazaret_runtime::{
 };
 
 use super::chores::Chores;
+use super::command::SIGKILL;
 use super::egress::{SOCKETS, aliases};
 use super::owner::Owner;
 use super::record::Record;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Guard, Interrupt};
 use crate::ui::{Phase, Total, Ui};
 
 /// Where the copy of the workspace lies inside, in every container of a session.
@@ -65,6 +66,16 @@ impl Timings {
 }
 
 impl Site<'_> {
+    /// Ends a container as soon as the user wants an end, so that whatever waits for it
+    /// returns (FLT-08). It is removed in any case.
+    pub(super) fn doom(&self, container: &ContainerName) -> Guard {
+        let (engine, name) = (Arc::clone(&self.engine), container.clone());
+        self.interrupt.guard(move |_| {
+            // It may have ended by itself.
+            drop(engine.signal_container(&name, SIGKILL));
+        })
+    }
+
     /// Runs one step, shown while it lasts and timed.
     ///
     /// # Errors

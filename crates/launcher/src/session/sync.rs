@@ -9,7 +9,6 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
@@ -200,13 +199,7 @@ impl<'a> Update<'a> {
     fn listen(&self) -> Result<(Process, Guard), Failure> {
         let spec = porter(&["update", WORKSPACE], Stdin::Piped);
         let process = self.site.engine.exec(self.container, &spec)?;
-        // A signal makes the calls below return, wherever they wait (FLT-08).
-        let (engine, name) = (Arc::clone(&self.site.engine), self.container.clone());
-        let guard = self.site.interrupt.guard(move |_| {
-            // It may have ended by itself, and is removed in any case.
-            drop(engine.signal_container(&name, SIGKILL));
-        });
-        Ok((process, guard))
+        Ok((process, self.site.doom(self.container)))
     }
 
     /// Tells a porter that is no longer needed, and says why it failed where it did.

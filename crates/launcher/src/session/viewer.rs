@@ -7,7 +7,6 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
@@ -18,7 +17,6 @@ use lazaret_transfer::{
 };
 
 use super::collect::{Attempt, Broken, fetch, limits, survey, survey_broken};
-use super::command::SIGKILL;
 use super::known::Known;
 use super::pause::{Pausable, is_up};
 use super::record::{Phase, Record};
@@ -121,12 +119,7 @@ impl<'a> Viewer<'a> {
             container: Some(ContainerLease::create(&site.engine, &spec)?),
             view,
         };
-        // A signal makes the calls return, wherever they wait (FLT-08).
-        let engine = Arc::clone(&site.engine);
-        let guard = site.interrupt.guard(move |_| {
-            // It may have ended by itself, and is removed in any case.
-            drop(engine.signal_container(&name, SIGKILL));
-        });
+        let guard = site.doom(&name);
         site.engine.start_container(&desk.name)?;
         Ok(Self {
             site,

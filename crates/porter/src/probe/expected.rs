@@ -9,7 +9,7 @@ use crate::limit::Limit;
 /// Why the arguments can't be used. The porter and the host are of one build, so any of
 /// these means that they are not.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Error {
+pub(crate) enum Error {
     #[error("expected `--expect KEY=VALUE` or `--limit NAME=NUMBER`, found {found:?}")]
     Argument { found: OsString },
     #[error("unknown key `{key}`")]

@@ -18,7 +18,8 @@ use super::journal::{Journal, JournalEnd, Totals};
 use super::plan::{Plan, SOCKETS};
 use super::voice::Voice;
 use crate::failure::{Failure, FailureKind};
-use crate::session::populate::{STDERR_CAP, prove, read_capped};
+use crate::session::populate::{STDERR_CAP, read_capped};
+use crate::session::prove::prove;
 use crate::session::site::{Site, porter};
 use crate::session::store::SessionDir;
 

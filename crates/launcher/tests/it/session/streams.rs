@@ -192,31 +192,42 @@ fn p12_a_control_that_failed_or_is_missing() {
 
 #[test]
 fn p12_a_report_that_is_cut_or_counts_wrongly_or_is_none() {
-    refused(|_| String::new(), 0);
+    // A porter that has said less than all has ended.
     refused(|_| String::new(), 126);
     refused(|report| report.replace("end 24", "end 23"), 0);
-    refused(|report| report.replace("end 24\n", "end 24"), 0);
+    refused(|report| report.replace("end 24\n", "end 24"), 125);
     refused(|report| format!("{report}end 24\n"), 0);
     for line in 0..24 {
         let cut = move |report: String| {
             let lines = report.lines().take(line);
             lines.map(|line| format!("{line}\n")).collect()
         };
-        refused(cut, 0);
+        refused(cut, 125);
     }
 }
 
+/// The gateway's probe is a process of its own, which ends.
 #[test]
-fn p12_a_whole_report_of_a_porter_that_failed() {
-    let said = refused(|report| report, 125);
-    assert!(said.contains("porter probe ended with 125"), "{said}");
+fn p12_a_whole_report_of_a_porter_that_failed_or_was_lost() {
+    for outcome in [ExecOutcome::Exit(125), ExecOutcome::Lost("gone".to_owned())] {
+        let world = World::with_network();
+        world.on("probe", move |_, call| {
+            call.stdout.write_all(porter::healthy_report().as_bytes())?;
+            match call.container.as_str().ends_with("-gateway") {
+                true => Ok(outcome.clone()),
+                false => Ok(ExecOutcome::Exit(0)),
+            }
+        });
+        never_started(&world);
+    }
 }
 
 #[test]
 fn p12_a_report_whose_connection_breaks() {
     let world = World::new();
     world.on("probe", |_, call| {
-        call.stdout.write_all(porter::healthy_report().as_bytes())?;
+        let report = porter::healthy_report();
+        call.stdout.write_all(&report.as_bytes()[..100])?;
         Ok(ExecOutcome::Lost("gone".to_owned()))
     });
     never_started(&world);

@@ -76,6 +76,8 @@ pub(super) struct World {
     network: bool,
     /// What their gateway does.
     gateway: Arc<Mutex<Play>>,
+    /// What a probe does, and a command's process before it waits.
+    probe: Arc<Mutex<Play>>,
     ui: Ui,
     said: Memory,
     image: Pinned,
@@ -94,7 +96,7 @@ pub(super) struct World {
 }
 
 /// What a process does.
-type Acts = dyn Fn(&mut ExecCall) -> io::Result<i32> + Send + Sync;
+type Acts = dyn Fn(&mut ExecCall) -> io::Result<ExecOutcome> + Send + Sync;
 
 /// What stands for a process.
 #[derive(Clone)]
@@ -103,6 +105,19 @@ struct Play(Arc<Acts>);
 impl std::fmt::Debug for Play {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Play").finish_non_exhaustive()
+    }
+}
+
+impl Play {
+    fn of<O: Into<ExecOutcome>>(
+        act: impl Fn(&mut ExecCall) -> io::Result<O> + Send + Sync + 'static,
+    ) -> Arc<Mutex<Self>> {
+        let act = move |call: &mut ExecCall| act(call).map(Into::into);
+        Arc::new(Mutex::new(Self(Arc::new(act))))
+    }
+
+    fn set(&mut self, act: impl Fn(&mut ExecCall) -> io::Result<i32> + Send + Sync + 'static) {
+        self.0 = Arc::new(move |call| act(call).map(Into::into));
     }
 }
 
@@ -145,7 +160,8 @@ impl World {
             },
             env,
             network: false,
-            gateway: Arc::new(Mutex::new(Play(Arc::new(play_gateway)))),
+            gateway: Play::of(play_gateway),
+            probe: Play::of(|_| Ok(0)),
             ui,
             said,
             image: inspect(&image).unwrap(),
@@ -239,7 +255,7 @@ impl World {
         &self,
         gateway: impl Fn(&mut ExecCall) -> io::Result<i32> + Send + Sync + 'static,
     ) {
-        *self.gateway.lock().unwrap() = Play(Arc::new(gateway));
+        self.gateway.lock().unwrap().set(gateway);
     }
 
     /// Makes the porter's verb a closure over the volume's directory. An error is what a
@@ -251,13 +267,15 @@ impl World {
     ) {
         let volume = self.path("volume");
         let fake = &self.engine.fake;
-        fake.on_exec(&[PORTER_PATH, verb], move |mut call| {
-            match handler(&volume, &mut call) {
-                Ok(outcome) => outcome.into(),
-                Err(error) => {
-                    drop(writeln!(call.stderr, "porter: {error}"));
-                    ExecOutcome::Exit(125)
-                }
+        let act: Arc<Acts> = Arc::new(move |call| handler(&volume, call).map(Into::into));
+        if verb == "probe" {
+            self.probe.lock().unwrap().0 = Arc::clone(&act);
+        }
+        fake.on_exec(&[PORTER_PATH, verb], move |mut call| match act(&mut call) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                drop(writeln!(call.stderr, "porter: {error}"));
+                ExecOutcome::Exit(125)
             }
         });
     }
@@ -269,6 +287,7 @@ impl World {
     ) {
         let commands = Arc::clone(&self.commands);
         let gateway = Arc::clone(&self.gateway);
+        let probe = Arc::clone(&self.probe);
         self.on("run", move |volume, call| {
             // The network's porters are started as the command is, with its limits.
             let argv = call.argv.iter().skip_while(|word| *word != "--").skip(1);
@@ -276,7 +295,7 @@ impl World {
             match argv.as_slice() {
                 [PORTER_PATH, "gateway", ..] => {
                     let Play(play) = gateway.lock().unwrap().clone();
-                    return Ok(play(call)?.into());
+                    return play(call);
                 }
                 [PORTER_PATH, "relay", ..] => {
                     call.stdout.write_all(b"ready\n")?;
@@ -286,6 +305,12 @@ impl World {
                 _ => {}
             }
             if call.argv.iter().any(|word| word == "--poised") {
+                // It proves what holds before it waits.
+                let Play(proves) = probe.lock().unwrap().clone();
+                match proves(call)? {
+                    ExecOutcome::Exit(0) => {}
+                    failed => return Ok(failed),
+                }
                 let mut word = [0; GO.len()];
                 if call.stdin.read_exact(&mut word).is_err() || word != *GO {
                     return Ok(ExecOutcome::Exit(125));
