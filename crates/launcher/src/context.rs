@@ -1,6 +1,6 @@
 //! `Context`: what every verb gets.
 
-use lazaret_runtime::{Detected, EngineChoice};
+use lazaret_runtime::{Detected, EngineChoice, Memory};
 use lazaret_transfer::escape;
 
 use crate::cli::Global;
@@ -77,9 +77,38 @@ impl Context {
     /// # Errors
     /// Says where it was tried, what went wrong there, and what to do.
     pub fn engine(&self) -> Result<Detected, Failure> {
-        let choice = self.engine_choice()?;
+        self.connect(&self.engine_choice()?, None)
+    }
+
+    /// Connects to the engine that a run is for: the one that was named, that its session
+    /// lives in where it was there before, or that is found. What `memory` knows of it is not
+    /// asked again.
+    ///
+    /// # Errors
+    /// As [`Context::engine`].
+    pub fn engine_for(
+        &self,
+        record: Option<&Record>,
+        memory: &dyn Memory,
+    ) -> Result<Detected, Failure> {
+        let choice = match record {
+            Some(record) => self.choice_at(&record.engine, &format!("session {}", record.id))?,
+            None => self.engine_choice()?,
+        };
+        self.connect(&choice, Some(memory))
+    }
+
+    fn connect(
+        &self,
+        choice: &EngineChoice,
+        memory: Option<&dyn Memory>,
+    ) -> Result<Detected, Failure> {
+        let environment = self.env.for_detection();
         self.interrupt.check()?;
-        let detected = lazaret_runtime::detect(&choice, &self.env.for_detection());
+        let detected = match memory {
+            Some(memory) => lazaret_runtime::detect_remembering(choice, &environment, memory),
+            None => lazaret_runtime::detect(choice, &environment),
+        };
         // An engine that was silent for seconds is less to say than that the user went.
         self.interrupt.check()?;
         let detected = detected?;
@@ -118,15 +147,17 @@ impl Context {
     /// # Errors
     /// As [`Context::engine`].
     pub fn engine_at(&self, endpoint: &str, what: &str) -> Result<Detected, Failure> {
-        if self.options.engine.is_some() {
-            return self.engine();
+        self.connect(&self.choice_at(endpoint, what)?, None)
+    }
+
+    fn choice_at(&self, endpoint: &str, what: &str) -> Result<EngineChoice, Failure> {
+        match self.options.engine {
+            Some(_) => self.engine_choice(),
+            None => endpoint.parse::<EngineChoice>().or_fail(
+                FailureKind::State,
+                &format!("the engine of {what} is unknown"),
+            ),
         }
-        let choice = endpoint.parse::<EngineChoice>().or_fail(
-            FailureKind::State,
-            &format!("the engine of {what} is unknown"),
-        )?;
-        self.interrupt.check()?;
-        Ok(lazaret_runtime::detect(&choice, &self.env.for_detection())?)
     }
 
     /// Returns which engine was asked for.

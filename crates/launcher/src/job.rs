@@ -9,6 +9,7 @@ use lazaret_transfer::{Selector, WorkspaceDir, escape};
 
 use crate::commands::{image, kept};
 use crate::context::Context;
+use crate::engine_memory::{EngineMemory, Recalled};
 use crate::environment::{Environment, StreamKind};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -109,10 +110,10 @@ impl Job {
             Some(id) => kept::take(&store, id, workspace)?,
             None => None,
         };
-        let detected = match &again {
-            Some(session) => context.engine_of(session.record())?,
-            None => context.engine()?,
-        };
+        let memory = EngineMemory::at(context.env.cache_dir()?.join("engines"));
+        let record = again.as_ref().map(|session| session.record());
+        let detected = context.engine_for(record, &memory)?;
+        let remembered_as = detected.remembered.clone();
         context.interrupt.check()?;
         let agent = image::ensure(context, &detected, &self.profile.image)?;
         let exporter = image::ensure(context, &detected, "porter")?;
@@ -189,7 +190,11 @@ impl Job {
             ),
         };
         let filling = order.setting.filling(&order.profile);
-        let Cycle { collected, synced } = cycle::run(&site, &store, order)?;
+        let recalled = remembered_as.map(|greeting| Recalled {
+            memory: &memory,
+            greeting,
+        });
+        let Cycle { collected, synced } = cycle::run(&site, &store, order, recalled)?;
         // Who thinks about the changes uses no login any more.
         drop(in_use);
         let terms = Terms {

@@ -8,6 +8,7 @@ pub mod cli;
 mod commands;
 pub mod context;
 pub mod demo;
+pub mod engine_memory;
 pub mod environment;
 pub mod exit_code;
 pub mod extent;

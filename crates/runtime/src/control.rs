@@ -3,12 +3,17 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 macro_rules! controls {
     ($($(#[$doc:meta])* $name:ident = $id:literal, $what:literal;)*) => {
         /// A control of a hardened container.
         ///
         /// Its text is the case id and a few words: `CON-04 seccomp`.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[serde(into = "&'static str", try_from = "String")]
         pub enum Control {
             $($(#[$doc])* $name,)*
         }
@@ -91,6 +96,20 @@ controls! {
 pub struct UnknownControl {
     /// The text.
     pub text: String,
+}
+
+impl From<Control> for &'static str {
+    fn from(control: Control) -> Self {
+        control.id()
+    }
+}
+
+impl TryFrom<String> for Control {
+    type Error = UnknownControl;
+
+    fn try_from(text: String) -> Result<Self, UnknownControl> {
+        text.parse()
+    }
 }
 
 impl FromStr for Control {

@@ -5,10 +5,12 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{ContainerName, Control, HardenedSpec, ImageRef, VolumeName};
 
 /// Which program an engine is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum EngineKind {
     /// Docker, or something that speaks its API.
     Docker,
@@ -21,7 +23,7 @@ pub enum EngineKind {
 }
 
 /// How container ids relate to the host's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum UserNamespace {
     /// None: uid 0 inside is uid 0 outside (CON-14: warned about).
     Host,
@@ -41,7 +43,7 @@ pub enum Pausing {
 }
 
 /// What an engine is and what it can enforce.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineInfo {
     /// Which program.
     pub kind: EngineKind,
@@ -88,6 +90,25 @@ impl EngineInfo {
             _ if self.rootless && self.cgroup_version == "1" => Pausing::Signals,
             _ => Pausing::Freezer,
         }
+    }
+}
+
+/// What an engine says of itself with every answer. A probe that was made under the same
+/// greeting is likely to say the same again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Greeting {
+    /// Where it was reached.
+    pub endpoint: String,
+    /// Its version.
+    pub version: String,
+    /// The negotiated API version.
+    pub api_version: String,
+}
+
+impl Greeting {
+    /// Whether the engine is on this machine.
+    pub fn is_here(&self) -> bool {
+        self.endpoint.starts_with("unix://")
     }
 }
 
@@ -350,6 +371,12 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// Asks what the engine is and can enforce. One that gives no answer at all is
     /// [`EngineError::Timeout`] after five seconds; one that is merely slow has longer.
     fn probe(&self) -> Result<EngineInfo, EngineError>;
+
+    /// Asks only what the head of any answer says; `None` where [`Engine::probe`] takes
+    /// hardly longer.
+    fn greet(&self) -> Result<Option<Greeting>, EngineError> {
+        Ok(None)
+    }
 
     /// Loads a `docker save` archive and returns the id of the image in it.
     fn load_image(&self, archive: &mut (dyn Read + Send)) -> Result<String, EngineError>;

@@ -23,11 +23,11 @@ pub use api::ApiEngine;
 pub use apple::AppleEngine;
 pub use control::{Control, UnknownControl};
 pub use detect::{
-    Candidate, ChoiceError, DetectError, Detected, Endpoint, EngineChoice, Environment,
-    NamedEngine, candidates, detect, detect_all,
+    Candidate, ChoiceError, DetectError, Detected, Endpoint, EngineChoice, Environment, Memory,
+    NamedEngine, candidates, detect, detect_all, detect_remembering,
 };
 pub use engine::{
-    ContainerInfo, ContainerState, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
+    ContainerInfo, ContainerState, Engine, EngineError, EngineInfo, EngineKind, ExecSpec, Greeting,
     ImageInfo, Pausing, Process, ProcessControl, Stdin, Terminal, TerminalSize, UserNamespace,
     VolumeInfo,
 };

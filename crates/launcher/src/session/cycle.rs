@@ -29,6 +29,7 @@ use super::stop::Stopped;
 use super::store::Store;
 use super::sync::{self, Reading, Source, Synced, Terms};
 use super::terminal;
+use crate::engine_memory::Recalled;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::interrupt::Urgency;
 use crate::ui::{Output, Ui, bytes, count, elide};
@@ -80,12 +81,32 @@ pub struct Cycle {
     pub synced: Option<Synced>,
 }
 
-/// Runs a session up to the gate.
+/// Runs a session up to the gate. What its engine said of itself is asked again meanwhile
+/// where it was `recalled`.
 ///
 /// # Errors
 /// Before the command starts, everything that was made is removed again. Afterwards
 /// nothing is: `recover` takes up what a failure left.
-pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Failure> {
+pub fn run(
+    site: &Site<'_>,
+    store: &Store,
+    order: Order<'_>,
+    recalled: Option<Recalled<'_>>,
+) -> Result<Cycle, Failure> {
+    let cycle = cycle(site, store, order, recalled.as_ref());
+    if let (Err(_), Some(recalled)) = (&cycle, &recalled) {
+        // Whatever it was: the next start asks.
+        recalled.forget();
+    }
+    cycle
+}
+
+fn cycle(
+    site: &Site<'_>,
+    store: &Store,
+    order: Order<'_>,
+    recalled: Option<&Recalled<'_>>,
+) -> Result<Cycle, Failure> {
     let new = NewRecord {
         id: order.id,
         store: site.store_id.clone(),
@@ -169,6 +190,14 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
         let standby = scope.spawn(move || Standby::beside(site, &record, &image, &over));
         let (done, is_done) = mpsc::channel();
         scope.spawn(move || top_up(site, store, &filling, &is_done));
+        let (enough, is_enough) = mpsc::channel::<Over>();
+        if let Some(recalled) = recalled {
+            scope.spawn(move || {
+                // Either way: the next start goes by it.
+                let _waited = is_enough.recv_timeout(HEAD_START);
+                recalled.ask_again(&*site.engine);
+            });
+        }
         let syncing = scope.spawn(|| unsynced.sync());
         let launched = launched.run(
             site,
@@ -185,7 +214,7 @@ pub fn run(site: &Site<'_>, store: &Store, order: Order<'_>) -> Result<Cycle, Fa
         }
         // One that has given up needs no word.
         let _ = tell.send(Over);
-        drop(done);
+        drop((done, enough));
         let stopped = Stopped::stop(site, launched.session, launched.exporter).map_err(&kept)?;
         let standby = standby.join().ok().flatten();
         if site.interrupt.urgency() == Some(Urgency::Insisted) {

@@ -36,6 +36,6 @@ pub mod sync;
 pub mod tags;
 pub mod terminal;
 pub mod turn;
-mod unsynced;
+pub(crate) mod unsynced;
 pub mod viewer;
 pub mod views;

@@ -38,7 +38,7 @@ use self::seccomp_file::SeccompFile;
 use self::turn::Turn;
 use crate::{
     ContainerInfo, ContainerName, Endpoint, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
-    HardenedSpec, ImageInfo, ImageRef, Process, VolumeInfo, VolumeName,
+    Greeting, HardenedSpec, ImageInfo, ImageRef, Process, VolumeInfo, VolumeName,
 };
 
 /// The limit of the first answer, for which an engine does no work (threats.md FLT-19).
@@ -119,6 +119,19 @@ impl Engine for ApiEngine {
                 &info,
                 podman.as_ref(),
             ))
+        })
+    }
+
+    fn greet(&self) -> Result<Option<Greeting>, EngineError> {
+        let inner = &self.inner;
+        inner.call(PROBE_LIMIT, async {
+            let spoken = inner.negotiated().await?;
+            let is_slow = spoken.version.kind() == EngineKind::Podman;
+            Ok(is_slow.then(|| Greeting {
+                endpoint: inner.endpoint().to_string(),
+                version: spoken.version.number().to_owned(),
+                api_version: spoken.api.clone(),
+            }))
         })
     }
 

@@ -115,6 +115,11 @@ impl Version {
         })
     }
 
+    /// The version of the program.
+    pub(super) fn number(&self) -> &str {
+        &self.version
+    }
+
     /// Which program this is.
     pub(super) fn kind(&self) -> EngineKind {
         match self.component(PODMAN_ENGINE) {

@@ -18,7 +18,7 @@ use self::places::{Door, Place, Wanted, places};
 use self::service::PodmanService;
 use crate::api::ApiEngine;
 use crate::apple::AppleEngine;
-use crate::{Engine, EngineError, EngineInfo, EngineKind};
+use crate::{Engine, EngineError, EngineInfo, EngineKind, Greeting};
 
 /// What detection reads of the process's environment. Filled once, in `main`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,26 @@ pub struct Detected {
     pub engine: Arc<dyn Engine>,
     /// What its probe said.
     pub info: EngineInfo,
+    /// Under which greeting it said so, where that was remembered and not asked now.
+    pub remembered: Option<Greeting>,
+}
+
+/// What earlier probes have said. A probe of Podman's runs three programs.
+pub trait Memory {
+    /// Returns what an engine said that greeted so.
+    fn recall(&self, greeting: &Greeting) -> Option<EngineInfo>;
+    /// Keeps what an engine says that greets so. What can't be kept is asked again.
+    fn keep(&self, greeting: &Greeting, info: &EngineInfo);
+}
+
+/// Remembers nothing.
+struct Nothing;
+
+impl Memory for Nothing {
+    fn recall(&self, _: &Greeting) -> Option<EngineInfo> {
+        None
+    }
+    fn keep(&self, _: &Greeting, _: &EngineInfo) {}
 }
 
 /// One place that was tried, for `doctor`.
@@ -86,9 +106,22 @@ pub enum DetectError {
 /// # Errors
 /// When none does; the error holds every place that was tried and why it did not serve.
 pub fn detect(choice: &EngineChoice, environment: &Environment) -> Result<Detected, DetectError> {
+    detect_remembering(choice, environment, &Nothing)
+}
+
+/// As [`detect`], but asks an engine that is slow to say what it is only when `memory` does
+/// not know it. Whoever uses that must prove what matters (P12), and ask again in time.
+///
+/// # Errors
+/// As [`detect`].
+pub fn detect_remembering(
+    choice: &EngineChoice,
+    environment: &Environment,
+    memory: &dyn Memory,
+) -> Result<Detected, DetectError> {
     let mut tried = Vec::new();
     for place in places(choice, environment)? {
-        match place.open() {
+        match place.open(memory) {
             Ok(detected) => return Ok(detected),
             Err(error) => tried.push(place.candidate(Err(error))),
         }
@@ -112,7 +145,7 @@ pub fn detect_all(
         if podman_answers && matches!(place.door, Door::Service(_)) {
             continue;
         }
-        match place.open() {
+        match place.open(&Nothing) {
             Ok(detected) => {
                 let is_new = |one: &Detected| one.info.endpoint != detected.info.endpoint;
                 if found.iter().all(is_new) {
@@ -145,14 +178,14 @@ pub fn candidates(
         if podman_answers && matches!(place.door, Door::Service(_)) {
             continue;
         }
-        let result = place.open().map(|detected| detected.info);
+        let result = place.open(&Nothing).map(|detected| detected.info);
         tried.push(place.candidate(result));
     }
     Ok(tried)
 }
 
 impl Place {
-    fn open(&self) -> Result<Detected, EngineError> {
+    fn open(&self, memory: &dyn Memory) -> Result<Detected, EngineError> {
         let engine: Arc<dyn Engine> = match &self.door {
             Door::Api(Ok(endpoint)) => Arc::new(ApiEngine::new(endpoint.clone())?),
             Door::Api(Err(error)) => {
@@ -168,7 +201,22 @@ impl Place {
             }
             Door::Command(program) => Arc::new(AppleEngine::new(program.clone())),
         };
-        let info = engine.probe()?;
+        let greeting = match self.door {
+            Door::Api(_) => engine.greet()?,
+            // It is gone with this process.
+            Door::Service(_) | Door::Command(_) => None,
+        };
+        let recalled = greeting.as_ref().and_then(|known| memory.recall(known));
+        let (info, remembered) = match (recalled, greeting) {
+            (Some(info), greeting) => (info, greeting),
+            (None, greeting) => {
+                let info = engine.probe()?;
+                if let Some(greeting) = greeting {
+                    memory.keep(&greeting, &info);
+                }
+                (info, None)
+            }
+        };
         match self.wanted {
             Wanted::Any => {}
             Wanted::Kind(kind) if info.kind == kind => {}
@@ -183,7 +231,11 @@ impl Place {
                 });
             }
         }
-        Ok(Detected { engine, info })
+        Ok(Detected {
+            engine,
+            info,
+            remembered,
+        })
     }
 
     fn endpoint(&self) -> String {

@@ -22,6 +22,7 @@ pub(crate) fn fake() -> Detected {
     });
     let info = fake.probe().unwrap();
     Detected {
+        remembered: None,
         engine: Arc::new(fake),
         info,
     }

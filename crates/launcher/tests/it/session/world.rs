@@ -433,7 +433,7 @@ impl World {
             gate: self.gate,
             destinations: (Destination::Other, Destination::Other),
         };
-        cycle::run(&self.site(), &self.store, order)
+        cycle::run(&self.site(), &self.store, order, None)
     }
 
     /// What places of the pool are made from that fit its sessions.
