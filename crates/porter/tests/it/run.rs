@@ -1,30 +1,25 @@
 //! `porter run --poised`: nothing runs before the word, and nothing but the word is one.
 
-use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 /// Holds a command that leaves a mark, says `word`, and closes stdin.
 fn poised(dir: &Path, word: &[u8]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lazaret-porter"));
-    command.arg("run");
+    let mut arguments = vec!["run"];
     // Here nothing is confined; what is checked of that has its tests elsewhere.
     for control in ["CON-01", "CON-02", "CON-03", "CON-04"] {
-        command.args(["--without", control]);
+        arguments.extend(["--without", control]);
     }
-    command
-        .args(["--poised"])
-        .arg(dir)
-        .args(["--", "/bin/sh", "-c", "touch mark; pwd; cat; echo end"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().expect("it was built");
-    let mut stdin = child.stdin.take().expect("a pipe");
-    // One that has ended already reads no more.
-    drop(stdin.write_all(word));
-    drop(stdin);
-    child.wait_with_output().expect("it ends")
+    let dir = dir.to_str().expect("a name that we chose");
+    arguments.extend(["--poised", dir]);
+    arguments.extend(["--", "/bin/sh", "-c", "touch mark; pwd; cat; echo end"]);
+    duct::cmd(env!("CARGO_BIN_EXE_lazaret-porter"), arguments)
+        .stdin_bytes(word)
+        .stdout_capture()
+        .stderr_capture()
+        .unchecked()
+        .run()
+        .expect("it was built")
 }
 
 #[test]

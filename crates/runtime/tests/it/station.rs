@@ -131,6 +131,14 @@ impl Station {
     }
 }
 
+/// Returns the control and the verdict of each line of a report.
+fn verdicts(report: &Finished) -> Vec<Vec<&str>> {
+    let lines = report.stdout.lines();
+    lines
+        .map(|line| line.split(' ').take(2).collect())
+        .collect()
+}
+
 /// A started container.
 pub(crate) struct Running<'a> {
     pub(crate) station: &'a Station,
@@ -138,10 +146,17 @@ pub(crate) struct Running<'a> {
 }
 
 impl Running<'_> {
-    /// Asks for proof of every control.
+    /// Asks for proof of every control, as a process of its own and as one that waits to
+    /// become a command: they find the same.
     pub(crate) fn probe(&self) -> Result<Proven, ProbeFailure> {
+        let name = &self.station.name;
         let report = self.exec(self.spec.probe_argv());
-        assert_eq!(report.code, 0, "{}: {report:?}", self.station.name);
+        assert_eq!(report.code, 0, "{name}: {report:?}");
+        let command = ["/bin/true".to_owned()];
+        let poised = self.exec(self.spec.poised_argv("/", std::iter::empty(), &command));
+        assert_eq!(poised.code, 125, "{name}: {poised:?}");
+        assert!(poised.stderr.contains("never told to start"), "{poised:?}");
+        assert_eq!(verdicts(&report), verdicts(&poised), "{name}");
         ProbeReport::parse(report.stdout.as_bytes(), &self.spec.expected())
     }
 

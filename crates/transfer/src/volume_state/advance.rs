@@ -120,12 +120,19 @@ impl VolumeState {
     pub(super) fn orphan(&self) -> Option<RelPathBuf> {
         let others = self.others.keys();
         let others = others.filter_map(|name| RelPath::from_bytes(name).ok());
-        let mut paths = self.held.keys().map(|path| &**path).chain(others);
-        let orphan = paths.find(|path| {
-            path.parent()
-                .is_some_and(|parent| self.get(parent) != Some(&Entry::Dir))
-        });
-        orphan.map(ToOwned::to_owned)
+        let paths = self.held.keys().map(|path| &**path).chain(others);
+        // Of those who follow each other most are siblings.
+        let mut known = None;
+        for path in paths {
+            let Some(parent) = path.parent().filter(|parent| known != Some(*parent)) else {
+                continue;
+            };
+            if self.get(parent) != Some(&Entry::Dir) {
+                return Some(path.to_owned());
+            }
+            known = Some(parent);
+        }
+        None
     }
 }
 
