@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lazaret_tests::tree_text;
+use serde_json::Value;
 
 use crate::api::{self, Object};
 use crate::engine::EngineName;
@@ -109,6 +110,14 @@ impl Ctx {
     /// It can't be started, or hangs.
     pub(crate) fn lazaret<S: AsRef<str>>(&self, arguments: &[S]) -> Result<Output, String> {
         self.call(arguments).run()
+    }
+
+    /// Runs `lazaret` to its end, which is a good one, and returns what it says as JSON.
+    ///
+    /// # Errors
+    /// As [`Ctx::lazaret`], or it fails, or what it says is none.
+    pub(crate) fn told<S: AsRef<str>>(&self, arguments: &[S]) -> Result<Value, String> {
+        self.lazaret(arguments)?.expect_code(0)?.json()
     }
 
     /// Starts `lazaret` and goes on.

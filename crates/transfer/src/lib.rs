@@ -131,6 +131,6 @@ pub use walk::{
 };
 pub use wire::{
     FileTime, Guarded, Protection, Receipt, Survey, SurveyError, SurveyRequest, UpdateOrder,
-    UpdateReceipt, VolumeIdentity, Wanted, WireError, read_wanted, write_wanted,
+    UpdateReceipt, VolumeIdentity, Wanted, WireError, Writers, read_wanted, write_wanted,
 };
 pub use workspace::{FileIdentity, WorkspaceDir};

@@ -192,7 +192,7 @@ fn two_launchers(ctx: &Ctx) -> Result<(), String> {
     }
     let nothing = ctx.lazaret(&["recover"])?.expect_code(0)?;
     let _nothing = nothing.expect_text("nothing to recover")?;
-    let pruned = ctx.lazaret(&["prune", "--json"])?.expect_code(0)?.json()?;
+    let pruned = ctx.told(&["prune", "--json"])?;
     for what in ["sessions", "containers", "volumes"] {
         expect_eq(what, &pruned[what].as_array().map(Vec::len), &Some(0))?;
     }
@@ -258,7 +258,7 @@ fn refused(ctx: &Ctx, name: &str) -> Result<(), String> {
         .expect_code(125)?
         .expect_text(name)?;
     expect_eq("the workspace", &stamp(&workspace), &before)?;
-    let listed = ctx.lazaret(&["ls", "--json"])?.expect_code(0)?.json()?;
+    let listed = ctx.told(&["ls", "--json"])?;
     expect_eq("sessions", &listed.as_array().map(Vec::len), &Some(0))?;
     let objects = ctx.objects()?;
     expect(&format!("nothing of it is left, of {objects:?}"), || {

@@ -176,10 +176,7 @@ fn conflict(ctx: &Ctx) -> Result<(), String> {
         &tree_text::dump(&workspace),
         &"f a \"mine\\n\"\nf dir/b \"b\\n\"\n".to_owned(),
     )?;
-    let report = ctx
-        .lazaret(&["diff", "s", "--json"])?
-        .expect_code(0)?
-        .json()?;
+    let report = ctx.told(&["diff", "s", "--json"])?;
     expect_eq(
         "the conflict",
         &report["conflicts"][0]["path"].as_str(),
@@ -302,7 +299,7 @@ fn rm_refuses(ctx: &Ctx) -> Result<(), String> {
         .lazaret(&["rm", "s"])?
         .expect_code(1)?
         .expect_text("--force")?;
-    let listed = ctx.lazaret(&["ls", "--json"])?.expect_code(0)?.json()?;
+    let listed = ctx.told(&["ls", "--json"])?;
     expect_eq("still there", &listed[0]["state"].as_str(), &Some("kept"))?;
     let _gone = ctx.lazaret(&["rm", "s", "--force"])?.expect_code(0)?;
     let _nothing = ctx.lazaret(&["show", "s"])?.expect_code(1)?;

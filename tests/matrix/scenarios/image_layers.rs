@@ -252,10 +252,7 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
     let _killed = running.wait()?;
 
     // What is there is no image; a container of the step is, and prune knows whose it is.
-    let listed = ctx
-        .lazaret(&["image", "ls", "--json"])?
-        .expect_code(0)?
-        .json()?;
+    let listed = ctx.told(&["image", "ls", "--json"])?;
     let mut listed = listed.as_array().into_iter().flatten();
     let found = listed.find(|image| image["name"] == "slowly");
     let state = found

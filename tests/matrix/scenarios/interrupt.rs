@@ -185,7 +185,7 @@ fn nothing_is_left(ctx: &Ctx) -> Result<(), String> {
         .lazaret(&["recover"])?
         .expect_code(0)?
         .expect_text("nothing to recover")?;
-    let listed = ctx.lazaret(&["ls", "--json"])?.expect_code(0)?.json()?;
+    let listed = ctx.told(&["ls", "--json"])?;
     expect_eq("sessions", &listed.as_array().map(Vec::len), &Some(0))?;
     let objects = ctx.objects()?;
     let names: Vec<String> = objects.iter().map(ToString::to_string).collect();

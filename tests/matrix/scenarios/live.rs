@@ -126,10 +126,7 @@ fn diff(ctx: &Ctx) -> Result<(), String> {
         .expect_code(0)?
         .expect_text("+++ b (new)")?
         .expect_text("live view, paused ")?;
-    let report = ctx
-        .lazaret(&["diff", "s", "--json"])?
-        .expect_code(0)?
-        .json()?;
+    let report = ctx.told(&["diff", "s", "--json"])?;
     expect_eq(
         "what is new",
         &report["changes"]["added"][0].as_str(),
@@ -288,7 +285,7 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
         goes_on(&running)?;
     }
     // What it left behind is found by whoever looks next, and by `prune`.
-    let pruned = ctx.lazaret(&["prune", "--json"])?.expect_code(0)?.json()?;
+    let pruned = ctx.told(&["prune", "--json"])?;
     expect("the dead view's container is removed", || {
         let names = pruned["containers"].as_array();
         names.is_some_and(|names| names.len() == 1)

@@ -15,12 +15,14 @@ mod kept;
 mod limits;
 mod live;
 mod login;
+mod mapped;
 mod net;
 mod pool;
 mod pool_kept;
 mod private;
 mod protect;
 mod recover;
+mod remembered;
 mod round_trip;
 mod round_trip_large;
 mod terminal;
@@ -47,6 +49,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     protect::SCENARIOS,
     limits::SCENARIOS,
     live::SCENARIOS,
+    mapped::SCENARIOS,
     net::SCENARIOS,
     login::SCENARIOS,
     terminal::SCENARIOS,
@@ -56,6 +59,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     pool_kept::SCENARIOS,
     interrupt::SCENARIOS,
     recover::SCENARIOS,
+    remembered::SCENARIOS,
     fault::SCENARIOS,
     fault_daemon::SCENARIOS,
     bad_input::SCENARIOS,

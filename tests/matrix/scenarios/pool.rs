@@ -18,25 +18,24 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
 ];
 
+/// What waits in the pool: of each row of a list, one of its texts.
+pub(super) fn listed(ctx: &Ctx, list: &str, key: &str) -> Result<Vec<String>, String> {
+    let listed = ctx.told(&["pool", "ls", "--json"])?;
+    let rows = listed[list].as_array().cloned().unwrap_or_default();
+    let texts = rows.iter().filter_map(|row| row[key].as_str());
+    Ok(texts.map(str::to_owned).collect())
+}
+
 /// The places that wait.
 fn places(ctx: &Ctx) -> Result<Vec<String>, String> {
-    let listed = ctx
-        .lazaret(&["pool", "ls", "--json"])?
-        .expect_code(0)?
-        .json()?;
-    let places = listed["places"].as_array().cloned().unwrap_or_default();
-    let tags = places.iter().filter_map(|place| place["place"].as_str());
-    Ok(tags.map(str::to_owned).collect())
+    listed(ctx, "places", "place")
 }
 
 /// What a run that is kept took from the pool, by its record.
-fn berth(ctx: &Ctx, session: &str) -> Result<Option<String>, String> {
-    let record = ctx
-        .state()
-        .join("sessions")
-        .join(session)
-        .join("session.json");
-    let text = std::fs::read_to_string(record).map_err(|error| error.to_string())?;
+pub(super) fn berth(ctx: &Ctx, session: &str) -> Result<Option<String>, String> {
+    let path = ctx.state().join("sessions").join(session);
+    let text =
+        std::fs::read_to_string(path.join("session.json")).map_err(|error| error.to_string())?;
     let record: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     Ok(record["berth"].as_str().map(str::to_owned))
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Scenario;
 use super::net::{NAME, Upstream};
+use super::pool::{berth, listed};
 use crate::api::{self, Object};
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::lazaret::Output;
@@ -48,21 +49,12 @@ fn run(ctx: &Ctx, name: &str, apply: &str, script: &str) -> Result<Output, Strin
 
 /// The sessions whose next container waits.
 fn waiting(ctx: &Ctx) -> Result<Vec<String>, String> {
-    let listed = ctx
-        .lazaret(&["pool", "ls", "--json"])?
-        .expect_code(0)?
-        .json()?;
-    let sessions = listed["sessions"].as_array().cloned().unwrap_or_default();
-    let names = sessions.iter().filter_map(|row| row["session"].as_str());
-    Ok(names.map(str::to_owned).collect())
+    listed(ctx, "sessions", "session")
 }
 
 /// The id of the container of a session's command, whether that runs or is awaited.
 fn container(ctx: &Ctx, session: &str) -> Result<Option<String>, String> {
-    let path = ctx.state().join("sessions").join(session);
-    let text = fs::read_to_string(path.join("session.json")).map_err(|error| error.to_string())?;
-    let record: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    let tag = record["berth"].as_str().unwrap_or(session).to_owned();
+    let tag = berth(ctx, session)?.unwrap_or_else(|| session.to_owned());
     let start = format!("lazaret-{tag}-");
     Ok(ctx.objects()?.into_iter().find_map(|object| match object {
         Object::Container { id, name } => {
@@ -109,10 +101,7 @@ fn another_each_time(ctx: &Ctx) -> Result<(), String> {
 
     // What else is done with the session leaves it.
     write(&workspace, "a", "mine\n")?;
-    let synced = ctx
-        .lazaret(&["sync", "s", "--json"])?
-        .expect_code(0)?
-        .json()?;
+    let synced = ctx.told(&["sync", "s", "--json"])?;
     expect_eq("one file went in", &synced["sent"], &json!(1))?;
     let _shown = ctx.lazaret(&["show", "s"])?.expect_code(0)?;
     let _pruned = ctx.lazaret(&["prune"])?.expect_code(0)?;
@@ -133,10 +122,7 @@ fn another_each_time(ctx: &Ctx) -> Result<(), String> {
     let watch = ctx.spawn(&["watch", "s", "--interval", "1s", "--json"])?;
     watch.wait_until("a look", SOON, || !watch.stdout_so_far().is_empty())?;
     write(&workspace, "word", "into the running one\n")?;
-    let live = ctx
-        .lazaret(&["sync", "s", "--json"])?
-        .expect_code(0)?
-        .json()?;
+    let live = ctx.told(&["sync", "s", "--json"])?;
     expect_eq("one file goes in", &live["sent"], &json!(1))?;
     running.until_said("into the running one")?;
     let _ended = running.wait()?.expect_code(0)?;

@@ -211,10 +211,7 @@ fn kept(ctx: &Ctx) -> Result<(), String> {
     let _second = run(ctx, &keep, script)?.expect_code(0)?;
     // At rest, `sync` writes to it as to everything else.
     write("AGENTS.md", "be kindest\n")?;
-    let synced = ctx
-        .lazaret(&["sync", "s", "--json"])?
-        .expect_code(0)?
-        .json()?;
+    let synced = ctx.told(&["sync", "s", "--json"])?;
     expect_eq("it is sent", &synced["sent"], &json!(1))?;
     let script = "grep -q kindest AGENTS.md; no sh -c 'echo x >> AGENTS.md'";
     let _third = run(ctx, &keep, script)?.expect_code(0)?;
@@ -254,10 +251,7 @@ fn while_it_runs(ctx: &Ctx) -> Result<(), String> {
     // Not even what is not protected went: a `sync` is done whole or not at all.
     write("AGENTS.md", "be kind\n")?;
     write("go", "")?;
-    let synced = ctx
-        .lazaret(&["sync", "s", "--json"])?
-        .expect_code(0)?
-        .json()?;
+    let synced = ctx.told(&["sync", "s", "--json"])?;
     expect_eq("what is sent then", &synced["sent"], &json!(2))?;
     let output = running.wait()?.expect_code(0)?;
     expect("the command read what went in", || {

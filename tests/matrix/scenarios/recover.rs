@@ -50,7 +50,7 @@ fn while_creating(ctx: &Ctx) -> Result<(), String> {
     lazaret.signal(Signal::KILL)?;
     let _killed = lazaret.wait()?;
     let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
-    let listed = ctx.lazaret(&["ls", "--json"])?.expect_code(0)?.json()?;
+    let listed = ctx.told(&["ls", "--json"])?;
     expect("nothing of it is left", || {
         listed.as_array().is_some_and(Vec::is_empty)
     })
@@ -211,16 +211,13 @@ fn sweep(ctx: &Ctx) -> Result<(), String> {
     std::fs::remove_dir_all(ctx.state().join("sessions/lost"))
         .map_err(|error| error.to_string())?;
     let foreign = ctx.foreign_volume()?;
-    let dry = ctx
-        .lazaret(&["prune", "--dry-run", "--json"])?
-        .expect_code(0)?
-        .json()?;
+    let dry = ctx.told(&["prune", "--dry-run", "--json"])?;
     expect("one volume", || {
         dry["volumes"][0]
             .as_str()
             .is_some_and(|name| name.starts_with("lazaret-lost-"))
     })?;
-    let pruned = ctx.lazaret(&["prune", "--json"])?.expect_code(0)?.json()?;
+    let pruned = ctx.told(&["prune", "--json"])?;
     expect_eq(
         "only that",
         &pruned["volumes"].as_array().map(Vec::len),

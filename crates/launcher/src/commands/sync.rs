@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, SessionId};
-use lazaret_transfer::{Entry, GitMode, Plan, Selector, WorkspaceDir, escape};
+use lazaret_transfer::{Entry, GitMode, Plan, Selector, WorkspaceDir, Writers, escape};
 use serde::Serialize;
 
 use super::live::{Running, live};
@@ -225,6 +225,7 @@ fn while_it_runs(
             source,
             terms: Terms::of(record),
             counter: phase.counter(),
+            writers: Writers::Held,
             fenced: bounds.is_fenced().then_some(bounds),
         };
         let started = update.start()?;
@@ -311,6 +312,7 @@ fn in_a_container(
             source,
             terms: Terms::of(record),
             counter: phase.counter(),
+            writers: Writers::Gone,
             fenced: None,
         };
         let (synced, unsynced) = update.start().and_then(Started::finish)?;

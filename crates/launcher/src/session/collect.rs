@@ -8,7 +8,7 @@ use std::thread;
 use lazaret_runtime::Process;
 use lazaret_transfer::{
     AtPath as _, Collection, Ending, PathError, Quarantine, StreamError, StreamLimits, Survey,
-    SurveyError, SurveyRequest, Tree, Wanted, check_arrived, unpack, write_wanted,
+    SurveyError, SurveyRequest, Tree, Wanted, Writers, check_arrived, unpack, write_wanted,
 };
 
 use super::known::Known;
@@ -112,7 +112,8 @@ fn fetch_all(
 ) -> Attempt<()> {
     let (dir, record) = (session.dir(), session.record());
     let limits = limits(record.gate);
-    let request = known.volume.request(limits, &known.baseline);
+    // The command's container has stopped.
+    let request = (known.volume).request(limits, Writers::Gone, &known.baseline);
     let survey = match survey(surveying, request)? {
         Ok(survey) => survey,
         Err(broken) => return Ok(Err(broken)),

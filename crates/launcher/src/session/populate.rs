@@ -9,7 +9,7 @@ use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec, Process, Stdin};
 use lazaret_transfer::{
     AtPath as _, BaseWriter, Keeping, Packed, Progress, Receipt, Selector, Skipped, StatRecorder,
-    VolumeState, WorkspaceDir, escape, pack_and_keep,
+    VolumeState, WorkspaceDir, Writers, escape, pack_and_keep,
 };
 
 use super::egress::Gateway;
@@ -199,6 +199,7 @@ impl Prepared {
                     source,
                     terms,
                     counter: phase.counter(),
+                    writers: Writers::Gone,
                     fenced: None,
                 };
                 let synced = update.start_with(reading).and_then(Started::finish);

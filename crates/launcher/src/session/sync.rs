@@ -5,7 +5,8 @@
 //! sides are reconciled here, and it does what it is told. Before anything is told, what is
 //! about to happen is written down; so wherever this ends, nothing of it is taken for the
 //! command's work later, and nothing of the host's is lost. After a power cut, the same that
-//! the host has may be shown as the command's.
+//! the host has may be shown as the command's, and what the volume's disk had not written by
+//! then as undone by it.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -16,8 +17,8 @@ use std::time::Duration;
 use lazaret_runtime::{ContainerName, Process, ProcessControl, Stdin};
 use lazaret_transfer::{
     BaseWriter, Clash, PackError, Plan, Progress, RelPathBuf, Selector, Skipped, Stance, StatCache,
-    StatRecorder, Survey, SurveyError, Trailer, UpdateReceipt, Walked, WorkspaceDir, escape,
-    pack_order, reconcile, walk_cached,
+    StatRecorder, Survey, SurveyError, Trailer, UpdateReceipt, Walked, WorkspaceDir, Writers,
+    escape, pack_order, reconcile, walk_cached,
 };
 
 use super::collect::limits;
@@ -131,6 +132,8 @@ pub struct Update<'a> {
     pub terms: Terms,
     /// Counts what is sent.
     pub counter: &'a Counter,
+    /// What has become of the command.
+    pub writers: Writers,
     /// What the command is kept from while it stands still: none of it is written to.
     pub fenced: Option<&'a Bounds>,
 }
@@ -236,7 +239,7 @@ impl<'a> Update<'a> {
     ) -> Result<(Synced, Unsynced), Failure> {
         let limits = limits(self.terms.gate);
         let Known { baseline, volume } = Known::read(self.dir)?;
-        let request = volume.request(limits, &baseline);
+        let request = volume.request(limits, self.writers, &baseline);
         request.write_to(out).map_err(broken_stream)?;
         out.flush().map_err(broken_stream)?;
         // Both sides are looked at by now.

@@ -13,7 +13,7 @@ use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, ContainerName, Process, Stdin};
 use lazaret_transfer::{
     AtPath as _, BaseStore, Collection, FileIdentity, Quarantine, StreamLimits, Survey, Tree,
-    VolumeState, Wanted,
+    VolumeState, Wanted, Writers,
 };
 
 use super::collect::{Attempt, Broken, fetch, limits, survey, survey_broken};
@@ -244,7 +244,7 @@ impl<'a> Viewer<'a> {
 
     /// Returns what is known of the volume by a new survey.
     fn survey(&self, porter: Process) -> Attempt<VolumeState> {
-        let request = self.known.request(self.limits(), &self.baseline);
+        let request = (self.known).request(self.limits(), Writers::Held, &self.baseline);
         let found: Survey = match survey(porter, request)? {
             Ok(found) => found,
             Err(broken) => return Ok(Err(broken)),

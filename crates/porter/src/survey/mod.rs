@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
     CACHEDIR_SIGNATURE, CacheInside, Digest, FileTime, PathError, RESERVED_NAME, RelPath,
-    RelPathBuf, StreamError, Survey, SurveyRequest, VolumeIdentity, WireError, escape,
+    RelPathBuf, StreamError, Survey, SurveyRequest, VolumeIdentity, WireError, Writers, escape,
     is_cache_beside,
 };
 use rustix::fs::{AtFlags, FileType, Stat};
@@ -86,9 +86,11 @@ pub(crate) enum Answered {
 /// Reads the request from `stdin` and answers it on stdout.
 pub(crate) fn answer(root: &Root, stdin: &mut File) -> Result<Answered, SurveyFailure> {
     let request = SurveyRequest::read_from(stdin)?;
-    // A store into a mapped page that is dirty already does not move ctime until the page
-    // has been written back.
-    rustix::fs::syncfs(root).map_err(|errno| SurveyFailure::read(b"", errno))?;
+    if request.writers == Writers::Held {
+        // A store into a mapped page that is dirty already does not move ctime until the
+        // page has been written back. A mapping that is made later does, by its first store.
+        rustix::fs::syncfs(root).map_err(|errno| SurveyFailure::read(b"", errno))?;
+    }
     let mut stdout = root::stdout().map_err(SurveyFailure::Pipe)?;
     let (written, answered) = match compare(root, &request) {
         Ok(survey) => {

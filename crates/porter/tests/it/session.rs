@@ -6,8 +6,8 @@ use std::path::Path;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
     Change, ChangeKind, Ending, Entry, GitMode, Packed, Quarantine, Receipt, Selection,
-    StreamLimits, Survey, SurveyError, Tree, VolumeState, WorkspaceDir, check_arrived, diff,
-    escape, pack, read_wanted, unpack, write_wanted,
+    StreamLimits, Survey, SurveyError, Tree, VolumeState, WorkspaceDir, Writers, check_arrived,
+    diff, escape, pack, read_wanted, unpack, write_wanted,
 };
 
 pub(super) struct Said {
@@ -110,7 +110,7 @@ impl Session {
         let mut request = Vec::new();
         let written = self
             .known()
-            .request(limits, &self.baseline)
+            .request(limits, Writers::Gone, &self.baseline)
             .write_to(&mut request);
         written.expect("to memory");
         porter("survey", self.volume.path(), &request).ok()

@@ -9,7 +9,7 @@ use std::ops::Bound;
 
 use crate::wire::{FoundKind, SurveyError};
 use crate::{
-    Entry, Receipt, RelPath, RelPathBuf, StreamLimits, SurveyRequest, Tree, VolumeIdentity,
+    Entry, Receipt, RelPath, RelPathBuf, StreamLimits, SurveyRequest, Tree, VolumeIdentity, Writers,
 };
 
 /// Everything that lies in a volume, as it was when it was seen last.
@@ -88,7 +88,12 @@ impl VolumeState {
     }
 
     /// Asks what differs from this state.
-    pub fn request(&self, limits: StreamLimits, baseline: &Tree) -> SurveyRequest {
+    pub fn request(
+        &self,
+        limits: StreamLimits,
+        writers: Writers,
+        baseline: &Tree,
+    ) -> SurveyRequest {
         let told = self.held.iter().filter(|(path, held)| {
             // Any other directory may have become a cache since.
             held.entry != Entry::Dir || baseline.get(path) == Some(&Entry::Dir)
@@ -96,6 +101,7 @@ impl VolumeState {
         let known = told.map(|(path, held)| (path.clone(), held.identity));
         SurveyRequest {
             limits,
+            writers,
             known: known.collect(),
         }
     }

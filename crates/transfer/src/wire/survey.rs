@@ -7,14 +7,27 @@ use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
 use crate::{Digest, RelPath, RelPathBuf, StreamError, StreamLimits, VolumeIdentity, WireError};
 
-const REQUEST: Magic = *b"lzask  2";
+const REQUEST: Magic = *b"lzask  3";
 const MAGIC: Magic = *b"lzsurv 2";
+
+/// What has become of everybody else who could write to the volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writers {
+    /// They have ended, and all that they had mapped is unmapped.
+    Gone,
+    /// They are held, or not even that, and go on later with what they have mapped: the
+    /// porter has every dirty page written first, so that the next store into it moves
+    /// ctime.
+    Held,
+}
 
 /// What `porter survey` reads from stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SurveyRequest {
     /// When to give up: the host's promise to stay bounded holds in its porter too.
     pub limits: StreamLimits,
+    /// Who may go on after it.
+    pub writers: Writers,
     /// What need not be told again: entries that are known, as they were when they were seen.
     ///
     /// A directory stands here only when it was sent in: it is entered whatever lies in it,
@@ -168,6 +181,10 @@ impl SurveyRequest {
         record.u64(limits.entries).u64(limits.total_bytes);
         record.u64(limits.file_bytes).u64(limits.meta_bytes);
         record.u64(limits.name_bytes);
+        frame.tag(match self.writers {
+            Writers::Gone => b'g',
+            Writers::Held => b'h',
+        })?;
         for (path, identity) in &self.known {
             identity.write_to(frame.tag(b'i')?.path(path.as_str().as_bytes())?);
         }
@@ -179,7 +196,7 @@ impl SurveyRequest {
     /// # Errors
     /// When it is cut off or changed.
     pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
-        let mut frame = FrameReader::new(input, REQUEST, "survey request of version 2")?;
+        let mut frame = FrameReader::new(input, REQUEST, "survey request of version 3")?;
         let Some(b'm') = frame.tag()? else {
             return Err(malformed("no limits"));
         };
@@ -189,6 +206,11 @@ impl SurveyRequest {
             file_bytes: frame.u64()?,
             meta_bytes: frame.u64()?,
             name_bytes: frame.u64()?,
+        };
+        let writers = match frame.tag()? {
+            Some(b'g') => Writers::Gone,
+            Some(b'h') => Writers::Held,
+            _ => return Err(malformed("no word of writers")),
         };
         let mut known = Vec::new();
         while let Some(tag) = frame.tag()? {
@@ -203,7 +225,11 @@ impl SurveyRequest {
             known.push((path, VolumeIdentity::read_from(&mut frame)?));
         }
         let known = known.into_iter().collect();
-        Ok(Self { limits, known })
+        Ok(Self {
+            limits,
+            writers,
+            known,
+        })
     }
 }
 

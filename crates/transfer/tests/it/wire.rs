@@ -5,7 +5,7 @@ use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
     Checksum, Digest, Entry, FileTime, Intent, Mode, Receipt, RelPathBuf, StreamError,
     StreamLimits, Survey, SurveyRequest, Trailer, Tree, UpdateOrder, UpdateReceipt, VolumeIdentity,
-    VolumeState, Wanted, read_wanted, write_wanted,
+    VolumeState, Wanted, Writers, read_wanted, write_wanted,
 };
 
 const LIMITS: StreamLimits = StreamLimits::DEFAULT;
@@ -99,6 +99,7 @@ fn lists_are_read_as_they_were_written() {
             entries: 1,
             ..LIMITS
         },
+        writers: Writers::Held,
         known: receipt().identities,
     };
     let written = bytes(|out| request.write_to(out));

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 
 use lazaret_transfer::{
-    Digest, Entry, Mode, RelPath, Stance, StreamLimits, StreamWriter, Survey, UpdateOrder, diff,
+    Digest, Entry, Mode, RelPath, Stance, StreamLimits, StreamWriter, Survey, UpdateOrder, Writers,
+    diff,
 };
 
 use super::kept::{Fault, Kept, clashes, update_verb};
@@ -133,7 +134,7 @@ fn a_volume_over_the_limits_is_an_answer() {
         ..StreamLimits::DEFAULT
     };
     let mut request = Vec::new();
-    let asked = kept.known.request(limits, &kept.baseline);
+    let asked = kept.known.request(limits, Writers::Gone, &kept.baseline);
     asked.write_to(&mut request).expect("to memory");
     let said = porter("update", kept.volume.path(), &request).ok();
     let error = Survey::read_from(&mut &said[..], &limits).expect_err("over");
@@ -152,7 +153,7 @@ fn say(kept: &Kept, order: &UpdateOrder, stream: &[u8]) -> (Option<i32>, String)
     let child = verb.start().expect("the porter was built");
     drop(verb);
     let limits = StreamLimits::DEFAULT;
-    let asked = kept.known.request(limits, &kept.baseline);
+    let asked = kept.known.request(limits, Writers::Gone, &kept.baseline);
     asked.write_to(&mut stdin).expect("it reads");
     Survey::read_from(&mut stdout, &limits).expect("a survey");
     order.write_to(&mut stdin).expect("it reads");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use lazaret_transfer::{
     BaseWriter, Clash, Entry, Hashing, Intent, Mode, Plan, Receipt, Selection, Selector, Stance,
     StatCache, StatRecorder, StreamLimits, Survey, Tree, UpdateOrder, UpdateReceipt, VolumeState,
-    Walked, WorkspaceDir, pack_order, reconcile, walk, walk_cached,
+    Walked, WorkspaceDir, Writers, pack_order, reconcile, walk, walk_cached,
 };
 
 use crate::session::{fast_tempdir, packed, porter};
@@ -115,7 +115,7 @@ impl Kept {
         let child = started.start().expect("the porter was built");
         // It holds the porter's ends of the pipes.
         drop(started);
-        let asked = self.known.request(limits, &self.baseline);
+        let asked = self.known.request(limits, Writers::Gone, &self.baseline);
         let survey = asked.write_to(&mut stdin).map_err(drop).and_then(|()| {
             let survey = Survey::read_from(&mut stdout, &limits);
             survey.map_err(drop)
@@ -220,7 +220,7 @@ impl Kept {
     pub(crate) fn survey(&mut self) {
         let limits = StreamLimits::DEFAULT;
         let mut request = Vec::new();
-        let asked = self.known.request(limits, &self.baseline);
+        let asked = self.known.request(limits, Writers::Gone, &self.baseline);
         asked.write_to(&mut request).expect("to memory");
         let stdout = porter("survey", self.volume.path(), &request).ok();
         let survey = Survey::read_from(&mut &stdout[..], &limits).expect("a survey");
