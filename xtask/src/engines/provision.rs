@@ -206,19 +206,18 @@ fn start_rootless(sh: &Shell, machine: &Machine, init: Init) -> Result<()> {
     give_directory(sh, machine.authority, &conf_dir, account)?;
     fs::write(&conf, containers_conf(machine))?;
 
-    let mut argv = Vec::new();
+    let mut podman = Vec::new();
     if machine.authority == Authority::Root {
-        argv.extend([
+        podman.extend([
             "setpriv".to_owned(),
             format!("--reuid={}", account.uid),
             format!("--regid={}", account.gid),
             "--init-groups".to_owned(),
         ]);
     }
-    argv.push(machine.program("podman")?);
+    podman.push(machine.program("podman")?);
     // The default may be vfs, which copies a whole root for each container.
-    argv.push("--storage-driver=overlay".to_owned());
-    argv.extend(podman_service(&socket));
+    podman.push("--storage-driver=overlay".to_owned());
     let environment = environment(
         sh,
         &[
@@ -227,7 +226,45 @@ fn start_rootless(sh: &Shell, machine: &Machine, init: Init) -> Result<()> {
             ("XDG_RUNTIME_DIR", &runtime_dir),
         ],
     );
-    ROOTLESS.start(sh, &machine.state, &argv, &environment, &socket)
+    let service = [podman.clone(), podman_service(&socket)].concat();
+    let Err(error) = ROOTLESS.start(sh, &machine.state, &service, &environment, &socket) else {
+        return Ok(());
+    };
+    let log = fs::read_to_string(ROOTLESS.log(&machine.state)).unwrap_or_default();
+    if !is_lost_namespace(&log) {
+        return Err(error);
+    }
+    eprintln!(
+        "the processes of `{name}`'s containers were killed with the namespace that they held; \
+         telling Podman so (podman system migrate)"
+    );
+    migrate(sh, &podman, &environment)?;
+    ROOTLESS.start(sh, &machine.state, &service, &environment, &socket)
+}
+
+/// True when rootless Podman looks for its user namespace among processes that are all gone:
+/// its records still call their containers running, as no reboot has emptied the runtime
+/// directory (`SetupRootless` of Podman 4).
+fn is_lost_namespace(log: &str) -> bool {
+    log.lines()
+        .any(|line| line.contains("invalid internal status") && line.contains("system migrate"))
+}
+
+/// Has Podman write down that those containers ended. None of them runs: one process alive
+/// would have been a namespace to join.
+fn migrate(sh: &Shell, podman: &[String], environment: &[(String, String)]) -> Result<()> {
+    let (program, arguments) = podman.split_first().context("no program")?;
+    // Root's own directories are closed to the account.
+    let _directory = sh.push_dir("/");
+    sh.cmd(program)
+        .args(arguments)
+        .args(["system", "migrate"])
+        .env_clear()
+        .envs(environment.iter().cloned())
+        .ignore_stdout()
+        .quiet()
+        .run()
+        .context("podman system migrate")
 }
 
 fn podman_service(socket: &Path) -> Vec<String> {
@@ -364,6 +401,23 @@ mod tests {
         ));
         assert!(!is_network_trouble(
             "failed to start daemon: no space left\n"
+        ));
+    }
+
+    #[test]
+    fn a_namespace_is_lost_where_podman_asks_for_a_migration() {
+        for end in [
+            "could not find any running process: no such process",
+            "cannot re-exec process to join the existing user namespace",
+        ] {
+            assert!(is_lost_namespace(&format!(
+                "level=warning msg=\"\\\"/\\\" is not a shared mount\"\nlevel=error \
+                 msg=\"invalid internal status, try resetting the pause process with \
+                 \\\"/usr/bin/podman system migrate\\\": {end}\"\n"
+            )));
+        }
+        assert!(!is_lost_namespace(
+            "level=error msg=\"unable to open database: no space left on device\"\n"
         ));
     }
 }
