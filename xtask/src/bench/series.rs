@@ -49,7 +49,7 @@ impl Series {
             Self::ReadingWalk => "a walk that only reads, medium".to_owned(),
             Self::Packer => "lazaret's packer to nowhere, medium".to_owned(),
             Self::PackerPeak => "peak memory of the packer, large".to_owned(),
-            Self::HostTar => "host: tar c | tar x, medium".to_owned(),
+            Self::HostTar => "host: tar c | tar x beside it, medium".to_owned(),
             Self::HostTarLarge => "host: tar c | tar x, large".to_owned(),
             Self::HostRsync => "host: rsync -a, medium".to_owned(),
             Self::TarIntoCp if engine == Some(EngineName::Docker) => {

@@ -224,6 +224,7 @@ impl<'a> Station<'a> {
         script: &str,
         arguments: &[String],
     ) -> Result<Ran> {
+        timing::warm(self.sh, &corpus.path)?;
         timing::settle(self.sh)?;
         let run = self
             .lazaret(&[

@@ -1,6 +1,7 @@
 //! How long programs take, to their end or to a word of theirs.
 
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -36,6 +37,14 @@ pub(super) enum Stream {
 pub(super) fn settle(sh: &Shell) -> Result<()> {
     cmd!(sh, "sync").quiet().run()?;
     Ok(())
+}
+
+/// Brings a tree into the page cache again: some systems reclaim within minutes what nobody
+/// reads, and whoever comes first would pay for all who follow.
+pub(super) fn warm(sh: &Shell, tree: &Path) -> Result<()> {
+    // tar does not read what goes to /dev/null.
+    let read = cmd!(sh, "tar -C {tree} -c -f - .").quiet();
+    pipe(read, cmd!(sh, "wc -c").quiet())
 }
 
 /// Times a program that must succeed.
