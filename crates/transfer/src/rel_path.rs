@@ -86,7 +86,9 @@ impl RelPath {
         if bytes.is_empty() {
             return Err(RelPathError::Empty);
         }
-        if bytes.contains(&0) {
+        // Nearly every path: then nothing is to be looked for that takes decoding.
+        let is_plain = is_plain(bytes);
+        if !is_plain && bytes.contains(&0) {
             return Err(RelPathError::Nul);
         }
         if bytes[0] == b'/' {
@@ -113,7 +115,7 @@ impl RelPath {
             return Err(RelPathError::TooDeep);
         }
         let text = std::str::from_utf8(bytes).map_err(|_| RelPathError::Encoding)?;
-        if text.chars().any(char::is_control) {
+        if !is_plain && text.chars().any(char::is_control) {
             return Err(RelPathError::Control);
         }
         Ok(Self::ref_cast(text))
@@ -266,6 +268,13 @@ impl fmt::Debug for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
     }
+}
+
+/// Whether all of it is ASCII and nothing of it a control character. Without a branch, so that
+/// many bytes are looked at at once.
+fn is_plain(bytes: &[u8]) -> bool {
+    let odd = |byte: u8| !(b' '..0x7f).contains(&byte);
+    !bytes.iter().fold(false, |found, byte| found | odd(*byte))
 }
 
 impl fmt::Debug for RelPathBuf {

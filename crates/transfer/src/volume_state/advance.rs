@@ -118,21 +118,26 @@ impl VolumeState {
 
     /// Finds something at a good path whose parent is no directory.
     pub(super) fn orphan(&self) -> Option<RelPathBuf> {
-        let others = self.others.keys();
-        let others = others.filter_map(|name| RelPath::from_bytes(name).ok());
-        let paths = self.held.keys().map(|path| &**path).chain(others);
-        // Of those who follow each other most are siblings.
-        let mut known = None;
-        for path in paths {
-            let Some(parent) = path.parent().filter(|parent| known != Some(*parent)) else {
-                continue;
-            };
-            if self.get(parent) != Some(&Entry::Dir) {
+        // In path order what is below a directory follows it: these are the open ones.
+        let mut open: Vec<&RelPath> = Vec::new();
+        for (path, entry) in self.iter() {
+            while open.last().is_some_and(|dir| !path.starts_with(dir)) {
+                open.pop();
+            }
+            if path.parent() != open.last().copied() {
                 return Some(path.to_owned());
             }
-            known = Some(parent);
+            if *entry == Entry::Dir {
+                open.push(path);
+            }
         }
-        None
+        let others = self.others.keys();
+        let mut others = others.filter_map(|name| RelPath::from_bytes(name).ok());
+        let is_orphan = |path: &&RelPath| {
+            let parent = path.parent();
+            parent.is_some_and(|parent| self.get(parent) != Some(&Entry::Dir))
+        };
+        others.find(is_orphan).map(ToOwned::to_owned)
     }
 }
 
