@@ -12,7 +12,7 @@
 //! | copy in | [`pack`] streams what a [`Selector`] takes in | `porter receive` answers with a [`Receipt`] |
 //! | look | [`SurveyRequest`] asks what differs from the receipt | `porter survey` answers with a [`Survey`] |
 //! | collect | [`VolumeState::surveyed`] takes it in; [`write_wanted`] asks for contents | `porter send` streams them |
-//! | keep | [`pack_and_keep`] keeps small texts in a [`BaseStore`], for merges | |
+//! | keep | [`keep_texts`] keeps small texts of the workspace in a [`BaseStore`], for merges | |
 //! | keep | [`unpack`] stores them in a [`Quarantine`]; [`check_arrived`] compares | |
 //! | compare | [`diff`] gives the [`ChangeSet`] that is judged and shown | |
 //! | apply | a [`Transaction`] writes what was approved | |
@@ -88,7 +88,7 @@ mod walk;
 pub mod wire;
 mod workspace;
 
-pub use base_store::{BaseStore, BaseStoreError, BaseWriter};
+pub use base_store::{BaseStore, BaseStoreError, BaseWriter, keep_texts};
 pub use checksum::{Checksum, ChecksumParseError};
 pub use collection::{Collection, NotAsSurveyed, check_arrived};
 pub use diff::{Change, ChangeKind, ChangeSet, Changed, Changes, diff};
@@ -99,8 +99,7 @@ pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};
 pub use intent::Intent;
 pub use journal::JournalError;
 pub use pack::{
-    Keeping, PackError, Packed, Progress, SendFileError, StreamWriter, pack, pack_and_keep,
-    pack_order,
+    PackError, Packed, Progress, SendFileError, StreamWriter, pack, pack_and_record, pack_order,
 };
 pub use path_error::{AtPath, PathError};
 pub use quarantine::{Blob, InsertError, Quarantine, QuarantineError};

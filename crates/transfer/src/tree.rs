@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::iter::Peekable;
 use std::ops::Bound;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -237,6 +238,23 @@ impl Tree {
             entry.hash_into(&mut hasher);
         }
         hasher.finalize().into()
+    }
+}
+
+/// Looks entries up, each at a path behind the one before: one pass instead of many searches.
+pub(crate) struct Ascending<'a, I: Iterator<Item = (&'a RelPath, &'a Entry)>>(Peekable<I>);
+
+impl<'a, I: Iterator<Item = (&'a RelPath, &'a Entry)>> Ascending<'a, I> {
+    /// Searches entries that are in path order.
+    pub(crate) fn over(entries: I) -> Self {
+        Self(entries.peekable())
+    }
+
+    /// Returns what lies at `path`.
+    pub(crate) fn get(&mut self, path: &RelPath) -> Option<&'a Entry> {
+        while self.0.next_if(|(passed, _)| *passed < path).is_some() {}
+        let found = self.0.next_if(|(found, _)| *found == path);
+        found.map(|(_, entry)| entry)
     }
 }
 

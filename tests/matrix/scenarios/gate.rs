@@ -6,6 +6,7 @@ use lazaret_tests::tree_text;
 
 use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
+use crate::watch::SOON;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -212,9 +213,12 @@ fn merged(ctx: &Ctx) -> Result<(), String> {
     let running = ctx.spawn(&[
         "run", "base", "-w", "project", "--name", "s", "--apply", "never", "--", "sh", "-c", script,
     ])?;
-    let _output = running.wait()?.expect_code(120)?;
+    // What it started from is kept while it runs.
+    let texts = ctx.state().join("sessions/s/base-index");
+    running.wait_until("the texts are kept", SOON, || texts.exists())?;
     fs::write(workspace.join("a"), "one\n2\n3\n4\n").map_err(|error| error.to_string())?;
     fs::write(workspace.join("b"), "one\n").map_err(|error| error.to_string())?;
+    let _output = running.wait()?.expect_code(120)?;
     let _refused = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(1)?;
     let _rest = ctx
         .lazaret(&["apply", "s", "--yes", "--on-conflict", "keep-both"])?

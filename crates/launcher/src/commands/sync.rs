@@ -22,6 +22,7 @@ use crate::session::record::{Outside, Phase, PickedGit, Record};
 use crate::session::site::Site;
 use crate::session::store::{SessionDir, Store};
 use crate::session::sync::{Source, Started, Synced, Terms, Update, plan};
+use crate::session::texts;
 use crate::session::turn::Turn;
 use crate::ui::{OutputFormat, Tone, Ui, bytes, count};
 use crate::{git, job, workspace};
@@ -241,6 +242,7 @@ fn while_it_runs(
         let (synced, unsynced) = started.finish()?;
         let paused = paused.end()?;
         unsynced.sync()?;
+        texts::keep_all(site.ui, dir, source.workspace);
         Ok::<_, Failure>((synced, Some(live(paused))))
     })?;
     importer.release()?;

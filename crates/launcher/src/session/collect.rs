@@ -18,6 +18,7 @@ use super::site::Site;
 use super::standby::Standby;
 use super::stop::Stopped;
 use super::store::{LockedSession, SessionDir};
+use super::texts;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::Counter;
 
@@ -141,6 +142,7 @@ fn fetch_all(
         return Ok(Err(broken));
     }
     known.write(dir)?;
+    texts::keep_changed(site.ui, dir, record, &known);
     Ok(Ok(()))
 }
 

@@ -29,6 +29,7 @@ use super::stop::Stopped;
 use super::store::Store;
 use super::sync::{self, Reading, Source, Synced, Terms};
 use super::terminal;
+use super::texts;
 use crate::engine_memory::Recalled;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::interrupt::Urgency;
@@ -198,6 +199,11 @@ fn cycle(
                 recalled.ask_again(&*site.engine);
             });
         }
+        let (stop, is_stopped) = mpsc::channel::<Over>();
+        let dir = launched.session.dir().clone();
+        scope.spawn(move || {
+            texts::keep_beside(site.ui, &dir, order.source.workspace, &is_stopped);
+        });
         let syncing = scope.spawn(|| unsynced.sync());
         let launched = launched.run(
             site,
@@ -214,7 +220,7 @@ fn cycle(
         }
         // One that has given up needs no word.
         let _ = tell.send(Over);
-        drop((done, enough));
+        drop((done, enough, stop));
         let stopped = Stopped::stop(site, launched.session, launched.exporter).map_err(&kept)?;
         let standby = standby.join().ok().flatten();
         if site.interrupt.urgency() == Some(Urgency::Insisted) {

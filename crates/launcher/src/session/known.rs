@@ -34,7 +34,7 @@ impl Known {
     /// # Errors
     /// When they are missing or damaged.
     pub fn read(dir: &SessionDir) -> Result<Self, Failure> {
-        let baseline = read_tree(&dir.file("baseline"))?;
+        let baseline = read_baseline(dir)?;
         let path = dir.file("volume");
         let volume = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => received(dir, &baseline)?,
@@ -102,6 +102,14 @@ impl Known {
         }
         Ok(self)
     }
+}
+
+/// Reads what workspace and volume last had in common.
+///
+/// # Errors
+/// When it is missing or damaged.
+pub(super) fn read_baseline(dir: &SessionDir) -> Result<Tree, Failure> {
+    read_tree(&dir.file("baseline"))
 }
 
 /// Writes down what an update is about to do.

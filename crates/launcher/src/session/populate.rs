@@ -8,8 +8,8 @@ use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec, Process, Stdin};
 use lazaret_transfer::{
-    AtPath as _, BaseWriter, Keeping, Packed, Progress, Receipt, Selector, Skipped, StatRecorder,
-    VolumeState, WorkspaceDir, Writers, escape, pack_and_keep,
+    AtPath as _, Packed, Progress, Receipt, Selector, Skipped, StatRecorder, VolumeState,
+    WorkspaceDir, Writers, escape, pack_and_record,
 };
 
 use super::egress::Gateway;
@@ -31,9 +31,6 @@ use crate::ui::Counter;
 pub(super) const STDERR_CAP: u64 = 64 * 1024;
 /// The most that a receipt may hold: 200,000 entries with the longest paths fit.
 const RECEIPT_CAP: u64 = 512 * 1024 * 1024;
-
-/// The most bytes of text that are kept for merges: more source code than most projects have.
-pub(super) const BASE_ROOM: u64 = 256 * 1024 * 1024;
 
 /// A session whose volume holds the workspace, and whose controls are proven.
 #[derive(Debug)]
@@ -99,8 +96,6 @@ impl Prepared {
     ) -> Result<Populated, Failure> {
         let agent = self.nest.session()?.record().agent();
         let engine = &*site.engine;
-        let base = self.nest.session()?.dir().file("base");
-        let mut base = BaseWriter::create(&base, BASE_ROOM)?;
         let stat_cache = self.nest.session()?.dir().file("stat-cache");
         let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
         let mut stats = StatRecorder::new(workspace, &mut stat_file);
@@ -117,10 +112,7 @@ impl Prepared {
                         send(
                             process,
                             (workspace, selector),
-                            Keeping {
-                                base: &mut base,
-                                stats: &mut stats,
-                            },
+                            &mut stats,
                             site.interrupt,
                             phase.counter(),
                         )
@@ -135,12 +127,6 @@ impl Prepared {
                 Ok::<_, Failure>((packed, receipt, network, poised))
             })
         })?;
-        if let Err(error) = base.finish() {
-            // The session goes on: what both sides change is a conflict then (FLT-07).
-            let cause = escape(error.to_string().as_bytes());
-            site.ui
-                .detail(&format!("the texts for merging could not be kept: {cause}"));
-        }
         if stats.finish().is_err() {
             // The next update reads everything, and makes another.
             drop(fs::remove_file(&stat_cache));
@@ -318,7 +304,7 @@ impl Populated {
 fn send(
     process: Process,
     (workspace, selector): (&WorkspaceDir, &Selector),
-    keeping: Keeping<'_, '_>,
+    stats: &mut StatRecorder<'_>,
     interrupt: &Interrupt,
     counter: &Counter,
 ) -> Result<(Packed, Receipt), Failure> {
@@ -341,7 +327,7 @@ fn send(
                 counter.add_bytes(progress.bytes - shown.bytes);
                 shown = progress;
             };
-            let packed = pack_and_keep(workspace, selector, &mut out, &mut tell, keeping)?;
+            let packed = pack_and_record(workspace, selector, &mut out, &mut tell, stats)?;
             out.flush().map_err(broken_stream)?;
             Ok::<_, Failure>(packed)
         });

@@ -6,23 +6,28 @@
 //! is needed (FLT-12).
 
 use std::collections::hash_map::RandomState;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{self, Read as _, Write};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use lazaret_runtime::{NameError, SessionId};
 use lazaret_transfer::{AtPath as _, PathError};
-use rustix::fs::FlockOperation;
 
+use super::lock::{is_taken, take_lock, take_lock_soon};
 use super::record::{KeepVolume, Record, RecordError};
 use super::unsynced::Unsynced;
 
-/// How long, and how often, somebody else may be looking at a lock.
-pub(super) const GLANCE: Duration = Duration::from_millis(10);
-pub(super) const GLANCES: u32 = 5;
+/// What is known of a volume, as long as there is one, and the texts of what it started from.
+const OF_VOLUME: &[&str] = &[
+    "receipt",
+    "volume",
+    "base",
+    "base-index",
+    "intent",
+    "stat-cache",
+];
 
 /// The state directory of one user.
 #[derive(Debug)]
@@ -227,16 +232,7 @@ impl Store {
     /// [`StoreError::NotFound`], or when the lock can't be looked at.
     pub fn is_live(&self, id: &SessionId) -> Result<bool, StoreError> {
         let path = self.find(id)?.path.join("lock");
-        let file = open_lock(&path)?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
-            Ok(()) => Ok(false),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
-            Err(error) => Err(PathError {
-                path,
-                source: error.into(),
-            }
-            .into()),
-        }
+        is_taken(&path)
     }
 
     /// Serialises applies to one workspace (FLT-11): held while its files change. `None`
@@ -400,7 +396,7 @@ impl LockedSession {
         let quarantine = self.dir.file("quarantine");
         absent_is_fine(fs::remove_dir_all(&quarantine)).at(&quarantine)?;
         let known: &[&str] = match self.record.keep {
-            KeepVolume::UntilSettled => &["receipt", "volume", "base", "intent", "stat-cache"],
+            KeepVolume::UntilSettled => OF_VOLUME,
             KeepVolume::Always => &[],
         };
         for name in known.iter().chain(&["survey"]) {
@@ -420,14 +416,7 @@ impl LockedSession {
             let path = self.dir.file(name);
             absent_is_fine(fs::remove_dir_all(&path)).at(&path)?;
         }
-        for name in [
-            "survey",
-            "receipt",
-            "volume",
-            "base",
-            "intent",
-            "stat-cache",
-        ] {
+        for name in OF_VOLUME.iter().chain(&["survey"]) {
             let path = self.dir.file(name);
             absent_is_fine(fs::remove_file(&path)).at(&path)?;
         }
@@ -507,45 +496,6 @@ pub(super) fn private_dir(path: &Path) -> Result<(), PathError> {
         .recursive(true)
         .mode(0o700)
         .create(path)
-        .at(path)
-}
-
-/// As [`take_lock`], and outwaits somebody who only looks whether it is taken.
-fn take_lock_soon(path: &Path) -> Result<Option<File>, StoreError> {
-    for _ in 0..GLANCES {
-        if let Some(lock) = take_lock(path)? {
-            return Ok(Some(lock));
-        }
-        std::thread::sleep(GLANCE);
-    }
-    take_lock(path)
-}
-
-/// Takes a lock that goes with the process; `None` while somebody else has it.
-///
-/// # Errors
-/// The file can't be made.
-pub(crate) fn take_lock(path: &Path) -> Result<Option<File>, StoreError> {
-    let file = open_lock(path)?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(PathError {
-            path: path.to_path_buf(),
-            source: error.into(),
-        }
-        .into()),
-    }
-}
-
-fn open_lock(path: &Path) -> Result<File, PathError> {
-    OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .mode(0o600)
-        .open(path)
         .at(path)
 }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use lazaret_runtime::{ContainerName, Process, ProcessControl, Stdin};
 use lazaret_transfer::{
-    BaseWriter, Clash, PackError, Plan, Progress, RelPathBuf, Selector, Skipped, Stance, StatCache,
+    Clash, PackError, Plan, Progress, RelPathBuf, Selector, Skipped, Stance, StatCache,
     StatRecorder, Survey, SurveyError, Trailer, UpdateReceipt, Walked, WorkspaceDir, Writers,
     escape, pack_order, reconcile, walk_cached,
 };
@@ -25,7 +25,7 @@ use super::collect::limits;
 use super::command::SIGKILL;
 use super::known::{Known, put_intent, remove_intent};
 use super::populate::{
-    BASE_ROOM, Interruptible, STDERR_CAP, broken_stream, internal, porter_failed, read_capped,
+    Interruptible, STDERR_CAP, broken_stream, internal, porter_failed, read_capped,
 };
 use super::record::{Bounds, GateLimits, Record};
 use super::site::{Site, WORKSPACE, porter};
@@ -278,9 +278,8 @@ impl<'a> Update<'a> {
         Ok((synced, unsynced))
     }
 
-    /// Sends what was ordered, and keeps its texts for merges.
+    /// Sends what was ordered.
     fn send(&self, out: &mut dyn Write, plan: &Plan) -> Result<Trailer, Failure> {
-        let mut base = BaseWriter::append(&self.dir.file("base"), BASE_ROOM)?;
         let mut shown = Progress::default();
         let mut tell = |progress: Progress| {
             self.counter.add_files(progress.entries - shown.entries);
@@ -292,18 +291,12 @@ impl<'a> Update<'a> {
             selector,
         } = self.source;
         let order = &plan.order;
-        let packed = pack_order(workspace, selector, order, out, &mut tell, &mut base);
+        let packed = pack_order(workspace, selector, order, out, &mut tell);
         let sent = packed.map_err(|error| match error {
             PackError::Write(error) => broken_stream(error),
             other => Failure::from(other),
         })?;
         out.flush().map_err(broken_stream)?;
-        if let Err(error) = base.finish() {
-            // The session goes on: what both sides change is a conflict then (FLT-07).
-            let cause = escape(error.to_string().as_bytes());
-            let ui = self.site.ui;
-            ui.detail(&format!("the texts for merging could not be kept: {cause}"));
-        }
         Ok(sent)
     }
 }

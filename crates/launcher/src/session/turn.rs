@@ -6,7 +6,8 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use super::store::{SessionDir, StoreError, take_lock};
+use super::lock::take_lock;
+use super::store::{SessionDir, StoreError};
 use crate::interrupt::{Interrupt, Interrupted};
 
 /// Between two tries.

@@ -13,8 +13,9 @@ use lazaret_runtime::{ContainerName, Engine};
 use lazaret_transfer::{AtPath as _, PathError};
 
 use super::belongings::Belongings;
+use super::lock::take_lock;
 use super::record::Record;
-use super::store::{SessionDir, StoreError, private_dir, random_hex, take_lock};
+use super::store::{SessionDir, StoreError, private_dir, random_hex};
 use crate::failure::Failure;
 
 /// The folder of one view. Dropping it removes what was fetched, and the folder as well

@@ -8,17 +8,17 @@ use rustix::fs::Stat;
 
 use super::ahead::{Batch, Step};
 use super::header::BLOCK;
-use super::{Keeping, PackError, Progress};
+use super::{PackError, Progress};
 use crate::checksum::Summing;
 use crate::stat_cache::Seen;
 use crate::walk::{check_unchanged, mode, size};
-use crate::{Entry, RelPathBuf, Trailer, Tree};
+use crate::{Entry, RelPathBuf, StatRecorder, Trailer, Tree};
 
 /// Takes batches in the order of the stream.
 pub(super) struct Behind<'a, 'w> {
     out: &'a mut dyn Write,
     progress: &'a mut dyn FnMut(Progress),
-    keeping: Option<Keeping<'a, 'w>>,
+    stats: Option<&'a mut StatRecorder<'w>>,
     so_far: Progress,
     sum: Summing,
     /// The file whose contents are arriving.
@@ -31,12 +31,12 @@ impl<'a, 'w> Behind<'a, 'w> {
     pub(super) fn new(
         out: &'a mut dyn Write,
         progress: &'a mut dyn FnMut(Progress),
-        keeping: Option<Keeping<'a, 'w>>,
+        stats: Option<&'a mut StatRecorder<'w>>,
     ) -> Self {
         Self {
             out,
             progress,
-            keeping,
+            stats,
             so_far: Progress::default(),
             sum: Summing::default(),
             current: None,
@@ -77,9 +77,6 @@ impl<'a, 'w> Behind<'a, 'w> {
             }
             Step::Begin(path, stat) => {
                 self.met();
-                if let Some(Keeping { base, .. }) = &mut self.keeping {
-                    base.begin(&path, size(&stat));
-                }
                 self.current = Some((path, stat, blake3::Hasher::new()));
             }
             Step::Contents(start, end) => {
@@ -89,9 +86,6 @@ impl<'a, 'w> Behind<'a, 'w> {
                 }
                 self.so_far.bytes += piece.len() as u64;
                 (self.progress)(self.so_far);
-                if let Some(Keeping { base, .. }) = &mut self.keeping {
-                    base.piece(piece);
-                }
             }
             Step::End(file) => self.end(&file)?,
         }
@@ -109,11 +103,8 @@ impl<'a, 'w> Behind<'a, 'w> {
         };
         check_unchanged(file, &stat, path.as_str().as_bytes())?;
         let digest = hasher.finalize().into();
-        if let Some(Keeping { base, stats }) = &mut self.keeping {
-            base.end(digest);
-            if let Some(seen) = Seen::of(&stat) {
-                stats.record(&path, seen, &digest);
-            }
+        if let (Some(stats), Some(seen)) = (&mut self.stats, Seen::of(&stat)) {
+            stats.record(&path, seen, &digest);
         }
         let (mode, size) = (mode(&stat), size(&stat));
         self.entries

@@ -19,8 +19,7 @@ pub use stream::{SendFileError, StreamWriter};
 
 use crate::walk::{check_unchanged, descend, mode, seconds, size};
 use crate::{
-    BaseWriter, Digest, RelPath, Selector, Skipped, StatRecorder, Trailer, Tree, WalkError,
-    WorkspaceDir,
+    Digest, RelPath, Selector, Skipped, StatRecorder, Trailer, Tree, WalkError, WorkspaceDir,
 };
 use ahead::{Ahead, BATCHES, Batch, Stopped};
 use behind::Behind;
@@ -76,28 +75,18 @@ pub fn pack(
     send(workspace, selector, out, progress, None)
 }
 
-/// What a pack keeps beside the stream. Neither shows here when it fails: both say so at
-/// their own ends.
-#[derive(Debug)]
-pub struct Keeping<'a, 'w> {
-    /// Takes what it wants of all that is read.
-    pub base: &'a mut BaseWriter,
-    /// Remembers what was read, so that it need not be read again.
-    pub stats: &'a mut StatRecorder<'w>,
-}
-
-/// As [`pack`], and keeps what is read.
+/// As [`pack`], and has `stats` remember what was read, so that it need not be read again.
 ///
 /// # Errors
-/// As [`pack`].
-pub fn pack_and_keep(
+/// As [`pack`]; those of `stats` show at its own end.
+pub fn pack_and_record(
     workspace: &WorkspaceDir,
     selector: &Selector,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
-    keeping: Keeping<'_, '_>,
+    stats: &mut StatRecorder<'_>,
 ) -> Result<Packed, PackError> {
-    send(workspace, selector, out, progress, Some(keeping))
+    send(workspace, selector, out, progress, Some(stats))
 }
 
 fn send(
@@ -105,7 +94,7 @@ fn send(
     selector: &Selector,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
-    keeping: Option<Keeping<'_, '_>>,
+    stats: Option<&mut StatRecorder<'_>>,
 ) -> Result<Packed, PackError> {
     let (full, filled) = sync_channel(BATCHES);
     let (empty, emptied) = sync_channel(BATCHES);
@@ -113,7 +102,7 @@ fn send(
         // It has room for all of them.
         drop(empty.send(Batch::new()));
     }
-    let mut behind = Behind::new(out, progress, keeping);
+    let mut behind = Behind::new(out, progress, stats);
     let (walked, taken) = thread::scope(|scope| {
         let walking = scope.spawn(move || {
             let mut ahead = Ahead::new(full, emptied)?;
@@ -146,27 +135,19 @@ fn send(
     })
 }
 
-/// Sends an open file that is at its start, and hands what is read to `base` as well.
-/// `progress` is told the bytes of each piece.
+/// Sends an open file that is at its start. `progress` is told the bytes of each piece.
 fn send_file(
     stream: &mut StreamWriter<&mut dyn Write>,
-    mut base: Option<&mut BaseWriter>,
     path: &RelPath,
     file: &OwnedFd,
     stat: &Stat,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Digest, PackError> {
     let name = path.as_str().as_bytes();
-    if let Some(base) = &mut base {
-        base.begin(path, size(stat));
-    }
     let mut hasher = blake3::Hasher::new();
     let mut tee = |piece: &[u8]| {
         hasher.update(piece);
         progress(piece.len() as u64);
-        if let Some(base) = &mut base {
-            base.piece(piece);
-        }
     };
     let sent = stream.file(path, mode(stat), size(stat), seconds(stat), file, &mut tee);
     sent.map_err(|error| match error {
@@ -179,8 +160,5 @@ fn send_file(
     })?;
     let digest = hasher.finalize().into();
     check_unchanged(file, stat, name)?;
-    if let Some(base) = base {
-        base.end(digest);
-    }
     Ok(digest)
 }

@@ -9,13 +9,13 @@ use rustix::fs::Stat;
 use super::{PackError, Progress, StreamWriter, send_file};
 use crate::walk::{Sink, descend, mode, size};
 use crate::{
-    BaseWriter, Digest, Entry, LinkTarget, Mode, RelPath, Selector, Trailer, Tree, UpdateOrder,
-    WalkError, WorkspaceDir,
+    Digest, Entry, LinkTarget, Mode, RelPath, Selector, Trailer, Tree, UpdateOrder, WalkError,
+    WorkspaceDir,
 };
 
-/// Sends what `order` says to `out`, in the form of [`pack`](crate::pack), and hands what is
-/// read to `base` as well. It is the same walk as that of a pack, with the same rules, which
-/// passes over every directory that nothing is sent of.
+/// Sends what `order` says to `out`, in the form of [`pack`](crate::pack). It is the
+/// same walk as that of a pack, with the same rules, which passes over every directory that
+/// nothing is sent of.
 ///
 /// # Errors
 /// The first entry that is not what it was when the order was made, or a failing `out`. The
@@ -26,7 +26,6 @@ pub fn pack_order(
     order: &UpdateOrder,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
-    base: &mut BaseWriter,
 ) -> Result<Trailer, PackError> {
     let ordered: Vec<(&RelPath, &Entry)> = order.send.iter().collect();
     let mut sink = Picking {
@@ -39,7 +38,6 @@ pub fn pack_order(
         stream: StreamWriter::new(out),
         so_far: Progress::default(),
         progress,
-        base,
     };
     if !order.send.is_empty() {
         descend(workspace, selector, &mut sink)?;
@@ -58,7 +56,6 @@ struct Picking<'a> {
     stream: StreamWriter<&'a mut dyn Write>,
     so_far: Progress,
     progress: &'a mut dyn FnMut(Progress),
-    base: &'a mut BaseWriter,
 }
 
 impl<'a> Picking<'a> {
@@ -118,10 +115,9 @@ impl Sink for Picking<'_> {
             stream,
             so_far,
             progress,
-            base,
             ..
         } = self;
-        let digest = send_file(stream, Some(base), path, &file, stat, &mut |bytes| {
+        let digest = send_file(stream, path, &file, stat, &mut |bytes| {
             so_far.bytes += bytes;
             progress(*so_far);
         })?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Origin, VolumeState};
+use crate::tree::Ascending;
 use crate::wire::FoundKind;
 use crate::{
     Collection, Entry, LinkTarget, LinkTargetError, Note, Refusal, RelPath, RelPathError,
@@ -47,6 +48,17 @@ impl VolumeState {
         collection
     }
 
+    /// Returns what of `baseline` the volume has differently, or no longer.
+    pub fn replaced(&self, baseline: &Tree) -> Tree {
+        let mut held = Ascending::over(self.iter());
+        let replaced = baseline
+            .entries()
+            .filter(|(path, entry)| held.get(path) != Some(entry));
+        replaced
+            .map(|(path, entry)| (path.clone(), entry.clone()))
+            .collect()
+    }
+
     /// Lists the files that have to be fetched: changed against `baseline`, be it
     /// their mode alone, not below `.git`, and each content once.
     ///
@@ -55,11 +67,12 @@ impl VolumeState {
     pub fn wanted(&self, baseline: &Tree) -> Vec<Wanted> {
         let mut digests = BTreeSet::new();
         let mut wanted = Vec::new();
+        let mut old = Ascending::over(baseline.iter());
         for (path, held) in &self.held {
             let Entry::File { digest, .. } = &held.entry else {
                 continue;
             };
-            let is_old = baseline.get(path) == Some(&held.entry);
+            let is_old = old.get(path) == Some(&held.entry);
             if is_old || path.components().next() == Some(".git") || !digests.insert(*digest) {
                 continue;
             }

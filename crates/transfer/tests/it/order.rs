@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    BaseWriter, GitMode, Hashing, PackError, Selection, Selector, StreamWriter, Tree, UpdateOrder,
+    GitMode, Hashing, PackError, Selection, Selector, StreamWriter, Tree, UpdateOrder,
     WorkspaceDir, pack_order, walk,
 };
 
@@ -21,11 +21,9 @@ fn tree(dir: &Path) -> Tree {
 
 fn send(dir: &Path, order: &UpdateOrder) -> Result<Vec<u8>, PackError> {
     let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
-    let scratch = tempfile::tempdir().expect("a temporary directory");
-    let mut base = BaseWriter::create(&scratch.path().join("base"), 1 << 20).expect("new");
     let mut sent = Vec::new();
     let tell = &mut |_| {};
-    pack_order(&workspace, &selector(), order, &mut sent, tell, &mut base)?;
+    pack_order(&workspace, &selector(), order, &mut sent, tell)?;
     Ok(sent)
 }
 

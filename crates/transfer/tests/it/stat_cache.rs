@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
-    BaseWriter, GitMode, Hashing, Keeping, Selection, Selector, StatCache, StatRecorder, Tree,
-    WorkspaceDir, pack_and_keep, walk, walk_cached,
+    GitMode, Hashing, Selection, Selector, StatCache, StatRecorder, Tree, WorkspaceDir,
+    pack_and_record, walk, walk_cached,
 };
 
 fn selector() -> Selector {
@@ -208,14 +208,17 @@ fn rules_that_look_into_files_look_each_time() {
 fn a_pack_makes_the_same_cache() {
     let (dir, cache) = aged();
     let workspace = WorkspaceDir::open_ambient(dir.path()).expect("a directory");
-    let scratch = tempfile::tempdir().expect("a temporary directory");
-    let base = &mut BaseWriter::create(&scratch.path().join("base"), 1000).expect("new");
     let mut stored = Vec::new();
     let mut recorder = StatRecorder::new(&workspace, &mut stored);
-    let stats = &mut recorder;
-    let keeping = Keeping { base, stats };
     let mut sent = Vec::new();
-    pack_and_keep(&workspace, &selector(), &mut sent, &mut |_| {}, keeping).expect("readable");
+    let packed = pack_and_record(
+        &workspace,
+        &selector(),
+        &mut sent,
+        &mut |_| {},
+        &mut recorder,
+    );
+    packed.expect("readable");
     recorder.finish().expect("to memory");
     assert_eq!(
         StatCache::read_from(&mut &stored[..]).expect("our own"),

@@ -9,8 +9,9 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::session::egress::LivePolicy;
+use crate::session::lock::take_lock;
 use crate::session::record::Phase;
-use crate::session::store::{SessionDir, Store, take_lock};
+use crate::session::store::{SessionDir, Store};
 
 /// How long the launcher may take to hand a change on, and others to finish theirs.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -24,8 +24,9 @@ use lazaret_transfer::AtPath as _;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
+use super::super::lock::{GLANCE, GLANCES};
 use super::super::owner::Owner;
-use super::super::store::{GLANCE, GLANCES, Store, StoreError, private_dir, random_hex};
+use super::super::store::{Store, StoreError, private_dir, random_hex};
 use super::Fit;
 
 /// The largest file of a place, in bytes.

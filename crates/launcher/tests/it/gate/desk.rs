@@ -10,8 +10,8 @@ use lazaret_launcher::gate::decide::{Decision, Plan, approve};
 use lazaret_launcher::gate::proposal::{ItemState, Origin, Proposal};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    ApplyError, BaseStore, BaseWriter, GitMode, Hashing, Keeping, Quarantine, RelPath, Selection,
-    Selector, StatRecorder, Transaction, WorkspaceDir, pack_and_keep, walk,
+    ApplyError, BaseStore, BaseWriter, GitMode, Hashing, Quarantine, RelPath, Selection, Selector,
+    Transaction, WorkspaceDir, keep_texts, pack, walk,
 };
 use lazaret_validator::Policy;
 
@@ -43,17 +43,13 @@ impl Desk {
             policy: Policy::shipped(),
             base: Base::Kept,
         };
-        let mut base = BaseWriter::create(&desk.path("base"), 1 << 20).unwrap();
         let workspace = desk.open("workspace");
-        let mut sink = io::sink();
-        let mut unread = io::sink();
-        let keeping = Keeping {
-            base: &mut base,
-            stats: &mut StatRecorder::new(&workspace, &mut unread),
-        };
-        let packed = pack_and_keep(&workspace, &selector(), &mut sink, &mut |_| {}, keeping);
+        let packed = pack(&workspace, &selector(), &mut io::sink(), &mut |_| {});
+        let tree = packed.unwrap().tree;
+        let mut base = BaseWriter::open(&desk.path("base"), 1 << 20).unwrap();
+        keep_texts(&workspace, &tree, &mut base, &mut || true);
         let mut stored = Vec::new();
-        packed.unwrap().tree.write_to(&mut stored).unwrap();
+        tree.write_to(&mut stored).unwrap();
         std::fs::write(desk.path("baseline"), stored).unwrap();
         base.finish().unwrap();
         tree_text::build(session, &desk.path("volume"));
@@ -95,7 +91,11 @@ impl Desk {
                 quarantine.insert(&mut file, u64::MAX).unwrap();
             }
         }
-        let base = BaseStore::open(&self.path("base")).unwrap();
+        let base = match self.base {
+            // Where nothing was text, there is none.
+            Base::Kept => BaseStore::open(&self.path("base")).ok(),
+            Base::Lost => None,
+        };
         Case::assemble(CaseParts {
             baseline: lazaret_transfer::Tree::read_from(&mut stored).unwrap(),
             collected,
@@ -103,7 +103,7 @@ impl Desk {
             notes: Vec::new(),
             caches: Vec::new(),
             quarantine,
-            base: (self.base == Base::Kept).then_some(base),
+            base,
             workspace: self.open("workspace"),
             policy: self.policy.clone(),
         })

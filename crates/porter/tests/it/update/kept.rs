@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use lazaret_transfer::{
-    BaseWriter, Clash, Entry, Hashing, Intent, Mode, Plan, Receipt, Selection, Selector, Stance,
-    StatCache, StatRecorder, StreamLimits, Survey, Tree, UpdateOrder, UpdateReceipt, VolumeState,
-    Walked, WorkspaceDir, Writers, pack_order, reconcile, walk, walk_cached,
+    Clash, Entry, Hashing, Intent, Mode, Plan, Receipt, Selection, Selector, Stance, StatCache,
+    StatRecorder, StreamLimits, Survey, Tree, UpdateOrder, UpdateReceipt, VolumeState, Walked,
+    WorkspaceDir, Writers, pack_order, reconcile, walk, walk_cached,
 };
 
 use crate::session::{fast_tempdir, packed, porter};
@@ -171,20 +171,10 @@ impl Kept {
         };
         let mut out = Cutting { inner: stdin, room };
         let workspace = WorkspaceDir::open_ambient(self.workspace.path()).expect("ours");
-        let scratch = fast_tempdir();
-        let base = BaseWriter::create(&scratch.path().join("base"), 1 << 20);
         let written = order.write_to(&mut out).map_err(drop).and_then(|()| {
-            let mut base = base.expect("new");
-            pack_order(
-                &workspace,
-                &selector(),
-                order,
-                &mut out,
-                &mut |_| {},
-                &mut base,
-            )
-            .map(drop)
-            .map_err(drop)
+            pack_order(&workspace, &selector(), order, &mut out, &mut |_| {})
+                .map(drop)
+                .map_err(drop)
         });
         if let (Err(()), Fault::Kill(_)) = (written, fault) {
             child.kill().expect("ours");

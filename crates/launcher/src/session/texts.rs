@@ -1,0 +1,87 @@
+//! Keeps the texts that a session started from, for merges and for diffs: while the command
+//! runs, as far as the workspace still has them, and at the latest those that it changed.
+//!
+//! None of it is needed for a session to go on: what can't be kept is a conflict later, where
+//! it could have been a merge (FLT-07).
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+
+use lazaret_transfer::{BaseWriter, PathError, Tree, WorkspaceDir, escape, keep_texts};
+
+use super::known::{Known, read_baseline};
+use super::record::{Record, identity};
+use super::standby::{HEAD_START, Over};
+use super::store::SessionDir;
+use crate::failure::Failure;
+use crate::ui::Ui;
+
+/// The most bytes of text that are kept while nobody knows yet which will be needed: more
+/// source code than most projects have.
+const ROOM: u64 = 256 << 20;
+/// What the command has changed is kept beyond that.
+const ROOM_OF_CHANGES: u64 = 2 * ROOM;
+/// The least urgent of all, as in nice(1).
+#[cfg(target_os = "linux")]
+const NICE: i32 = 19;
+
+/// Keeps what was sent in, beside the command, until all of it is there or the command is
+/// over. Runs on a thread of its own.
+pub(super) fn keep_beside(
+    ui: &Ui,
+    dir: &SessionDir,
+    workspace: &WorkspaceDir,
+    over: &Receiver<Over>,
+) {
+    if over.recv_timeout(HEAD_START) != Err(RecvTimeoutError::Timeout) {
+        return;
+    }
+    // There it is of the thread alone (setpriority(2), "BUGS"). Where it is refused, the work
+    // is as urgent as the command's.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, NICE);
+    let go_on = &mut || over.try_recv() == Err(TryRecvError::Empty);
+    let kept =
+        read_baseline(dir).and_then(|baseline| Ok(keep(dir, workspace, &baseline, ROOM, go_on)?));
+    tell(ui, kept);
+}
+
+/// Keeps all that was sent in and is missing.
+pub fn keep_all(ui: &Ui, dir: &SessionDir, workspace: &WorkspaceDir) {
+    let kept = read_baseline(dir)
+        .and_then(|baseline| Ok(keep(dir, workspace, &baseline, ROOM, &mut || true)?));
+    tell(ui, kept);
+}
+
+/// Keeps what was sent in of all that the command has changed.
+pub(super) fn keep_changed(ui: &Ui, dir: &SessionDir, record: &Record, known: &Known) {
+    let changed = known.volume.replaced(&known.baseline);
+    if changed.is_empty() {
+        return;
+    }
+    let kept = WorkspaceDir::open_ambient(&record.workspace).and_then(|workspace| {
+        match identity(workspace.identity()) == record.workspace_identity {
+            true => keep(dir, &workspace, &changed, ROOM_OF_CHANGES, &mut || true),
+            false => Ok(()),
+        }
+    });
+    tell(ui, kept.map_err(Failure::from));
+}
+
+fn keep(
+    dir: &SessionDir,
+    workspace: &WorkspaceDir,
+    tree: &Tree,
+    room: u64,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<(), PathError> {
+    let mut store = BaseWriter::open(&dir.file("base"), room)?;
+    keep_texts(workspace, tree, &mut store, go_on);
+    store.finish()
+}
+
+fn tell(ui: &Ui, kept: Result<(), Failure>) {
+    if let Err(failure) = kept {
+        let cause = escape(failure.error.to_string().as_bytes());
+        ui.detail(&format!("the texts for merging could not be kept: {cause}"));
+    }
+}
