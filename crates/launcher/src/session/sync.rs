@@ -200,7 +200,12 @@ impl<'a> Update<'a> {
 
     /// Starts the porter.
     fn listen(&self) -> Result<(Process, Guard), Failure> {
-        let spec = porter(&["update", WORKSPACE], Stdin::Piped);
+        let verb: &[&str] = match self.writers {
+            // Nobody can write: what lies there may be looked at right away.
+            Writers::Gone => &["update", WORKSPACE, "--ahead"],
+            Writers::Held => &["update", WORKSPACE],
+        };
+        let spec = porter(verb, Stdin::Piped);
         let process = self.site.engine.exec(self.container, &spec)?;
         Ok((process, self.site.doom(self.container)))
     }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use lazaret_transfer::{Digest, VolumeIdentity};
 use rustix::io::Errno;
 
-use super::{Changed, SurveyFailure};
+use super::SurveyFailure;
+use super::compare::Changed;
 use crate::root::Root;
 
 const CHUNK: usize = 64 << 10;

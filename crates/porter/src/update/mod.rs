@@ -1,4 +1,4 @@
-//! `porter update ROOT`: brings a volume that is in use up to date, in one exec.
+//! `porter update ROOT [--ahead]`: brings a volume that is in use up to date, in one exec.
 //!
 //! ```text
 //! host → porter   a survey's request
@@ -8,6 +8,8 @@
 //! ```
 //!
 //! Runs when nothing of the agent's does: before its command starts, or while it is paused.
+//! With `--ahead` nobody has to be paused first, and the volume is listed before the request
+//! is there.
 //! Removals come first, from the bottom up; then each file is written beside the tree and
 //! renamed into its place. So whenever this ends, every path is as it was, gone, or as it
 //! is to be, and never half a file. Without the whole order and the whole stream there is
@@ -31,12 +33,12 @@ use rustix::io::Errno;
 
 use crate::clock::outwait;
 use crate::root::{self, Root};
-use crate::survey::{self, Answered, SurveyFailure};
+use crate::survey::{self, Ahead, Answered, SurveyFailure};
 use dirs::Dirs;
 
 #[derive(Debug, thiserror::Error)]
 enum UpdateError {
-    #[error("usage: porter update ROOT")]
+    #[error("usage: porter update ROOT [--ahead]")]
     Usage,
     #[error(transparent)]
     Root(#[from] PathError),
@@ -90,14 +92,27 @@ impl UpdateError {
 
 /// Runs the verb. A volume over the limits is an answer, not a failure.
 pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let updated = match (arguments.next(), arguments.next()) {
-        (Some(root), None) => update(Path::new(&root)),
+    let root = arguments.next();
+    let when = match (arguments.next(), arguments.next()) {
+        (None, None) => Some(Listing::WhenAsked),
+        (Some(flag), None) if flag == *"--ahead" => Some(Listing::Ahead),
+        _ => None,
+    };
+    let updated = match (root, when) {
+        (Some(root), Some(when)) => update(Path::new(&root), when),
         _ => Err(UpdateError::Usage),
     };
     crate::settle("update", updated)
 }
 
-fn update(path: &Path) -> Result<(), UpdateError> {
+/// When the volume may be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Listing {
+    Ahead,
+    WhenAsked,
+}
+
+fn update(path: &Path, listing: Listing) -> Result<(), UpdateError> {
     let root = Root::open(path)?;
     // The modes of the stream are the modes of the volume.
     rustix::process::umask(rustix::fs::Mode::empty());
@@ -105,7 +120,11 @@ fn update(path: &Path) -> Result<(), UpdateError> {
     let cleared = dirs.as_owner(None, |_| incoming::clear(&root));
     cleared.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
     let mut stdin = root::stdin().map_err(UpdateError::Stdin)?;
-    if survey::answer(&root, &mut stdin)? == Answered::GivenUp {
+    let ahead = match listing {
+        Listing::Ahead => Some(Ahead::begin(&root).map_err(SurveyFailure::Thread)?),
+        Listing::WhenAsked => None,
+    };
+    if survey::answer(&root, &mut stdin, ahead)? == Answered::GivenUp {
         return Ok(());
     }
     let order = UpdateOrder::read_from(&mut stdin)?;

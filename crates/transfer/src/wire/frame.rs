@@ -18,6 +18,7 @@
 //! any bit, is refused. Nothing is allocated by a claimed length: a field is at
 //! most 64 KiB, and a record exists only once its bytes have arrived.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 
 use crate::{Checksum, Digest};
@@ -194,6 +195,14 @@ pub(crate) struct FrameReader<'r> {
     hasher: blake3::Hasher,
     last_path: Vec<u8>,
     records: u64,
+}
+
+impl fmt::Debug for FrameReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FrameReader")
+            .field("records", &self.records)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'r> FrameReader<'r> {

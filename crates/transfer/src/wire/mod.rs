@@ -30,7 +30,7 @@ pub use frame::WireError;
 pub use lent::{ArrivedFile, LARGEST_LENT, LentEvent, LentFile, LentMode, MOST_LENT, read_lent};
 pub use protection::{Guarded, Protection};
 pub use receipt::{FileTime, Receipt, VolumeIdentity};
-pub use survey::{Found, FoundKind, OddType, Survey, SurveyError, SurveyRequest, Writers};
+pub use survey::{Asking, Found, FoundKind, OddType, Survey, SurveyError, SurveyRequest, Writers};
 pub use update::{UpdateOrder, UpdateReceipt};
 pub use wanted::{Wanted, read_wanted, write_wanted};
 

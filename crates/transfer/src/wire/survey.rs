@@ -1,6 +1,5 @@
 //! `Survey`: what in the volume differs from what is known of it.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use super::frame::{FrameReader, FrameWriter, Magic};
@@ -32,7 +31,19 @@ pub struct SurveyRequest {
     ///
     /// A directory stands here only when it was sent in: it is entered whatever lies in it,
     /// while any other one may turn out to be a cache.
-    pub known: BTreeMap<RelPathBuf, VolumeIdentity>,
+    ///
+    /// In path order, each path once.
+    pub known: Vec<(RelPathBuf, VolumeIdentity)>,
+}
+
+/// A request that is arriving.
+#[derive(Debug)]
+pub struct Asking<'a> {
+    /// As in [`SurveyRequest`].
+    pub limits: StreamLimits,
+    /// As in [`SurveyRequest`].
+    pub writers: Writers,
+    frame: FrameReader<'a>,
 }
 
 /// Everything that differs from what is known, in the order of the walk.
@@ -196,6 +207,14 @@ impl SurveyRequest {
     /// # Errors
     /// When it is cut off or changed.
     pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
+        Self::begin(input)?.finish()
+    }
+
+    /// Reads how a survey is to be done; what is known may still be on its way.
+    ///
+    /// # Errors
+    /// When it is cut off or changed.
+    pub fn begin(input: &mut dyn Read) -> Result<Asking<'_>, WireError> {
         let mut frame = FrameReader::new(input, REQUEST, "survey request of version 3")?;
         let Some(b'm') = frame.tag()? else {
             return Err(malformed("no limits"));
@@ -212,7 +231,26 @@ impl SurveyRequest {
             Some(b'h') => Writers::Held,
             _ => return Err(malformed("no word of writers")),
         };
-        let mut known = Vec::new();
+        Ok(Asking {
+            limits,
+            writers,
+            frame,
+        })
+    }
+}
+
+impl Asking<'_> {
+    /// Reads what is known.
+    ///
+    /// # Errors
+    /// When it is cut off or changed.
+    pub fn finish(self) -> Result<SurveyRequest, WireError> {
+        let Self {
+            limits,
+            writers,
+            mut frame,
+        } = self;
+        let mut known: Vec<(RelPathBuf, VolumeIdentity)> = Vec::new();
         while let Some(tag) = frame.tag()? {
             if tag != b'i' {
                 return Err(malformed("a tag"));
@@ -224,8 +262,7 @@ impl SurveyRequest {
             }
             known.push((path, VolumeIdentity::read_from(&mut frame)?));
         }
-        let known = known.into_iter().collect();
-        Ok(Self {
+        Ok(SurveyRequest {
             limits,
             writers,
             known,

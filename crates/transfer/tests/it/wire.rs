@@ -100,7 +100,7 @@ fn lists_are_read_as_they_were_written() {
             ..LIMITS
         },
         writers: Writers::Held,
-        known: receipt().identities,
+        known: receipt().identities.into_iter().collect(),
     };
     let written = bytes(|out| request.write_to(out));
     assert_eq!(

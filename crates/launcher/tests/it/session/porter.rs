@@ -106,7 +106,7 @@ pub(super) fn healthy_report() -> String {
 /// `porter survey`.
 pub(super) fn survey(volume: &Path, stdin: &mut dyn Read) -> Result<Survey, Broken> {
     let request = SurveyRequest::read_from(stdin)?;
-    let mut known = request.known;
+    let mut known = request.known.into_iter().collect();
     let mut survey = Survey::default();
     look(volume, "", &mut known, &mut survey)?;
     survey.gone = known

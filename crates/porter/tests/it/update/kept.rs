@@ -47,7 +47,7 @@ pub(crate) struct Broken {
 }
 
 pub(crate) fn update_verb(root: &Path) -> duct::Expression {
-    let arguments = ["update".as_ref(), root.as_os_str()];
+    let arguments = ["update".as_ref(), root.as_os_str(), "--ahead".as_ref()];
     duct::cmd(env!("CARGO_BIN_EXE_lazaret-porter"), arguments)
 }
 

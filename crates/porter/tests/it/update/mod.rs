@@ -1,5 +1,6 @@
 //! `porter update`: a volume that is in use, brought up to date.
 
+mod ahead;
 mod breaks;
 mod full;
 mod kept;
