@@ -33,6 +33,14 @@ impl Root {
         Ok(Self(fd))
     }
 
+    /// Returns another descriptor of the same directory.
+    ///
+    /// # Errors
+    /// When there is none to be had.
+    pub(crate) fn reopen(&self) -> Result<OwnedFd, PathError> {
+        self.0.try_clone().at(".")
+    }
+
     /// Opens a regular file below the root, as it is.
     pub(crate) fn open_file(&self, path: &RelPath) -> Result<(OwnedFd, Stat), Errno> {
         let file = self.open_path(path, FILE)?;

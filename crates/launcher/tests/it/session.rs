@@ -18,5 +18,6 @@ mod spare;
 mod spare_faults;
 mod spare_sequences;
 mod streams;
+mod texts;
 mod verbs;
 mod world;

@@ -1,7 +1,6 @@
 //! Comparing what is listed with what is known: both are in path order.
 
 use std::iter::Peekable;
-use std::os::fd::AsFd as _;
 
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
@@ -12,14 +11,14 @@ use rustix::io::Errno;
 
 use super::SurveyFailure;
 use super::hash::hash_all;
-use super::list::{Ahead, Listed, Sink, list};
+use super::list::{Listed, Listing, Sink};
 use crate::root::Root;
 
 /// Takes a listing of the whole volume in.
 pub(super) fn compare(
     root: &Root,
     request: &SurveyRequest,
-    listing: Ahead,
+    listing: Listing,
 ) -> Result<Survey, SurveyFailure> {
     let mut comparison = Comparison {
         root,
@@ -31,7 +30,7 @@ pub(super) fn compare(
         name_bytes: 0,
         total_bytes: 0,
     };
-    listing.drain(&mut comparison)?;
+    listing.take_in(&mut comparison)?;
     comparison.gone_before(None);
     let Comparison {
         mut survey,
@@ -123,7 +122,7 @@ impl Comparison<'_> {
             Errno::LOOP | Errno::NOENT | Errno::NOTDIR => SurveyFailure::changed(path),
             errno => SurveyFailure::read(name, errno),
         })?;
-        list(inside.as_fd(), name, self)
+        Listing::of(inside, name.to_vec()).take_in(self)
     }
 
     fn file(&mut self, path: RelPathBuf, listed: &Listed) -> Result<(), SurveyFailure> {

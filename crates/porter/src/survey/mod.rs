@@ -1,8 +1,8 @@
 //! `porter survey ROOT`: what differs from what stdin says is known, to stdout.
 //!
 //! Runs in a container of its own, over a read-only volume, once every process of the agent
-//! is gone or paused. One thread lists what there is while another reads what is known and
-//! compares. What is as it was known is not read; the rest is hashed on every core. The order
+//! is gone or paused. A few threads list what there is while another reads what is
+//! known and compares. What is as it was known is not read; the rest is hashed on every core. The order
 //! is that of the listing, whichever thread is faster.
 
 mod compare;
@@ -25,7 +25,7 @@ use crate::clock::outwait;
 use crate::root::{self, Root};
 use compare::compare;
 
-pub(crate) use list::Ahead;
+pub(crate) use list::Listing;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SurveyFailure {
@@ -43,10 +43,6 @@ pub(crate) enum SurveyFailure {
     Pipe(#[source] io::Error),
     #[error(transparent)]
     Limit(#[from] StreamError),
-    #[error("a thread: {0}")]
-    Thread(#[source] io::Error),
-    #[error("nobody listens")]
-    Unheard,
 }
 
 impl SurveyFailure {
@@ -92,7 +88,7 @@ pub(crate) enum Answered {
 pub(crate) fn answer(
     root: &Root,
     stdin: &mut File,
-    ahead: Option<Ahead>,
+    ahead: Option<Listing>,
 ) -> Result<Answered, SurveyFailure> {
     let asking = SurveyRequest::begin(stdin)?;
     let ahead = match asking.writers {
@@ -107,7 +103,7 @@ pub(crate) fn answer(
     };
     let listing = match ahead {
         Some(listing) => listing,
-        None => Ahead::begin(root).map_err(SurveyFailure::Thread)?,
+        None => Listing::ahead(root.reopen()?),
     };
     let request = asking.finish()?;
     let mut stdout = root::stdout().map_err(SurveyFailure::Pipe)?;

@@ -33,7 +33,7 @@ use rustix::io::Errno;
 
 use crate::clock::outwait;
 use crate::root::{self, Root};
-use crate::survey::{self, Ahead, Answered, SurveyFailure};
+use crate::survey::{self, Answered, SurveyFailure};
 use dirs::Dirs;
 
 #[derive(Debug, thiserror::Error)]
@@ -94,8 +94,8 @@ impl UpdateError {
 pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let root = arguments.next();
     let when = match (arguments.next(), arguments.next()) {
-        (None, None) => Some(Listing::WhenAsked),
-        (Some(flag), None) if flag == *"--ahead" => Some(Listing::Ahead),
+        (None, None) => Some(Look::WhenAsked),
+        (Some(flag), None) if flag == *"--ahead" => Some(Look::Ahead),
         _ => None,
     };
     let updated = match (root, when) {
@@ -107,12 +107,12 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
 
 /// When the volume may be listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Listing {
+enum Look {
     Ahead,
     WhenAsked,
 }
 
-fn update(path: &Path, listing: Listing) -> Result<(), UpdateError> {
+fn update(path: &Path, look: Look) -> Result<(), UpdateError> {
     let root = Root::open(path)?;
     // The modes of the stream are the modes of the volume.
     rustix::process::umask(rustix::fs::Mode::empty());
@@ -120,9 +120,9 @@ fn update(path: &Path, listing: Listing) -> Result<(), UpdateError> {
     let cleared = dirs.as_owner(None, |_| incoming::clear(&root));
     cleared.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
     let mut stdin = root::stdin().map_err(UpdateError::Stdin)?;
-    let ahead = match listing {
-        Listing::Ahead => Some(Ahead::begin(&root).map_err(SurveyFailure::Thread)?),
-        Listing::WhenAsked => None,
+    let ahead = match look {
+        Look::Ahead => Some(survey::Listing::ahead(root.reopen()?)),
+        Look::WhenAsked => None,
     };
     if survey::answer(&root, &mut stdin, ahead)? == Answered::GivenUp {
         return Ok(());
