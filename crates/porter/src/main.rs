@@ -2,10 +2,12 @@
 //!
 //! `porter init` is PID 1; every other verb comes by the engine's exec, and so inherits
 //! the container's hardening. The program is static, has one thread except where `survey`
-//! hashes and where `gateway`, `relay` and `dial` carry bytes, and its exit codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
+//! lists and hashes and where `gateway`, `relay`, `dial` and `deflated` carry bytes, and its
+//! exit codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
 
 mod arriving;
 mod clock;
+mod deflated;
 mod dial;
 mod gateway;
 mod guard;
@@ -28,6 +30,7 @@ mod survey;
 mod syscall;
 mod update;
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -39,9 +42,14 @@ const FAILED: u8 = 125;
 const OUT_OF_MEMORY: u8 = 37;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1);
+    act(std::env::args_os().skip(1))
+}
+
+/// Runs a verb.
+fn act(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let verb = arguments.next().unwrap_or_default();
     match verb.to_str() {
+        Some("deflated") => deflated::run(arguments, |rest| act(rest.into_iter())),
         Some("dial") => dial::run(arguments),
         Some("gateway") => gateway::run(arguments),
         Some("hold") => hold::run(arguments),
@@ -61,7 +69,7 @@ fn main() -> ExitCode {
         Some("update") => update::run(arguments),
         _ => {
             complain(
-                "usage: porter dial|gateway|hold|init|layer|lend|probe|protect|receive|relay|release|\
+                "usage: porter deflated|dial|gateway|hold|init|layer|lend|probe|protect|receive|relay|release|\
                  run|sealed|send|survey|thaw|update",
             );
             ExitCode::from(FAILED)

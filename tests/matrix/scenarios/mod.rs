@@ -23,6 +23,7 @@ mod private;
 mod protect;
 mod recover;
 mod remembered;
+mod remote;
 mod round_trip;
 mod round_trip_large;
 mod terminal;
@@ -60,6 +61,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     interrupt::SCENARIOS,
     recover::SCENARIOS,
     remembered::SCENARIOS,
+    remote::SCENARIOS,
     fault::SCENARIOS,
     fault_daemon::SCENARIOS,
     bad_input::SCENARIOS,

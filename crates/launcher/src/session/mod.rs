@@ -10,6 +10,7 @@ pub mod chores;
 pub mod collect;
 pub mod command;
 pub mod cycle;
+mod deflated;
 pub mod egress;
 pub mod fence;
 pub mod history;

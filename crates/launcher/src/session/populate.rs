@@ -6,7 +6,7 @@ use std::thread;
 
 use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec, Process, Stdin};
+use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec, Process};
 use lazaret_transfer::{
     AtPath as _, Packed, Progress, Receipt, Selector, Skipped, StatRecorder, VolumeState,
     WorkspaceDir, Writers, escape, pack_and_record,
@@ -19,7 +19,7 @@ use super::lend::Lender;
 use super::poised::{Call, Poised};
 use super::prepare::{Hatched, Nest, Prepared, Way};
 use super::record::NewRecord;
-use super::site::{Site, WORKSPACE, porter};
+use super::site::{Site, WORKSPACE};
 use super::store::{LockedSession, SessionDir};
 use super::sync::{Reading, Source, Started, Synced, Terms, Update};
 use super::unsynced::Unsynced;
@@ -95,7 +95,6 @@ impl Prepared {
         call: &Call,
     ) -> Result<Populated, Failure> {
         let agent = self.nest.session()?.record().agent();
-        let engine = &*site.engine;
         let stat_cache = self.nest.session()?.dir().file("stat-cache");
         let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
         let mut stats = StatRecorder::new(workspace, &mut stat_file);
@@ -104,9 +103,8 @@ impl Prepared {
             thread::scope(|scope| {
                 let readying =
                     scope.spawn(|| ready(site, call, &self.spec, self.network.as_ref(), &dir));
-                let receive = porter(&["receive", WORKSPACE], Stdin::Piped);
-                let copied = engine
-                    .exec(&agent, &receive)
+                let copied = site
+                    .carry(&agent, &["receive", WORKSPACE])
                     .map_err(Failure::from)
                     .and_then(|process| {
                         send(

@@ -5,11 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, EngineKind, Process, Stdin};
+use lazaret_runtime::{ContainerLease, EngineKind, Process};
 use lazaret_transfer::escape;
 
 use super::record::Record;
-use super::site::{Site, WORKSPACE, porter};
+use super::site::{Site, WORKSPACE};
 use crate::failure::Failure;
 
 /// How long a command has the machine to itself, so that it starts no later for this.
@@ -73,10 +73,7 @@ impl Standby {
 
     /// Starts both processes.
     fn listen(site: &Site<'_>, record: &Record, lease: ContainerLease) -> Result<Self, Failure> {
-        let exec = |verb: &str| {
-            let spec = porter(&[verb, WORKSPACE], Stdin::Piped);
-            site.engine.exec(&record.exporter(), &spec)
-        };
+        let exec = |verb: &str| site.carry(&record.exporter(), &[verb, WORKSPACE]);
         let (survey, send) = thread::scope(|scope| {
             let survey = scope.spawn(|| exec("survey"));
             let send = scope.spawn(|| exec("send"));

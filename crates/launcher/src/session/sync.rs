@@ -14,7 +14,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use lazaret_runtime::{ContainerName, Process, ProcessControl, Stdin};
+use lazaret_runtime::{ContainerName, Process, ProcessControl};
 use lazaret_transfer::{
     Clash, PackError, Plan, Progress, RelPathBuf, Selector, Skipped, Stance, StatCache,
     StatRecorder, Survey, SurveyError, Trailer, UpdateReceipt, Walked, WorkspaceDir, Writers,
@@ -28,7 +28,7 @@ use super::populate::{
     Interruptible, STDERR_CAP, broken_stream, internal, porter_failed, read_capped,
 };
 use super::record::{Bounds, GateLimits, Record};
-use super::site::{Site, WORKSPACE, porter};
+use super::site::{Site, WORKSPACE};
 use super::store::SessionDir;
 use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
@@ -205,8 +205,7 @@ impl<'a> Update<'a> {
             Writers::Gone => &["update", WORKSPACE, "--ahead"],
             Writers::Held => &["update", WORKSPACE],
         };
-        let spec = porter(verb, Stdin::Piped);
-        let process = self.site.engine.exec(self.container, &spec)?;
+        let process = self.site.carry(self.container, verb)?;
         Ok((process, self.site.doom(self.container)))
     }
 

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, ContainerName, Process, Stdin};
+use lazaret_runtime::{ContainerLease, ContainerName, Process};
 use lazaret_transfer::{
     AtPath as _, BaseStore, Collection, FileIdentity, Quarantine, StreamLimits, Survey, Tree,
     VolumeState, Wanted, Writers,
@@ -20,7 +20,7 @@ use super::collect::{Attempt, Broken, fetch, limits, survey, survey_broken};
 use super::known::Known;
 use super::pause::{Pausable, is_up};
 use super::record::{Phase, Record};
-use super::site::{Site, WORKSPACE, porter};
+use super::site::{Site, WORKSPACE};
 use super::store::SessionDir;
 use super::turn::Turn;
 use super::views::{Sweep, Trace, View, sweep};
@@ -299,8 +299,7 @@ impl<'a> Viewer<'a> {
     }
 
     fn exec(&self, verb: &str) -> Result<Process, Failure> {
-        let spec = porter(&[verb, WORKSPACE], Stdin::Piped);
-        Ok(self.site.engine.exec(&self.desk.name, &spec)?)
+        Ok(self.site.carry(&self.desk.name, &[verb, WORKSPACE])?)
     }
 
     /// Whether the command has ended, or is being ended.

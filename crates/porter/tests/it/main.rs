@@ -2,6 +2,7 @@
 
 mod broken_transfers;
 mod changes;
+mod deflated;
 mod layer;
 mod lend;
 mod network;
