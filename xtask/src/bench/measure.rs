@@ -72,8 +72,8 @@ impl Bench<'_> {
 
     /// Bytes that so many rounds leave behind until the end, at most.
     pub(super) fn room(&self, rounds: usize) -> u64 {
-        // The floor, by hand in and out, `cp`, few changes, from the pool, kept with a pool; all of it in,
-        // again inside, and out.
+        // The floor; by hand in and out; `cp`; few changes, from the pool, kept with a pool; all
+        // of it in, again inside, and out.
         const PER_ENGINE: u64 = 10;
         const ON_HOST: u64 = 1;
         const LARGE: u64 = 4;
