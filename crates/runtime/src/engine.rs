@@ -91,6 +91,12 @@ impl EngineInfo {
             _ => Pausing::Freezer,
         }
     }
+
+    /// Whether it was reached over a network: bytes cost more on the way there than at its
+    /// ends.
+    pub fn is_remote(&self) -> bool {
+        self.endpoint.starts_with("tcp://")
+    }
 }
 
 /// What an engine says of itself with every answer. A probe that was made under the same

@@ -23,7 +23,7 @@ impl Site<'_> {
         container: &ContainerName,
         verb: &[&str],
     ) -> Result<Process, EngineError> {
-        if !self.info.endpoint.starts_with("tcp://") {
+        if !self.info.is_remote() {
             return self.engine.exec(container, &porter(verb, Stdin::Piped));
         }
         let verb = [&["deflated"], verb].concat();

@@ -428,6 +428,11 @@ mod tests {
         listing
             .threads
             .push(std::thread::spawn(move || shared.work()));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        {
+            let state = listing.shared.lock();
+            assert_eq!((state.todo.len(), state.begun, state.done.len()), (1, 0, 0));
+        }
         // Whoever takes it in needs nobody else.
         let paths = taken(listing);
         assert_eq!(paths.len(), 4 + 1 + 1 + 3 * 80);
