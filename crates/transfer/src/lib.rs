@@ -124,12 +124,13 @@ pub use transaction::{
 };
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};
-pub use volume_state::VolumeState;
+pub use volume_state::{Surveyed, VolumeState};
 pub use walk::{
     Hashing, Scale, ScanError, Scanned, WalkError, Walked, Weight, scan, walk, walk_cached,
 };
 pub use wire::{
-    FileTime, Guarded, Protection, Receipt, Survey, SurveyError, SurveyRequest, UpdateOrder,
-    UpdateReceipt, VolumeIdentity, Wanted, WireError, Writers, read_wanted, write_wanted,
+    Digests, FileTime, Guarded, Protection, Receipt, Survey, SurveyError, SurveyRequest,
+    UpdateOrder, UpdateReceipt, VolumeIdentity, Wanted, WireError, Writers, read_wanted,
+    write_wanted,
 };
 pub use workspace::{FileIdentity, WorkspaceDir};

@@ -28,7 +28,7 @@ pub(crate) fn collected(bytes: &[u8]) {
             1 | 2 => FoundKind::File {
                 identity: identity(0o100_644 | u32::from(kind) << 4, u64::from(kind)),
                 links: u32::from(kind % 3),
-                digest: Digest::of(&[kind]),
+                digest: (kind & 0x40 == 0).then(|| Digest::of(&[kind])),
             },
             3 => FoundKind::Symlink {
                 identity: identity(0o120_777, 0),
@@ -44,9 +44,31 @@ pub(crate) fn collected(bytes: &[u8]) {
         };
         survey.found.push(Found { name, kind });
     }
-    let Ok(state) = received(&baseline).surveyed(survey, &baseline) else {
+    let Ok(surveyed) = received(&baseline).surveyed(survey, &baseline) else {
         return;
     };
+    // What is asked for, and nothing less, has to arrive.
+    let wanted = surveyed.wanted(&baseline);
+    let arrived: Tree = wanted
+        .iter()
+        .map(|wanted| {
+            let entry = Entry::File {
+                mode: Mode::Plain,
+                size: wanted.identity.size,
+                digest: wanted.digest.unwrap_or(Digest::of(b"")),
+            };
+            (wanted.path.clone(), entry)
+        })
+        .collect();
+    check_arrived(&wanted, &arrived).expect("all of it arrived");
+    assert_eq!(
+        check_arrived(&wanted, &Tree::new()).is_ok(),
+        wanted.is_empty()
+    );
+    let unread = wanted.iter().any(|wanted| wanted.digest.is_none());
+    assert_eq!(surveyed.clone().whole().is_err(), unread);
+    assert_eq!(surveyed.clone().arrived(&Tree::new()).is_err(), unread);
+    let state = surveyed.arrived(&arrived).expect("all of it arrived");
     let collection = state.collect(&baseline);
     // Every parent is there, as a directory: the invariant of a tree.
     for (path, _) in collection.tree.iter() {
@@ -64,24 +86,6 @@ pub(crate) fn collected(bytes: &[u8]) {
         }
     }
     assert_eq!(tree, collection.tree);
-    // What is asked for, and nothing less, has to arrive.
-    let wanted = state.wanted(&baseline);
-    let arrived: Tree = wanted
-        .iter()
-        .map(|wanted| {
-            let entry = Entry::File {
-                mode: Mode::Plain,
-                size: wanted.identity.size,
-                digest: wanted.digest,
-            };
-            (wanted.path.clone(), entry)
-        })
-        .collect();
-    check_arrived(&wanted, &arrived).expect("all of it arrived");
-    assert_eq!(
-        check_arrived(&wanted, &Tree::new()).is_ok(),
-        wanted.is_empty()
-    );
 }
 
 /// The volume as it was when the baseline had arrived.
@@ -143,6 +147,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         &b"\x81a\n\x80d\n\x81d/x\n\x01a\n\x07d/x\n\x00d\n"[..],
         b"\x81a/b/c\n\x07a\n\x07a/b\n\x07a/b/c\n\x01a\n",
         b"\x03link\n\x04fifo\n\x05node_modules\n\x06\xff\n\x02hard\n",
+        b"\x81a\n\x41a\n\x40d\n\x41d/x\n\x42z\n",
         b"\x81.git/config\n\x01.git/config\n\x00.git\n",
     ]
     .map(<[u8]>::to_vec)

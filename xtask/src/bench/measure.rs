@@ -218,7 +218,8 @@ impl Bench<'_> {
         let Some(large) = &self.large else {
             return Ok(());
         };
-        if !self.wants(&[key(Series::FewOutLarge), key(Series::EditsInLarge)]) {
+        let edits = [key(Series::EditsFoundLarge), key(Series::EditsInLarge)];
+        if !self.wants(&edits) && !self.wants(&[key(Series::FewOutLarge)]) {
             return Ok(());
         }
         if self.wants(&[key(Series::CpOutLarge)]) {
@@ -231,12 +232,14 @@ impl Bench<'_> {
         let name = station.name("few-large", round);
         let ran = station.run(large, &name, &change(), &large.some_files(FEW)?)?;
         figures.add(key(Series::FewOutLarge), ran.phase("collect_ms")?);
-        if self.wants(&[key(Series::EditsInLarge)]) {
+        if self.wants(&edits) {
             let took = self.host_tar(large, &format!("host-large-{round}"))?;
             add(figures, (None, Series::HostTarLarge), took);
             let edits = large.edit(FEW)?;
             let ran = station.run(large, &name, GREET, &[])?;
             drop(edits);
+            let found = ran.phase("scan_ms")? + ran.phase("reconcile_ms")?;
+            figures.add(key(Series::EditsFoundLarge), found);
             figures.add(key(Series::EditsInLarge), ran.phase("sync_in_ms")?);
         }
         Ok(())
@@ -257,6 +260,7 @@ pub(super) fn needs(wanted: &BTreeSet<Key>, size: Size) -> bool {
     let large = [
         Series::CpOutLarge,
         Series::FewOutLarge,
+        Series::EditsFoundLarge,
         Series::EditsInLarge,
         Series::HostTarLarge,
         Series::PackerPeak,

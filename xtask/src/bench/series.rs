@@ -30,6 +30,7 @@ pub(super) enum Series {
     KeptStart,
     KeptPoolStart,
     EditsIn,
+    EditsFoundLarge,
     EditsInLarge,
     PlainRun,
     SmallStart,
@@ -73,6 +74,7 @@ impl Series {
                 "lazaret run on a kept copy from the pool: first byte, medium".to_owned()
             }
             Self::EditsIn => "lazaret: 20 edits of the host in, medium".to_owned(),
+            Self::EditsFoundLarge => "lazaret: 20 edits of the host found, large".to_owned(),
             Self::EditsInLarge => "lazaret: 20 edits of the host in, large".to_owned(),
             Self::PlainRun => format!("{program} run --rm: first byte, nothing copied"),
             Self::SmallStart => "lazaret run: first byte, small".to_owned(),

@@ -7,8 +7,9 @@ use std::thread;
 
 use lazaret_runtime::Process;
 use lazaret_transfer::{
-    AtPath as _, Collection, Ending, PathError, Quarantine, StreamError, StreamLimits, Survey,
-    SurveyError, SurveyRequest, Tree, Wanted, Writers, check_arrived, unpack, write_wanted,
+    AtPath as _, Collection, Digests, Ending, NotAsSurveyed, PathError, Quarantine, StreamError,
+    StreamLimits, Survey, SurveyError, SurveyRequest, Surveyed, Tree, Wanted, Writers,
+    check_arrived, unpack, write_wanted,
 };
 
 use super::known::Known;
@@ -113,20 +114,10 @@ fn fetch_all(
 ) -> Attempt<()> {
     let (dir, record) = (session.dir(), session.record());
     let limits = limits(record.gate);
-    // The command's container has stopped.
-    let request = (known.volume).request(limits, Writers::Gone, &known.baseline);
-    let survey = match survey(surveying, request)? {
-        Ok(survey) => survey,
+    let (baseline, surveyed) = match look(dir, surveying, known, limits)? {
+        Ok(found) => found,
         Err(broken) => return Ok(Err(broken)),
     };
-    let Known { baseline, volume } = known;
-    let volume = match volume.surveyed(survey, &baseline) {
-        Ok(volume) => volume,
-        Err(error) => return survey_broken(error),
-    };
-    let known = Known { baseline, volume }.fold(dir)?;
-    let wanted = known.volume.wanted(&known.baseline);
-
     site.interrupt.check()?;
     let path = dir.file("quarantine");
     match fs::remove_dir_all(&path) {
@@ -136,14 +127,54 @@ fn fetch_all(
         _ => {}
     }
     let quarantine = Quarantine::create(&path)?;
-    if !wanted.is_empty()
-        && let Err(broken) = fetch(sending, &wanted, limits, &quarantine, counter)?
-    {
-        return Ok(Err(broken));
-    }
+    let wanted = surveyed.wanted(&baseline);
+    let arrived = match wanted.is_empty() {
+        true => Ok(Tree::new()),
+        false => fetch(sending, &wanted, limits, &quarantine, counter)?,
+    };
+    let volume = match arrived.and_then(|tree| surveyed.arrived(&tree).map_err(mismatch)) {
+        Ok(volume) => volume,
+        Err(broken) => return Ok(Err(broken)),
+    };
+    let known = Known { baseline, volume };
     known.write(dir)?;
     texts::keep_changed(site.ui, dir, record, &known);
     Ok(Ok(()))
+}
+
+/// Has the volume surveyed; returns the baseline with what was found.
+fn look(
+    dir: &SessionDir,
+    porter: Process,
+    Known { baseline, volume }: Known,
+    limits: StreamLimits,
+) -> Attempt<(Tree, Surveyed)> {
+    let is_folded = Known::is_folded(dir)?;
+    let request = SurveyRequest {
+        // What is to be folded is compared with what was found, new files included.
+        digests: match is_folded {
+            true => Digests::OfKnown,
+            false => Digests::All,
+        },
+        // The command's container has stopped.
+        ..volume.request(limits, Writers::Gone, &baseline)
+    };
+    let survey = match survey(porter, request)? {
+        Ok(survey) => survey,
+        Err(broken) => return Ok(Err(broken)),
+    };
+    let surveyed = match volume.surveyed(survey, &baseline) {
+        Ok(surveyed) if is_folded => return Ok(Ok((baseline, surveyed))),
+        Ok(surveyed) => surveyed.whole(),
+        Err(error) => Err(error),
+    };
+    match surveyed {
+        Ok(volume) => {
+            let Known { baseline, volume } = Known { baseline, volume }.fold(dir)?;
+            Ok(Ok((baseline, volume.into())))
+        }
+        Err(error) => survey_broken(error),
+    }
 }
 
 /// The limits of the gate are those of the stream too: a bomb stays in its volume (TAR-49).
@@ -195,14 +226,14 @@ pub(super) fn survey_broken<T>(error: SurveyError) -> Attempt<T> {
 }
 
 /// Fetches the wanted contents from a `porter send`. What arrives must be what the survey
-/// announced.
+/// announced. Returns it, with the digests of what the survey had not read.
 pub(super) fn fetch(
     porter: Process,
     wanted: &[Wanted],
     limits: StreamLimits,
     quarantine: &Quarantine,
     counter: &Counter,
-) -> Attempt<()> {
+) -> Attempt<Tree> {
     let Process {
         stdin,
         stdout,
@@ -240,12 +271,15 @@ pub(super) fn fetch(
         }
     };
     counter.add_files(wanted.len() as u64);
-    Ok(
-        check_arrived(wanted, &unpacked.tree).map_err(|error| Broken {
-            code: "stream.mismatch",
-            reason: error.to_string(),
-        }),
-    )
+    let checked = check_arrived(wanted, &unpacked.tree).map_err(mismatch);
+    Ok(checked.map(|()| unpacked.tree))
+}
+
+fn mismatch(error: NotAsSurveyed) -> Broken {
+    Broken {
+        code: "stream.mismatch",
+        reason: error.to_string(),
+    }
 }
 
 /// Reads a stored manifest.

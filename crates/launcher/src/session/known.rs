@@ -73,6 +73,17 @@ impl Known {
         Ok(stream_atomically(&path, |out| self.baseline.write_to(out))?)
     }
 
+    /// Whether nothing is left to be [folded](Known::fold) into the baseline.
+    ///
+    /// # Errors
+    /// When the history of applies can't be read.
+    pub(super) fn is_folded(dir: &SessionDir) -> Result<bool, Failure> {
+        let is_settled = applies(dir)?.iter().any(|apply| {
+            apply.state == HistoryState::Applied && settled(dir, apply.number).exists()
+        });
+        Ok(!is_settled && !dir.file("intent").exists())
+    }
+
     /// Takes into the baseline what an update did that did not come to its end, and what the
     /// gate has taken out since. The volume has just been surveyed.
     ///

@@ -12,13 +12,13 @@ use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, ScopedJoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, Process, ProcessControl};
 use lazaret_transfer::{
     Clash, PackError, Plan, Progress, RelPathBuf, Selector, Skipped, Stance, StatCache,
-    StatRecorder, Survey, SurveyError, Trailer, UpdateReceipt, Walked, WorkspaceDir, Writers,
-    escape, pack_order, reconcile, walk_cached,
+    StatRecorder, Survey, SurveyError, Surveyed, Trailer, UpdateReceipt, Walked, WorkspaceDir,
+    Writers, escape, pack_order, reconcile, walk_cached,
 };
 
 use super::collect::limits;
@@ -86,11 +86,26 @@ pub struct Synced {
     pub skipped: Vec<Skipped>,
 }
 
+/// As [`read`], timed.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn scan(
+    site: &Site<'_>,
+    dir: &SessionDir,
+    source: Source<'_>,
+) -> Result<Walked, Failure> {
+    let started = Instant::now();
+    let walked = read(dir, source)?;
+    site.timings.note("scan", started.elapsed());
+    Ok(walked)
+}
+
 /// Reads the workspace for an update: of files that are as they were the last time, nothing.
 ///
 /// # Errors
 /// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
-pub(super) fn read(dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
+fn read(dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
     let path = dir.file("stat-cache");
     // Without it everything is read.
     let cache = File::open(&path)
@@ -174,7 +189,7 @@ impl<'a> Update<'a> {
     /// (FLT-04).
     pub fn start(self) -> Result<Started<'a>, Failure> {
         let (process, guard) = self.listen()?;
-        let walked = read(self.dir, self.source)?;
+        let walked = scan(self.site, self.dir, self.source)?;
         self.site.interrupt.check()?;
         Ok(Started {
             update: self,
@@ -242,16 +257,24 @@ impl<'a> Update<'a> {
         reading: Reading<'_>,
     ) -> Result<(Synced, Unsynced), Failure> {
         let limits = limits(self.terms.gate);
+        let started = Instant::now();
         let Known { baseline, volume } = Known::read(self.dir)?;
+        let loading = started.elapsed();
         let request = volume.request(limits, self.writers, &baseline);
         request.write_to(out).map_err(broken_stream)?;
         out.flush().map_err(broken_stream)?;
         // Both sides are looked at by now.
         let walked = reading.finish()?;
         let survey = Survey::read_from(answers, &limits).map_err(unbelievable)?;
-        let volume = volume.surveyed(survey, &baseline).map_err(unbelievable)?;
+        let volume = volume
+            .surveyed(survey, &baseline)
+            .and_then(Surveyed::whole)
+            .map_err(unbelievable)?;
         let Known { baseline, volume } = Known { baseline, volume }.fold(self.dir)?;
+        let started = Instant::now();
         let plan = reconcile(&baseline, &walked, &volume, self.terms.stance);
+        let took = loading + started.elapsed();
+        self.site.timings.note("reconcile", took);
         if let Some(bounds) = self.fenced {
             leave_alone(bounds, &plan)?;
         }

@@ -12,8 +12,8 @@ use std::time::Duration;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, ContainerName, Process};
 use lazaret_transfer::{
-    AtPath as _, BaseStore, Collection, FileIdentity, Quarantine, StreamLimits, Survey, Tree,
-    VolumeState, Wanted, Writers,
+    AtPath as _, BaseStore, Collection, FileIdentity, Quarantine, StreamLimits, Survey, Surveyed,
+    Tree, VolumeState, Wanted, Writers,
 };
 
 use super::collect::{Attempt, Broken, fetch, limits, survey, survey_broken};
@@ -249,7 +249,8 @@ impl<'a> Viewer<'a> {
             Ok(found) => found,
             Err(broken) => return Ok(Err(broken)),
         };
-        match self.known.clone().surveyed(found, &self.baseline) {
+        let surveyed = self.known.clone().surveyed(found, &self.baseline);
+        match surveyed.and_then(Surveyed::whole) {
             Ok(known) => Ok(Ok(known)),
             Err(error) => survey_broken(error),
         }
@@ -261,7 +262,7 @@ impl<'a> Viewer<'a> {
         let missing = |quarantine: &Quarantine| {
             let mut missing = Vec::new();
             for file in all {
-                if !quarantine.has(&file.digest) {
+                if !file.digest.is_some_and(|digest| quarantine.has(&digest)) {
                     missing.push(file.clone());
                 }
             }
@@ -291,7 +292,8 @@ impl<'a> Viewer<'a> {
         };
         self.fetched += wanted.iter().map(|file| file.identity.size).sum::<u64>();
         let counter = Counter::default();
-        fetch(sender, &wanted, self.limits(), &self.quarantine, &counter)
+        let fetched = fetch(sender, &wanted, self.limits(), &self.quarantine, &counter)?;
+        Ok(fetched.map(drop))
     }
 
     fn limits(&self) -> StreamLimits {

@@ -4,7 +4,7 @@ use std::iter::Peekable;
 
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
-    Digest, RelPath, RelPathBuf, StreamError, Survey, SurveyRequest, VolumeIdentity,
+    Digests, RelPath, RelPathBuf, StreamError, Survey, SurveyRequest, VolumeIdentity, Wanted,
 };
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -39,7 +39,7 @@ pub(super) fn compare(
     } = comparison;
     for (index, digest) in hash_all(root, &changed)? {
         if let FoundKind::File { digest: unset, .. } = &mut survey.found[index].kind {
-            *unset = digest;
+            *unset = Some(digest);
         }
     }
     Ok(survey)
@@ -80,7 +80,7 @@ impl Sink for Comparison<'_> {
         match listed.kind {
             FileType::Directory => self.directory(&path, &listed, known),
             _ if known == Some(listed.identity) => Ok(()),
-            FileType::RegularFile => self.file(path, &listed),
+            FileType::RegularFile => self.file(path, &listed, known),
             FileType::Symlink => {
                 let target = self.target(&path)?;
                 self.charge(target.len())?;
@@ -125,7 +125,12 @@ impl Comparison<'_> {
         Listing::of(inside, name.to_vec()).take_in(self)
     }
 
-    fn file(&mut self, path: RelPathBuf, listed: &Listed) -> Result<(), SurveyFailure> {
+    fn file(
+        &mut self,
+        path: RelPathBuf,
+        listed: &Listed,
+        known: Option<VolumeIdentity>,
+    ) -> Result<(), SurveyFailure> {
         let Listed {
             identity, links, ..
         } = *listed;
@@ -141,18 +146,21 @@ impl Comparison<'_> {
             let limit = limits.total_bytes;
             return Err(StreamError::TooManyBytes { limit }.into());
         }
-        self.changed.push(Changed {
-            index: self.survey.found.len(),
-            path,
-            identity,
-        });
-        let digest = Digest::of(b"");
+        // One that is fetched in any case is read then.
+        let is_fetched = known.is_none() && Wanted::is_at(&path);
+        if self.request.digests == Digests::All || !is_fetched {
+            self.changed.push(Changed {
+                index: self.survey.found.len(),
+                path,
+                identity,
+            });
+        }
         self.survey.found.push(Found {
             name,
             kind: FoundKind::File {
                 identity,
                 links,
-                digest,
+                digest: None,
             },
         });
         Ok(())

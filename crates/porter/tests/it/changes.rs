@@ -91,7 +91,7 @@ fn nothing_below_git_is_fetched_and_each_content_once() {
     let workspace = tree_text::temp(PROJECT);
     let session = Session::start(workspace.path());
     session.edit("f .git/objects/ef/gh \"y\"\nf b \"same\"\nf c \"same\"\nf README.md \"new\"");
-    let fetched = session.fetch(&session.look());
+    let fetched = session.fetch(&session.look().wanted(&session.baseline));
     let fetched: Vec<_> = fetched.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(fetched, ["README.md", "b"]);
 }
@@ -162,7 +162,8 @@ fn random_trees_go_in_and_come_out() {
         // What a fresh walk of the volume finds is what survey and baseline amount to.
         let (walked, _) = packed(session.volume.path());
         assert_eq!(collection.tree, walked.tree, "seed {seed}, out");
-        session.fetch(&seen);
+        session.fetch(&seen.wanted(&session.baseline));
+        assert_eq!(session.look_and_fetch(), seen, "seed {seed}");
     }
 }
 

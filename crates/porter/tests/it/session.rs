@@ -5,9 +5,9 @@ use std::path::Path;
 
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    Change, ChangeKind, Ending, Entry, GitMode, Packed, Quarantine, Receipt, Selection,
-    StreamLimits, Survey, SurveyError, Tree, VolumeState, WorkspaceDir, Writers, check_arrived,
-    diff, escape, pack, read_wanted, unpack, write_wanted,
+    Change, ChangeKind, Digests, Ending, Entry, GitMode, Packed, Quarantine, Receipt, Selection,
+    StreamLimits, Survey, SurveyError, SurveyRequest, Surveyed, Tree, VolumeState, Wanted,
+    WorkspaceDir, Writers, check_arrived, diff, escape, pack, read_wanted, unpack, write_wanted,
 };
 
 pub(super) struct Said {
@@ -106,14 +106,18 @@ impl Session {
         VolumeState::received(&self.baseline, &self.receipt).expect("of one tree")
     }
 
+    fn ask(&self, limits: StreamLimits, digests: Digests) -> Vec<u8> {
+        let mut written = Vec::new();
+        let request = SurveyRequest {
+            digests,
+            ..self.known().request(limits, Writers::Gone, &self.baseline)
+        };
+        request.write_to(&mut written).expect("to memory");
+        porter("survey", self.volume.path(), &written).ok()
+    }
+
     pub(super) fn survey_bytes(&self, limits: StreamLimits) -> Vec<u8> {
-        let mut request = Vec::new();
-        let written = self
-            .known()
-            .request(limits, Writers::Gone, &self.baseline)
-            .write_to(&mut request);
-        written.expect("to memory");
-        porter("survey", self.volume.path(), &request).ok()
+        self.ask(limits, Digests::All)
     }
 
     pub(super) fn survey(&self, limits: StreamLimits) -> Result<Survey, SurveyError> {
@@ -124,15 +128,32 @@ impl Session {
     pub(super) fn look(&self) -> VolumeState {
         let survey = self.survey(StreamLimits::DEFAULT).expect("a survey");
         let surveyed = self.known().surveyed(survey, &self.baseline);
-        surveyed.expect("no contradiction")
+        let whole = surveyed.and_then(Surveyed::whole);
+        whole.expect("no contradiction")
+    }
+
+    /// As [`Session::look`], with the digests of new files from what was fetched.
+    #[track_caller]
+    pub(super) fn look_and_fetch(&self) -> VolumeState {
+        let limits = StreamLimits::DEFAULT;
+        let survey = self.ask(limits, Digests::OfKnown);
+        let survey = Survey::read_from(&mut &survey[..], &limits).expect("a survey");
+        let surveyed = self.known().surveyed(survey, &self.baseline);
+        let surveyed = surveyed.expect("no contradiction");
+        let wanted = surveyed.wanted(&self.baseline);
+        for file in &wanted {
+            let is_new = self.baseline.get(&file.path).is_none();
+            assert_eq!(file.digest.is_none(), is_new, "{}", file.path);
+        }
+        let arrived = self.fetch(&wanted);
+        surveyed.arrived(&arrived).expect("all of it")
     }
 
     /// Fetches what is wanted and compares all of it with the volume.
     #[track_caller]
-    pub(super) fn fetch(&self, seen: &VolumeState) -> Tree {
-        let wanted = seen.wanted(&self.baseline);
+    pub(super) fn fetch(&self, wanted: &[Wanted]) -> Tree {
         let mut list = Vec::new();
-        write_wanted(&wanted, &mut list).expect("to memory");
+        write_wanted(wanted, &mut list).expect("to memory");
         assert_eq!(read_wanted(&mut &list[..]).expect("our own"), wanted);
         let stream = porter("send", self.volume.path(), &list).ok();
         let store = tempfile::tempdir().expect("a temporary directory");
@@ -141,11 +162,12 @@ impl Session {
         let limits = StreamLimits::DEFAULT;
         let arrived = unpack(&mut input, limits, &quarantine, Ending::Trailer).expect("our stream");
         assert!(arrived.refusals.is_empty() && arrived.notes.is_empty());
-        check_arrived(&wanted, &arrived.tree).expect("what was surveyed");
-        for file in &wanted {
-            let mut blob = quarantine
-                .blob(&file.digest, file.identity.size)
-                .expect("stored");
+        check_arrived(wanted, &arrived.tree).expect("what was surveyed");
+        for file in wanted {
+            let Some(Entry::File { digest, .. }) = arrived.tree.get(&file.path) else {
+                panic!("{}", file.path);
+            };
+            let mut blob = quarantine.blob(digest, file.identity.size).expect("stored");
             let mut contents = Vec::new();
             std::io::Read::read_to_end(&mut blob, &mut contents).expect("readable");
             let there = fs::read(self.volume.path().join(file.path.as_str())).expect("there");
@@ -167,7 +189,8 @@ pub(super) fn check(before: &str, edits: &str) -> String {
 #[track_caller]
 pub(super) fn print(session: &Session) -> String {
     let seen = session.look();
-    session.fetch(&seen);
+    session.fetch(&seen.wanted(&session.baseline));
+    assert_eq!(session.look_and_fetch(), seen);
     let collection = seen.collect(&session.baseline);
     let mut lines = Vec::new();
     for change in &diff(&session.baseline, &collection.tree) {

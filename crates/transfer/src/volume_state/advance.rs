@@ -1,22 +1,23 @@
 //! A state, advanced by what a survey or an update says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Held, Origin, VolumeState};
+use super::surveyed::Unread;
+use super::{Held, Origin, Surveyed, VolumeState};
 use crate::wire::{Found, FoundKind, SurveyError};
 use crate::{
-    Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Survey, Tree, UpdateOrder,
-    UpdateReceipt,
+    Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Survey, Tree, UpdateOrder,
+    UpdateReceipt, VolumeIdentity,
 };
 
 impl VolumeState {
-    /// Applies the differences that a survey told. `baseline` is the one of the
-    /// [request](VolumeState::request).
+    /// Applies the differences that a survey told, but for files that it did not read.
+    /// `baseline` is the one of the [request](VolumeState::request).
     ///
     /// # Errors
     /// When the survey has names that no file system can hold, or contradicts itself or
     /// what was known: then nothing of it can be believed.
-    pub fn surveyed(mut self, survey: Survey, baseline: &Tree) -> Result<Self, SurveyError> {
+    pub fn surveyed(mut self, survey: Survey, baseline: &Tree) -> Result<Surveyed, SurveyError> {
         self.others.clear();
         self.held.retain(|path, held| {
             held.entry != Entry::Dir || baseline.get(path) == Some(&Entry::Dir)
@@ -35,23 +36,38 @@ impl VolumeState {
             let name = name.to_vec();
             return Err(SurveyError::Contradiction { name });
         }
+        let mut unread = BTreeMap::new();
         for Found { name, kind } in survey.found {
             match RelPath::from_bytes(&name) {
                 Ok(path) if gone.contains(path) || kind == FoundKind::BadName => {
                     return Err(SurveyError::Contradiction { name });
                 }
-                Ok(path) => self.take(path.to_owned(), kind),
+                Ok(path) => {
+                    if let Some(file) = Unread::of(&kind) {
+                        unread.insert(path.to_owned(), file);
+                    } else {
+                        self.take(path.to_owned(), kind);
+                    }
+                }
                 Err(error) => {
                     possible(&name, error)?;
                     self.others.insert(name, kind);
                 }
             }
         }
-        match self.orphan() {
+        let is_dir = |path: &RelPath| self.get(path) == Some(&Entry::Dir);
+        let misplaced = unread.keys().find(|path| {
+            // What was known has to be read: it may be what it was.
+            self.held.contains_key(*path) || path.parent().is_some_and(|parent| !is_dir(parent))
+        });
+        match misplaced.cloned().or_else(|| self.orphan()) {
             Some(path) => Err(SurveyError::Contradiction {
                 name: path.as_str().as_bytes().to_vec(),
             }),
-            None => Ok(self),
+            None => Ok(Surveyed {
+                state: self,
+                unread,
+            }),
         }
     }
 
@@ -91,11 +107,8 @@ impl VolumeState {
             FoundKind::File {
                 identity,
                 links,
-                digest,
-            } => {
-                let (mode, size) = (Mode::from_unix(identity.mode), identity.size);
-                (Entry::File { mode, size, digest }, identity, links)
-            }
+                digest: Some(digest),
+            } => (file(identity, digest), identity, links),
             FoundKind::Symlink { identity, target } => match LinkTarget::from_bytes(&target) {
                 Ok(target) => (Entry::Symlink { target }, identity, 1),
                 Err(_) => return self.stays(&path, FoundKind::Symlink { identity, target }),
@@ -138,6 +151,15 @@ impl VolumeState {
             parent.is_some_and(|parent| self.get(parent) != Some(&Entry::Dir))
         };
         others.find(is_orphan).map(ToOwned::to_owned)
+    }
+}
+
+/// A file as the host carries it.
+pub(super) fn file(identity: VolumeIdentity, digest: Digest) -> Entry {
+    Entry::File {
+        mode: Mode::from_unix(identity.mode),
+        size: identity.size,
+        digest,
     }
 }
 

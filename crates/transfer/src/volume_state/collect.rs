@@ -73,13 +73,13 @@ impl VolumeState {
                 continue;
             };
             let is_old = old.get(path) == Some(&held.entry);
-            if is_old || path.components().next() == Some(".git") || !digests.insert(*digest) {
+            if is_old || !Wanted::is_at(path) || !digests.insert(*digest) {
                 continue;
             }
             wanted.push(Wanted {
                 path: path.clone(),
                 identity: held.identity,
-                digest: *digest,
+                digest: Some(*digest),
             });
         }
         wanted

@@ -3,13 +3,17 @@
 mod advance;
 mod collect;
 mod file;
+mod surveyed;
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+pub use surveyed::Surveyed;
+
 use crate::wire::{FoundKind, SurveyError};
 use crate::{
-    Entry, Receipt, RelPath, RelPathBuf, StreamLimits, SurveyRequest, Tree, VolumeIdentity, Writers,
+    Digests, Entry, Receipt, RelPath, RelPathBuf, StreamLimits, SurveyRequest, Tree,
+    VolumeIdentity, Writers,
 };
 
 /// Everything that lies in a volume, as it was when it was seen last.
@@ -87,7 +91,7 @@ impl VolumeState {
         }
     }
 
-    /// Asks what differs from this state.
+    /// Asks what differs from this state, with the digest of every file that does.
     pub fn request(
         &self,
         limits: StreamLimits,
@@ -102,6 +106,7 @@ impl VolumeState {
         SurveyRequest {
             limits,
             writers,
+            digests: Digests::All,
             known: known.collect(),
         }
     }

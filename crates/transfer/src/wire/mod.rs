@@ -23,6 +23,7 @@ mod lent;
 mod protection;
 mod receipt;
 mod survey;
+mod survey_request;
 mod update;
 mod wanted;
 
@@ -30,7 +31,8 @@ pub use frame::WireError;
 pub use lent::{ArrivedFile, LARGEST_LENT, LentEvent, LentFile, LentMode, MOST_LENT, read_lent};
 pub use protection::{Guarded, Protection};
 pub use receipt::{FileTime, Receipt, VolumeIdentity};
-pub use survey::{Asking, Found, FoundKind, OddType, Survey, SurveyError, SurveyRequest, Writers};
+pub use survey::{Found, FoundKind, OddType, Survey, SurveyError};
+pub use survey_request::{Asking, Digests, SurveyRequest, Writers};
 pub use update::{UpdateOrder, UpdateReceipt};
 pub use wanted::{Wanted, read_wanted, write_wanted};
 

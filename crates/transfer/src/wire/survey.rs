@@ -4,47 +4,9 @@ use std::io::{self, Read, Write};
 
 use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
-use crate::{Digest, RelPath, RelPathBuf, StreamError, StreamLimits, VolumeIdentity, WireError};
+use crate::{Digest, StreamError, StreamLimits, VolumeIdentity, WireError};
 
-const REQUEST: Magic = *b"lzask  3";
-const MAGIC: Magic = *b"lzsurv 2";
-
-/// What has become of everybody else who could write to the volume.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Writers {
-    /// They have ended, and all that they had mapped is unmapped.
-    Gone,
-    /// They are held, or not even that, and go on later with what they have mapped: the
-    /// porter has every dirty page written first, so that the next store into it moves
-    /// ctime.
-    Held,
-}
-
-/// What `porter survey` reads from stdin.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SurveyRequest {
-    /// When to give up: the host's promise to stay bounded holds in its porter too.
-    pub limits: StreamLimits,
-    /// Who may go on after it.
-    pub writers: Writers,
-    /// What need not be told again: entries that are known, as they were when they were seen.
-    ///
-    /// A directory stands here only when it was sent in: it is entered whatever lies in it,
-    /// while any other one may turn out to be a cache.
-    ///
-    /// In path order, each path once.
-    pub known: Vec<(RelPathBuf, VolumeIdentity)>,
-}
-
-/// A request that is arriving.
-#[derive(Debug)]
-pub struct Asking<'a> {
-    /// As in [`SurveyRequest`].
-    pub limits: StreamLimits,
-    /// As in [`SurveyRequest`].
-    pub writers: Writers,
-    frame: FrameReader<'a>,
-}
+const MAGIC: Magic = *b"lzsurv 3";
 
 /// Everything that differs from what is known, in the order of the walk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,14 +34,14 @@ pub enum FoundKind {
         /// What tells it from any later state.
         identity: VolumeIdentity,
     },
-    /// A regular file, hashed.
+    /// A regular file.
     File {
         /// What tells it from any later state; its size and its mode are the file's.
         identity: VolumeIdentity,
         /// How many names it has.
         links: u32,
-        /// BLAKE3 of the contents.
-        digest: Digest,
+        /// BLAKE3 of the contents; `None` where the request did without.
+        digest: Option<Digest>,
     },
     /// A symbolic link.
     Symlink {
@@ -180,96 +142,6 @@ impl SurveyError {
     }
 }
 
-impl SurveyRequest {
-    /// Writes the request.
-    ///
-    /// # Errors
-    /// When the writer fails.
-    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, REQUEST);
-        let limits = &self.limits;
-        let record = frame.tag(b'm')?;
-        record.u64(limits.entries).u64(limits.total_bytes);
-        record.u64(limits.file_bytes).u64(limits.meta_bytes);
-        record.u64(limits.name_bytes);
-        frame.tag(match self.writers {
-            Writers::Gone => b'g',
-            Writers::Held => b'h',
-        })?;
-        for (path, identity) in &self.known {
-            identity.write_to(frame.tag(b'i')?.path(path.as_str().as_bytes())?);
-        }
-        frame.finish()
-    }
-
-    /// Reads a request.
-    ///
-    /// # Errors
-    /// When it is cut off or changed.
-    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
-        Self::begin(input)?.finish()
-    }
-
-    /// Reads how a survey is to be done; what is known may still be on its way.
-    ///
-    /// # Errors
-    /// When it is cut off or changed.
-    pub fn begin(input: &mut dyn Read) -> Result<Asking<'_>, WireError> {
-        let mut frame = FrameReader::new(input, REQUEST, "survey request of version 3")?;
-        let Some(b'm') = frame.tag()? else {
-            return Err(malformed("no limits"));
-        };
-        let limits = StreamLimits {
-            entries: frame.u64()?,
-            total_bytes: frame.u64()?,
-            file_bytes: frame.u64()?,
-            meta_bytes: frame.u64()?,
-            name_bytes: frame.u64()?,
-        };
-        let writers = match frame.tag()? {
-            Some(b'g') => Writers::Gone,
-            Some(b'h') => Writers::Held,
-            _ => return Err(malformed("no word of writers")),
-        };
-        Ok(Asking {
-            limits,
-            writers,
-            frame,
-        })
-    }
-}
-
-impl Asking<'_> {
-    /// Reads what is known.
-    ///
-    /// # Errors
-    /// When it is cut off or changed.
-    pub fn finish(self) -> Result<SurveyRequest, WireError> {
-        let Self {
-            limits,
-            writers,
-            mut frame,
-        } = self;
-        let mut known: Vec<(RelPathBuf, VolumeIdentity)> = Vec::new();
-        while let Some(tag) = frame.tag()? {
-            if tag != b'i' {
-                return Err(malformed("a tag"));
-            }
-            let path = RelPath::from_bytes(frame.path()?);
-            let path = path.map_err(|_| malformed("a path"))?.to_owned();
-            if known.last().is_some_and(|(last, _)| *last >= path) {
-                return Err(malformed("the order"));
-            }
-            known.push((path, VolumeIdentity::read_from(&mut frame)?));
-        }
-        Ok(SurveyRequest {
-            limits,
-            writers,
-            known,
-        })
-    }
-}
-
 impl Survey {
     /// Writes the survey.
     ///
@@ -285,9 +157,13 @@ impl Survey {
                     links,
                     digest,
                 } => {
-                    let record = frame.tag(b'f')?.path(name)?;
+                    let tag = if digest.is_some() { b'f' } else { b'u' };
+                    let record = frame.tag(tag)?.path(name)?;
                     identity.write_to(record);
-                    record.u32(*links).digest(digest);
+                    record.u32(*links);
+                    if let Some(digest) = digest {
+                        record.digest(digest);
+                    }
                 }
                 FoundKind::Symlink { identity, target } => {
                     let record = frame.tag(b'l')?.path(name)?;
@@ -340,7 +216,7 @@ impl Survey {
     /// # Errors
     /// When it is cut off or changed, or tells of more than the limits.
     pub fn read_from(input: &mut dyn Read, limits: &StreamLimits) -> Result<Self, SurveyError> {
-        let mut frame = FrameReader::new(input, MAGIC, "survey of version 2")?;
+        let mut frame = FrameReader::new(input, MAGIC, "survey of version 3")?;
         let mut survey = Self::default();
         let (mut entries, mut bytes, mut names) = (0, 0_u64, 0);
         while let Some(tag) = frame.tag()? {
@@ -378,9 +254,13 @@ impl Survey {
                 b'd' => FoundKind::Dir {
                     identity: VolumeIdentity::read_from(&mut frame)?,
                 },
-                b'f' => {
+                b'f' | b'u' => {
                     let identity = VolumeIdentity::read_from(&mut frame)?;
-                    let (links, digest) = (frame.u32()?, frame.digest()?);
+                    let links = frame.u32()?;
+                    let digest = match tag {
+                        b'f' => Some(frame.digest()?),
+                        _ => None,
+                    };
                     let size = identity.size;
                     if size > limits.file_bytes {
                         let limit = limits.file_bytes;

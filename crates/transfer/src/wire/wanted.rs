@@ -6,7 +6,7 @@ use super::frame::{FrameReader, FrameWriter, Magic};
 use super::{VolumeIdentity, malformed};
 use crate::{Digest, RelPath, RelPathBuf, WireError};
 
-const MAGIC: Magic = *b"lzwant 2";
+const MAGIC: Magic = *b"lzwant 3";
 
 /// One file to send. It must still be what the survey found, or the sending fails.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -15,8 +15,15 @@ pub struct Wanted {
     pub path: RelPathBuf,
     /// What the survey found there; its size is the file's.
     pub identity: VolumeIdentity,
-    /// BLAKE3 of the contents.
-    pub digest: Digest,
+    /// BLAKE3 of the contents; `None` where the survey did not read them.
+    pub digest: Option<Digest>,
+}
+
+impl Wanted {
+    /// Whether a new or changed file at `path` is fetched: what lies in `.git` stays inside.
+    pub fn is_at(path: &RelPath) -> bool {
+        path.components().next() != Some(".git")
+    }
 }
 
 /// Writes a list of wanted files, which is in path order.
@@ -31,9 +38,12 @@ pub fn write_wanted(wanted: &[Wanted], out: &mut dyn Write) -> io::Result<()> {
         digest,
     } in wanted
     {
-        let record = frame.tag(b'w')?.path(path.as_str().as_bytes())?;
+        let tag = if digest.is_some() { b'w' } else { b'u' };
+        let record = frame.tag(tag)?.path(path.as_str().as_bytes())?;
         identity.write_to(record);
-        record.digest(digest);
+        if let Some(digest) = digest {
+            record.digest(digest);
+        }
     }
     frame.finish()
 }
@@ -43,10 +53,10 @@ pub fn write_wanted(wanted: &[Wanted], out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// When it is cut off, changed, or not in path order.
 pub fn read_wanted(input: &mut dyn Read) -> Result<Vec<Wanted>, WireError> {
-    let mut frame = FrameReader::new(input, MAGIC, "list of wanted files of version 2")?;
+    let mut frame = FrameReader::new(input, MAGIC, "list of wanted files of version 3")?;
     let mut wanted: Vec<Wanted> = Vec::new();
     while let Some(tag) = frame.tag()? {
-        if tag != b'w' {
+        if !matches!(tag, b'w' | b'u') {
             return Err(malformed("a tag"));
         }
         let path = RelPath::from_bytes(frame.path()?);
@@ -57,7 +67,10 @@ pub fn read_wanted(input: &mut dyn Read) -> Result<Vec<Wanted>, WireError> {
         wanted.push(Wanted {
             path,
             identity: VolumeIdentity::read_from(&mut frame)?,
-            digest: frame.digest()?,
+            digest: match tag {
+                b'w' => Some(frame.digest()?),
+                _ => None,
+            },
         });
     }
     Ok(wanted)

@@ -3,9 +3,9 @@
 use lazaret_tests::Random;
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
-    Checksum, Digest, Entry, FileTime, Intent, Mode, Receipt, RelPathBuf, StreamError,
-    StreamLimits, Survey, SurveyRequest, Trailer, Tree, UpdateOrder, UpdateReceipt, VolumeIdentity,
-    VolumeState, Wanted, Writers, read_wanted, write_wanted,
+    Checksum, Digest, Digests, Entry, FileTime, Intent, Mode, Receipt, RelPathBuf, StreamError,
+    StreamLimits, Survey, SurveyRequest, Surveyed, Trailer, Tree, UpdateOrder, UpdateReceipt,
+    VolumeIdentity, VolumeState, Wanted, Writers, read_wanted, write_wanted,
 };
 
 const LIMITS: StreamLimits = StreamLimits::DEFAULT;
@@ -46,7 +46,18 @@ fn file(name: &[u8], mode: u32, size: u64) -> Found {
         kind: FoundKind::File {
             identity: identity(1, mode, size),
             links: 1,
-            digest: Digest::of(b"x"),
+            digest: Some(Digest::of(b"x")),
+        },
+    }
+}
+
+fn unread(name: &[u8]) -> Found {
+    Found {
+        name: name.to_vec(),
+        kind: FoundKind::File {
+            identity: identity(1, 0o100_755, 1),
+            links: 2,
+            digest: None,
         },
     }
 }
@@ -67,6 +78,7 @@ fn survey() -> Survey {
                 },
             ),
             file(b"d/f", 0o100_755, 1),
+            unread(b"d/g"),
             found(
                 b"d/l",
                 FoundKind::Symlink {
@@ -100,6 +112,7 @@ fn lists_are_read_as_they_were_written() {
             ..LIMITS
         },
         writers: Writers::Held,
+        digests: Digests::OfKnown,
         known: receipt().identities.into_iter().collect(),
     };
     let written = bytes(|out| request.write_to(out));
@@ -112,10 +125,11 @@ fn lists_are_read_as_they_were_written() {
         Survey::read_from(&mut &written[..], &LIMITS).expect("whole"),
         survey()
     );
-    let wanted = ["a", "b/c"].map(|name| Wanted {
+    let digest = Digest::of(b"a");
+    let wanted = [("a", Some(digest)), ("b/c", None)].map(|(name, digest)| Wanted {
         path: path(name),
         identity: identity(4, 0o100_644, 3),
-        digest: Digest::of(name.as_bytes()),
+        digest,
     });
     let written = bytes(|out| write_wanted(&wanted, out));
     assert_eq!(read_wanted(&mut &written[..]).expect("whole"), wanted);
@@ -154,9 +168,10 @@ fn update_receipt() -> UpdateReceipt {
 }
 
 fn state() -> VolumeState {
-    let (found, gone) = (survey().found, Vec::new());
+    let (mut found, gone) = (survey().found, Vec::new());
+    found.retain(|found| !matches!(found.kind, FoundKind::File { digest: None, .. }));
     let state = VolumeState::default().surveyed(Survey { found, gone }, &Tree::new());
-    state.expect("a tree")
+    state.and_then(Surveyed::whole).expect("a tree")
 }
 
 /// Every list that is sent before an update or kept after one, and its reader.
@@ -362,7 +377,8 @@ fn collected(found: Vec<Found>, gone: &[&[u8]]) -> String {
         ..receipt()
     };
     let sent = VolumeState::received(&baseline, &sent).expect("of one tree");
-    match sent.surveyed(Survey { found, gone }, &baseline) {
+    let surveyed = sent.surveyed(Survey { found, gone }, &baseline);
+    match surveyed.and_then(Surveyed::whole) {
         Ok(state) => {
             let collection = state.collect(&baseline);
             let paths = collection.tree.iter().map(|(path, _)| path.as_str());
@@ -380,6 +396,92 @@ fn a_survey_is_applied_to_the_baseline() {
     assert_eq!(
         collected(vec![file(b"d", 0o100_644, 1)], &[b"a", b"a/b"]),
         "c d"
+    );
+}
+
+/// What a survey did not read is wanted, and in the state as it arrived.
+#[test]
+fn what_was_not_read_comes_from_what_arrived() {
+    let dir = FoundKind::Dir {
+        identity: identity(2, 0o40_755, 0),
+    };
+    let found = vec![
+        file(b"b", 0o100_644, 1),
+        found(b"d", dir),
+        unread(b"d/g"),
+        unread(b"e"),
+    ];
+    let gone = Vec::new();
+    let empty = Tree::new();
+    let surveyed = VolumeState::default().surveyed(Survey { found, gone }, &empty);
+    let surveyed = surveyed.expect("no contradiction");
+    let wanted = surveyed.wanted(&empty);
+    let names: Vec<_> = wanted.iter().map(|wanted| wanted.path.as_str()).collect();
+    assert_eq!(names, ["b", "d/g", "e"]);
+    assert_eq!(
+        wanted
+            .iter()
+            .map(|wanted| wanted.digest)
+            .collect::<Vec<_>>(),
+        [Some(Digest::of(b"x")), None, None]
+    );
+    let arrived = |size| {
+        let entry = |digest| Entry::File {
+            mode: Mode::Plain,
+            size,
+            digest,
+        };
+        ["b", "d/g", "e"]
+            .map(|name| (path(name), entry(Digest::of(b"arrived"))))
+            .into_iter()
+            .collect::<Tree>()
+    };
+    let missing = Tree::new();
+    for wrong in [&arrived(2), &missing] {
+        let refused = surveyed
+            .clone()
+            .arrived(wrong)
+            .expect_err("not what was found");
+        assert_eq!(refused.path, path("d/g"));
+    }
+    let state = surveyed.clone().arrived(&arrived(1)).expect("all of it");
+    let collection = state.collect(&empty);
+    let of = |name: &str| match collection.tree.get(&path(name)) {
+        Some(Entry::File { mode, digest, .. }) => (*mode, *digest),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(of("b"), (Mode::Plain, Digest::of(b"x")));
+    assert_eq!(of("e"), (Mode::Executable, Digest::of(b"arrived")));
+    let linked: Vec<_> = collection.notes.iter().map(|note| note.code).collect();
+    assert_eq!(linked, ["link.hard", "link.hard"]);
+    assert_eq!(
+        surveyed.whole().expect_err("not all of it").code(),
+        "survey.contradiction"
+    );
+}
+
+/// What was known is always read, or nobody could say that it is what it was.
+#[test]
+fn only_new_files_in_directories_may_be_left_unread() {
+    let surveyed = |found| {
+        let sent = Receipt {
+            identities: (baseline().iter().zip(1..))
+                .map(|((path, _), ino)| (path.to_owned(), identity(ino, 0o100_644, 1)))
+                .collect(),
+            ..receipt()
+        };
+        let sent = VolumeState::received(&baseline(), &sent).expect("of one tree");
+        let gone = Vec::new();
+        let surveyed = sent.surveyed(Survey { found, gone }, &baseline());
+        surveyed.map_or_else(|error| error.code(), |_| "fine")
+    };
+    assert_eq!(surveyed(vec![unread(b"a/new")]), "fine");
+    assert_eq!(surveyed(vec![unread(b"a/b")]), "survey.contradiction");
+    assert_eq!(surveyed(vec![unread(b"c/new")]), "survey.contradiction");
+    assert_eq!(surveyed(vec![unread(b"no/new")]), "survey.contradiction");
+    assert_eq!(
+        surveyed(vec![unread(b"new"), file(b"new/x", 0o100_644, 1)]),
+        "survey.contradiction"
     );
 }
 

@@ -356,7 +356,7 @@ fn say(dir: &Path, count: usize, shape: Shape) {
                 Entry::File { digest, .. } => FoundKind::File {
                     identity,
                     links: 1,
-                    digest,
+                    digest: Some(digest),
                 },
                 Entry::Symlink { target } => FoundKind::Symlink {
                     identity,

@@ -11,9 +11,9 @@ use std::time::Duration;
 use lazaret_runtime::Control;
 use lazaret_transfer::wire::{Found, FoundKind};
 use lazaret_transfer::{
-    Digest, Entry, MemberKind, MemberPath, Members, Receipt, RelPath, RelPathBuf, StreamLimits,
-    StreamWriter, Survey, SurveyRequest, Tree, UpdateOrder, UpdateReceipt, VolumeIdentity,
-    read_wanted,
+    Digest, Digests, Entry, MemberKind, MemberPath, Members, Receipt, RelPath, RelPathBuf,
+    StreamLimits, StreamWriter, Survey, SurveyRequest, Tree, UpdateOrder, UpdateReceipt,
+    VolumeIdentity, Wanted, read_wanted,
 };
 use rustix::fs::FileType;
 
@@ -108,7 +108,7 @@ pub(super) fn survey(volume: &Path, stdin: &mut dyn Read) -> Result<Survey, Brok
     let request = SurveyRequest::read_from(stdin)?;
     let mut known = request.known.into_iter().collect();
     let mut survey = Survey::default();
-    look(volume, "", &mut known, &mut survey)?;
+    look((volume, ""), request.digests, &mut known, &mut survey)?;
     survey.gone = known
         .into_keys()
         .map(|path| path.as_str().as_bytes().to_vec())
@@ -117,8 +117,8 @@ pub(super) fn survey(volume: &Path, stdin: &mut dyn Read) -> Result<Survey, Brok
 }
 
 fn look(
-    volume: &Path,
-    below: &str,
+    (volume, below): (&Path, &str),
+    digests: Digests,
     known: &mut BTreeMap<RelPathBuf, VolumeIdentity>,
     survey: &mut Survey,
 ) -> Result<(), Broken> {
@@ -142,7 +142,7 @@ fn look(
                         kind: FoundKind::Dir { identity: now },
                     });
                 }
-                look(volume, &path, known, survey)?;
+                look((volume, &path), digests, known, survey)?;
                 continue;
             }
             _ if before == Some(now) => continue,
@@ -153,13 +153,20 @@ fn look(
             _ => FoundKind::File {
                 identity: now,
                 links: 1,
-                digest: Digest::of(&fs::read(&at)?),
+                digest: match digests {
+                    Digests::OfKnown if before.is_none() && is_fetched(&path) => None,
+                    _ => Some(Digest::of(&fs::read(&at)?)),
+                },
             },
         };
         let name = path.into_bytes();
         survey.found.push(Found { name, kind });
     }
     Ok(())
+}
+
+fn is_fetched(path: &str) -> bool {
+    RelPath::from_bytes(path.as_bytes()).is_ok_and(Wanted::is_at)
 }
 
 /// `porter send`; `altered` may change the bytes of a file on its way.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use lazaret_transfer::{
     Clash, Entry, Hashing, Intent, Mode, Plan, Receipt, Selection, Selector, Stance, StatCache,
-    StatRecorder, StreamLimits, Survey, Tree, UpdateOrder, UpdateReceipt, VolumeState, Walked,
-    WorkspaceDir, Writers, pack_order, reconcile, walk, walk_cached,
+    StatRecorder, StreamLimits, Survey, Surveyed, Tree, UpdateOrder, UpdateReceipt, VolumeState,
+    Walked, WorkspaceDir, Writers, pack_order, reconcile, walk, walk_cached,
 };
 
 use crate::session::{fast_tempdir, packed, porter};
@@ -124,6 +124,7 @@ impl Kept {
         if let Ok(survey) = survey {
             // What the launcher has on disk before the order is given.
             let known = self.known.clone().surveyed(survey, &self.baseline);
+            let known = known.and_then(Surveyed::whole);
             self.known = known.expect("no contradiction");
             if let Some(intent) = self.intent.take() {
                 self.baseline = intent.fold(self.baseline.clone(), &self.known);
@@ -215,6 +216,7 @@ impl Kept {
         let stdout = porter("survey", self.volume.path(), &request).ok();
         let survey = Survey::read_from(&mut &stdout[..], &limits).expect("a survey");
         let known = self.known.clone().surveyed(survey, &self.baseline);
+        let known = known.and_then(Surveyed::whole);
         self.known = known.expect("no contradiction");
     }
 

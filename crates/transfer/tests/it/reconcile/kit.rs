@@ -6,8 +6,8 @@ use lazaret_tests::tree_text::{self, Line};
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
     Checksum, ClashKind, Digest, Entry, FileTime, Mode, Plan, Receipt, RelPath, RelPathBuf,
-    SkipReason, Skipped, Stance, Survey, Trailer, Tree, UpdateOrder, UpdateReceipt, VolumeIdentity,
-    VolumeState, Walked, reconcile,
+    SkipReason, Skipped, Stance, Survey, Surveyed, Trailer, Tree, UpdateOrder, UpdateReceipt,
+    VolumeIdentity, VolumeState, Walked, reconcile,
 };
 
 /// The three sides, and what stays out on two of them.
@@ -95,7 +95,8 @@ impl Case {
             found: found.collect(),
             gone: Vec::new(),
         };
-        state.surveyed(survey, &self.volume).expect("a tree")
+        let surveyed = state.surveyed(survey, &self.volume);
+        surveyed.and_then(Surveyed::whole).expect("a tree")
     }
 
     /// Does what the porter would do, and refuses what it could not.

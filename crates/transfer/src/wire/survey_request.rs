@@ -1,0 +1,160 @@
+//! `SurveyRequest`: what is known of a volume, so that it need not be told again.
+
+use std::io::{self, Read, Write};
+
+use super::frame::{FrameReader, FrameWriter, Magic};
+use super::malformed;
+use crate::{RelPath, RelPathBuf, StreamLimits, VolumeIdentity, WireError};
+
+const MAGIC: Magic = *b"lzask  4";
+
+/// What has become of everybody else who could write to the volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writers {
+    /// They have ended, and all that they had mapped is unmapped.
+    Gone,
+    /// They are held, or not even that, and go on later with what they have mapped: the
+    /// porter has every dirty page written first, so that the next store into it moves
+    /// ctime.
+    Held,
+}
+
+/// Which of the files that it finds a survey hashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Digests {
+    /// All of them.
+    All,
+    /// Not those that are new and will be fetched: whoever fetches them hashes them anyway.
+    OfKnown,
+}
+
+/// What `porter survey` reads from stdin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SurveyRequest {
+    /// When to give up: the host's promise to stay bounded holds in its porter too.
+    pub limits: StreamLimits,
+    /// Who may go on after it.
+    pub writers: Writers,
+    /// What is hashed.
+    pub digests: Digests,
+    /// What need not be told again: entries that are known, as they were when they were seen.
+    ///
+    /// A directory stands here only when it was sent in: it is entered whatever lies in it,
+    /// while any other one may turn out to be a cache.
+    ///
+    /// In path order, each path once.
+    pub known: Vec<(RelPathBuf, VolumeIdentity)>,
+}
+
+/// A request that is arriving.
+#[derive(Debug)]
+pub struct Asking<'a> {
+    /// As in [`SurveyRequest`].
+    pub limits: StreamLimits,
+    /// As in [`SurveyRequest`].
+    pub writers: Writers,
+    digests: Digests,
+    frame: FrameReader<'a>,
+}
+
+impl SurveyRequest {
+    /// Writes the request.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut frame = FrameWriter::new(out, MAGIC);
+        let limits = &self.limits;
+        let record = frame.tag(b'm')?;
+        record.u64(limits.entries).u64(limits.total_bytes);
+        record.u64(limits.file_bytes).u64(limits.meta_bytes);
+        record.u64(limits.name_bytes);
+        frame.tag(match self.writers {
+            Writers::Gone => b'g',
+            Writers::Held => b'h',
+        })?;
+        frame.tag(match self.digests {
+            Digests::All => b'a',
+            Digests::OfKnown => b'k',
+        })?;
+        for (path, identity) in &self.known {
+            identity.write_to(frame.tag(b'i')?.path(path.as_str().as_bytes())?);
+        }
+        frame.finish()
+    }
+
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// When it is cut off or changed.
+    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
+        Self::begin(input)?.finish()
+    }
+
+    /// Reads how a survey is to be done; what is known may still be on its way.
+    ///
+    /// # Errors
+    /// When it is cut off or changed.
+    pub fn begin(input: &mut dyn Read) -> Result<Asking<'_>, WireError> {
+        let mut frame = FrameReader::new(input, MAGIC, "survey request of version 4")?;
+        let Some(b'm') = frame.tag()? else {
+            return Err(malformed("no limits"));
+        };
+        let limits = StreamLimits {
+            entries: frame.u64()?,
+            total_bytes: frame.u64()?,
+            file_bytes: frame.u64()?,
+            meta_bytes: frame.u64()?,
+            name_bytes: frame.u64()?,
+        };
+        let writers = match frame.tag()? {
+            Some(b'g') => Writers::Gone,
+            Some(b'h') => Writers::Held,
+            _ => return Err(malformed("no word of writers")),
+        };
+        let digests = match frame.tag()? {
+            Some(b'a') => Digests::All,
+            Some(b'k') => Digests::OfKnown,
+            _ => return Err(malformed("no word of digests")),
+        };
+        Ok(Asking {
+            limits,
+            writers,
+            digests,
+            frame,
+        })
+    }
+}
+
+impl Asking<'_> {
+    /// Reads what is known.
+    ///
+    /// # Errors
+    /// When it is cut off or changed.
+    pub fn finish(self) -> Result<SurveyRequest, WireError> {
+        let Self {
+            limits,
+            writers,
+            digests,
+            mut frame,
+        } = self;
+        let mut known: Vec<(RelPathBuf, VolumeIdentity)> = Vec::new();
+        while let Some(tag) = frame.tag()? {
+            if tag != b'i' {
+                return Err(malformed("a tag"));
+            }
+            let path = RelPath::from_bytes(frame.path()?);
+            let path = path.map_err(|_| malformed("a path"))?.to_owned();
+            if known.last().is_some_and(|(last, _)| *last >= path) {
+                return Err(malformed("the order"));
+            }
+            known.push((path, VolumeIdentity::read_from(&mut frame)?));
+        }
+        Ok(SurveyRequest {
+            limits,
+            writers,
+            digests,
+            known,
+        })
+    }
+}
