@@ -1,12 +1,12 @@
 //! Times the scan before an update: `scan DIR CACHE`, with the cache that the last run left.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 use std::time::Instant;
 
 use lazaret_transfer::{
-    GitMode, Selection, Stance, StatCache, StatRecorder, VolumeState, WorkspaceDir, reconcile,
-    walk_cached,
+    GitMode, Recorded, Selection, Stance, StatCache, StatRecorder, VolumeState, WorkspaceDir,
+    reconcile, walk_cached,
 };
 
 #[expect(clippy::print_stdout, reason = "an example prints its figures")]
@@ -25,10 +25,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Err(_) => StatCache::default(),
     };
     let loaded = start.elapsed();
-    let mut file = File::create(cache)?;
-    let mut recorder = StatRecorder::new(&workspace, &mut file);
+    let mut next = Vec::new();
+    let mut recorder = StatRecorder::new(&workspace, &mut next);
     let walked = walk_cached(&workspace, &selector, &known, &mut recorder)?;
-    recorder.finish()?;
+    if recorder.finish()? == Recorded::Anew {
+        fs::write(cache, &next)?;
+    }
     let scanned = start.elapsed();
     let plan = reconcile(&walked.tree, &walked, &VolumeState::default(), Stance::Keep);
     let decided = start.elapsed();

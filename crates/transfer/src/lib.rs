@@ -113,7 +113,7 @@ pub use select::{
     CACHEDIR_SIGNATURE, CacheInside, GitMode, Only, RESERVED_NAME, SelectError, Selection,
     Selector, SkipReason, Skipped, is_cache_beside,
 };
-pub use stat_cache::{StatCache, StatRecorder};
+pub use stat_cache::{Recorded, StatCache, StatRecorder};
 pub use stream_error::StreamError;
 pub use stream_limits::StreamLimits;
 pub use trailer::{TRAILER_BYTES, Trailer, TrailerError};

@@ -236,10 +236,10 @@ impl Bench<'_> {
             let took = self.host_tar(large, &format!("host-large-{round}"))?;
             add(figures, (None, Series::HostTarLarge), took);
             let edits = large.edit(FEW)?;
+            let found = station.time_dry_run(large, &name)?;
+            add(figures, key(Series::EditsFoundLarge), found);
             let ran = station.run(large, &name, GREET, &[])?;
             drop(edits);
-            let found = ran.phase("scan_ms")? + ran.phase("reconcile_ms")?;
-            figures.add(key(Series::EditsFoundLarge), found);
             figures.add(key(Series::EditsInLarge), ran.phase("sync_in_ms")?);
         }
         Ok(())

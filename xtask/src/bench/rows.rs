@@ -206,7 +206,7 @@ const KINDS: &[Kind] = &[
     },
     Kind {
         name: "edits-found-large",
-        what: "20 edits of the host in the large tree, scan and diff / host tar c | tar x",
+        what: "20 edits of the host in the large tree, scan and diff (--dry-run) / host tar c | tar x",
         own: Series::EditsFoundLarge,
         reference: Series::HostTarLarge,
         promise: Promise {

@@ -254,6 +254,18 @@ impl<'a> Station<'a> {
         })
     }
 
+    /// Times a run on a kept copy that only says what of the host's would go in: the whole of
+    /// it happens on the host.
+    pub(super) fn time_dry_run(&self, corpus: &Corpus, name: &str) -> Result<Duration> {
+        timing::warm(self.sh, &corpus.path)?;
+        let dry = self
+            .lazaret(&["run", "base", "--dry-run", "--json", "--name", name])
+            .arg("--workspace")
+            .arg(&corpus.path)
+            .args(["--", "true"]);
+        timing::whole(self.sh, dry)
+    }
+
     /// A verb of `lazaret pool`.
     pub(super) fn pool(&self, arguments: &[&str]) -> Result<()> {
         let pool = self.lazaret(&["pool"]).args(arguments);

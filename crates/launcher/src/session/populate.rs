@@ -8,7 +8,7 @@ use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec, Process};
 use lazaret_transfer::{
-    AtPath as _, Packed, Progress, Receipt, Selector, Skipped, StatRecorder, VolumeState,
+    AtPath as _, Packed, Progress, Receipt, Recorded, Selector, Skipped, StatRecorder, VolumeState,
     WorkspaceDir, Writers, escape, pack_and_record,
 };
 
@@ -125,7 +125,7 @@ impl Prepared {
                 Ok::<_, Failure>((packed, receipt, network, poised))
             })
         })?;
-        if stats.finish().is_err() {
+        if !matches!(stats.finish(), Ok(Recorded::Anew)) {
             // The next update reads everything, and makes another.
             drop(fs::remove_file(&stat_cache));
         }

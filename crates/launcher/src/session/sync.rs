@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, Process, ProcessControl};
 use lazaret_transfer::{
-    Clash, PackError, Plan, Progress, RelPathBuf, Selector, Skipped, Stance, StatCache,
+    Clash, PackError, Plan, Progress, Recorded, RelPathBuf, Selector, Skipped, Stance, StatCache,
     StatRecorder, Survey, SurveyError, Surveyed, Trailer, UpdateReceipt, Walked, WorkspaceDir,
     Writers, escape, pack_order, reconcile, walk_cached,
 };
@@ -115,7 +115,7 @@ fn read(dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
     let mut next = Vec::new();
     let mut recorder = StatRecorder::new(source.workspace, &mut next);
     let walked = walk_cached(source.workspace, source.selector, &cache, &mut recorder)?;
-    if recorder.finish().is_ok() {
+    if let Ok(Recorded::Anew) = recorder.finish() {
         // One that a power cut takes is made again.
         let mut unsynced = Unsynced::default();
         unsynced.put(&path, |out| out.write_all(&next))?;
@@ -128,8 +128,11 @@ fn read(dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
 /// # Errors
 /// When the session's files are damaged, or the workspace can't be read.
 pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<Plan, Failure> {
-    let Known { baseline, volume } = Known::read(dir)?;
-    Ok(reconcile(&baseline, &read(dir, source)?, &volume, stance))
+    thread::scope(|scope| {
+        let reading = Reading::Going(scope.spawn(|| read(dir, source)));
+        let Known { baseline, volume } = Known::read(dir)?;
+        Ok(reconcile(&baseline, &reading.finish()?, &volume, stance))
+    })
 }
 
 /// An update that is about to begin.

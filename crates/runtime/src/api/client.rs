@@ -33,6 +33,15 @@ pub(super) struct Spoken {
     pub(super) api: String,
 }
 
+/// The newest version of the API that is spoken here.
+pub(super) fn newest_api() -> (u32, u32) {
+    let number = |part| u32::try_from(part).unwrap_or(u32::MAX);
+    (
+        number(API_DEFAULT_VERSION.major_version),
+        number(API_DEFAULT_VERSION.minor_version),
+    )
+}
+
 /// Something that an engine needs while it is used.
 pub(crate) trait Keeper: Send + Sync + fmt::Debug {
     /// Makes sure that it is there. Called before each request.
@@ -139,8 +148,9 @@ impl Inner {
                 })
                 .await?;
                 // Podman runs three programs to answer `/version`, which takes a second on a
-                // machine that is busy, and says what matters in the head of each answer.
-                let version = match probe::Version::of_podman(&told) {
+                // machine that is busy, and Docker asks two others; both say what matters
+                // now in the head of each answer.
+                let version = match probe::Version::of_head(&told) {
                     Some(version) => version,
                     None => {
                         within(PROBE_LIMIT, self.endpoint(), async {
@@ -150,12 +160,7 @@ impl Inner {
                         .await?
                     }
                 };
-                let number = |part| u32::try_from(part).unwrap_or(u32::MAX);
-                let newest = (
-                    number(API_DEFAULT_VERSION.major_version),
-                    number(API_DEFAULT_VERSION.minor_version),
-                );
-                let api = version.negotiate(newest, self.endpoint())?;
+                let api = version.negotiate(newest_api(), self.endpoint())?;
                 self.wire.speak(&api);
                 Ok(Spoken { version, api })
             })

@@ -32,7 +32,7 @@ use bollard::query_parameters::{
 use futures_util::StreamExt as _;
 
 pub(crate) use self::client::Keeper;
-use self::client::{Inner, Subject, label_filter, nonce};
+use self::client::{Inner, Subject, label_filter, newest_api, nonce};
 use self::lower::SeccompRef;
 use self::seccomp_file::SeccompFile;
 use self::turn::Turn;
@@ -105,20 +105,19 @@ impl Engine for ApiEngine {
             };
             // Podman asks its helper programs for their versions in each answer, which may
             // take a second on a loaded machine: one of the two answers must do.
-            let (info, podman) = match spoken.version.kind() {
-                EngineKind::Podman => {
-                    let podman = inner.get(subject, "/v4.0.0/libpod/info").await?;
-                    (probe::Info::default(), Some(podman))
-                }
-                _ => (inner.get(subject, "/info").await?, None),
-            };
-            Ok(probe::engine_info(
-                inner.endpoint(),
-                &spoken.api,
-                &spoken.version,
-                &info,
-                podman.as_ref(),
-            ))
+            let endpoint = inner.endpoint();
+            if spoken.version.kind() == EngineKind::Podman {
+                let podman = inner.get(subject, "/v4.0.0/libpod/info").await?;
+                let (version, info) = (&spoken.version, probe::Info::default());
+                let (api, podman) = (&spoken.api, Some(&podman));
+                return Ok(probe::engine_info(endpoint, api, version, &info, podman));
+            }
+            let info = inner.get(subject, "/info").await?;
+            let name = "/version";
+            let version: probe::Version = inner.get(Subject { name, ..subject }, name).await?;
+            // The head of an answer does not say what the engine speaks no longer.
+            let api = version.negotiate(newest_api(), endpoint)?;
+            Ok(probe::engine_info(endpoint, &api, &version, &info, None))
         })
     }
 
@@ -126,8 +125,7 @@ impl Engine for ApiEngine {
         let inner = &self.inner;
         inner.call(PROBE_LIMIT, async {
             let spoken = inner.negotiated().await?;
-            let is_slow = spoken.version.kind() == EngineKind::Podman;
-            Ok(is_slow.then(|| Greeting {
+            Ok(Some(Greeting {
                 endpoint: inner.endpoint().to_string(),
                 version: spoken.version.number().to_owned(),
                 api_version: spoken.api.clone(),

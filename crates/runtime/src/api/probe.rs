@@ -100,17 +100,27 @@ struct PodmanSecurity {
 }
 
 impl Version {
-    /// Reads the head of an answer of Podman's; `None` for any other engine's.
-    pub(super) fn of_podman(told: &BTreeMap<String, String>) -> Option<Self> {
-        let version = told.get("libpod-api-version")?.clone();
-        let engine = Component {
-            name: PODMAN_ENGINE.to_owned(),
-            version: version.clone(),
-        };
+    /// Reads the head of an answer, which says what matters before an engine is probed;
+    /// `None` where neither Docker nor Podman has written it.
+    pub(super) fn of_head(told: &BTreeMap<String, String>) -> Option<Self> {
+        let api_version = told.get("api-version")?.clone();
+        if let Some(version) = told.get("libpod-api-version") {
+            let engine = Component {
+                name: PODMAN_ENGINE.to_owned(),
+                version: version.clone(),
+            };
+            return Some(Self {
+                version: version.clone(),
+                api_version,
+                components: Some(vec![engine]),
+                ..Self::default()
+            });
+        }
+        // `Docker/20.10.24 (linux)`
+        let server = told.get("server")?.strip_prefix("Docker/")?;
         Some(Self {
-            version,
-            api_version: told.get("api-version")?.clone(),
-            components: Some(vec![engine]),
+            version: server.split(' ').next()?.to_owned(),
+            api_version,
             ..Self::default()
         })
     }
@@ -452,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn podman_is_known_by_the_head_of_its_answers() {
+    fn an_engine_is_known_by_the_head_of_its_answers() {
         let head = |lines: &[(&str, &str)]| {
             let lines = lines.iter();
             lines
@@ -460,7 +470,7 @@ mod tests {
                 .collect()
         };
         let podman = head(&[("api-version", "1.41"), ("libpod-api-version", "4.3.1")]);
-        let podman = Version::of_podman(&podman).unwrap();
+        let podman = Version::of_head(&podman).unwrap();
         assert_eq!(podman.kind(), EngineKind::Podman);
         assert_eq!(podman.negotiate((1, 44), &endpoint()).unwrap(), "1.41");
         let told = version(PODMAN);
@@ -478,15 +488,26 @@ mod tests {
         assert_eq!(info(&podman), info(&told));
 
         let old = head(&[("api-version", "1.40"), ("libpod-api-version", "4.2.0")]);
-        Version::of_podman(&old)
+        Version::of_head(&old)
             .unwrap()
             .negotiate((1, 44), &endpoint())
             .unwrap_err();
+
+        let docker = [
+            ("api-version", "1.41"),
+            ("server", "Docker/20.10.24+dfsg1 (linux)"),
+        ];
+        let docker = Version::of_head(&head(&docker)).unwrap();
+        assert_eq!(docker.kind(), EngineKind::Docker);
+        assert_eq!(docker.number(), version(DOCKER).number());
+        assert_eq!(docker.negotiate((1, 44), &endpoint()).unwrap(), "1.41");
+
         for other in [
-            head(&[("api-version", "1.41"), ("server", "Docker/20.10")]),
             head(&[("libpod-api-version", "4.3.1")]),
+            head(&[("server", "Docker/20.10.24 (linux)")]),
+            head(&[("api-version", "1.41"), ("server", "proxy/1.0")]),
         ] {
-            assert!(Version::of_podman(&other).is_none());
+            assert!(Version::of_head(&other).is_none());
         }
     }
 

@@ -24,7 +24,7 @@ use crate::wire::frame::{FrameReader, Magic};
 use crate::{
     Digest, Entry, FileIdentity, FileTime, Mode, RelPath, RelPathBuf, VolumeIdentity, WireError,
 };
-pub use record::StatRecorder;
+pub use record::{Recorded, StatRecorder};
 pub(crate) use search::Search;
 
 const MAGIC: Magic = *b"lzstat 1";
@@ -35,7 +35,15 @@ const MAGIC: Magic = *b"lzstat 1";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatCache {
     /// In path order, as a walk meets them.
-    entries: Vec<(RelPathBuf, Seen, Digest)>,
+    entries: Vec<Known>,
+}
+
+/// A file of a cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) path: RelPathBuf,
+    pub(crate) seen: Seen,
+    pub(crate) digest: Digest,
 }
 
 /// How a file of the host is told from any later state of it.
@@ -64,6 +72,11 @@ impl Seen {
         }
     }
 
+    /// Bytes of the file.
+    pub(crate) fn size(&self) -> u64 {
+        self.identity.size
+    }
+
     /// Whether a write that comes at `clock` or later may leave both times as they are.
     fn is_racy(&self, clock: FileTime) -> bool {
         let VolumeIdentity { mtime, ctime, .. } = self.identity;
@@ -84,21 +97,32 @@ impl StatCache {
     pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
         let malformed = |what| WireError::Malformed { what };
         let mut frame = FrameReader::new(input, MAGIC, "stat cache of version 1")?;
-        let mut entries: Vec<(RelPathBuf, Seen, Digest)> = Vec::new();
+        let mut entries: Vec<Known> = Vec::new();
         while let Some(tag) = frame.tag()? {
             if tag != b'c' {
                 return Err(malformed("a tag"));
             }
             let path = RelPath::from_bytes(frame.path()?);
             let path = path.map_err(|_| malformed("a path"))?.to_owned();
-            if entries.last().is_some_and(|(last, ..)| *last >= path) {
+            if entries.last().is_some_and(|last| last.path >= path) {
                 return Err(malformed("the order"));
             }
             let dev = frame.u64()?;
             let identity = VolumeIdentity::read_from(&mut frame)?;
-            entries.push((path, Seen { dev, identity }, frame.digest()?));
+            entries.push(Known {
+                path,
+                seen: Seen { dev, identity },
+                digest: frame.digest()?,
+            });
         }
         Ok(Self { entries })
+    }
+
+    /// What writing such a cache costs, in bytes that could be read instead.
+    pub(crate) fn cost(&self) -> u64 {
+        /// An identity, a digest, and a path of usual length.
+        const ENTRY: u64 = 128;
+        self.entries.len() as u64 * ENTRY
     }
 
     /// Counts the files.

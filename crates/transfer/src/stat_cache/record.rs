@@ -20,6 +20,17 @@ pub struct StatRecorder<'w> {
     /// The one file system that is believed, if any.
     dev: Option<u64>,
     failed: Option<io::Error>,
+    recorded: Recorded,
+}
+
+/// What a [`StatRecorder`] has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "what was written is a cache only where it says so"]
+pub enum Recorded {
+    /// A cache, to take the place of the last.
+    Anew,
+    /// Nothing: reading again what the last one lacks costs less than writing another.
+    AsBefore,
 }
 
 impl std::fmt::Debug for StatRecorder<'_> {
@@ -46,7 +57,13 @@ impl<'w> StatRecorder<'w> {
             clock,
             dev: is_local(workspace).then_some(workspace.identity().dev),
             failed: None,
+            recorded: Recorded::Anew,
         }
+    }
+
+    /// Leaves the last cache as it is.
+    pub(crate) fn leave(&mut self) {
+        self.recorded = Recorded::AsBefore;
     }
 
     /// Keeps a file that had this stat when it was opened, and these contents.
@@ -67,10 +84,11 @@ impl<'w> StatRecorder<'w> {
     ///
     /// # Errors
     /// The first error of all writes: what was written is no cache then.
-    pub fn finish(self) -> io::Result<()> {
-        match self.failed {
-            Some(error) => Err(error),
-            None => self.frame.finish(),
+    pub fn finish(self) -> io::Result<Recorded> {
+        match (self.failed, self.recorded) {
+            (Some(error), _) => Err(error),
+            (None, Recorded::AsBefore) => Ok(Recorded::AsBefore),
+            (None, Recorded::Anew) => self.frame.finish().map(|()| Recorded::Anew),
         }
     }
 }

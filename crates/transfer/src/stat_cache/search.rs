@@ -2,12 +2,12 @@
 
 use rustix::fs::Stat;
 
-use super::{Seen, StatCache};
-use crate::{Digest, RelPath, RelPathBuf};
+use super::{Known, Seen, StatCache};
+use crate::RelPath;
 
 /// Both are in path order, so one look ahead is all it takes.
 pub(crate) struct Search<'a> {
-    rest: &'a [(RelPathBuf, Seen, Digest)],
+    rest: &'a [Known],
 }
 
 impl<'a> Search<'a> {
@@ -17,26 +17,26 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the digest of the file at `path` if it is as it was; `stat` is asked only if
-    /// anything is known.
+    /// Returns what is known of the file at `path` if it is as it was; `stat` is asked only
+    /// if there is anything.
     pub(crate) fn find<E>(
         &mut self,
         path: &RelPath,
         stat: impl FnOnce() -> Result<Stat, E>,
-    ) -> Result<Option<(Seen, Digest)>, E> {
-        while let [(known, ..), rest @ ..] = self.rest
-            && **known < *path
+    ) -> Result<Option<&'a Known>, E> {
+        while let [passed, rest @ ..] = self.rest
+            && *passed.path < *path
         {
             self.rest = rest;
         }
-        let [(known, seen, digest), rest @ ..] = self.rest else {
+        let [known, rest @ ..] = self.rest else {
             return Ok(None);
         };
-        if **known != *path {
+        if *known.path != *path {
             return Ok(None);
         }
         self.rest = rest;
-        let same = Seen::of(&stat()?) == Some(*seen);
-        Ok(same.then_some((*seen, *digest)))
+        let is_same = Seen::of(&stat()?) == Some(known.seen);
+        Ok(is_same.then_some(known))
     }
 }

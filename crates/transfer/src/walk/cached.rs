@@ -7,15 +7,17 @@ use rustix::fs::Stat;
 use super::engine::{Sink, descend};
 use super::hash::{HashPool, Workers};
 use super::{Hashing, WalkError, Walked, made};
-use crate::stat_cache::{Search, Seen};
+use crate::stat_cache::{Known, Search, Seen};
 use crate::{
-    Digest, Entry, LinkTarget, RelPath, RelPathBuf, Selector, StatCache, StatRecorder, Tree,
-    WorkspaceDir,
+    Entry, LinkTarget, RelPath, RelPathBuf, Selector, StatCache, StatRecorder, Tree, WorkspaceDir,
 };
+
+/// What opening a file costs, in bytes that could be read instead.
+const OPENING: u64 = 4 << 10;
 
 /// Reads everything below `workspace` that `selector` takes in, as [`walk`](super::walk)
 /// does, except that a file which `cache` knows as it is is not opened. What it finds is
-/// handed to `recorder`, for the next time.
+/// handed to `recorder` for the next time, unless `cache` will do as well.
 ///
 /// Files that decide what is taken in (ignore files, cache tags, what may be a secret) are
 /// read each time.
@@ -35,14 +37,16 @@ pub fn walk_cached(
     std::thread::scope(|scope| {
         let mut sink = Cached {
             entries: Vec::with_capacity(cache.len()),
-            seen: Vec::with_capacity(cache.len()),
+            met: Vec::with_capacity(cache.len()),
+            lacking: 0,
             search: Search::new(cache),
             workers: pool.start(scope, threads),
         };
         let skipped = descend(workspace, selector, &mut sink);
         let Cached {
             entries,
-            seen,
+            met,
+            lacking,
             workers,
             ..
         } = sink;
@@ -50,23 +54,35 @@ pub fn walk_cached(
         let files = workers.finish()?;
         let skipped = skipped?;
         let tree: Tree = entries.into_iter().chain(files).collect();
-        for (path, seen, digest) in seen {
-            let digest = digest.or_else(|| match tree.get(&path) {
-                Some(Entry::File { digest, .. }) => Some(*digest),
-                _ => None,
-            });
-            if let Some(digest) = digest {
-                recorder.record(&path, seen, &digest);
+        if lacking < cache.cost() {
+            recorder.leave();
+            return Ok(Walked { tree, skipped });
+        }
+        for met in met {
+            match met {
+                Met::Known(Known { path, seen, digest }) => recorder.record(path, *seen, digest),
+                Met::Read(file) => {
+                    if let Some(Entry::File { digest, .. }) = tree.get(&file.0) {
+                        recorder.record(&file.0, file.1, digest);
+                    }
+                }
             }
         }
         Ok(Walked { tree, skipped })
     })
 }
 
+/// A file, in the order of the walk.
+enum Met<'a> {
+    Known(&'a Known),
+    Read(Box<(RelPathBuf, Seen)>),
+}
+
 struct Cached<'a, 'scope> {
     entries: Vec<(RelPathBuf, Entry)>,
-    /// Every file, and its digest where that was known.
-    seen: Vec<(RelPathBuf, Seen, Option<Digest>)>,
+    met: Vec<Met<'a>>,
+    /// What reading again costs that the cache does not know.
+    lacking: u64,
     search: Search<'a>,
     workers: Workers<'scope>,
 }
@@ -90,20 +106,23 @@ impl Sink for Cached<'_, '_> {
         path: &RelPath,
         stat: &mut dyn FnMut() -> Result<Stat, WalkError>,
     ) -> Result<bool, WalkError> {
-        let Some((seen, digest)) = self.search.find(path, stat)? else {
+        let Some(known) = self.search.find(path, stat)? else {
             return Ok(false);
         };
-        let entry = seen.entry(digest);
-        self.entries.push((path.to_owned(), entry));
-        self.seen.push((path.to_owned(), seen, Some(digest)));
+        let entry = known.seen.entry(known.digest);
+        // The text is shared.
+        self.entries.push((known.path.clone(), entry));
+        self.met.push(Met::Known(known));
         Ok(true)
     }
 
     fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), WalkError> {
+        let path = path.to_owned();
         if let Some(seen) = Seen::of(stat) {
-            self.seen.push((path.to_owned(), seen, None));
+            self.lacking += seen.size() + OPENING;
+            self.met.push(Met::Read(Box::new((path.clone(), seen))));
         }
-        self.workers.hash(path.to_owned(), file, *stat)
+        self.workers.hash(path, file, *stat)
     }
 
     fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), WalkError> {

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
-    GitMode, Hashing, Selection, Selector, StatCache, StatRecorder, Tree, WorkspaceDir,
+    GitMode, Hashing, Recorded, Selection, Selector, StatCache, StatRecorder, Tree, WorkspaceDir,
     pack_and_record, walk, walk_cached,
 };
 
@@ -22,11 +22,11 @@ fn look(dir: &Path, cache: &StatCache) -> (Tree, StatCache) {
     let mut stored = Vec::new();
     let mut recorder = StatRecorder::new(&workspace, &mut stored);
     let walked = walk_cached(&workspace, &selector(), cache, &mut recorder).expect("readable");
-    recorder.finish().expect("to memory");
-    (
-        walked.tree,
-        StatCache::read_from(&mut &stored[..]).expect("our own"),
-    )
+    let next = match recorder.finish().expect("to memory") {
+        Recorded::Anew => StatCache::read_from(&mut &stored[..]).expect("our own"),
+        Recorded::AsBefore => cache.clone(),
+    };
+    (walked.tree, next)
 }
 
 /// Reads everything.
@@ -219,11 +219,44 @@ fn a_pack_makes_the_same_cache() {
         &mut recorder,
     );
     packed.expect("readable");
-    recorder.finish().expect("to memory");
+    let recorded = recorder.finish().expect("to memory");
+    assert_eq!(recorded, Recorded::Anew);
     assert_eq!(
         StatCache::read_from(&mut &stored[..]).expect("our own"),
         cache
     );
+}
+
+/// A cache is written again once that costs less than reading what it lacks; until then the
+/// old one is as good, and what it lacks is read each time.
+#[test]
+fn a_cache_that_lacks_little_is_kept() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let write = |number: usize, text: &str| {
+        fs::write(dir.path().join(format!("f{number:03}")), text).expect("ours");
+    };
+    (0..200).for_each(|number| write(number, "first"));
+    come_of_age();
+    let (_, first) = look(dir.path(), &StatCache::default());
+    // Two files at 4 KiB each are less than 200 entries at 128 bytes each.
+    write(7, "second");
+    fs::remove_file(dir.path().join("f100")).expect("ours");
+    write(900, "new");
+    come_of_age();
+    for _ in 0..2 {
+        let (tree, kept) = look(dir.path(), &first);
+        assert_eq!((tree, &kept), (read(dir.path()), &first));
+    }
+    (0..20).for_each(|number| write(number, "third"));
+    come_of_age();
+    let (tree, next) = look(dir.path(), &first);
+    assert_eq!((tree, next.len()), (read(dir.path()), 200));
+    // One large file is reason enough.
+    write(50, &"x".repeat(40_000));
+    come_of_age();
+    let (tree, last) = look(dir.path(), &next);
+    assert_ne!(last, next);
+    assert_eq!((tree, last.len()), (read(dir.path()), 200));
 }
 
 #[test]
@@ -234,7 +267,8 @@ fn damage_is_noticed() {
     let mut recorder = StatRecorder::new(&workspace, &mut stored);
     let empty = StatCache::default();
     walk_cached(&workspace, &selector(), &empty, &mut recorder).expect("readable");
-    recorder.finish().expect("to memory");
+    let recorded = recorder.finish().expect("to memory");
+    assert_eq!(recorded, Recorded::Anew);
     for length in (0..stored.len()).step_by(7) {
         StatCache::read_from(&mut &stored[..length]).expect_err("cut");
     }

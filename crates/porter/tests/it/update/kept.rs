@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use lazaret_transfer::{
-    Clash, Entry, Hashing, Intent, Mode, Plan, Receipt, Selection, Selector, Stance, StatCache,
-    StatRecorder, StreamLimits, Survey, Surveyed, Tree, UpdateOrder, UpdateReceipt, VolumeState,
-    Walked, WorkspaceDir, Writers, pack_order, reconcile, walk, walk_cached,
+    Clash, Entry, Hashing, Intent, Mode, Plan, Receipt, Recorded, Selection, Selector, Stance,
+    StatCache, StatRecorder, StreamLimits, Survey, Surveyed, Tree, UpdateOrder, UpdateReceipt,
+    VolumeState, Walked, WorkspaceDir, Writers, pack_order, reconcile, walk, walk_cached,
 };
 
 use crate::session::{fast_tempdir, packed, porter};
@@ -189,8 +189,9 @@ impl Kept {
         let mut stored = Vec::new();
         let mut recorder = StatRecorder::new(&workspace, &mut stored);
         let looked = walk_cached(&workspace, &selector(), &self.stats, &mut recorder);
-        recorder.finish().expect("to memory");
-        self.stats = StatCache::read_from(&mut &stored[..]).expect("our own");
+        if recorder.finish().expect("to memory") == Recorded::Anew {
+            self.stats = StatCache::read_from(&mut &stored[..]).expect("our own");
+        }
         let looked = looked.expect("readable");
         let read = walk(&workspace, &selector(), Hashing::parallel()).expect("readable");
         assert_eq!(looked, read, "a file is not what the cache says");
