@@ -214,10 +214,16 @@ pub(crate) fn peak(running: &duct::Handle) -> Peak {
 }
 
 /// Returns the most memory that a process has had, in KiB, as the kernel counts it
-/// (proc_pid_status(5), `VmHWM`); 0 once it has ended.
+/// (proc_pid_status(5), `VmHWM`); 0 once it has ended, and before it is a program of its own:
+/// after a `vfork` its parent goes on a moment before its memory is no longer the parent's.
 pub(crate) fn peak_so_far(running: &duct::Handle) -> u64 {
     let status = format!("/proc/{}/status", running.pids()[0]);
     let status = std::fs::read_to_string(status).unwrap_or_default();
+    let own = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
+    // A new program's name is set after its memory (execve(2)).
+    if status.lines().next() == Some(&format!("Name:\t{}", own.trim_end())) {
+        return 0;
+    }
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let now = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
     now.unwrap_or(0)
