@@ -12,6 +12,7 @@ use lazaret_launcher::session::record::{Outcome, Phase};
 use lazaret_launcher::session::resume::Resumed;
 use lazaret_runtime::{ContainerState, Engine as _, Label};
 use lazaret_tests::tree_text;
+use lazaret_transfer::{Digest, Entry, Intent, Mode, RelPath};
 
 use super::porter;
 use super::world::{BEFORE, EDITS, World, tree};
@@ -64,6 +65,38 @@ fn the_commands_own_code_goes_first() {
     assert_eq!(end.report.outcome, Some(Outcome::Applied));
     let dir = world.store.find(&world.id()).unwrap();
     assert_eq!(std::fs::read_to_string(dir.file("log")).unwrap(), "no\n");
+}
+
+/// A `sync` into the running command whose receipt was lost: what it sent is what both sides
+/// have in common, though the collection is the first to meet it.
+#[test]
+fn what_a_lost_update_had_sent_is_no_change() {
+    let world = World::new();
+    let dir = world
+        .store
+        .path()
+        .join("sessions")
+        .join(world.id().as_str());
+    world.command(move |volume, _| {
+        tree_text::build("f sent \"host\"\nf mine \"inside\"", volume);
+        let entry = Entry::File {
+            mode: Mode::Plain,
+            size: 4,
+            digest: Digest::of(b"host"),
+        };
+        let path = RelPath::new("sent").unwrap().to_owned();
+        let intent = Intent {
+            gone: Vec::new(),
+            there: [(path, entry)].into_iter().collect(),
+        };
+        let mut written = Vec::new();
+        intent.write_to(&mut written).unwrap();
+        std::fs::write(dir.join("intent"), written).unwrap();
+        0
+    });
+    let end = world.run().unwrap();
+    assert_eq!(end.report.outcome, Some(Outcome::Applied));
+    assert_eq!(end.report.changes.added, ["mine"]);
 }
 
 #[test]
