@@ -12,7 +12,7 @@ use lazaret_transfer::{
     check_arrived, unpack, write_wanted,
 };
 
-use super::known::Known;
+use super::known::{Known, ReadAhead};
 use super::populate::{STDERR_CAP, porter_failed, read_capped};
 use super::record::{GateLimits, Phase};
 use super::site::Site;
@@ -60,7 +60,7 @@ impl Stopped {
         let outcome = site.step("collect", |phase| {
             let standby = match standby {
                 Some(standby) => standby,
-                None => Standby::now(site, session.record(), &exporter)?,
+                None => Standby::now(site, (session.dir(), session.record()), &exporter)?,
             };
             bring_out(site, &session, standby, phase.counter())
         })?;
@@ -87,11 +87,15 @@ fn bring_out(
     counter: &Counter,
 ) -> Attempt<()> {
     let Standby {
+        known,
         lease,
         survey,
         send,
     } = standby;
-    let known = Known::read(session.dir())?;
+    let known = match known.and_then(ReadAhead::if_current) {
+        Some(known) => known,
+        None => Known::read(session.dir())?,
+    };
     let guard = site.doom(lease.name());
     let outcome = fetch_all(session, (survey, send), known, counter, site);
     drop(guard);
@@ -137,7 +141,7 @@ fn fetch_all(
         Err(broken) => return Ok(Err(broken)),
     };
     let known = Known { baseline, volume };
-    known.write(dir)?;
+    known.write_volume(dir)?;
     texts::keep_changed(site.ui, dir, record, &known);
     Ok(Ok(()))
 }

@@ -188,7 +188,8 @@ fn cycle(
     };
     thread::scope(|scope| {
         let (tell, over) = mpsc::channel();
-        let standby = scope.spawn(move || Standby::beside(site, &record, &image, &over));
+        let dir = launched.session.dir().clone();
+        let standby = scope.spawn(move || Standby::beside(site, (&dir, &record), &image, &over));
         let (done, is_done) = mpsc::channel();
         scope.spawn(move || top_up(site, store, &filling, &is_done));
         let (enough, is_enough) = mpsc::channel::<Over>();

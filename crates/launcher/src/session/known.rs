@@ -7,6 +7,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufReader};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use lazaret_transfer::{
@@ -44,18 +45,17 @@ impl Known {
         Ok(Self { baseline, volume })
     }
 
-    /// Writes both, the baseline first: of a volume that is known too little, the next survey
-    /// tells more.
+    /// Writes what is known of the volume; the baseline is as it was read.
     ///
     /// # Errors
     /// The disk's.
-    pub fn write(&self, dir: &SessionDir) -> Result<(), Failure> {
-        self.write_baseline(dir)?;
+    pub fn write_volume(&self, dir: &SessionDir) -> Result<(), Failure> {
         let path = dir.file("volume");
         Ok(stream_atomically(&path, |out| self.volume.write_to(out))?)
     }
 
-    /// As [`Known::write`]; only a power cut finds it differently before `unsynced` is synced.
+    /// Writes both, the baseline first: of a volume that is known too little, the next survey
+    /// tells more. Only a power cut finds it differently before `unsynced` is synced.
     ///
     /// # Errors
     /// The disk's.
@@ -112,6 +112,41 @@ impl Known {
             fs::remove_file(&path).at(&path)?;
         }
         Ok(self)
+    }
+}
+
+/// What was known when it was read, which was before anybody needed it.
+#[derive(Debug)]
+pub(super) struct ReadAhead {
+    known: Known,
+    /// Open, so that no other file gets their inodes.
+    files: [(PathBuf, File); 2],
+}
+
+impl ReadAhead {
+    /// Reads both.
+    ///
+    /// # Errors
+    /// As [`Known::read`], and where an earlier lazaret started the session.
+    pub(super) fn of(dir: &SessionDir) -> Result<Self, Failure> {
+        let open = |name| {
+            let path = dir.file(name);
+            let file = File::open(&path).at(&path)?;
+            Ok::<_, Failure>((path, file))
+        };
+        let files = [open("baseline")?, open("volume")?];
+        let known = Known::read(dir)?;
+        Ok(Self { known, files })
+    }
+
+    /// Returns it if nobody has replaced either file since.
+    pub(super) fn if_current(self) -> Option<Known> {
+        let identity = |found: fs::Metadata| (found.dev(), found.ino());
+        let is_same = |(path, file): &(PathBuf, File)| {
+            let now = fs::metadata(path).map(identity);
+            matches!((file.metadata().map(identity), now), (Ok(then), Ok(now)) if then == now)
+        };
+        self.files.iter().all(is_same).then_some(self.known)
     }
 }
 
@@ -179,4 +214,42 @@ fn received(dir: &SessionDir, baseline: &Tree) -> Result<VolumeState, Failure> {
     let receipt: Result<Receipt, WireError> = Receipt::read_from(&mut file, baseline.len() as u64);
     let receipt = receipt.map_err(|error| damaged(&path, error))?;
     VolumeState::received(baseline, &receipt).map_err(|error| damaged(&path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use lazaret_transfer::{Entry, RelPath};
+
+    use super::*;
+
+    #[test]
+    fn what_was_read_ahead_counts_until_either_file_is_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = SessionDir::at(root.path());
+        assert!(ReadAhead::of(&dir).is_err());
+        let mut known = Known {
+            baseline: Tree::new(),
+            volume: VolumeState::default(),
+        };
+        known.write_baseline(&dir).unwrap();
+        known.write_volume(&dir).unwrap();
+        let ahead = ReadAhead::of(&dir).unwrap();
+        assert_eq!(ahead.if_current(), Some(known.clone()));
+
+        let ahead = ReadAhead::of(&dir).unwrap();
+        known.write_volume(&dir).unwrap();
+        assert_eq!(ahead.if_current(), None);
+
+        let ahead = ReadAhead::of(&dir).unwrap();
+        let path = RelPath::new("new").unwrap().to_owned();
+        known.baseline.insert(path, Entry::Dir);
+        // Twice, so that a number that was free again would be taken again.
+        known.write_baseline(&dir).unwrap();
+        known.write_baseline(&dir).unwrap();
+        assert_eq!(ahead.if_current(), None);
+
+        let ahead = ReadAhead::of(&dir).unwrap();
+        fs::remove_file(dir.file("baseline")).unwrap();
+        assert_eq!(ahead.if_current(), None);
+    }
 }

@@ -8,8 +8,10 @@ use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineKind, Process};
 use lazaret_transfer::escape;
 
+use super::known::ReadAhead;
 use super::record::Record;
 use super::site::{Site, WORKSPACE};
+use super::store::SessionDir;
 use crate::failure::Failure;
 
 /// How long a command has the machine to itself, so that it starts no later for this.
@@ -24,6 +26,8 @@ pub struct Over;
 #[derive(Debug)]
 #[must_use = "dropping it removes the container"]
 pub struct Standby {
+    /// What was known when the command had ended.
+    pub(super) known: Option<ReadAhead>,
     pub(super) lease: ContainerLease,
     pub(super) survey: Process,
     pub(super) send: Process,
@@ -35,7 +39,7 @@ impl Standby {
     /// begins with a container of its own.
     pub fn beside(
         site: &Site<'_>,
-        record: &Record,
+        (dir, record): (&SessionDir, &Record),
         image: &Pinned,
         over: &Receiver<Over>,
     ) -> Option<Self> {
@@ -51,7 +55,7 @@ impl Standby {
             if waited.is_err() && over.recv().is_err() {
                 return Ok(None);
             }
-            Self::listen(site, record, lease).map(Some)
+            Self::listen(site, (dir, record), lease).map(Some)
         });
         made.unwrap_or_else(|failure| {
             let cause = failure.error.to_string();
@@ -65,22 +69,33 @@ impl Standby {
     ///
     /// # Errors
     /// The engine's, or the disk's.
-    pub(super) fn now(site: &Site<'_>, record: &Record, image: &Pinned) -> Result<Self, Failure> {
+    pub(super) fn now(
+        site: &Site<'_>,
+        session @ (_, record): (&SessionDir, &Record),
+        image: &Pinned,
+    ) -> Result<Self, Failure> {
         // An earlier try may have left one behind.
         site.engine.remove_container(&record.exporter())?;
-        Self::listen(site, record, start(site, record, image)?)
+        Self::listen(site, session, start(site, record, image)?)
     }
 
-    /// Starts both processes.
-    fn listen(site: &Site<'_>, record: &Record, lease: ContainerLease) -> Result<Self, Failure> {
+    /// Starts both processes, and reads what is known meanwhile.
+    fn listen(
+        site: &Site<'_>,
+        (dir, record): (&SessionDir, &Record),
+        lease: ContainerLease,
+    ) -> Result<Self, Failure> {
         let exec = |verb: &str| site.carry(&record.exporter(), &[verb, WORKSPACE]);
-        let (survey, send) = thread::scope(|scope| {
+        let (known, survey, send) = thread::scope(|scope| {
             let survey = scope.spawn(|| exec("survey"));
             let send = scope.spawn(|| exec("send"));
-            (survey.join(), send.join())
+            // What is wrong with it shows when it is needed.
+            let known = ReadAhead::of(dir).ok();
+            (known, survey.join(), send.join())
         });
         let panicked = |_| super::populate::internal("starting the porter panicked");
         Ok(Self {
+            known,
             lease,
             survey: survey.map_err(panicked)??,
             send: send.map_err(panicked)??,

@@ -277,6 +277,15 @@ impl Store {
 }
 
 impl SessionDir {
+    /// One that is in no store.
+    #[cfg(test)]
+    pub(super) fn at(path: &Path) -> Self {
+        Self {
+            id: "test".parse().unwrap(),
+            path: path.to_path_buf(),
+        }
+    }
+
     /// Returns the session's name.
     pub fn id(&self) -> &SessionId {
         &self.id

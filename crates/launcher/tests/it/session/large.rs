@@ -111,7 +111,8 @@ impl Large {
             volume: state(&collected),
             baseline,
         };
-        known.write(&dir).unwrap();
+        known.write_baseline(&dir).unwrap();
+        known.write_volume(&dir).unwrap();
         let quarantine = Quarantine::open(&dir.file("quarantine")).unwrap();
         quarantine.insert(&mut NEW.as_bytes(), 100).unwrap();
         session.update(|record| record.gate = LIMITS).unwrap();
