@@ -1,9 +1,9 @@
 //! `EngineMemory`: what engines have said of themselves.
 //!
 //! Podman runs three programs to answer that, 0.2 s before every start on a machine with
-//! nothing else to do, and Docker two. What an engine said is believed for a while, of an engine on this machine, as
-//! long as it greets the same and the machine was not started anew; and it is asked again
-//! beside every command that was started so. What was remembered wrongly can't open a
+//! nothing else to do, and Docker two. What an engine said is believed for a while, of an
+//! engine on this machine, as long as it greets the same and the machine was not started anew;
+//! and it is asked again beside every command that was started so. What was remembered wrongly can't open a
 //! container: every control is proven from inside before a command starts (P12), and a start
 //! that fails forgets. It can leave out a limit for one run, that the engine could not set the
 //! last time and can now.

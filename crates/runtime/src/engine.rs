@@ -378,8 +378,7 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// [`EngineError::Timeout`] after five seconds; one that is merely slow has longer.
     fn probe(&self) -> Result<EngineInfo, EngineError>;
 
-    /// Asks only what the head of any answer says; `None` where [`Engine::probe`] takes
-    /// hardly longer.
+    /// Asks only what the head of any answer says; `None` for an engine whose answers have none.
     fn greet(&self) -> Result<Option<Greeting>, EngineError> {
         Ok(None)
     }

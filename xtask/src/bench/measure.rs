@@ -73,10 +73,10 @@ impl Bench<'_> {
     /// Bytes that so many rounds leave behind until the end, at most.
     pub(super) fn room(&self, rounds: usize) -> u64 {
         // The floor; by hand in and out; `cp`; few changes, from the pool, kept with a pool; all
-        // of it in, again inside, and out.
-        const PER_ENGINE: u64 = 10;
+        // of it in, again inside, and out; and the texts that four sessions keep of it.
+        const PER_ENGINE: u64 = 14;
         const ON_HOST: u64 = 1;
-        const LARGE: u64 = 4;
+        const LARGE: u64 = 5;
         let (rounds, engines) = (rounds as u64, self.stations.len() as u64);
         let large = self.large.as_ref().map_or(0, |large| large.bytes);
         let large_rounds = rounds.min(MOST_LARGE_ROUNDS as u64);

@@ -157,7 +157,8 @@ fn cycle(
             let source = order.source;
             match volume {
                 Standing::There => thread::scope(|scope| {
-                    let reading = Reading::Going(scope.spawn(|| sync::scan(site, &dir, source)));
+                    let reading =
+                        Reading::Going(scope.spawn(|| sync::read_timed(site, &dir, source)));
                     let prepared = Prepared::again(site, again, order.setting)?;
                     prepared.update(site, (source, reading), terms, &call)
                 })?,

@@ -76,12 +76,20 @@ impl Known {
     /// Whether nothing is left to be [folded](Known::fold) into the baseline.
     ///
     /// # Errors
-    /// When the history of applies can't be read.
+    /// When nobody can say, since the disk does not answer.
     pub(super) fn is_folded(dir: &SessionDir) -> Result<bool, Failure> {
-        let is_settled = applies(dir)?.iter().any(|apply| {
-            apply.state == HistoryState::Applied && settled(dir, apply.number).exists()
-        });
-        Ok(!is_settled && !dir.file("intent").exists())
+        let mut waiting = vec![dir.file("intent")];
+        for apply in applies(dir)? {
+            if apply.state == HistoryState::Applied {
+                waiting.push(settled(dir, apply.number));
+            }
+        }
+        for path in waiting {
+            if path.try_exists().at(&path)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Takes into the baseline what an update did that did not come to its end, and what the

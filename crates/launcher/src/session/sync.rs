@@ -90,7 +90,7 @@ pub struct Synced {
 ///
 /// # Errors
 /// As [`read`].
-pub(super) fn scan(
+pub(super) fn read_timed(
     site: &Site<'_>,
     dir: &SessionDir,
     source: Source<'_>,
@@ -192,7 +192,7 @@ impl<'a> Update<'a> {
     /// (FLT-04).
     pub fn start(self) -> Result<Started<'a>, Failure> {
         let (process, guard) = self.listen()?;
-        let walked = scan(self.site, self.dir, self.source)?;
+        let walked = read_timed(self.site, self.dir, self.source)?;
         self.site.interrupt.check()?;
         Ok(Started {
             update: self,

@@ -103,9 +103,9 @@ impl Engine for ApiEngine {
                 what: "path",
                 name: "/info",
             };
+            let endpoint = inner.endpoint();
             // Podman asks its helper programs for their versions in each answer, which may
             // take a second on a loaded machine: one of the two answers must do.
-            let endpoint = inner.endpoint();
             if spoken.version.kind() == EngineKind::Podman {
                 let podman = inner.get(subject, "/v4.0.0/libpod/info").await?;
                 let (version, info) = (&spoken.version, probe::Info::default());

@@ -7,7 +7,7 @@ use super::{Held, Origin, Surveyed, VolumeState};
 use crate::wire::{Found, FoundKind, SurveyError};
 use crate::{
     Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Survey, Tree, UpdateOrder,
-    UpdateReceipt, VolumeIdentity,
+    UpdateReceipt, VolumeIdentity, Wanted,
 };
 
 impl VolumeState {
@@ -57,8 +57,11 @@ impl VolumeState {
         }
         let is_dir = |path: &RelPath| self.get(path) == Some(&Entry::Dir);
         let misplaced = unread.keys().find(|path| {
-            // What was known has to be read: it may be what it was.
-            self.held.contains_key(*path) || path.parent().is_some_and(|parent| !is_dir(parent))
+            // What was known has to be read: it may be what it was; and so has what is never
+            // fetched.
+            self.held.contains_key(*path)
+                || !Wanted::covers(path)
+                || path.parent().is_some_and(|parent| !is_dir(parent))
         });
         match misplaced.cloned().or_else(|| self.orphan()) {
             Some(path) => Err(SurveyError::Contradiction {

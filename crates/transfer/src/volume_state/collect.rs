@@ -73,7 +73,7 @@ impl VolumeState {
                 continue;
             };
             let is_old = old.get(path) == Some(&held.entry);
-            if is_old || !Wanted::is_at(path) || !digests.insert(*digest) {
+            if is_old || !Wanted::covers(path) || !digests.insert(*digest) {
                 continue;
             }
             wanted.push(Wanted {

@@ -21,7 +21,7 @@ pub struct Wanted {
 
 impl Wanted {
     /// Whether a new or changed file at `path` is fetched: what lies in `.git` stays inside.
-    pub fn is_at(path: &RelPath) -> bool {
+    pub fn covers(path: &RelPath) -> bool {
         path.components().next() != Some(".git")
     }
 }

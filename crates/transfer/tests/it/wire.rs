@@ -463,7 +463,7 @@ fn what_was_not_read_comes_from_what_arrived() {
 /// What was known is always read, or nobody could say that it is what it was.
 #[test]
 fn only_new_files_in_directories_may_be_left_unread() {
-    let surveyed = |found| {
+    let surveyed = |found: Vec<Found>| {
         let sent = Receipt {
             identities: (baseline().iter().zip(1..))
                 .map(|((path, _), ino)| (path.to_owned(), identity(ino, 0o100_644, 1)))
@@ -479,6 +479,11 @@ fn only_new_files_in_directories_may_be_left_unread() {
     assert_eq!(surveyed(vec![unread(b"a/b")]), "survey.contradiction");
     assert_eq!(surveyed(vec![unread(b"c/new")]), "survey.contradiction");
     assert_eq!(surveyed(vec![unread(b"no/new")]), "survey.contradiction");
+    let git = FoundKind::Dir {
+        identity: identity(2, 0o40_755, 0),
+    };
+    let config = vec![found(b".git", git), unread(b".git/config")];
+    assert_eq!(surveyed(config), "survey.contradiction");
     assert_eq!(
         surveyed(vec![unread(b"new"), file(b"new/x", 0o100_644, 1)]),
         "survey.contradiction"

@@ -166,7 +166,7 @@ fn look(
 }
 
 fn is_fetched(path: &str) -> bool {
-    RelPath::from_bytes(path.as_bytes()).is_ok_and(Wanted::is_at)
+    RelPath::from_bytes(path.as_bytes()).is_ok_and(Wanted::covers)
 }
 
 /// `porter send`; `altered` may change the bytes of a file on its way.
