@@ -98,6 +98,7 @@ pub use git_name::{is_git_name, is_hfs_ignored};
 pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};
 pub use intent::Intent;
 pub use journal::JournalError;
+pub use manifest::Manifest;
 pub use pack::{
     PackError, Packed, Progress, SendFileError, StreamWriter, pack, pack_and_record, pack_order,
 };
@@ -108,6 +109,7 @@ pub use refusal::Refusal;
 pub use rel_path::{
     MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf, RelPathError,
 };
+pub(crate) use rel_path::{PathSpan, Paths};
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{
     CACHEDIR_SIGNATURE, CacheInside, GitMode, Only, RESERVED_NAME, SelectError, Selection,

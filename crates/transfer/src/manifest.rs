@@ -1,11 +1,55 @@
-//! A [`Tree`] on disk and on the wire.
+//! A [`Tree`] on disk, on the wire, and in little memory.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 
 use crate::wire::frame::{FrameReader, FrameWriter, Magic};
 use crate::{Entry, LinkTarget, Mode, RelPath, Tree, WireError};
 
 const MAGIC: Magic = *b"lztree 1";
+
+/// A [`Tree`] as [`Tree::write_to`] writes it: a third of its memory, but nothing can be
+/// looked up in it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Manifest {
+    list: Vec<u8>,
+}
+
+impl Manifest {
+    /// Builds the tree.
+    ///
+    /// # Errors
+    /// When the list is not complete, or not in path order.
+    pub fn tree(&self) -> Result<Tree, WireError> {
+        Tree::read_from(&mut &self.list[..])
+    }
+}
+
+impl fmt::Debug for Manifest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Manifest");
+        fields.field("bytes", &self.list.len()).finish()
+    }
+}
+
+/// Writes a [`Manifest`] entry by entry, in path order.
+#[must_use = "a manifest is complete only after `finish`"]
+pub(crate) struct ManifestWriter<'m>(FrameWriter<'m, Vec<u8>>);
+
+impl<'m> ManifestWriter<'m> {
+    /// Starts it; `manifest` is empty.
+    pub(crate) fn new(manifest: &'m mut Manifest) -> Self {
+        Self(FrameWriter::new(&mut manifest.list, MAGIC))
+    }
+
+    pub(crate) fn add(&mut self, path: &RelPath, entry: &Entry) -> io::Result<()> {
+        write_entry(&mut self.0, path, entry)
+    }
+
+    pub(crate) fn finish(self) -> io::Result<()> {
+        self.0.finish()
+    }
+}
 
 impl Tree {
     /// Writes the tree as one checked, versioned list; see [`wire`](crate::wire).

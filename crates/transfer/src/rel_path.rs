@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, Index};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -172,6 +172,39 @@ impl RelPath {
     /// When the result breaks a rule of [`RelPath`].
     pub fn join(&self, child: &str) -> Result<RelPathBuf, RelPathError> {
         format!("{}/{child}", &self.0).parse()
+    }
+}
+
+/// Paths one after the other, in one text.
+#[derive(Debug, Default)]
+pub(crate) struct Paths(String);
+
+/// One of [`Paths`], until they are cleared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PathSpan {
+    start: usize,
+    end: usize,
+}
+
+impl Paths {
+    pub(crate) fn push(&mut self, path: &RelPath) -> PathSpan {
+        let start = self.0.len();
+        self.0.push_str(&path.0);
+        let end = self.0.len();
+        PathSpan { start, end }
+    }
+
+    /// Forgets them, and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl Index<PathSpan> for Paths {
+    type Output = RelPath;
+
+    fn index(&self, PathSpan { start, end }: PathSpan) -> &RelPath {
+        RelPath::ref_cast(&self.0[start..end])
     }
 }
 

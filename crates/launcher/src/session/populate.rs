@@ -8,7 +8,7 @@ use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec, Process};
 use lazaret_transfer::{
-    AtPath as _, Packed, Progress, Receipt, Recorded, Selector, Skipped, StatRecorder, VolumeState,
+    AtPath as _, Progress, Receipt, Recorded, Selector, Skipped, StatRecorder, Tree, VolumeState,
     WorkspaceDir, Writers, escape, pack_and_record,
 };
 
@@ -99,7 +99,7 @@ impl Prepared {
         let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
         let mut stats = StatRecorder::new(workspace, &mut stat_file);
         let dir = self.nest.session()?.dir().clone();
-        let (packed, receipt, network, poised) = site.step("copy in", |phase| {
+        let (sent, network, poised) = site.step("copy in", |phase| {
             thread::scope(|scope| {
                 let readying =
                     scope.spawn(|| ready(site, call, &self.spec, self.network.as_ref(), &dir));
@@ -121,16 +121,19 @@ impl Prepared {
                 // A signal ends the container: what broke off with it is nobody's failure.
                 site.interrupt.check()?;
                 let (poised, network) = ready?;
-                let (packed, receipt) = copied?;
-                Ok::<_, Failure>((packed, receipt, network, poised))
+                Ok::<_, Failure>((copied?, network, poised))
             })
         })?;
         if !matches!(stats.finish(), Ok(Recorded::Anew)) {
             // The next update reads everything, and makes another.
             drop(fs::remove_file(&stat_cache));
         }
-        let volume = VolumeState::received(&packed.tree, &receipt)?;
-        let baseline = packed.tree;
+        let Sent {
+            baseline,
+            skipped,
+            receipt,
+        } = sent;
+        let volume = VolumeState::received(&baseline, &receipt)?;
         self.bounds.starts_in(&baseline)?;
         let fence = Fence::of(&baseline, &self.bounds)?;
         self.nest.put(&Known { baseline, volume })?;
@@ -143,7 +146,7 @@ impl Prepared {
             nest: self.nest,
             spec: self.spec,
             exporter: self.exporter,
-            skipped: packed.skipped,
+            skipped,
             synced: None,
             network,
             lender,
@@ -298,6 +301,13 @@ impl Populated {
     }
 }
 
+/// A workspace that lies in the volume.
+struct Sent {
+    baseline: Tree,
+    skipped: Vec<Skipped>,
+    receipt: Receipt,
+}
+
 /// Packs the workspace into the porter's stdin and checks the receipt.
 fn send(
     process: Process,
@@ -305,7 +315,7 @@ fn send(
     stats: &mut StatRecorder<'_>,
     interrupt: &Interrupt,
     counter: &Counter,
-) -> Result<(Packed, Receipt), Failure> {
+) -> Result<Sent, Failure> {
     let Process {
         stdin,
         mut stdout,
@@ -327,7 +337,10 @@ fn send(
             };
             let packed = pack_and_record(workspace, selector, &mut out, &mut tell, stats)?;
             out.flush().map_err(broken_stream)?;
-            Ok::<_, Failure>(packed)
+            // The other side still writes.
+            let baseline = packed.manifest.tree();
+            let baseline = baseline.map_err(|error| Failure::new(FailureKind::Internal, error))?;
+            Ok::<_, Failure>((packed, baseline))
         });
         let complaints = scope.spawn(move || read_capped(stderr, STDERR_CAP).unwrap_or_default());
         let mut receipt = Vec::new();
@@ -347,14 +360,18 @@ fn send(
         if code != 0 || read.is_err() {
             return Err(porter_failed("receive", code, &complaints));
         }
-        let packed = packed?;
-        let parsed = Receipt::read_from(&mut &receipt[..], packed.tree.len() as u64)
+        let (packed, baseline) = packed?;
+        let receipt = Receipt::read_from(&mut &receipt[..], packed.trailer.entries)
             .map_err(|error| Failure::new(FailureKind::Transfer, error).context("the receipt"))?;
-        if parsed.arrived != packed.trailer {
+        if receipt.arrived != packed.trailer {
             let text = "the receipt is for another tree than the one that was sent";
             return Err(Failure::message(FailureKind::Transfer, text));
         }
-        Ok((packed, parsed))
+        Ok(Sent {
+            baseline,
+            skipped: packed.skipped,
+            receipt,
+        })
     })
 }
 

@@ -83,7 +83,7 @@ impl Session {
         let entries = packed.trailer.entries;
         let receipt = Receipt::read_from(&mut &stdout[..], entries).expect("a receipt");
         assert_eq!(receipt.arrived, packed.trailer);
-        let baseline = packed.tree;
+        let baseline = packed.manifest.tree().expect("in path order");
         assert!(
             receipt
                 .identities

@@ -1,10 +1,13 @@
 //! `Ahead`: the half of a pack that walks and reads.
 //!
 //! It runs on a thread of its own and fills batches, which the other half ([`super::behind`])
-//! hashes and sends. Reading a source tree takes as long as hashing it: on two cores a pack
-//! takes as long as the longer of the two, and that is the reading.
+//! hashes and sends. On two cores a pack takes as long as the longer of the two. That is this
+//! one, as long as the stream goes nowhere: then it leaves files to be read to the other half
+//! whenever that has run out of batches.
 
+use std::ops::Range;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use rustix::fs::Stat;
@@ -12,7 +15,7 @@ use rustix::io::Errno;
 
 use super::header::{self, BLOCK, Kind};
 use crate::walk::{Sink, mode, seconds, size};
-use crate::{Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf, WalkError};
+use crate::{Digest, Entry, LinkTarget, Mode, PathSpan, Paths, RelPath, WalkError};
 
 /// Handing over costs a wake-up; this many bytes are worth one, and stay in the cache.
 const CAPACITY: usize = 256 << 10;
@@ -21,6 +24,8 @@ pub(super) const BATCHES: usize = 4;
 /// Open files of one batch: with [`BATCHES`] far below what a process may open, also where
 /// that is 256.
 const MOST_FILES: usize = 32;
+/// A file up to this size goes into one batch, even if there is less room in the one at hand.
+const LARGEST_IN_ONE: u64 = 32 << 10;
 /// Less free space than this is not worth a read.
 const SMALLEST_READ: usize = 4 << 10;
 
@@ -30,7 +35,8 @@ pub(super) struct Batch {
     /// Always initialised, so that a read needs no zeroing; `filled` is what counts.
     bytes: Vec<u8>,
     filled: usize,
-    pub(super) steps: Vec<Step>,
+    steps: Vec<Step>,
+    paths: Paths,
     files: usize,
 }
 
@@ -38,13 +44,33 @@ pub(super) struct Batch {
 #[derive(Debug)]
 pub(super) enum Step {
     /// An entry that is known already, with the bytes of its contents.
-    Entry(RelPathBuf, Entry),
+    Entry(PathSpan, Entry),
+    /// A file whose contents are all in this batch, or will be. Whether it is still what it was
+    /// is to be found out.
+    Whole(PathSpan, Whole),
     /// A file whose contents follow, in this batch and in later ones.
-    Begin(RelPathBuf, Stat),
-    /// Contents, from one offset to another.
-    Contents(usize, usize),
-    /// The file is complete: whether it is still what it was is to be found out.
+    Begin(PathSpan, Stat),
+    /// Some of them.
+    Contents(Range<usize>),
+    /// That was all of them. Whether it is still what it was is to be found out.
     End(OwnedFd),
+}
+
+/// A file in one batch.
+#[derive(Debug)]
+pub(super) struct Whole {
+    pub(super) file: OwnedFd,
+    pub(super) stat: Stat,
+    pub(super) contents: Range<usize>,
+    reading: Reading,
+}
+
+/// Who reads a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Done,
+    /// The other half, which had nothing to do.
+    Due,
 }
 
 impl Batch {
@@ -53,20 +79,48 @@ impl Batch {
             bytes: vec![0; CAPACITY],
             filled: 0,
             steps: Vec::new(),
+            paths: Paths::default(),
             files: 0,
         }
     }
 
-    /// The bytes of the stream.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.filled]
+    /// Reads what is still to be read, and returns the bytes of the stream.
+    pub(super) fn complete(&mut self) -> Result<&[u8], WalkError> {
+        for step in &self.steps {
+            if let Step::Whole(path, whole) = step
+                && whole.reading == Reading::Due
+            {
+                let name = self.paths[*path].as_str().as_bytes();
+                let space = &mut self.bytes[whole.contents.clone()];
+                read_exactly(&whole.file, space, name)?;
+            }
+        }
+        Ok(&self.bytes[..self.filled])
     }
 
-    /// Makes it ready to be filled again.
-    pub(super) fn clear(&mut self) {
+    /// Takes the steps, with what they refer to, and makes the batch ready to be filled again.
+    pub(super) fn take<E>(
+        &mut self,
+        mut step: impl FnMut(Step, &Paths, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let taken = self.steps.drain(..);
+        let taken = taken.map(|taken| step(taken, &self.paths, &self.bytes));
+        let outcome = taken.collect();
         self.filled = 0;
         self.files = 0;
-        self.steps.clear();
+        self.paths.clear();
+        outcome
+    }
+
+    fn room(&self) -> usize {
+        CAPACITY - self.filled
+    }
+
+    /// Takes up room.
+    fn reserve(&mut self, length: usize) -> Range<usize> {
+        let start = self.filled;
+        self.filled += length;
+        start..self.filled
     }
 }
 
@@ -85,22 +139,29 @@ impl From<WalkError> for Stopped {
 }
 
 /// Fills batches with what the walk finds.
-pub(super) struct Ahead {
+pub(super) struct Ahead<'a> {
     batch: Batch,
     header: Vec<u8>,
     full: SyncSender<Batch>,
     empty: Receiver<Batch>,
+    queued: &'a AtomicUsize,
 }
 
-impl Ahead {
-    /// `empty` holds the batches to be filled, and gets them back.
-    pub(super) fn new(full: SyncSender<Batch>, empty: Receiver<Batch>) -> Result<Self, Stopped> {
+impl<'a> Ahead<'a> {
+    /// `empty` holds the batches to be filled, and gets them back; `queued` counts those that
+    /// are full and that the other half has not taken.
+    pub(super) fn new(
+        full: SyncSender<Batch>,
+        empty: Receiver<Batch>,
+        queued: &'a AtomicUsize,
+    ) -> Result<Self, Stopped> {
         let batch = empty.recv().map_err(|_| Stopped::Unheard)?;
         Ok(Self {
             batch,
             header: Vec::new(),
             full,
             empty,
+            queued,
         })
     }
 
@@ -115,6 +176,7 @@ impl Ahead {
         }
         let next = self.empty.recv().map_err(|_| Stopped::Unheard)?;
         let batch = std::mem::replace(&mut self.batch, next);
+        self.queued.fetch_add(1, Ordering::Relaxed);
         self.full.send(batch).map_err(|_| Stopped::Unheard)
     }
 
@@ -151,57 +213,81 @@ impl Ahead {
         let mut left = size;
         while left > 0 {
             let wanted = usize::try_from(left).unwrap_or(usize::MAX);
-            let start = self.batch.filled;
-            if CAPACITY - start < wanted.min(SMALLEST_READ) {
+            if self.batch.room() < wanted.min(SMALLEST_READ) {
                 self.hand_over()?;
                 continue;
             }
-            let end = start + wanted.min(CAPACITY - start);
-            match rustix::io::read(file, &mut self.batch.bytes[start..end]) {
-                Ok(0) => {
-                    let name = name.to_vec();
-                    return Err(WalkError::Shrank { name }.into());
-                }
-                Ok(length) => {
-                    self.batch.filled += length;
-                    let step = Step::Contents(start, self.batch.filled);
-                    self.batch.steps.push(step);
-                    left -= length as u64;
-                }
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(WalkError::io(name, errno).into()),
-            }
+            let read = self.read(name, file, wanted.min(self.batch.room()))?;
+            left -= read.len() as u64;
+            self.batch.steps.push(Step::Contents(read));
         }
         Ok(())
     }
+
+    /// Reads `length` bytes, for which there is room, and says where they are.
+    fn read(
+        &mut self,
+        name: &[u8],
+        file: &OwnedFd,
+        length: usize,
+    ) -> Result<Range<usize>, WalkError> {
+        let space = self.batch.reserve(length);
+        read_exactly(file, &mut self.batch.bytes[space.clone()], name)?;
+        Ok(space)
+    }
+
+    /// Adds what is known already.
+    fn entry(&mut self, path: &RelPath, entry: Entry) {
+        let path = self.batch.paths.push(path);
+        self.batch.steps.push(Step::Entry(path, entry));
+    }
 }
 
-impl Sink for Ahead {
+impl Sink for Ahead<'_> {
     type Error = Stopped;
 
     fn dir(&mut self, path: &RelPath, mtime: i64) -> Result<(), Stopped> {
         self.member(path, Kind::Dir, mtime)?;
-        let step = Step::Entry(path.to_owned(), Entry::Dir);
-        self.batch.steps.push(step);
+        self.entry(path, Entry::Dir);
         Ok(())
     }
 
     fn symlink(&mut self, path: &RelPath, target: LinkTarget, mtime: i64) -> Result<(), Stopped> {
         self.member(path, Kind::Symlink { target: &target }, mtime)?;
-        let step = Step::Entry(path.to_owned(), Entry::Symlink { target });
-        self.batch.steps.push(step);
+        self.entry(path, Entry::Symlink { target });
         Ok(())
     }
 
     fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), Stopped> {
         let (mode, size) = (mode(stat), size(stat));
         self.member(path, Kind::File { mode, size }, seconds(stat))?;
-        let begin = Step::Begin(path.to_owned(), *stat);
-        self.batch.steps.push(begin);
-        self.contents(path.as_str().as_bytes(), &file, size)?;
-        self.append(&[0; BLOCK][..header::padding(size)])?;
-        self.batch.steps.push(Step::End(file));
+        if size > self.batch.room() as u64 && size <= LARGEST_IN_ONE {
+            self.hand_over()?;
+        }
+        let name = path.as_str().as_bytes();
+        let span = self.batch.paths.push(path);
+        match usize::try_from(size) {
+            Ok(length) if length <= self.batch.room() => {
+                let (contents, reading) = match self.queued.load(Ordering::Relaxed) {
+                    0 => (self.batch.reserve(length), Reading::Due),
+                    _ => (self.read(name, &file, length)?, Reading::Done),
+                };
+                let whole = Whole {
+                    file,
+                    stat: *stat,
+                    contents,
+                    reading,
+                };
+                self.batch.steps.push(Step::Whole(span, whole));
+            }
+            _ => {
+                self.batch.steps.push(Step::Begin(span, *stat));
+                self.contents(name, &file, size)?;
+                self.batch.steps.push(Step::End(file));
+            }
+        }
         self.batch.files += 1;
+        self.append(&[0; BLOCK][..header::padding(size)])?;
         match self.batch.files {
             MOST_FILES => self.hand_over(),
             _ => Ok(()),
@@ -222,8 +308,23 @@ impl Sink for Ahead {
             size,
             digest: Digest::of(contents),
         };
-        let step = Step::Entry(path.to_owned(), entry);
-        self.batch.steps.push(step);
+        self.entry(path, entry);
         Ok(())
     }
+}
+
+/// Fills `space` from the position of `file`.
+fn read_exactly(file: &OwnedFd, mut space: &mut [u8], name: &[u8]) -> Result<(), WalkError> {
+    while !space.is_empty() {
+        match rustix::io::read(file, &mut *space) {
+            Ok(0) => {
+                let name = name.to_vec();
+                return Err(WalkError::Shrank { name });
+            }
+            Ok(length) => space = &mut space[length..],
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(WalkError::io(name, errno)),
+        }
+    }
+    Ok(())
 }

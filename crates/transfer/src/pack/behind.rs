@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use rustix::fs::Stat;
@@ -10,21 +11,23 @@ use super::ahead::{Batch, Step};
 use super::header::BLOCK;
 use super::{PackError, Progress};
 use crate::checksum::Summing;
+use crate::manifest::ManifestWriter;
 use crate::stat_cache::Seen;
 use crate::walk::{check_unchanged, mode, size};
-use crate::{Entry, RelPathBuf, StatRecorder, Trailer, Tree};
+use crate::{Digest, Entry, Paths, RelPath, RelPathBuf, StatRecorder, Trailer};
 
 /// Takes batches in the order of the stream.
 pub(super) struct Behind<'a, 'w> {
     out: &'a mut dyn Write,
     progress: &'a mut dyn FnMut(Progress),
     stats: Option<&'a mut StatRecorder<'w>>,
+    manifest: ManifestWriter<'a>,
     so_far: Progress,
     sum: Summing,
     /// The file whose contents are arriving.
-    current: Option<(RelPathBuf, Stat, blake3::Hasher)>,
-    /// What was sent, in path order: a tree is made of it at once at the end.
-    entries: Vec<(RelPathBuf, Entry)>,
+    current: Option<(RelPathBuf, Stat)>,
+    /// Of what has arrived of it.
+    hasher: blake3::Hasher,
 }
 
 impl<'a, 'w> Behind<'a, 'w> {
@@ -32,15 +35,17 @@ impl<'a, 'w> Behind<'a, 'w> {
         out: &'a mut dyn Write,
         progress: &'a mut dyn FnMut(Progress),
         stats: Option<&'a mut StatRecorder<'w>>,
+        manifest: ManifestWriter<'a>,
     ) -> Self {
         Self {
             out,
             progress,
             stats,
+            manifest,
             so_far: Progress::default(),
             sum: Summing::default(),
             current: None,
-            entries: Vec::new(),
+            hasher: blake3::Hasher::new(),
         }
     }
 
@@ -49,82 +54,89 @@ impl<'a, 'w> Behind<'a, 'w> {
         &mut self,
         full: &Receiver<Batch>,
         empty: &SyncSender<Batch>,
+        queued: &AtomicUsize,
     ) -> Result<(), PackError> {
         while let Ok(mut batch) = full.recv() {
+            queued.fetch_sub(1, Ordering::Relaxed);
+            let bytes = batch.complete()?;
             // First: the other side has work to do meanwhile.
-            self.out
-                .write_all(batch.bytes())
-                .map_err(PackError::Write)?;
-            self.sum.update(batch.bytes());
-            for step in std::mem::take(&mut batch.steps) {
-                self.step(step, batch.bytes())?;
-            }
-            batch.clear();
+            self.out.write_all(bytes).map_err(PackError::Write)?;
+            self.sum.update(bytes);
+            batch.take(|step, paths, bytes| self.step(step, paths, bytes))?;
+            (self.progress)(self.so_far);
             // A walk that has ended needs it no more.
             drop(empty.send(batch));
         }
         Ok(())
     }
 
-    fn step(&mut self, step: Step, bytes: &[u8]) -> Result<(), PackError> {
+    fn step(&mut self, step: Step, paths: &Paths, bytes: &[u8]) -> Result<(), PackError> {
         match step {
             Step::Entry(path, entry) => {
-                self.met();
                 if let Entry::File { size, .. } = &entry {
                     self.so_far.bytes += size;
                 }
-                self.entries.push((path, entry));
+                self.keep(&paths[path], &entry)
+            }
+            Step::Whole(path, whole) => {
+                self.so_far.bytes += whole.contents.len() as u64;
+                let digest = Digest::of(&bytes[whole.contents]);
+                self.file(&paths[path], &whole.stat, digest, &whole.file)
             }
             Step::Begin(path, stat) => {
-                self.met();
-                self.current = Some((path, stat, blake3::Hasher::new()));
+                self.current = Some((paths[path].to_owned(), stat));
+                self.hasher.reset();
+                Ok(())
             }
-            Step::Contents(start, end) => {
-                let piece = bytes.get(start..end).unwrap_or_default();
-                if let Some((_, _, hasher)) = &mut self.current {
-                    hasher.update(piece);
+            Step::Contents(contents) => {
+                self.so_far.bytes += contents.len() as u64;
+                self.hasher.update(&bytes[contents]);
+                Ok(())
+            }
+            Step::End(file) => match self.current.take() {
+                None => Ok(()),
+                Some((path, stat)) => {
+                    let digest = self.hasher.finalize().into();
+                    self.file(&path, &stat, digest, &file)
                 }
-                self.so_far.bytes += piece.len() as u64;
-                (self.progress)(self.so_far);
-            }
-            Step::End(file) => self.end(&file)?,
+            },
         }
-        Ok(())
     }
 
-    fn met(&mut self) {
+    /// Keeps a file, unless it is not what it was.
+    fn file(
+        &mut self,
+        path: &RelPath,
+        stat: &Stat,
+        digest: Digest,
+        file: &OwnedFd,
+    ) -> Result<(), PackError> {
+        check_unchanged(file, stat, path.as_str().as_bytes())?;
+        if let (Some(stats), Some(seen)) = (&mut self.stats, Seen::of(stat)) {
+            stats.record(path, seen, &digest);
+        }
+        let (mode, size) = (mode(stat), size(stat));
+        self.keep(path, &Entry::File { mode, size, digest })
+    }
+
+    fn keep(&mut self, path: &RelPath, entry: &Entry) -> Result<(), PackError> {
         self.so_far.entries += 1;
-        (self.progress)(self.so_far);
+        self.manifest.add(path, entry).map_err(PackError::Write)
     }
 
-    fn end(&mut self, file: &OwnedFd) -> Result<(), PackError> {
-        let Some((path, stat, hasher)) = self.current.take() else {
-            return Ok(());
-        };
-        check_unchanged(file, &stat, path.as_str().as_bytes())?;
-        let digest = hasher.finalize().into();
-        if let (Some(stats), Some(seen)) = (&mut self.stats, Seen::of(&stat)) {
-            stats.record(&path, seen, &digest);
-        }
-        let (mode, size) = (mode(&stat), size(&stat));
-        self.entries
-            .push((path, Entry::File { mode, size, digest }));
-        Ok(())
-    }
-
-    /// Ends the stream and returns what it held and what its trailer says.
-    pub(super) fn finish(mut self) -> io::Result<(Tree, Trailer)> {
+    /// Ends the stream and returns what its trailer says; the manifest is complete then.
+    pub(super) fn finish(mut self) -> io::Result<Trailer> {
         let end = [0; 2 * BLOCK];
         self.sum.update(&end);
-        let tree: Tree = self.entries.into_iter().collect();
         let trailer = Trailer {
-            entries: tree.len() as u64,
+            entries: self.so_far.entries,
             bytes: self.so_far.bytes,
             stream: self.sum.so_far(),
         };
         self.out.write_all(&end)?;
         self.out.write_all(&trailer.encode())?;
         self.out.flush()?;
-        Ok((tree, trailer))
+        self.manifest.finish()?;
+        Ok(trailer)
     }
 }

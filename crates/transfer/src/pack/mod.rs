@@ -9,6 +9,7 @@ mod stream;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::panic::resume_unwind;
+use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
@@ -17,9 +18,10 @@ use rustix::fs::Stat;
 pub use order::pack_order;
 pub use stream::{SendFileError, StreamWriter};
 
+use crate::manifest::ManifestWriter;
 use crate::walk::{check_unchanged, descend, mode, seconds, size};
 use crate::{
-    Digest, RelPath, Selector, Skipped, StatRecorder, Trailer, Tree, WalkError, WorkspaceDir,
+    Digest, Manifest, RelPath, Selector, Skipped, StatRecorder, Trailer, WalkError, WorkspaceDir,
 };
 use ahead::{Ahead, BATCHES, Batch, Stopped};
 use behind::Behind;
@@ -37,7 +39,7 @@ pub struct Progress {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packed {
     /// What was sent: the baseline of the session.
-    pub tree: Tree,
+    pub manifest: Manifest,
     /// What stayed behind, in path order.
     pub skipped: Vec<Skipped>,
     /// Bytes of file contents.
@@ -59,10 +61,10 @@ pub enum PackError {
 
 /// Sends everything below `workspace` that `selector` takes in to `out`.
 ///
-/// One walk, one read per file for contents and digest, no staging; beside the tree
-/// the memory does not grow. A thread of its own walks and reads; this one hashes and sends. Hard links become files of their own, holes are sent
-/// as zeros, extended attributes and owners are not sent. `progress` is called for
-/// every entry and every chunk: return soon.
+/// One walk, one read per file for contents and digest, no staging; beside the manifest
+/// the memory does not grow. A thread of its own walks and reads; this one hashes and sends.
+/// Hard links become files of their own, holes are sent as zeros, extended attributes and
+/// owners are not sent. `progress` is called for each 256 KiB or less: return soon.
 ///
 /// # Errors
 /// The first entry that cannot be read or changes meanwhile, or a failing `out`.
@@ -98,19 +100,22 @@ fn send(
 ) -> Result<Packed, PackError> {
     let (full, filled) = sync_channel(BATCHES);
     let (empty, emptied) = sync_channel(BATCHES);
+    let queued = AtomicUsize::new(0);
     for _ in 0..BATCHES {
         // It has room for all of them.
         drop(empty.send(Batch::new()));
     }
-    let mut behind = Behind::new(out, progress, stats);
+    let mut manifest = Manifest::default();
+    let mut behind = Behind::new(out, progress, stats, ManifestWriter::new(&mut manifest));
     let (walked, taken) = thread::scope(|scope| {
+        let queued = &queued;
         let walking = scope.spawn(move || {
-            let mut ahead = Ahead::new(full, emptied)?;
+            let mut ahead = Ahead::new(full, emptied, queued)?;
             let skipped = descend(workspace, selector, &mut ahead)?;
             ahead.finish()?;
             Ok::<_, Stopped>(skipped)
         });
-        let taken = behind.take_all(&filled, &empty);
+        let taken = behind.take_all(&filled, &empty, queued);
         // A walk that waits for either finds that nobody listens.
         drop((filled, empty));
         let walked = walking.join();
@@ -126,9 +131,9 @@ fn send(
         }
         (Ok(skipped), Ok(())) => skipped,
     };
-    let (tree, trailer) = behind.finish().map_err(PackError::Write)?;
+    let trailer = behind.finish().map_err(PackError::Write)?;
     Ok(Packed {
-        tree,
+        manifest,
         skipped,
         bytes: trailer.bytes,
         trailer,

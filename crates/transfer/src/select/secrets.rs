@@ -1,6 +1,7 @@
 //! Which names look like secrets. The list is documented on [`Selector`](super::Selector).
 
 use super::Kind;
+use crate::MAX_COMPONENT_BYTES;
 
 /// What a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,20 +31,21 @@ pub(crate) const PEEK_BYTES: usize = 64 << 10;
 /// Judges an entry by its raw path.
 pub(crate) fn suspicion(path: &[u8], kind: Kind) -> Suspicion {
     let mut components = path.rsplit(|&byte| byte == b'/');
-    let name = components.next().unwrap_or_default().to_ascii_lowercase();
-    let parent = components.next().unwrap_or_default().to_ascii_lowercase();
+    let (mut name, mut parent) = ([0; MAX_COMPONENT_BYTES], [0; MAX_COMPONENT_BYTES]);
+    let name = lower(components.next().unwrap_or_default(), &mut name);
+    let parent = lower(components.next().unwrap_or_default(), &mut parent);
     let ends = |suffixes: &[&str]| suffixes.iter().any(|s| name.ends_with(s.as_bytes()));
     let yes = match kind {
         Kind::Dir => matches!(
-            &name[..],
+            name,
             b".aws" | b".ssh" | b".gnupg" | b".azure" | b".kube" | b".password-store" | b".gcloud"
         ),
-        Kind::Other => match &name[..] {
+        Kind::Other => match name {
             b".env" | b".netrc" | b"_netrc" | b".git-credentials" | b".pgpass" | b".my.cnf"
             | b".htpasswd" | b".dockercfg" | b".vault-token" | b".boto" | b".s3cfg" | b"id_rsa"
             | b"id_dsa" | b"id_ecdsa" | b"id_ed25519" | b"id_ecdsa_sk" | b"id_ed25519_sk" => true,
             // Of a repository without files, which is a directory like any other here.
-            b"config" | b"fetch_head" if is_bare_repository(&parent) => {
+            b"config" | b"fetch_head" if is_bare_repository(parent) => {
                 return Suspicion::Look(Peek::Address);
             }
             b"config.json" => parent == b".docker",
@@ -70,6 +72,16 @@ pub(crate) fn suspicion(path: &[u8], kind: Kind) -> Suspicion {
         true => Suspicion::Secret,
         false => Suspicion::None,
     }
+}
+
+/// Returns a component in lower case, without an allocation.
+fn lower<'b>(component: &[u8], buffer: &'b mut [u8; MAX_COMPONENT_BYTES]) -> &'b [u8] {
+    // A longer one is no name of a file, and no secret's.
+    let length = component.len().min(buffer.len());
+    let buffer = &mut buffer[..length];
+    buffer.copy_from_slice(&component[..length]);
+    buffer.make_ascii_lowercase();
+    buffer
 }
 
 fn is_bare_repository(name: &[u8]) -> bool {

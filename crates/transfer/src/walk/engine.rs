@@ -363,9 +363,9 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     pub(super) fn file(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), S::Error> {
-        let path = &self.path;
-        let mut stat = || stat_below(parent, name, path);
-        if self.sink.knows(rel(path)?, &mut stat)? {
+        let path = rel(&self.path)?;
+        let mut stat = || stat_below(parent, name, &self.path);
+        if self.sink.knows(path, &mut stat)? {
             return Ok(());
         }
         let file = match open_below(parent, name, OFlags::empty(), self.device) {
@@ -381,7 +381,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(self.changed().into());
         }
-        self.sink.file(rel(&self.path)?, file, &stat)
+        self.sink.file(path, file, &stat)
     }
 
     fn symlink(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), S::Error> {

@@ -45,7 +45,7 @@ impl Desk {
         };
         let workspace = desk.open("workspace");
         let packed = pack(&workspace, &selector(), &mut io::sink(), &mut |_| {});
-        let tree = packed.unwrap().tree;
+        let tree = packed.unwrap().manifest.tree().unwrap();
         let mut base = BaseWriter::open(&desk.path("base"), 1 << 20).unwrap();
         keep_texts(&workspace, &tree, &mut base, &mut || true);
         let mut stored = Vec::new();

@@ -70,11 +70,12 @@ impl Kept {
         let stdout = porter("receive", volume.path(), &stream).ok();
         let receipt = Receipt::read_from(&mut &stdout[..], packed.trailer.entries);
         let receipt = receipt.expect("a receipt");
+        let baseline = packed.manifest.tree().expect("in path order");
         Self {
             workspace,
             volume,
-            known: VolumeState::received(&packed.tree, &receipt).expect("of one tree"),
-            baseline: packed.tree,
+            known: VolumeState::received(&baseline, &receipt).expect("of one tree"),
+            baseline,
             intent: None,
             stats: StatCache::default(),
             start: update_verb,
