@@ -83,12 +83,15 @@ impl RelPath {
     /// The first rule that is broken; what only an archive can hold is
     /// reported before what a file system can hold too.
     pub fn from_bytes(bytes: &[u8]) -> Result<&Self, RelPathError> {
+        if is_ordinary(bytes)
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            return Ok(Self::ref_cast(text));
+        }
         if bytes.is_empty() {
             return Err(RelPathError::Empty);
         }
-        // Nearly every path: then nothing is to be looked for that takes decoding.
-        let is_plain = is_plain(bytes);
-        if !is_plain && bytes.contains(&0) {
+        if bytes.contains(&0) {
             return Err(RelPathError::Nul);
         }
         if bytes[0] == b'/' {
@@ -115,7 +118,7 @@ impl RelPath {
             return Err(RelPathError::TooDeep);
         }
         let text = std::str::from_utf8(bytes).map_err(|_| RelPathError::Encoding)?;
-        if !is_plain && text.chars().any(char::is_control) {
+        if text.chars().any(char::is_control) {
             return Err(RelPathError::Control);
         }
         Ok(Self::ref_cast(text))
@@ -303,11 +306,28 @@ impl fmt::Debug for RelPath {
     }
 }
 
-/// Whether all of it is ASCII and nothing of it a control character. Without a branch, so that
-/// many bytes are looked at at once.
-fn is_plain(bytes: &[u8]) -> bool {
-    let odd = |byte: u8| !(b' '..0x7f).contains(&byte);
-    !bytes.iter().fold(false, |found, byte| found | odd(*byte))
+/// Whether it is a path at first sight, as nearly all are: ASCII, no control character, no
+/// component that begins with a dot or is empty, and too short to break a limit. Without a
+/// branch, so that many bytes are looked at at once.
+fn is_ordinary(bytes: &[u8]) -> bool {
+    let ([first, rest @ ..], [.., last]) = (bytes, bytes) else {
+        return false;
+    };
+    let is_odd = |byte: u8| !(b' '..0x7f).contains(&byte);
+    let begins_oddly = |byte: u8| matches!(byte, b'/' | b'.');
+    let (mut odd, mut slashes) = (
+        is_odd(*first) | begins_oddly(*first) | (*last == b'/'),
+        0_u8,
+    );
+    if bytes.len() > MAX_COMPONENT_BYTES {
+        return false;
+    }
+    for (before, byte) in bytes.iter().zip(rest) {
+        let is_slash = *before == b'/';
+        odd |= is_odd(*byte) | (is_slash & begins_oddly(*byte));
+        slashes += u8::from(is_slash);
+    }
+    !odd && usize::from(slashes) < MAX_DEPTH
 }
 
 impl fmt::Debug for RelPathBuf {

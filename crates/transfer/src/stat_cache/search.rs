@@ -1,8 +1,6 @@
 //! `Search`: a cache, read along with a walk.
 
-use rustix::fs::Stat;
-
-use super::{Known, Seen, StatCache};
+use super::{Known, StatCache};
 use crate::RelPath;
 
 /// Both are in path order, so one look ahead is all it takes.
@@ -17,26 +15,20 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns what is known of the file at `path` if it is as it was; `stat` is asked only
-    /// if there is anything.
-    pub(crate) fn find<E>(
-        &mut self,
-        path: &RelPath,
-        stat: impl FnOnce() -> Result<Stat, E>,
-    ) -> Result<Option<&'a Known>, E> {
+    /// Returns what was known of the file at `path`.
+    pub(crate) fn find(&mut self, path: &RelPath) -> Option<&'a Known> {
         while let [passed, rest @ ..] = self.rest
             && *passed.path < *path
         {
             self.rest = rest;
         }
         let [known, rest @ ..] = self.rest else {
-            return Ok(None);
+            return None;
         };
         if *known.path != *path {
-            return Ok(None);
+            return None;
         }
         self.rest = rest;
-        let is_same = Seen::of(&stat()?) == Some(known.seen);
-        Ok(is_same.then_some(known))
+        Some(known)
     }
 }

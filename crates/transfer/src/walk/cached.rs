@@ -1,19 +1,18 @@
 //! `walk_cached`: a walk that reads only what a cache does not know.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::mpsc::sync_channel;
 
 use rustix::fs::Stat;
 
-use super::engine::{Sink, descend};
-use super::hash::{HashPool, Workers};
+use super::engine::{Sink, by_component, descend};
+use super::hash::{HashPool, Jobs};
+use super::look::{BUNDLES, Bundling, Look, Looked, Met};
 use super::{Hashing, WalkError, Walked, made};
 use crate::stat_cache::{Known, Search, Seen};
 use crate::{
     Entry, LinkTarget, RelPath, RelPathBuf, Selector, StatCache, StatRecorder, Tree, WorkspaceDir,
 };
-
-/// What opening a file costs, in bytes that could be read instead.
-const OPENING: u64 = 4 << 10;
 
 /// Reads everything below `workspace` that `selector` takes in, as [`walk`](super::walk)
 /// does, except that a file which `cache` knows as it is is not opened. What it finds is
@@ -35,29 +34,45 @@ pub fn walk_cached(
     };
     let pool = HashPool::default();
     std::thread::scope(|scope| {
+        let mut workers = pool.start(scope, threads);
+        let (send, bundles) = sync_channel(BUNDLES);
+        let look = Look::new(workspace.identity().dev, workers.jobs().another());
+        let looking = scope.spawn(move || look.run(bundles));
         let mut sink = Cached {
-            entries: Vec::with_capacity(cache.len()),
-            met: Vec::with_capacity(cache.len()),
-            lacking: 0,
+            entries: Vec::new(),
+            own: Looked::default(),
             search: Search::new(cache),
-            workers: pool.start(scope, threads),
+            bundling: Bundling::new(send),
+            jobs: workers.jobs(),
         };
         let skipped = descend(workspace, selector, &mut sink);
         let Cached {
             entries,
-            met,
-            lacking,
-            workers,
+            own,
+            bundling,
             ..
         } = sink;
-        // When a file has failed, that is the cause, and the walk only noticed.
+        let rest = bundling.finish();
+        let looked = (looking.join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        // When a file has failed, that is the cause, and the others only noticed.
         let files = workers.finish()?;
-        let skipped = skipped?;
-        let tree: Tree = entries.into_iter().chain(files).collect();
-        if lacking < cache.cost() {
+        let looked = looked?;
+        let mut skipped = skipped?;
+        rest?;
+        if !looked.skipped.is_empty() {
+            skipped.extend(looked.skipped);
+            skipped.sort_by(|one, other| by_component(&one.name, &other.name));
+        }
+        let tree: Tree = (entries.into_iter())
+            .chain(looked.entries)
+            .chain(files)
+            .collect();
+        if own.lacking + looked.lacking < cache.cost() {
             recorder.leave();
             return Ok(Walked { tree, skipped });
         }
+        let mut met: Vec<Met<'_>> = own.met.into_iter().chain(looked.met).collect();
+        met.sort_by(|one, other| one.path().cmp(other.path()));
         for met in met {
             match met {
                 Met::Known(Known { path, seen, digest }) => recorder.record(path, *seen, digest),
@@ -72,22 +87,17 @@ pub fn walk_cached(
     })
 }
 
-/// A file, in the order of the walk.
-enum Met<'a> {
-    Known(&'a Known),
-    Read(Box<(RelPathBuf, Seen)>),
-}
-
-struct Cached<'a, 'scope> {
+struct Cached<'a, 's, 'scope> {
+    /// What is no file.
     entries: Vec<(RelPathBuf, Entry)>,
-    met: Vec<Met<'a>>,
-    /// What reading again costs that the cache does not know.
-    lacking: u64,
+    /// The files that the cache has nothing of.
+    own: Looked<'a>,
     search: Search<'a>,
-    workers: Workers<'scope>,
+    bundling: Bundling<'a>,
+    jobs: &'s mut Jobs<'scope>,
 }
 
-impl Sink for Cached<'_, '_> {
+impl Sink for Cached<'_, '_, '_> {
     type Error = WalkError;
 
     fn dir(&mut self, path: &RelPath, _: i64) -> Result<(), WalkError> {
@@ -101,28 +111,19 @@ impl Sink for Cached<'_, '_> {
         Ok(())
     }
 
-    fn knows(
-        &mut self,
-        path: &RelPath,
-        stat: &mut dyn FnMut() -> Result<Stat, WalkError>,
-    ) -> Result<bool, WalkError> {
-        let Some(known) = self.search.find(path, stat)? else {
-            return Ok(false);
-        };
-        let entry = known.seen.entry(known.digest);
-        // The text is shared.
-        self.entries.push((known.path.clone(), entry));
-        self.met.push(Met::Known(known));
-        Ok(true)
+    fn takes(&mut self, path: &RelPath, dir: BorrowedFd<'_>) -> Result<bool, WalkError> {
+        match self.search.find(path) {
+            Some(known) => self.bundling.add(known, dir).map(|()| true),
+            None => Ok(false),
+        }
     }
 
     fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), WalkError> {
         let path = path.to_owned();
         if let Some(seen) = Seen::of(stat) {
-            self.lacking += seen.size() + OPENING;
-            self.met.push(Met::Read(Box::new((path.clone(), seen))));
+            self.own.read(path.clone(), seen);
         }
-        self.workers.hash(path, file, *stat)
+        self.jobs.hash(path, file, *stat)
     }
 
     fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), WalkError> {

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::WalkError;
 use super::listing::Listing;
-use super::open::{OpenError, open_below};
+use super::open::{OpenError, open_below, open_file};
 use super::small::{SMALL_FILE_BYTES, Small};
 use crate::select::{
     CACHEDIR_SIGNATURE, CacheInside, GitPart, IgnoreFile, Ignores, Kind, Opinion, PEEK_BYTES,
@@ -38,13 +38,9 @@ pub(crate) trait Sink {
     /// Takes an open regular file at its start.
     fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), Self::Error>;
 
-    /// Whether a regular file is known as it is, so that nobody has to open it. Asks `stat`
-    /// only if it may be.
-    fn knows(
-        &mut self,
-        _path: &RelPath,
-        _stat: &mut dyn FnMut() -> Result<Stat, WalkError>,
-    ) -> Result<bool, Self::Error> {
+    /// Whether the sink looks at a regular file itself, so that nobody has to open it here.
+    /// `dir` is what it lies in.
+    fn takes(&mut self, _path: &RelPath, _dir: BorrowedFd<'_>) -> Result<bool, Self::Error> {
         Ok(false)
     }
 
@@ -364,24 +360,16 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     pub(super) fn file(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), S::Error> {
         let path = rel(&self.path)?;
-        let mut stat = || stat_below(parent, name, &self.path);
-        if self.sink.knows(path, &mut stat)? {
+        if self.sink.takes(path, parent)? {
             return Ok(());
         }
-        let file = match open_below(parent, name, OFlags::empty(), self.device) {
-            Ok(file) => file,
-            Err(OpenError::Mount) => {
+        match open_file(parent, name, self.device, path)? {
+            Some((file, stat)) => self.sink.file(path, file, &stat),
+            None => {
                 self.skip(parent, name, FileType::RegularFile, SkipReason::Mount);
-                return Ok(());
+                Ok(())
             }
-            Err(OpenError::Errno(Errno::LOOP | Errno::NXIO)) => return Err(self.changed().into()),
-            Err(error) => return Err(self.error(error).into()),
-        };
-        let stat = rustix::fs::fstat(&file).map_err(|errno| self.errno(errno))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(self.changed().into());
         }
-        self.sink.file(path, file, &stat)
     }
 
     fn symlink(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), S::Error> {
@@ -434,7 +422,7 @@ fn stat_below(parent: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Result<Stat, 
         .map_err(|errno| WalkError::io(path, errno))
 }
 
-fn by_component(one: &[u8], other: &[u8]) -> Ordering {
+pub(super) fn by_component(one: &[u8], other: &[u8]) -> Ordering {
     let components = |path| <[u8]>::split(path, |&byte| byte == b'/');
     components(one).cmp(components(other))
 }

@@ -31,10 +31,15 @@ pub(super) struct HashPool {
 
 /// The threads.
 pub(super) struct Workers<'scope> {
+    jobs: Jobs<'scope>,
+    threads: Vec<ScopedJoinHandle<'scope, Hashes>>,
+}
+
+/// Where files are handed over; there may be several.
+pub(super) struct Jobs<'scope> {
     pool: &'scope HashPool,
     send: SyncSender<Vec<Job>>,
     batch: Vec<Job>,
-    threads: Vec<ScopedJoinHandle<'scope, Hashes>>,
 }
 
 impl HashPool {
@@ -47,10 +52,12 @@ impl HashPool {
         *self.jobs.lock().unwrap_or_else(PoisonError::into_inner) = Some(receive);
         let threads = (0..threads.get()).map(|_| scope.spawn(|| self.work()));
         Workers {
-            pool: self,
-            send,
-            batch: Vec::new(),
             threads: threads.collect(),
+            jobs: Jobs {
+                pool: self,
+                send,
+                batch: Vec::new(),
+            },
         }
     }
 
@@ -84,34 +91,15 @@ impl HashPool {
     }
 }
 
-impl Workers<'_> {
-    pub(super) fn hash(
-        &mut self,
-        path: RelPathBuf,
-        file: OwnedFd,
-        stat: Stat,
-    ) -> Result<(), WalkError> {
-        self.batch.push((path, file, stat));
-        match self.batch.len() {
-            BATCH => self.hand_over(),
-            _ => Ok(()),
-        }
+impl<'scope> Workers<'scope> {
+    /// Returns the one that goes with the threads.
+    pub(super) fn jobs(&mut self) -> &mut Jobs<'scope> {
+        &mut self.jobs
     }
 
-    /// Fails when a thread has failed; [`Workers::finish`] tells at what.
-    fn hand_over(&mut self) -> Result<(), WalkError> {
-        let batch = std::mem::take(&mut self.batch);
-        let canceled = || WalkError::io(b"", Errno::CANCELED);
-        if self.pool.failed.load(Ordering::Relaxed) {
-            return Err(canceled());
-        }
-        self.send.send(batch).map_err(|_| canceled())
-    }
-
-    /// Waits for every hash.
-    pub(super) fn finish(mut self) -> Hashes {
-        let rest = self.hand_over();
-        drop(self.send);
+    /// Waits for every hash. Whoever else has [`Jobs`] finishes them first.
+    pub(super) fn finish(self) -> Hashes {
+        let rest = self.jobs.finish();
         let mut all = Vec::new();
         let mut failed = None;
         for thread in self.threads {
@@ -125,6 +113,46 @@ impl Workers<'_> {
             Some(error) => Err(error),
             None => rest.map(|()| all),
         }
+    }
+}
+
+impl Jobs<'_> {
+    /// Returns another one, for another thread.
+    pub(super) fn another(&self) -> Self {
+        Self {
+            pool: self.pool,
+            send: self.send.clone(),
+            batch: Vec::new(),
+        }
+    }
+
+    /// Hands over what is left.
+    pub(super) fn finish(mut self) -> Result<(), WalkError> {
+        self.hand_over()
+    }
+
+    /// Takes an open file that is at its start. Fails when a thread has failed;
+    /// [`Workers::finish`] tells at what.
+    pub(super) fn hash(
+        &mut self,
+        path: RelPathBuf,
+        file: OwnedFd,
+        stat: Stat,
+    ) -> Result<(), WalkError> {
+        self.batch.push((path, file, stat));
+        match self.batch.len() {
+            BATCH => self.hand_over(),
+            _ => Ok(()),
+        }
+    }
+
+    fn hand_over(&mut self) -> Result<(), WalkError> {
+        let batch = std::mem::take(&mut self.batch);
+        let canceled = || WalkError::io(b"", Errno::CANCELED);
+        if self.pool.failed.load(Ordering::Relaxed) {
+            return Err(canceled());
+        }
+        self.send.send(batch).map_err(|_| canceled())
     }
 }
 

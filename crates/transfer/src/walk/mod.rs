@@ -7,6 +7,7 @@ mod git;
 mod git_modules;
 mod hash;
 mod listing;
+mod look;
 mod open;
 mod scan;
 mod small;
@@ -145,7 +146,7 @@ impl Sink for Hashed<'_> {
     }
 
     fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), WalkError> {
-        self.workers.hash(path.to_owned(), file, *stat)
+        self.workers.jobs().hash(path.to_owned(), file, *stat)
     }
 
     fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), WalkError> {

@@ -3,8 +3,11 @@
 use std::ffi::CStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+
+use super::WalkError;
+use crate::RelPath;
 
 /// Why a component is not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +48,31 @@ pub(crate) fn open_below(
         Ok(fd)
     } else {
         Err(OpenError::Mount)
+    }
+}
+
+/// Opens the regular file at `path`, which `dir` has under `name`; `None` for one on another
+/// file system.
+pub(crate) fn open_file(
+    dir: BorrowedFd<'_>,
+    name: &CStr,
+    device: u64,
+    path: &RelPath,
+) -> Result<Option<(OwnedFd, Stat)>, WalkError> {
+    let failed = |errno| WalkError::io(path.as_str().as_bytes(), errno);
+    let changed = || WalkError::Changed {
+        name: path.as_str().as_bytes().to_vec(),
+    };
+    let file = match open_below(dir, name, OFlags::empty(), device) {
+        Ok(file) => file,
+        Err(OpenError::Mount) => return Ok(None),
+        Err(OpenError::Errno(Errno::LOOP | Errno::NXIO)) => return Err(changed()),
+        Err(OpenError::Errno(errno)) => return Err(failed(errno)),
+    };
+    let stat = rustix::fs::fstat(&file).map_err(failed)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(Some((file, stat))),
+        _ => Err(changed()),
     }
 }
 

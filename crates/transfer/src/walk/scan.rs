@@ -234,7 +234,7 @@ impl Sink for Counted<'_, '_> {
                 reason: format!("has the mode bits {special:04o}, which nothing carries"),
             });
         }
-        Ok(self.workers.hash(path.to_owned(), file, *stat)?)
+        Ok(self.workers.jobs().hash(path.to_owned(), file, *stat)?)
     }
 
     fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), ScanError> {

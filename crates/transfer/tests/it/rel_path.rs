@@ -57,6 +57,42 @@ fn what_is_a_path() {
     assert_eq!(path.join("../d"), Err(RelPathError::DotDot));
 }
 
+/// The rules, one by one; most paths are judged in another way, at first sight.
+fn is_path(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return false;
+    };
+    let components: Vec<&str> = text.split('/').collect();
+    !text.chars().any(char::is_control)
+        && (components.iter())
+            .all(|component| !matches!(*component, "" | "." | "..") && component.len() <= 255)
+        && text.len() <= 1024
+        && components.len() <= 64
+}
+
+#[test]
+fn what_is_a_path_at_first_sight_is_one() {
+    let mut random = Random::new(2);
+    let long = "l".repeat(254);
+    let parts = [
+        "a", "b-c", "/", "/", "/", ".", "..", "x.y", " ", "\u{7f}", "\u{1f}", "\u{e9}", "~", &long,
+    ];
+    let deep = "d/".repeat(60);
+    let (mut paths, mut others) = (0, 0);
+    for _ in 0..20_000 {
+        let head = if random.below(8) == 0 { &*deep } else { "" };
+        let tail: String = (0..=random.below(9)).map(|_| random.pick(&parts)).collect();
+        let mut bytes = format!("{head}{tail}").into_bytes();
+        if random.below(16) == 0 {
+            bytes.push(0xff);
+        }
+        let is = RelPath::from_bytes(&bytes).is_ok();
+        assert_eq!(is, is_path(&bytes), "{}", String::from_utf8_lossy(&bytes));
+        *(if is { &mut paths } else { &mut others }) += 1;
+    }
+    assert!(paths > 2_000 && others > 2_000, "{paths} {others}");
+}
+
 #[test]
 fn the_order_is_that_of_the_components() {
     let mut random = Random::new(1);
