@@ -18,7 +18,7 @@ use crate::{Entry, RelPath, RelPathBuf, SkipReason, Skipped};
 /// Files that are handed over at once: a wake-up for many of them.
 const FILES: usize = 256;
 /// Directories that are open for a bundle.
-const DIRS: usize = 16;
+const DIRS: usize = 8;
 /// Bundles that may wait; with [`DIRS`] this bounds the open descriptors.
 pub(super) const BUNDLES: usize = 4;
 /// What opening a file costs, in bytes that could be read instead.

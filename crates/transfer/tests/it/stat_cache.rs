@@ -2,14 +2,16 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
-    GitMode, Hashing, Recorded, Selection, Selector, StatCache, StatRecorder, Tree, WorkspaceDir,
-    pack_and_record, walk, walk_cached,
+    GitMode, Hashing, Recorded, Selection, Selector, SkipReason, StatCache, StatRecorder, Tree,
+    WorkspaceDir, pack_and_record, walk, walk_cached,
 };
+use rustix::mount::{UnmountFlags, mount_bind, unmount};
 
 fn selector() -> Selector {
     let (git, exclude) = (GitMode::Full, Vec::new());
@@ -127,6 +129,64 @@ fn a_file_that_was_replaced_is_read() {
     assert_seen(dir.path(), &cache);
     fs::remove_file(&path).expect("ours");
     fs::create_dir(&path).expect("ours");
+    assert_seen(dir.path(), &cache);
+}
+
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        unmount(&self.0, UnmountFlags::DETACH).expect("ours");
+    }
+}
+
+#[test]
+fn a_file_that_was_mounted_over_stays_out() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("not tried, since only root may: mounts");
+        return;
+    }
+    let (dir, cache) = aged();
+    let path = dir.path().join("d3/f3");
+    mount_bind(dir.path().join("d1/f1"), &path).expect("root");
+    let _mounted = Mounted(path);
+    assert_seen(dir.path(), &cache);
+    let workspace = WorkspaceDir::open_ambient(dir.path()).expect("a directory");
+    let mut recorder = Vec::new();
+    let mut recorder = StatRecorder::new(&workspace, &mut recorder);
+    let walked = walk_cached(&workspace, &selector(), &cache, &mut recorder).expect("readable");
+    let skipped: Vec<_> = (walked.skipped.iter())
+        .map(|skipped| (&*skipped.name, skipped.reason, skipped.bytes))
+        .collect();
+    assert_eq!(skipped, [(&b"d3/f3"[..], SkipReason::Mount, Some(7))]);
+}
+
+/// Listed on one thread, looked at on another, and gone between the two: the walk says which.
+#[test]
+fn flt_04_a_file_that_goes_beside_the_walk_is_named() {
+    let (dir, cache) = aged();
+    let is_over = AtomicBool::new(false);
+    let mut errors = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let path = dir.path().join("d3/f3");
+            while !is_over.load(Ordering::Relaxed) {
+                fs::remove_file(&path).expect("ours");
+                fs::write(&path, "another").expect("ours");
+            }
+        });
+        for _ in 0..500 {
+            let workspace = WorkspaceDir::open_ambient(dir.path()).expect("a directory");
+            let mut recorder = Vec::new();
+            let mut recorder = StatRecorder::new(&workspace, &mut recorder);
+            let walked = walk_cached(&workspace, &selector(), &cache, &mut recorder);
+            errors.extend(walked.err().map(|error| error.to_string()));
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    for error in errors {
+        assert!(error.starts_with("d3/f3: "), "{error}");
+    }
     assert_seen(dir.path(), &cache);
 }
 
