@@ -2,18 +2,20 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::panic::resume_unwind;
 use std::path::Path;
-use std::thread;
+use std::thread::{self, JoinHandle};
 
-use lazaret_runtime::Process;
+use lazaret_runtime::{EngineError, Process, ProcessControl};
 use lazaret_transfer::{
     AtPath as _, Collection, Digests, Ending, NotAsSurveyed, PathError, Quarantine, StreamError,
     StreamLimits, Survey, SurveyError, SurveyRequest, Surveyed, Tree, Wanted, Writers,
     check_arrived, unpack, write_wanted,
 };
 
+use super::complaints::Complaints;
 use super::known::{Known, ReadAhead};
-use super::populate::{STDERR_CAP, porter_failed, read_capped};
+use super::populate::porter_failed;
 use super::record::{GateLimits, Phase};
 use super::site::Site;
 use super::standby::Standby;
@@ -118,7 +120,7 @@ fn fetch_all(
 ) -> Attempt<()> {
     let (dir, record) = (session.dir(), session.record());
     let limits = limits(record.gate);
-    let (baseline, surveyed) = match look(dir, surveying, known, limits)? {
+    let (baseline, surveyed, leaving) = match look(dir, surveying, known, limits)? {
         Ok(found) => found,
         Err(broken) => return Ok(Err(broken)),
     };
@@ -133,10 +135,12 @@ fn fetch_all(
     let quarantine = Quarantine::create(&path)?;
     let wanted = surveyed.wanted(&baseline);
     let arrived = match wanted.is_empty() {
-        true => Ok(Tree::new()),
-        false => fetch(sending, &wanted, limits, &quarantine, counter)?,
+        true => Ok(Ok(Tree::new())),
+        false => fetch(sending, &wanted, limits, &quarantine, counter),
     };
-    let volume = match arrived.and_then(|tree| surveyed.arrived(&tree).map_err(mismatch)) {
+    // Where both failed, this is the cause.
+    leaving.map_or(Ok(()), Leaving::well)?;
+    let volume = match arrived?.and_then(|tree| surveyed.arrived(&tree).map_err(mismatch)) {
         Ok(volume) => volume,
         Err(broken) => return Ok(Err(broken)),
     };
@@ -146,13 +150,14 @@ fn fetch_all(
     Ok(Ok(()))
 }
 
-/// Has the volume surveyed; returns the baseline with what was found.
+/// Has the volume surveyed; returns the baseline with what was found, and the porter unless
+/// it has ended well already.
 fn look(
     dir: &SessionDir,
     porter: Process,
     Known { baseline, volume }: Known,
     limits: StreamLimits,
-) -> Attempt<(Tree, Surveyed)> {
+) -> Attempt<(Tree, Surveyed, Option<Leaving>)> {
     let is_folded = Known::is_folded(dir)?;
     let request = SurveyRequest {
         // What is to be folded is compared with what was found, new files included.
@@ -163,19 +168,26 @@ fn look(
         // The command's container has stopped.
         ..volume.request(limits, Writers::Gone, &baseline)
     };
-    let survey = match survey(porter, request)? {
-        Ok(survey) => survey,
+    let (survey, leaving) = match survey(porter, request)? {
+        Ok(said) => said,
         Err(broken) => return Ok(Err(broken)),
     };
     let surveyed = match volume.surveyed(survey, &baseline) {
-        Ok(surveyed) if is_folded => return Ok(Ok((baseline, surveyed))),
-        Ok(surveyed) => surveyed.whole(),
-        Err(error) => Err(error),
+        Ok(surveyed) => surveyed,
+        Err(error) => {
+            leaving.well()?;
+            return survey_broken(error);
+        }
     };
-    match surveyed {
+    if is_folded {
+        return Ok(Ok((baseline, surveyed, Some(leaving))));
+    }
+    // What is folded is written down at once.
+    leaving.well()?;
+    match surveyed.whole() {
         Ok(volume) => {
             let Known { baseline, volume } = Known { baseline, volume }.fold(dir)?;
-            Ok(Ok((baseline, volume.into())))
+            Ok(Ok((baseline, volume.into(), None)))
         }
         Err(error) => survey_broken(error),
     }
@@ -191,8 +203,41 @@ pub(super) fn limits(gate: GateLimits) -> StreamLimits {
     }
 }
 
+/// A porter that has said everything, and may still tell that it failed.
+#[must_use = "what it said counts only once it has ended well"]
+pub(super) struct Leaving {
+    verb: &'static str,
+    code: JoinHandle<Result<i32, EngineError>>,
+    complaints: Complaints,
+}
+
+impl Leaving {
+    fn of(verb: &'static str, control: Box<dyn ProcessControl>, complaints: Complaints) -> Self {
+        Self {
+            verb,
+            // Asking the engine takes a while, in which others have something to do.
+            code: thread::spawn(move || control.wait()),
+            complaints,
+        }
+    }
+
+    /// Waits until it has ended, and fails where it did (FLT-03).
+    pub(super) fn well(self) -> Result<(), Failure> {
+        self.ended()?
+    }
+
+    /// Says how it ended, unless the engine can't.
+    fn ended(self) -> Result<Result<(), Failure>, EngineError> {
+        let code = self.code.join();
+        Ok(match code.unwrap_or_else(|panic| resume_unwind(panic))? {
+            0 => Ok(()),
+            code => Err(porter_failed(self.verb, code, &self.complaints.all())),
+        })
+    }
+}
+
 /// Asks a `porter survey` what differs.
-pub(super) fn survey(porter: Process, request: SurveyRequest) -> Attempt<Survey> {
+pub(super) fn survey(porter: Process, request: SurveyRequest) -> Attempt<(Survey, Leaving)> {
     let Process {
         stdin,
         mut stdout,
@@ -200,19 +245,18 @@ pub(super) fn survey(porter: Process, request: SurveyRequest) -> Attempt<Survey>
         control,
     } = porter;
     let limits = request.limits;
-    let (read, complaints) = thread::scope(|scope| {
-        // A porter that stops reading says why on stderr and by its exit code.
-        scope.spawn(move || stdin.map(|mut stdin| request.write_to(&mut stdin)));
-        let complaints = scope.spawn(move || read_capped(stderr, STDERR_CAP).unwrap_or_default());
-        let read = Survey::read_from(&mut stdout, &limits);
-        drop(stdout);
-        (read, complaints.join().unwrap_or_default())
-    });
-    let code = control.wait()?;
-    match read {
-        Ok(survey) if code == 0 => Ok(Ok(survey)),
-        Err(error) if code == 0 || matches!(error, SurveyError::Limit(_)) => survey_broken(error),
-        Ok(_) | Err(_) => Err(porter_failed("survey", code, &complaints)),
+    let leaving = Leaving::of("survey", control, Complaints::of(stderr));
+    // A porter that stops reading says why on stderr and by its exit code.
+    thread::spawn(move || stdin.map(|mut stdin| request.write_to(&mut stdin)));
+    match Survey::read_from(&mut stdout, &limits) {
+        Ok(survey) => Ok(Ok((survey, leaving))),
+        Err(error) => {
+            drop(stdout);
+            match leaving.ended()? {
+                Err(failure) if !matches!(error, SurveyError::Limit(_)) => Err(failure),
+                _ => survey_broken(error),
+            }
+        }
     }
 }
 
@@ -244,30 +288,26 @@ pub(super) fn fetch(
         stderr,
         control,
     } = porter;
-    let (unpacked, complaints) = thread::scope(|scope| {
+    let leaving = Leaving::of("send", control, Complaints::of(stderr));
+    let unpacked = thread::scope(|scope| {
         scope.spawn(move || stdin.map(|mut stdin| write_wanted(wanted, &mut stdin)));
-        let complaints = scope.spawn(move || read_capped(stderr, STDERR_CAP).unwrap_or_default());
         let mut counted = Counted {
             inner: stdout,
             counter,
         };
-        let unpacked = unpack(&mut counted, limits, quarantine, Ending::Trailer);
-        drop(counted);
-        (unpacked, complaints.join().unwrap_or_default())
+        unpack(&mut counted, limits, quarantine, Ending::Trailer)
     });
-    let code = control.wait()?;
-    let unpacked = match unpacked {
-        Ok(unpacked) if code == 0 => unpacked,
-        Err(StreamError::Read(error)) => {
+    let unpacked = match (unpacked, leaving.ended()?) {
+        (Ok(unpacked), Ok(())) => unpacked,
+        (Err(StreamError::Read(error)), _) => {
             return Err(
                 Failure::new(FailureKind::Engine, error).context("the collection broke off")
             );
         }
-        Err(StreamError::Store(error)) => return Err(error.into()),
+        (Err(StreamError::Store(error)), _) => return Err(error.into()),
         // A stream that is cut short because its sender failed is the sender's failure.
-        Ok(_) => return Err(porter_failed("send", code, &complaints)),
-        Err(_) if code != 0 => return Err(porter_failed("send", code, &complaints)),
-        Err(error) => {
+        (_, Err(failure)) => return Err(failure),
+        (Err(error), Ok(())) => {
             return Ok(Err(Broken {
                 code: error.code(),
                 reason: error.to_string(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use lazaret_runtime::{ContainerName, Engine, EngineError, Process, ProcessControl, Stdin};
 use lazaret_transfer::escape;
 
-use super::populate::{STDERR_CAP, read_capped};
+use super::complaints::Complaints;
 use super::site::porter;
 
 /// How often the porter is told that we are still there. It gives up after three seconds.
@@ -47,7 +47,7 @@ pub(super) struct Hold {
     beat: Option<Sender<u8>>,
     lines: Receiver<String>,
     /// Its complaints, once it has ended.
-    complaints: Receiver<Vec<u8>>,
+    complaints: Complaints,
     control: Box<dyn ProcessControl>,
 }
 
@@ -71,7 +71,7 @@ impl Hold {
             thread::spawn(move || speak(stdin, &beats));
         }
         let (line, lines) = mpsc::channel();
-        // Not joined, as the one below: they end with their streams, which may be never.
+        // Not joined: it ends with its stream, which may be never.
         thread::spawn(move || {
             for text in BufReader::new(stdout).lines() {
                 let Ok(text) = text else { return };
@@ -80,15 +80,10 @@ impl Hold {
                 }
             }
         });
-        let (complaint, complaints) = mpsc::channel();
-        thread::spawn(move || {
-            let said = read_capped(stderr, STDERR_CAP).unwrap_or_default();
-            drop(complaint.send(said));
-        });
         Ok(Self {
             beat: Some(beat),
             lines,
-            complaints,
+            complaints: Complaints::of(stderr),
             control,
         })
     }
@@ -125,7 +120,7 @@ impl Hold {
 
     /// Says why it ended. Only one that ended by itself has let everybody go on.
     fn why(&self) -> HoldError {
-        let said = self.complaints.recv_timeout(ANSWER).unwrap_or_default();
+        let said = self.complaints.within(ANSWER).unwrap_or_default();
         let words = escape(String::from_utf8_lossy(&said).trim().as_bytes());
         match self.control.wait() {
             Ok(125) => HoldError::GaveUp { words },

@@ -15,7 +15,8 @@ use lazaret_transfer::escape;
 use lazaret_transfer::wire::{LentEvent, LentFile};
 use zeroize::Zeroizing;
 
-use super::populate::{STDERR_CAP, internal, read_capped};
+use super::complaints::Complaints;
+use super::populate::internal;
 use super::relay::Relay;
 use super::site::{Site, porter};
 use crate::failure::{Failure, FailureKind};
@@ -107,14 +108,11 @@ impl Lender {
                 drop(gone);
             });
         }
-        let (said, words) = mpsc::channel();
-        thread::spawn(move || {
-            let _nobody_asks = said.send(read_capped(stderr, STDERR_CAP).unwrap_or_default());
-        });
+        let complaints = Complaints::of(stderr);
         let written = shared.hand_over(&mut *stdin);
         if let Err(failure) = await_ready(&ready, site) {
             drop(stdin);
-            let words = words.recv_timeout(LAST_WORDS).unwrap_or_default();
+            let words = complaints.within(LAST_WORDS).unwrap_or_default();
             let words = String::from_utf8_lossy(&words);
             let last = words.trim().lines().next_back().unwrap_or_default();
             let failure = match last {

@@ -9,6 +9,7 @@ mod berth;
 pub mod chores;
 pub mod collect;
 pub mod command;
+mod complaints;
 pub mod cycle;
 mod deflated;
 pub mod egress;

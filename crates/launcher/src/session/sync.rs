@@ -10,7 +10,6 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
-use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
@@ -23,10 +22,9 @@ use lazaret_transfer::{
 
 use super::collect::limits;
 use super::command::SIGKILL;
+use super::complaints::Complaints;
 use super::known::{Known, put_intent, remove_intent};
-use super::populate::{
-    Interruptible, STDERR_CAP, broken_stream, internal, porter_failed, read_capped,
-};
+use super::populate::{Interruptible, broken_stream, internal, porter_failed};
 use super::record::{Bounds, GateLimits, Record};
 use super::site::{Site, WORKSPACE};
 use super::store::SessionDir;
@@ -231,14 +229,14 @@ impl<'a> Update<'a> {
     fn end(
         &self,
         talked: Result<(Synced, Unsynced), Failure>,
-        complaints: &Receiver<Vec<u8>>,
+        complaints: &Complaints,
         control: &dyn ProcessControl,
     ) -> Result<(Synced, Unsynced), Failure> {
         // A porter that waits for more ends when it hears that there is none, or is ended:
         // closing one direction of a connection does not arrive reliably.
-        let complaints = complaints.recv_timeout(LAST_WORDS).unwrap_or_else(|_| {
+        let complaints = complaints.within(LAST_WORDS).unwrap_or_else(|_| {
             drop(self.site.engine.signal_container(self.container, SIGKILL));
-            complaints.recv_timeout(LAST_WORDS).unwrap_or_default()
+            complaints.within(LAST_WORDS).unwrap_or_default()
         });
         match talked {
             Ok(talked) => match control.wait()? {
@@ -352,12 +350,7 @@ impl Started<'_> {
             control,
         } = process;
         let stdin = stdin.ok_or_else(|| internal("the porter has no stdin"))?;
-        let (complain, complaints) = mpsc::channel();
-        // Not joined: it ends with the porter.
-        thread::spawn(move || {
-            let said = read_capped(stderr, STDERR_CAP).unwrap_or_default();
-            let _unheard = complain.send(said);
-        });
+        let complaints = Complaints::of(stderr);
         let mut out = Interruptible {
             inner: stdin,
             interrupt: update.site.interrupt,

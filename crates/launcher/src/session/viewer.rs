@@ -12,8 +12,8 @@ use std::time::Duration;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, ContainerName, Process};
 use lazaret_transfer::{
-    AtPath as _, BaseStore, Collection, FileIdentity, Quarantine, StreamLimits, Survey, Surveyed,
-    Tree, VolumeState, Wanted, Writers,
+    AtPath as _, BaseStore, Collection, FileIdentity, Quarantine, StreamLimits, Surveyed, Tree,
+    VolumeState, Wanted, Writers,
 };
 
 use super::collect::{Attempt, Broken, fetch, limits, survey, survey_broken};
@@ -245,10 +245,11 @@ impl<'a> Viewer<'a> {
     /// Returns what is known of the volume by a new survey.
     fn survey(&self, porter: Process) -> Attempt<VolumeState> {
         let request = (self.known).request(self.limits(), Writers::Held, &self.baseline);
-        let found: Survey = match survey(porter, request)? {
+        let (found, leaving) = match survey(porter, request)? {
             Ok(found) => found,
             Err(broken) => return Ok(Err(broken)),
         };
+        leaving.well()?;
         let surveyed = self.known.clone().surveyed(found, &self.baseline);
         match surveyed.and_then(Surveyed::whole) {
             Ok(known) => Ok(Ok(known)),

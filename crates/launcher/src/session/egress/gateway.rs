@@ -18,7 +18,7 @@ use super::journal::{Journal, JournalEnd, Totals};
 use super::plan::{Plan, SOCKETS};
 use super::voice::Voice;
 use crate::failure::{Failure, FailureKind};
-use crate::session::populate::{STDERR_CAP, read_capped};
+use crate::session::complaints::Complaints;
 use crate::session::prove::prove;
 use crate::session::site::{Site, porter};
 use crate::session::store::SessionDir;
@@ -91,13 +91,13 @@ impl Gateway {
                 drop(gone);
             });
         }
-        let complaints = complaints(stderr);
+        let complaints = Complaints::of(stderr);
         let voice = Voice::start(stdin, BEAT);
         let ordered = voice.tell(&plan.order);
         let listens = await_ready(&ready, site);
         if let Err(failure) = listens {
             voice.end();
-            let words = complaints.recv_timeout(LAST_WORDS).unwrap_or_default();
+            let words = complaints.within(LAST_WORDS).unwrap_or_default();
             return Err(explain(failure, "gateway", &words));
         }
         ordered.map_err(|error| {
@@ -221,22 +221,13 @@ fn relay(
         drop(tell);
         let _ended = io::copy(&mut lines, &mut io::sink());
     });
-    let complaints = complaints(stderr);
+    let complaints = Complaints::of(stderr);
     if let Err(failure) = await_ready(&ready, site) {
         drop(stdin);
-        let words = complaints.recv_timeout(LAST_WORDS).unwrap_or_default();
+        let words = complaints.within(LAST_WORDS).unwrap_or_default();
         return Err(explain(failure, "relay", &words));
     }
     Ok(stdin)
-}
-
-fn complaints(stderr: Box<dyn Read + Send>) -> Receiver<Vec<u8>> {
-    let (said, words) = mpsc::channel();
-    thread::spawn(move || {
-        let read = read_capped(stderr, STDERR_CAP).unwrap_or_default();
-        let _nobody_asks = said.send(read);
-    });
-    words
 }
 
 fn no_stdin(verb: &str) -> Failure {
