@@ -107,6 +107,8 @@ impl Prepared {
                     .carry(&agent, &["receive", WORKSPACE])
                     .map_err(Failure::from)
                     .and_then(|process| {
+                        // One that is never done ends with its container.
+                        let _guard = site.doom(&agent);
                         send(
                             process,
                             (workspace, selector),

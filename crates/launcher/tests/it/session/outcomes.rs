@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use lazaret_launcher::exit_code::ExitCode;
@@ -287,6 +288,23 @@ fn flt_08_ctrl_c_before_the_command_leaves_nothing() {
         assert_eq!(world.phase(), None, "{verb}");
         assert_eq!(world.workspace(), tree(&[BEFORE]), "{verb}");
     }
+}
+
+/// Everything is proven by then, and everything sent: only the receipt is missing.
+#[test]
+fn flt_08_ctrl_c_ends_a_copy_that_is_never_done() {
+    let world = World::new();
+    let interrupt = world.interrupt.clone();
+    world.on("receive", move |_, call| {
+        thread::sleep(Duration::from_millis(300));
+        interrupt.raise();
+        call.sleep();
+        Ok(0)
+    });
+    let failure = world.run().unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Interrupted);
+    assert_eq!((world.commands(), world.left()), (0, Vec::new()));
+    assert_eq!(world.phase(), None);
 }
 
 /// The signal ends the container, and the probe with it, which has said nothing by then.
