@@ -8,8 +8,8 @@ use crate::{Entry, LinkTarget, Mode, RelPath, Tree, WireError};
 
 const MAGIC: Magic = *b"lztree 1";
 
-/// A [`Tree`] as [`Tree::write_to`] writes it: a third of its memory, but nothing can be
-/// looked up in it.
+/// A [`Tree`] as [`Tree::write_to`] writes it: less memory than that, but nothing can be looked
+/// up in it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Manifest {
     list: Vec<u8>,
