@@ -17,6 +17,7 @@ mod layer;
 mod lend;
 mod limit;
 mod oom;
+mod poised;
 mod probe;
 mod receive;
 mod relay;

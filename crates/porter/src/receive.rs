@@ -20,7 +20,7 @@ use crate::clock::outwait;
 use crate::root::{self, LOST_AND_FOUND, Root};
 
 #[derive(Debug, thiserror::Error)]
-enum ReceiveError {
+pub(crate) enum ReceiveError {
     #[error("usage: porter receive ROOT")]
     Usage,
     #[error(transparent)]
@@ -49,12 +49,16 @@ impl ReceiveError {
 }
 
 /// Runs the verb.
-pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let received = match (arguments.next(), arguments.next()) {
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    crate::settle("receive", act(arguments))
+}
+
+/// Does what the verb does, in a process that goes on.
+pub(crate) fn act(mut arguments: impl Iterator<Item = OsString>) -> Result<(), ReceiveError> {
+    match (arguments.next(), arguments.next()) {
         (Some(root), None) => receive(Path::new(&root)),
         _ => Err(ReceiveError::Usage),
-    };
-    crate::settle("receive", received)
+    }
 }
 
 fn receive(path: &Path) -> Result<(), ReceiveError> {

@@ -5,24 +5,22 @@
 //! hand to the command, in the same process, and gives nothing else away: no descriptor
 //! but 0, 1 and 2 (CVE-2024-21626), no ignored signal, no core dump. `--without` names
 //! a control that the engine does not have (a virtual machine instead). `--poised` waits for
-//! [`GO`] on stdin first, so that starting the process costs nothing once the command may
-//! start; its directory may appear meanwhile. With `--expect` it is the probe itself before
-//! it waits: its report is the first that it says.
+//! its words on stdin first ([`poised`]), so that starting the process costs nothing once the
+//! command may start; its directory may appear meanwhile. With `--expect` it is the probe
+//! itself before it waits: its report is the first that it says.
 
 use std::ffi::{CString, OsString};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::process::ExitCode;
 
 use rustix::process::DumpableBehavior;
 
 use crate::limit::Limit;
+use crate::poised::{self, Heard, PoisedError};
 use crate::probe::{self, ProbeError};
 use crate::status::Status;
 use crate::syscall;
-
-/// What a poised command waits for. The end of stdin, or anything else, ends it.
-const GO: &[u8] = b"go\n";
 
 /// Found, but can't be executed.
 const NOT_EXECUTABLE: u8 = 126;
@@ -46,9 +44,9 @@ enum Error {
     /// Nobody knows what holds here.
     #[error("probe: {0}")]
     Probe(#[from] ProbeError),
-    /// Whoever held it never said the word.
-    #[error("never told to start")]
-    NeverTold,
+    /// Whoever held it never said that it may start.
+    #[error(transparent)]
+    Poised(#[from] PoisedError),
     /// A step of the preparation failed.
     #[error("{step}: {source}")]
     Prepare {
@@ -70,36 +68,36 @@ impl Error {
     }
 }
 
-/// Runs the verb; returns only when the command could not be started.
+/// Runs the verb; returns only when the command was not started.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let error = become_command(arguments);
-    crate::complain(&error.to_string());
-    ExitCode::from(error.exit_code())
+    match become_command(arguments) {
+        Ok(NotWanted) => ExitCode::SUCCESS,
+        Err(error) => {
+            crate::complain(&error.to_string());
+            ExitCode::from(error.exit_code())
+        }
+    }
 }
 
-fn become_command(arguments: impl Iterator<Item = OsString>) -> Error {
-    let mut plan = match Plan::parse(arguments) {
-        Ok(plan) => plan,
-        Err(error) => return error,
-    };
-    let prepared = match plan.poised.take() {
-        Some(dir) => plan
-            .prove()
-            .and_then(|()| hold(&dir))
-            .and_then(|()| prepare(&plan)),
-        None => prepare(&plan),
-    };
-    match prepared {
-        Ok(()) => {
-            let source = syscall::exec(&plan.argv);
-            let command = plan.argv.first().map(|name| name.as_bytes());
-            Error::Exec {
-                command: lazaret_transfer::escape(command.unwrap_or_default()),
-                source,
-            }
+/// A command that is not to be started after all.
+struct NotWanted;
+
+fn become_command(arguments: impl Iterator<Item = OsString>) -> Result<NotWanted, Error> {
+    let mut plan = Plan::parse(arguments)?;
+    if let Some(dir) = plan.poised.take() {
+        plan.prove()?;
+        match poised::listen()? {
+            Heard::Go => enter(&dir)?,
+            Heard::End => return Ok(NotWanted),
         }
-        Err(error) => error,
     }
+    prepare(&plan)?;
+    let source = syscall::exec(&plan.argv);
+    let command = plan.argv.first().map(|name| name.as_bytes());
+    Err(Error::Exec {
+        command: lazaret_transfer::escape(command.unwrap_or_default()),
+        source,
+    })
 }
 
 /// What the arguments ask for.
@@ -159,14 +157,9 @@ impl Plan {
     }
 }
 
-/// Waits for the word, goes to `dir`, and leaves the command an empty stdin.
-fn hold(dir: &OsString) -> Result<(), Error> {
+/// Goes to `dir`, and leaves the command an empty stdin.
+fn enter(dir: &OsString) -> Result<(), Error> {
     let step = |step| move |source| Error::Prepare { step, source };
-    let mut word = [0; GO.len()];
-    match crate::root::stdin().and_then(|mut stdin| stdin.read_exact(&mut word)) {
-        Ok(()) if word == *GO => {}
-        _ => return Err(Error::NeverTold),
-    }
     std::env::set_current_dir(dir).map_err(step("enter the directory"))?;
     let nothing = std::fs::File::open("/dev/null").map_err(step("open /dev/null"))?;
     let became = rustix::stdio::dup2_stdin(&nothing);

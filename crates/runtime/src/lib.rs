@@ -40,7 +40,7 @@ pub use names::{
     AliasName, ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName,
 };
 pub use probe_report::{
-    Expected, GO, ProbeFailure, ProbeReport, Proof, Proven, ProvenControl, REPORT_LIMIT,
+    END, Expected, GO, ProbeFailure, ProbeReport, Proof, Proven, ProvenControl, REPORT_LIMIT,
 };
 pub use seccomp::PROFILE as SECCOMP_PROFILE;
 pub use spec::{

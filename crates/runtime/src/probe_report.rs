@@ -17,9 +17,12 @@ use crate::{
 /// The porter, inside.
 const PORTER: &str = "/lazaret/porter";
 
-/// What a command waits for that was started by [`HardenedSpec::poised_argv`]; the porter's
-/// `run.rs` reads it.
+/// What lets a command start that was poised by [`HardenedSpec::poised_argv`]; the porter's
+/// `poised.rs` reads it.
 pub const GO: &[u8] = b"go\n";
+
+/// What such a command hears that is not to start.
+pub const END: &[u8] = b"end\n";
 
 /// The controls that the porter reports on. The last two are judged from outside
 /// (CON-25: the image, CON-26: the engine's version).
@@ -289,8 +292,8 @@ impl HardenedSpec {
     }
 
     /// As [`HardenedSpec::run_argv`], for a command that first reports on every control, as
-    /// [`HardenedSpec::probe_argv`] does, then waits for [`GO`] on its stdin and goes to
-    /// `dir`. It finds its own stdin empty. `env` names the variables that only it has.
+    /// [`HardenedSpec::probe_argv`] does, then does what it hears on its stdin up to [`GO`]
+    /// and goes to `dir`. It finds its own stdin empty. `env` names the variables that only it has.
     pub fn poised_argv<'a>(
         &self,
         dir: &str,

@@ -10,6 +10,7 @@ pub mod chores;
 pub mod collect;
 pub mod command;
 mod complaints;
+mod converse;
 pub mod cycle;
 mod deflated;
 pub mod egress;

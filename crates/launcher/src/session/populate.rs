@@ -12,6 +12,7 @@ use lazaret_transfer::{
     WorkspaceDir, Writers, escape, pack_and_record,
 };
 
+use super::converse::{Answers, Said};
 use super::egress::Gateway;
 use super::fence::{Fence, Guard, prove_sealed};
 use super::known::Known;
@@ -21,7 +22,7 @@ use super::prepare::{Hatched, Nest, Prepared, Way};
 use super::record::NewRecord;
 use super::site::{Site, WORKSPACE};
 use super::store::{LockedSession, SessionDir};
-use super::sync::{Reading, Source, Started, Synced, Terms, Update};
+use super::sync::{Reading, Source, Synced, Terms, Update};
 use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
@@ -99,31 +100,13 @@ impl Prepared {
         let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
         let mut stats = StatRecorder::new(workspace, &mut stat_file);
         let dir = self.nest.session()?.dir().clone();
-        let (sent, network, poised) = site.step("copy in", |phase| {
-            thread::scope(|scope| {
-                let readying =
-                    scope.spawn(|| ready(site, call, &self.spec, self.network.as_ref(), &dir));
-                let copied = site
-                    .carry(&agent, &["receive", WORKSPACE])
-                    .map_err(Failure::from)
-                    .and_then(|process| {
-                        // One that is never done ends with its container.
-                        let _guard = site.doom(&agent);
-                        send(
-                            process,
-                            (workspace, selector),
-                            &mut stats,
-                            site.interrupt,
-                            phase.counter(),
-                        )
-                    });
-                let ready = readying
-                    .join()
-                    .unwrap_or_else(|_| Err(internal("the probe of the controls panicked")));
-                // A signal ends the container: what broke off with it is nobody's failure.
-                site.interrupt.check()?;
-                let (poised, network) = ready?;
-                Ok::<_, Failure>((copied?, network, poised))
+        let ((sent, poised), network) = site.step("copy in", |phase| {
+            beside_gateway(site, &self.spec, self.network.as_ref(), &dir, || {
+                let poised = call.poise(site, &self.spec)?;
+                poised.first(site, &agent, &["receive", WORKSPACE], |out, answers| {
+                    let counter = phase.counter();
+                    send(out, answers, (workspace, selector), &mut stats, counter)
+                })
             })
         })?;
         if !matches!(stats.finish(), Ok(Recorded::Anew)) {
@@ -177,10 +160,8 @@ impl Prepared {
         if let Some(guard) = &guard {
             site.step("protect", |_| guard.release())?;
         }
-        let (synced, unsynced, network, poised) = site.step("sync in", |phase| {
-            thread::scope(|scope| {
-                let readying =
-                    scope.spawn(|| ready(site, call, &self.spec, self.network.as_ref(), &dir));
+        let (((synced, unsynced), poised), network) = site.step("sync in", |phase| {
+            beside_gateway(site, &self.spec, self.network.as_ref(), &dir, || {
                 let update = Update {
                     site,
                     container: &agent,
@@ -191,15 +172,10 @@ impl Prepared {
                     writers: Writers::Gone,
                     fenced: None,
                 };
-                let synced = update.start_with(reading).and_then(Started::finish);
-                let ready = readying
-                    .join()
-                    .unwrap_or_else(|_| Err(internal("the probe of the controls panicked")));
-                // A signal ends the container: what broke off with it is nobody's failure.
-                site.interrupt.check()?;
-                let (poised, network) = ready?;
-                let (synced, unsynced) = synced?;
-                Ok::<_, Failure>((synced, unsynced, network, poised))
+                let poised = call.poise(site, &self.spec)?;
+                poised.first(site, &agent, update.verb(), |out, answers| {
+                    update.talk(out, answers, reading)
+                })
             })
         })?;
         self.nest.append(unsynced);
@@ -312,80 +288,45 @@ struct Sent {
 
 /// Packs the workspace into the porter's stdin and checks the receipt.
 fn send(
-    process: Process,
+    out: Said<'_>,
+    answers: Answers<'_>,
     (workspace, selector): (&WorkspaceDir, &Selector),
     stats: &mut StatRecorder<'_>,
-    interrupt: &Interrupt,
     counter: &Counter,
 ) -> Result<Sent, Failure> {
-    let Process {
-        stdin,
-        mut stdout,
-        stderr,
-        control,
-    } = process;
-    let stdin = stdin.ok_or_else(|| internal("the porter has no stdin"))?;
-    thread::scope(|scope| {
-        let packing = scope.spawn(move || {
-            let mut out = Interruptible {
-                inner: stdin,
-                interrupt,
-            };
-            let mut shown = Progress::default();
-            let mut tell = |progress: Progress| {
-                counter.add_files(progress.entries - shown.entries);
-                counter.add_bytes(progress.bytes - shown.bytes);
-                shown = progress;
-            };
-            let packed = pack_and_record(workspace, selector, &mut out, &mut tell, stats)?;
-            out.flush().map_err(broken_stream)?;
-            // The other side still writes.
-            let baseline = packed.manifest.tree();
-            let baseline = baseline.map_err(|error| Failure::new(FailureKind::Internal, error))?;
-            Ok::<_, Failure>((packed, baseline))
-        });
-        let complaints = scope.spawn(move || read_capped(stderr, STDERR_CAP).unwrap_or_default());
-        let mut receipt = Vec::new();
-        let read = (&mut stdout).take(RECEIPT_CAP).read_to_end(&mut receipt);
-        let complaints = complaints.join().unwrap_or_default();
-        let packed = packing
-            .join()
-            .unwrap_or_else(|_| Err(internal("packing panicked")));
-        interrupt.check()?;
-        // When both ends failed, the packer knows why, unless it only met a closed pipe:
-        // then the porter does.
-        let packed = match packed {
-            Err(failure) if failure.kind != FailureKind::Transfer => return Err(failure),
-            packed => packed,
-        };
-        let code = control.wait()?;
-        if code != 0 || read.is_err() {
-            return Err(porter_failed("receive", code, &complaints));
-        }
-        let (packed, baseline) = packed?;
-        let receipt = Receipt::read_from(&mut &receipt[..], packed.trailer.entries)
-            .map_err(|error| Failure::new(FailureKind::Transfer, error).context("the receipt"))?;
-        if receipt.arrived != packed.trailer {
-            let text = "the receipt is for another tree than the one that was sent";
-            return Err(Failure::message(FailureKind::Transfer, text));
-        }
-        Ok(Sent {
-            baseline,
-            skipped: packed.skipped,
-            receipt,
-        })
+    let mut shown = Progress::default();
+    let mut tell = |progress: Progress| {
+        counter.add_files(progress.entries - shown.entries);
+        counter.add_bytes(progress.bytes - shown.bytes);
+        shown = progress;
+    };
+    let packed = pack_and_record(workspace, selector, out, &mut tell, stats)?;
+    out.flush().map_err(broken_stream)?;
+    // The other side still writes.
+    let baseline = packed.manifest.tree();
+    let baseline = baseline.map_err(|error| Failure::new(FailureKind::Internal, error))?;
+    let receipt = Receipt::read_from(&mut answers.take(RECEIPT_CAP), packed.trailer.entries)
+        .map_err(|error| Failure::new(FailureKind::Transfer, error).context("the receipt"))?;
+    if receipt.arrived != packed.trailer {
+        let text = "the receipt is for another tree than the one that was sent";
+        return Err(Failure::message(FailureKind::Transfer, text));
+    }
+    Ok(Sent {
+        baseline,
+        skipped: packed.skipped,
+        receipt,
     })
 }
 
-/// Proves every control of the command's container, starts what can be started there, and
-/// opens the way out where there is to be one, at the same time.
-fn ready(
+/// Opens the way out where there is to be one, beside other work in the command's container.
+fn beside_gateway<T>(
     site: &Site<'_>,
-    call: &Call,
     agent: &HardenedSpec,
     way: Option<&Way>,
     dir: &SessionDir,
-) -> Result<(Poised, Option<Egress>), Failure> {
+    work: impl FnOnce() -> Result<T, Failure>,
+) -> Result<(T, Option<Egress>), Failure> {
+    // What never answers ends with its container.
     let _guard = site.doom(&agent.spec().name);
     thread::scope(|scope| {
         let opening = way.map(|Way { plan, spec }| {
@@ -397,11 +338,13 @@ fn ready(
                 })
             })
         });
-        let poised = call.poise(&*site.engine, agent, site.ui);
+        let worked = work();
         let opened = opening.map(|opening| {
             (opening.join()).unwrap_or_else(|_| Err(internal("opening the gateway panicked")))
         });
-        Ok((poised?, opened.transpose()?))
+        // A signal ends the container: what broke off with it is nobody's failure.
+        site.interrupt.check()?;
+        Ok((worked?, opened.transpose()?))
     })
 }
 

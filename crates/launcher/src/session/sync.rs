@@ -9,11 +9,11 @@
 //! then as undone by it.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::BufReader;
 use std::thread::{self, ScopedJoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use lazaret_runtime::{ContainerName, Process, ProcessControl};
+use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
     Clash, PackError, Plan, Progress, Recorded, RelPathBuf, Selector, Skipped, Stance, StatCache,
     StatRecorder, Survey, SurveyError, Surveyed, Trailer, UpdateReceipt, Walked, WorkspaceDir,
@@ -21,10 +21,9 @@ use lazaret_transfer::{
 };
 
 use super::collect::limits;
-use super::command::SIGKILL;
-use super::complaints::Complaints;
+use super::converse::{Answers, Said, Verb, to_the_end};
 use super::known::{Known, put_intent, remove_intent};
-use super::populate::{Interruptible, broken_stream, internal, porter_failed};
+use super::populate::{broken_stream, internal};
 use super::record::{Bounds, GateLimits, Record};
 use super::site::{Site, WORKSPACE};
 use super::store::SessionDir;
@@ -32,9 +31,6 @@ use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Guard;
 use crate::ui::Counter;
-
-/// How long a porter may take to end once there is nothing more to say.
-const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What of a workspace goes in.
 #[derive(Debug, Clone, Copy)]
@@ -172,13 +168,13 @@ impl Reading<'_> {
     }
 }
 
-/// An update whose porter waits, and whose workspace is read or being read.
+/// An update whose porter waits, and whose workspace is read.
 #[derive(Debug)]
 #[must_use = "nothing is sent before it is finished"]
 pub struct Started<'a> {
     update: Update<'a>,
     process: Process,
-    reading: Reading<'a>,
+    walked: Walked,
     _guard: Guard,
 }
 
@@ -189,72 +185,35 @@ impl<'a> Update<'a> {
     /// The engine's, or a file of the workspace that can't be read or changes meanwhile
     /// (FLT-04).
     pub fn start(self) -> Result<Started<'a>, Failure> {
-        let (process, guard) = self.listen()?;
+        let process = self.site.carry(self.container, self.verb())?;
+        let guard = self.site.doom(self.container);
         let walked = read_timed(self.site, self.dir, self.source)?;
         self.site.interrupt.check()?;
         Ok(Started {
             update: self,
             process,
-            reading: Reading::Done(walked),
+            walked,
             _guard: guard,
         })
     }
 
-    /// As [`Update::start`], with a workspace that somebody else reads meanwhile.
-    ///
-    /// # Errors
-    /// The engine's.
-    pub(super) fn start_with(self, reading: Reading<'a>) -> Result<Started<'a>, Failure> {
-        let (process, guard) = self.listen()?;
-        Ok(Started {
-            update: self,
-            process,
-            reading,
-            _guard: guard,
-        })
-    }
-
-    /// Starts the porter.
-    fn listen(&self) -> Result<(Process, Guard), Failure> {
-        let verb: &[&str] = match self.writers {
+    /// Returns the verb that a porter is asked for.
+    pub(super) fn verb(&self) -> &'static [&'static str] {
+        match self.writers {
             // Nobody can write: what lies there may be looked at right away.
             Writers::Gone => &["update", WORKSPACE, "--ahead"],
             Writers::Held => &["update", WORKSPACE],
-        };
-        let process = self.site.carry(self.container, verb)?;
-        Ok((process, self.site.doom(self.container)))
-    }
-
-    /// Tells a porter that is no longer needed, and says why it failed where it did.
-    fn end(
-        &self,
-        talked: Result<(Synced, Unsynced), Failure>,
-        complaints: &Complaints,
-        control: &dyn ProcessControl,
-    ) -> Result<(Synced, Unsynced), Failure> {
-        // A porter that waits for more ends when it hears that there is none, or is ended:
-        // closing one direction of a connection does not arrive reliably.
-        let complaints = complaints.within(LAST_WORDS).unwrap_or_else(|_| {
-            drop(self.site.engine.signal_container(self.container, SIGKILL));
-            complaints.within(LAST_WORDS).unwrap_or_default()
-        });
-        match talked {
-            Ok(talked) => match control.wait()? {
-                0 => Ok(talked),
-                code => Err(porter_failed("update", code, &complaints)),
-            },
-            // When both ends failed, we know why, unless we only met a closed pipe.
-            Err(failure) if failure.kind != FailureKind::Transfer || complaints.is_empty() => {
-                Err(failure)
-            }
-            Err(_) => Err(porter_failed("update", control.wait()?, &complaints)),
         }
     }
 
-    fn reconcile(
+    /// Brings the volume up to date, in words with a porter.
+    ///
+    /// # Errors
+    /// As [`Started::finish`].
+    pub(super) fn talk(
         &self,
-        out: &mut dyn Write,
-        answers: &mut dyn Read,
+        out: Said<'_>,
+        answers: Answers<'_>,
         reading: Reading<'_>,
     ) -> Result<(Synced, Unsynced), Failure> {
         let limits = limits(self.terms.gate);
@@ -307,7 +266,7 @@ impl<'a> Update<'a> {
     }
 
     /// Sends what was ordered.
-    fn send(&self, out: &mut dyn Write, plan: &Plan) -> Result<Trailer, Failure> {
+    fn send(&self, out: Said<'_>, plan: &Plan) -> Result<Trailer, Failure> {
         let mut shown = Progress::default();
         let mut tell = |progress: Progress| {
             self.counter.add_files(progress.entries - shown.entries);
@@ -340,27 +299,16 @@ impl Started<'_> {
         let Self {
             update,
             process,
-            reading,
+            walked,
             _guard,
         } = self;
-        let Process {
-            stdin,
-            mut stdout,
-            stderr,
-            control,
-        } = process;
-        let stdin = stdin.ok_or_else(|| internal("the porter has no stdin"))?;
-        let complaints = Complaints::of(stderr);
-        let mut out = Interruptible {
-            inner: stdin,
-            interrupt: update.site.interrupt,
+        let verb = Verb {
+            name: "update",
+            container: update.container,
         };
-        let talked = update.reconcile(&mut out, &mut stdout, reading);
-        drop((out, stdout));
-        let ended = update.end(talked, &complaints, &*control);
-        // What broke off because of a signal is nobody's failure.
-        update.site.interrupt.check()?;
-        ended
+        to_the_end(update.site, verb, process, |out, answers| {
+            update.talk(out, answers, Reading::Done(walked))
+        })
     }
 }
 

@@ -37,7 +37,7 @@ use crate::survey::{self, Answered, SurveyFailure};
 use dirs::Dirs;
 
 #[derive(Debug, thiserror::Error)]
-enum UpdateError {
+pub(crate) enum UpdateError {
     #[error("usage: porter update ROOT [--ahead]")]
     Usage,
     #[error(transparent)]
@@ -91,18 +91,22 @@ impl UpdateError {
 }
 
 /// Runs the verb. A volume over the limits is an answer, not a failure.
-pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    crate::settle("update", act(arguments))
+}
+
+/// Does what the verb does, in a process that goes on.
+pub(crate) fn act(mut arguments: impl Iterator<Item = OsString>) -> Result<(), UpdateError> {
     let root = arguments.next();
     let when = match (arguments.next(), arguments.next()) {
         (None, None) => Some(Look::WhenAsked),
         (Some(flag), None) if flag == *"--ahead" => Some(Look::Ahead),
         _ => None,
     };
-    let updated = match (root, when) {
+    match (root, when) {
         (Some(root), Some(when)) => update(Path::new(&root), when),
         _ => Err(UpdateError::Usage),
-    };
-    crate::settle("update", updated)
+    }
 }
 
 /// When the volume may be listed.

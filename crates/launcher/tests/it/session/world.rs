@@ -1,5 +1,6 @@
 //! `World`: a workspace, a volume, a state directory and an engine, for one session.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,7 +39,7 @@ use lazaret_launcher::ui::{
     ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
 };
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
-use lazaret_runtime::{Engine as _, GO, ImageInfo, Limits, SessionId};
+use lazaret_runtime::{END, Engine as _, GO, ImageInfo, Limits, SessionId};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{GitMode, Protection, Selection, WorkspaceDir};
 
@@ -76,8 +77,9 @@ pub(super) struct World {
     network: bool,
     /// What their gateway does.
     gateway: Arc<Mutex<Play>>,
-    /// What a probe does, and a command's process before it waits.
-    probe: Arc<Mutex<Play>>,
+    /// What the porter's verbs do, be it as processes of their own or in a command's before
+    /// it starts.
+    verbs: Arc<Mutex<BTreeMap<String, Play>>>,
     ui: Ui,
     said: Memory,
     image: Pinned,
@@ -138,6 +140,40 @@ impl Write for Memory {
     }
 }
 
+/// Does what a poised command does first: proves what holds, and hears words up to the last.
+/// Returns how the process ended, unless it goes on as the command.
+fn poised(
+    verbs: &Mutex<BTreeMap<String, Play>>,
+    call: &mut ExecCall,
+) -> io::Result<Option<ExecOutcome>> {
+    let mut word = "probe".to_owned();
+    loop {
+        let verb = word.split(' ').next().unwrap_or_default();
+        let play = verbs.lock().unwrap().get(verb).cloned();
+        match play {
+            Some(Play(act)) => match act(call)? {
+                ExecOutcome::Exit(0) => {}
+                failed => return Ok(Some(failed)),
+            },
+            None => return Ok(Some(ExecOutcome::Exit(125))),
+        }
+        word.clear();
+        while !word.ends_with('\n') {
+            let mut byte = [0];
+            if call.stdin.read_exact(&mut byte).is_err() {
+                return Ok(Some(ExecOutcome::Exit(125)));
+            }
+            word.push(byte[0].into());
+        }
+        match word.as_bytes() {
+            GO => return Ok(None),
+            END => return Ok(Some(ExecOutcome::Exit(0))),
+            _ => {}
+        }
+        word.pop();
+    }
+}
+
 impl World {
     /// Makes a healthy world whose command edits the volume and ends with 0.
     pub(super) fn new() -> Self {
@@ -161,7 +197,7 @@ impl World {
             env,
             network: false,
             gateway: Play::of(play_gateway),
-            probe: Play::of(|_| Ok(0)),
+            verbs: Arc::default(),
             ui,
             said,
             image: inspect(&image).unwrap(),
@@ -268,9 +304,8 @@ impl World {
         let volume = self.path("volume");
         let fake = &self.engine.fake;
         let act: Arc<Acts> = Arc::new(move |call| handler(&volume, call).map(Into::into));
-        if verb == "probe" {
-            self.probe.lock().unwrap().0 = Arc::clone(&act);
-        }
+        let play = Play(Arc::clone(&act));
+        self.verbs.lock().unwrap().insert(verb.to_owned(), play);
         fake.on_exec(&[PORTER_PATH, verb], move |mut call| match act(&mut call) {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -287,7 +322,7 @@ impl World {
     ) {
         let commands = Arc::clone(&self.commands);
         let gateway = Arc::clone(&self.gateway);
-        let probe = Arc::clone(&self.probe);
+        let verbs = Arc::clone(&self.verbs);
         self.on("run", move |volume, call| {
             // The network's porters are started as the command is, with its limits.
             let argv = call.argv.iter().skip_while(|word| *word != "--").skip(1);
@@ -304,17 +339,10 @@ impl World {
                 }
                 _ => {}
             }
-            if call.argv.iter().any(|word| word == "--poised") {
-                // It proves what holds before it waits.
-                let Play(proves) = probe.lock().unwrap().clone();
-                match proves(call)? {
-                    ExecOutcome::Exit(0) => {}
-                    failed => return Ok(failed),
-                }
-                let mut word = [0; GO.len()];
-                if call.stdin.read_exact(&mut word).is_err() || word != *GO {
-                    return Ok(ExecOutcome::Exit(125));
-                }
+            if call.argv.iter().any(|word| word == "--poised")
+                && let Some(ended) = poised(&verbs, call)?
+            {
+                return Ok(ended);
             }
             commands.fetch_add(1, Ordering::SeqCst);
             Ok(command(volume, call).into())
