@@ -1,14 +1,15 @@
 //! `porter`: the one program of lazaret inside containers.
 //!
 //! `porter init` is PID 1; every other verb comes by the engine's exec, and so inherits
-//! the container's hardening. The program is static, has one thread except where `survey`
-//! lists and hashes and where `gateway`, `relay`, `dial` and `deflated` carry bytes, and its
+//! the container's hardening. The program is static, has one thread except where a
+//! survey lists and hashes and where `gateway`, `relay`, `dial` and `deflated` carry bytes, and its
 //! exit codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
 
 mod arriving;
 mod clock;
 mod deflated;
 mod dial;
+mod export;
 mod gateway;
 mod guard;
 mod hold;
@@ -52,6 +53,7 @@ fn act(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match verb.to_str() {
         Some("deflated") => deflated::run(arguments, |rest| act(rest.into_iter())),
         Some("dial") => dial::run(arguments),
+        Some("export") => export::run(arguments),
         Some("gateway") => gateway::run(arguments),
         Some("hold") => hold::run(arguments),
         Some("init") => init::run(),
@@ -64,14 +66,12 @@ fn act(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Some("release") => guard::release(arguments),
         Some("run") => run::run(arguments),
         Some("sealed") => sealed::run(arguments),
-        Some("send") => send::run(arguments),
-        Some("survey") => survey::run(arguments),
         Some("thaw") => hold::thaw(),
         Some("update") => update::run(arguments),
         _ => {
             complain(
-                "usage: porter deflated|dial|gateway|hold|init|layer|lend|probe|protect|receive|relay|release|\
-                 run|sealed|send|survey|thaw|update",
+                "usage: porter deflated|dial|export|gateway|hold|init|layer|lend|probe|protect|receive|relay|\
+                 release|run|sealed|thaw|update",
             );
             ExitCode::from(FAILED)
         }

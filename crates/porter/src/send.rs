@@ -1,26 +1,19 @@
-//! `porter send ROOT`: the files that stdin lists, as one stream to stdout.
+//! The files that the host wants, as one stream to stdout.
 //!
 //! A file that is no longer what the survey found ends the stream without its trailer, and
 //! the host refuses the whole of it. What it holds is hashed by the host.
 
-use std::ffi::OsString;
+use std::fs::File;
 use std::io;
-use std::path::Path;
-use std::process::ExitCode;
 
 use lazaret_transfer::{
-    Mode, PathError, SendFileError, StreamWriter, VolumeIdentity, Wanted, WireError, escape,
-    read_wanted,
+    Mode, SendFileError, StreamWriter, VolumeIdentity, Wanted, WireError, escape, read_wanted,
 };
 
 use crate::root::{self, Root};
 
 #[derive(Debug, thiserror::Error)]
-enum SendError {
-    #[error("usage: porter send ROOT")]
-    Usage,
-    #[error(transparent)]
-    Root(#[from] PathError),
+pub(crate) enum SendError {
     #[error("the list: {0}")]
     List(#[from] WireError),
     #[error("{}: {source}", escape(.name))]
@@ -31,23 +24,13 @@ enum SendError {
     Pipe(#[source] io::Error),
 }
 
-/// Runs the verb.
-pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let sent = match (arguments.next(), arguments.next()) {
-        (Some(root), None) => send(Path::new(&root)),
-        _ => Err(SendError::Usage),
-    };
-    crate::settle("send", sent)
-}
-
-fn send(path: &Path) -> Result<(), SendError> {
-    let root = Root::open(path)?;
-    let mut stdin = root::stdin().map_err(SendError::Pipe)?;
-    let wanted = read_wanted(&mut stdin)?;
+/// Sends what `stdin` lists.
+pub(crate) fn wanted(root: &Root, stdin: &mut File) -> Result<(), SendError> {
+    let wanted = read_wanted(stdin)?;
     let stdout = root::stdout().map_err(SendError::Pipe)?;
     let mut stream = StreamWriter::new(stdout);
     for file in &wanted {
-        send_file(&root, file, &mut stream)?;
+        send_file(root, file, &mut stream)?;
     }
     stream.finish().map_err(SendError::Pipe)?;
     Ok(())

@@ -10,8 +10,8 @@
 //! | step | here | on the other side |
 //! |---|---|---|
 //! | copy in | [`pack`] streams what a [`Selector`] takes in | `porter receive` answers with a [`Receipt`] |
-//! | look | [`SurveyRequest`] asks what differs from the receipt | `porter survey` answers with a [`Survey`] |
-//! | collect | [`VolumeState::surveyed`] takes it in; [`write_wanted`] asks for contents | `porter send` streams them |
+//! | look | [`SurveyRequest`] asks what differs from the receipt | `porter export` answers with a [`Survey`] |
+//! | collect | [`VolumeState::surveyed`] takes it in; [`write_wanted`] asks for contents | and streams them |
 //! | keep | [`keep_texts`] keeps small texts of the workspace in a [`BaseStore`], for merges | |
 //! | keep | [`unpack`] stores them in a [`Quarantine`]; [`check_arrived`] compares | |
 //! | compare | [`diff`] gives the [`ChangeSet`] that is judged and shown | |

@@ -1,21 +1,17 @@
 //! Brings what changed out of the volume into the session's quarantine.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
-use std::panic::resume_unwind;
+use std::io;
 use std::path::Path;
-use std::thread::{self, JoinHandle};
 
-use lazaret_runtime::{EngineError, Process, ProcessControl};
+use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    AtPath as _, Collection, Digests, Ending, NotAsSurveyed, PathError, Quarantine, StreamError,
-    StreamLimits, Survey, SurveyError, SurveyRequest, Surveyed, Tree, Wanted, Writers,
-    check_arrived, unpack, write_wanted,
+    AtPath as _, Collection, Digests, PathError, Quarantine, StreamLimits, SurveyRequest, Surveyed,
+    Tree, Writers,
 };
 
-use super::complaints::Complaints;
+use super::export::{Answered, Attempt, Broken, Exporting, export, mismatch, survey_broken};
 use super::known::{Known, ReadAhead};
-use super::populate::porter_failed;
 use super::record::{GateLimits, Phase};
 use super::site::Site;
 use super::standby::Standby;
@@ -34,18 +30,6 @@ pub enum Collected {
     /// The batch broke a rule; the volume is kept. The record names the rule.
     Rejected(LockedSession),
 }
-
-/// The rule that a batch broke: a stable code, and the reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
-    /// The code.
-    pub code: &'static str,
-    /// The reason, raw.
-    pub reason: String,
-}
-
-/// What came of a step: a batch that broke a rule is rejected, a failure can be tried again.
-pub(super) type Attempt<T> = Result<Result<T, Broken>, Failure>;
 
 impl Stopped {
     /// Collects the changes: a fresh container of the porter's own image mounts the volume
@@ -91,15 +75,14 @@ fn bring_out(
     let Standby {
         known,
         lease,
-        survey,
-        send,
+        porter,
     } = standby;
     let known = match known.and_then(ReadAhead::if_current) {
         Some(known) => known,
         None => Known::read(session.dir())?,
     };
     let guard = site.doom(lease.name());
-    let outcome = fetch_all(session, (survey, send), known, counter, site);
+    let outcome = fetch_all(session, (lease.name(), porter), known, counter, site);
     drop(guard);
     site.chores.remove(lease);
     if !matches!(outcome, Ok(Ok(()))) {
@@ -113,18 +96,13 @@ fn bring_out(
 
 fn fetch_all(
     session: &LockedSession,
-    (surveying, sending): (Process, Process),
+    (exporter, porter): (&ContainerName, Process),
     known: Known,
     counter: &Counter,
     site: &Site<'_>,
 ) -> Attempt<()> {
     let (dir, record) = (session.dir(), session.record());
     let limits = limits(record.gate);
-    let (baseline, surveyed, leaving) = match look(dir, surveying, known, limits)? {
-        Ok(found) => found,
-        Err(broken) => return Ok(Err(broken)),
-    };
-    site.interrupt.check()?;
     let path = dir.file("quarantine");
     match fs::remove_dir_all(&path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
@@ -133,31 +111,41 @@ fn fetch_all(
         _ => {}
     }
     let quarantine = Quarantine::create(&path)?;
-    let wanted = surveyed.wanted(&baseline);
-    let arrived = match wanted.is_empty() {
-        true => Ok(Ok(Tree::new())),
-        false => fetch(sending, &wanted, limits, &quarantine, counter),
-    };
-    // Where both failed, this is the cause.
-    leaving.map_or(Ok(()), Leaving::well)?;
-    let volume = match arrived?.and_then(|tree| surveyed.arrived(&tree).map_err(mismatch)) {
-        Ok(volume) => volume,
+    let exported = export(site, exporter, porter, |porter| {
+        let (found, porter) = match look(dir, porter, known, limits)? {
+            Ok(found) => found,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        let wanted = found.surveyed.wanted(&found.baseline);
+        let arrived = porter.fetch(&wanted, limits, &quarantine, counter)?;
+        Ok(arrived.map(|tree| (found, tree)))
+    });
+    let volume = exported?.and_then(|(Looked { baseline, surveyed }, arrived)| {
+        let volume = surveyed.arrived(&arrived).map_err(mismatch)?;
+        Ok(Known { baseline, volume })
+    });
+    let known = match volume {
+        Ok(known) => known,
         Err(broken) => return Ok(Err(broken)),
     };
-    let known = Known { baseline, volume };
     known.write_volume(dir)?;
     texts::keep_changed(site.ui, dir, record, &known);
     Ok(Ok(()))
 }
 
-/// Has the volume surveyed; returns the baseline with what was found, and the porter unless
-/// it has ended well already.
-fn look(
+/// What a survey found, and what it is held against.
+struct Looked {
+    baseline: Tree,
+    surveyed: Surveyed,
+}
+
+/// Has the volume surveyed.
+fn look<'a>(
     dir: &SessionDir,
-    porter: Process,
+    porter: Exporting<'a>,
     Known { baseline, volume }: Known,
     limits: StreamLimits,
-) -> Attempt<(Tree, Surveyed, Option<Leaving>)> {
+) -> Attempt<(Looked, Answered<'a>)> {
     let is_folded = Known::is_folded(dir)?;
     let request = SurveyRequest {
         // What is to be folded is compared with what was found, new files included.
@@ -168,26 +156,24 @@ fn look(
         // The command's container has stopped.
         ..volume.request(limits, Writers::Gone, &baseline)
     };
-    let (survey, leaving) = match survey(porter, request)? {
+    let (survey, porter) = match porter.survey(&request)? {
         Ok(said) => said,
         Err(broken) => return Ok(Err(broken)),
     };
     let surveyed = match volume.surveyed(survey, &baseline) {
         Ok(surveyed) => surveyed,
-        Err(error) => {
-            leaving.well()?;
-            return survey_broken(error);
-        }
+        Err(error) => return survey_broken(error),
     };
     if is_folded {
-        return Ok(Ok((baseline, surveyed, Some(leaving))));
+        let looked = Looked { baseline, surveyed };
+        return Ok(Ok((looked, porter)));
     }
-    // What is folded is written down at once.
-    leaving.well()?;
     match surveyed.whole() {
         Ok(volume) => {
+            // What is folded is written down at once.
             let Known { baseline, volume } = Known { baseline, volume }.fold(dir)?;
-            Ok(Ok((baseline, volume.into(), None)))
+            let surveyed = volume.into();
+            Ok(Ok((Looked { baseline, surveyed }, porter)))
         }
         Err(error) => survey_broken(error),
     }
@@ -200,129 +186,6 @@ pub(super) fn limits(gate: GateLimits) -> StreamLimits {
         total_bytes: gate.max_bytes,
         file_bytes: gate.max_file_bytes,
         ..StreamLimits::DEFAULT
-    }
-}
-
-/// A porter that has said everything, and may still tell that it failed.
-#[must_use = "what it said counts only once it has ended well"]
-pub(super) struct Leaving {
-    verb: &'static str,
-    code: JoinHandle<Result<i32, EngineError>>,
-    complaints: Complaints,
-}
-
-impl Leaving {
-    fn of(verb: &'static str, control: Box<dyn ProcessControl>, complaints: Complaints) -> Self {
-        Self {
-            verb,
-            // Asking the engine takes a while, in which others have something to do.
-            code: thread::spawn(move || control.wait()),
-            complaints,
-        }
-    }
-
-    /// Waits until it has ended, and fails where it did (FLT-03).
-    pub(super) fn well(self) -> Result<(), Failure> {
-        self.ended()?
-    }
-
-    /// Says how it ended, unless the engine can't.
-    fn ended(self) -> Result<Result<(), Failure>, EngineError> {
-        let code = self.code.join();
-        Ok(match code.unwrap_or_else(|panic| resume_unwind(panic))? {
-            0 => Ok(()),
-            code => Err(porter_failed(self.verb, code, &self.complaints.all())),
-        })
-    }
-}
-
-/// Asks a `porter survey` what differs.
-pub(super) fn survey(porter: Process, request: SurveyRequest) -> Attempt<(Survey, Leaving)> {
-    let Process {
-        stdin,
-        mut stdout,
-        stderr,
-        control,
-    } = porter;
-    let limits = request.limits;
-    let leaving = Leaving::of("survey", control, Complaints::of(stderr));
-    // A porter that stops reading says why on stderr and by its exit code.
-    thread::spawn(move || stdin.map(|mut stdin| request.write_to(&mut stdin)));
-    match Survey::read_from(&mut stdout, &limits) {
-        Ok(survey) => Ok(Ok((survey, leaving))),
-        Err(error) => {
-            drop(stdout);
-            match leaving.ended()? {
-                Err(failure) if !matches!(error, SurveyError::Limit(_)) => Err(failure),
-                _ => survey_broken(error),
-            }
-        }
-    }
-}
-
-/// A survey that arrived and can't be believed breaks the batch; one that did not arrive
-/// is a failure of the way.
-pub(super) fn survey_broken<T>(error: SurveyError) -> Attempt<T> {
-    match error {
-        SurveyError::Wire(error) => Err(Failure::new(FailureKind::Transfer, error)
-            .context("the survey of the volume can't be read")),
-        error => Ok(Err(Broken {
-            code: error.code(),
-            reason: error.to_string(),
-        })),
-    }
-}
-
-/// Fetches the wanted contents from a `porter send`. What arrives must be what the survey
-/// announced. Returns it, with the digests of what the survey had not read.
-pub(super) fn fetch(
-    porter: Process,
-    wanted: &[Wanted],
-    limits: StreamLimits,
-    quarantine: &Quarantine,
-    counter: &Counter,
-) -> Attempt<Tree> {
-    let Process {
-        stdin,
-        stdout,
-        stderr,
-        control,
-    } = porter;
-    let leaving = Leaving::of("send", control, Complaints::of(stderr));
-    let unpacked = thread::scope(|scope| {
-        scope.spawn(move || stdin.map(|mut stdin| write_wanted(wanted, &mut stdin)));
-        let mut counted = Counted {
-            inner: stdout,
-            counter,
-        };
-        unpack(&mut counted, limits, quarantine, Ending::Trailer)
-    });
-    let unpacked = match (unpacked, leaving.ended()?) {
-        (Ok(unpacked), Ok(())) => unpacked,
-        (Err(StreamError::Read(error)), _) => {
-            return Err(
-                Failure::new(FailureKind::Engine, error).context("the collection broke off")
-            );
-        }
-        (Err(StreamError::Store(error)), _) => return Err(error.into()),
-        // A stream that is cut short because its sender failed is the sender's failure.
-        (_, Err(failure)) => return Err(failure),
-        (Err(error), Ok(())) => {
-            return Ok(Err(Broken {
-                code: error.code(),
-                reason: error.to_string(),
-            }));
-        }
-    };
-    counter.add_files(wanted.len() as u64);
-    let checked = check_arrived(wanted, &unpacked.tree).map_err(mismatch);
-    Ok(checked.map(|()| unpacked.tree))
-}
-
-fn mismatch(error: NotAsSurveyed) -> Broken {
-    Broken {
-        code: "stream.mismatch",
-        reason: error.to_string(),
     }
 }
 
@@ -362,17 +225,4 @@ pub(super) fn damaged(
     error: impl std::error::Error + Send + Sync + 'static,
 ) -> Failure {
     Failure::new(FailureKind::State, error).context(format!("{} is damaged", path.display()))
-}
-
-struct Counted<'a, R> {
-    inner: R,
-    counter: &'a Counter,
-}
-
-impl<R: Read> Read for Counted<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.counter.add_bytes(count as u64);
-        Ok(count)
-    }
 }

@@ -23,12 +23,7 @@ impl Complaints {
         Self(complaints)
     }
 
-    /// Waits until all was said; as much of it as is kept.
-    pub(super) fn all(&self) -> Vec<u8> {
-        self.0.recv().unwrap_or_default()
-    }
-
-    /// As [`Complaints::all`], for that long.
+    /// Waits until all was said, for that long at most; as much of it as is kept.
     ///
     /// # Errors
     /// When the process has not ended by then.

@@ -27,7 +27,7 @@ use super::site::Site;
 use super::standby::{HEAD_START, Over, Standby};
 use super::stop::Stopped;
 use super::store::Store;
-use super::sync::{self, Reading, Source, Synced, Terms};
+use super::sync::{Reading, Source, Synced, Terms};
 use super::terminal;
 use super::texts;
 use crate::engine_memory::Recalled;
@@ -157,8 +157,7 @@ fn cycle(
             let source = order.source;
             match volume {
                 Standing::There => thread::scope(|scope| {
-                    let reading =
-                        Reading::Going(scope.spawn(|| sync::read_timed(site, &dir, source)));
+                    let reading = Reading::begin(scope, site, &dir, source);
                     let prepared = Prepared::again(site, again, order.setting)?;
                     prepared.update(site, (source, reading), terms, &call)
                 })?,

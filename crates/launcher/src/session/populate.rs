@@ -1,4 +1,4 @@
-//! Copies the workspace in and proves the controls, both at once.
+//! Proves the controls, and copies the workspace in.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write};

@@ -8,6 +8,7 @@ use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineKind, Process};
 use lazaret_transfer::escape;
 
+use super::export::EXPORT;
 use super::known::ReadAhead;
 use super::record::Record;
 use super::site::{Site, WORKSPACE};
@@ -29,12 +30,11 @@ pub struct Standby {
     /// What was known when the command had ended.
     pub(super) known: Option<ReadAhead>,
     pub(super) lease: ContainerLease,
-    pub(super) survey: Process,
-    pub(super) send: Process,
+    pub(super) porter: Process,
 }
 
 impl Standby {
-    /// Makes the container while the command runs, and its processes once that is over.
+    /// Makes the container while the command runs, and its process once that is over.
     /// `None` where the command was lost, or anything went wrong: then the collection
     /// begins with a container of its own.
     pub fn beside(
@@ -79,26 +79,22 @@ impl Standby {
         Self::listen(site, session, start(site, record, image)?)
     }
 
-    /// Starts both processes, and reads what is known meanwhile.
+    /// Starts the porter, and reads what is known meanwhile.
     fn listen(
         site: &Site<'_>,
         (dir, record): (&SessionDir, &Record),
         lease: ContainerLease,
     ) -> Result<Self, Failure> {
-        let exec = |verb: &str| site.carry(&record.exporter(), &[verb, WORKSPACE]);
-        let (known, survey, send) = thread::scope(|scope| {
-            let survey = scope.spawn(|| exec("survey"));
-            let send = scope.spawn(|| exec("send"));
+        let (known, porter) = thread::scope(|scope| {
             // What is wrong with it shows when it is needed.
-            let known = ReadAhead::of(dir).ok();
-            (known, survey.join(), send.join())
+            let known = scope.spawn(|| ReadAhead::of(dir).ok());
+            let porter = site.carry(&record.exporter(), &[EXPORT, WORKSPACE]);
+            (known.join().ok().flatten(), porter)
         });
-        let panicked = |_| super::populate::internal("starting the porter panicked");
         Ok(Self {
             known,
             lease,
-            survey: survey.map_err(panicked)??,
-            send: send.map_err(panicked)??,
+            porter: porter?,
         })
     }
 }

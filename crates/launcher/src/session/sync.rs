@@ -10,7 +10,7 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::thread::{self, ScopedJoinHandle};
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Instant;
 
 use lazaret_runtime::{ContainerName, Process};
@@ -22,7 +22,7 @@ use lazaret_transfer::{
 
 use super::collect::limits;
 use super::converse::{Answers, Said, Verb, to_the_end};
-use super::known::{Known, put_intent, remove_intent};
+use super::known::{Known, ReadAhead, put_intent, remove_intent};
 use super::populate::{broken_stream, internal};
 use super::record::{Bounds, GateLimits, Record};
 use super::site::{Site, WORKSPACE};
@@ -84,11 +84,7 @@ pub struct Synced {
 ///
 /// # Errors
 /// As [`read`].
-pub(super) fn read_timed(
-    site: &Site<'_>,
-    dir: &SessionDir,
-    source: Source<'_>,
-) -> Result<Walked, Failure> {
+fn read_timed(site: &Site<'_>, dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
     let started = Instant::now();
     let walked = read(dir, source)?;
     site.timings.note("scan", started.elapsed());
@@ -123,9 +119,14 @@ fn read(dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
 /// When the session's files are damaged, or the workspace can't be read.
 pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<Plan, Failure> {
     thread::scope(|scope| {
-        let reading = Reading::Going(scope.spawn(|| read(dir, source)));
+        let reading = scope.spawn(|| read(dir, source));
         let Known { baseline, volume } = Known::read(dir)?;
-        Ok(reconcile(&baseline, &reading.finish()?, &volume, stance))
+        Ok(reconcile(
+            &baseline,
+            &Ahead::Going(reading).finish()?,
+            &volume,
+            stance,
+        ))
     })
 }
 
@@ -150,19 +151,54 @@ pub struct Update<'a> {
     pub fenced: Option<&'a Bounds>,
 }
 
-/// A workspace that was read, or that somebody is reading.
+/// What an update goes by, read before its porter answers: the workspace, and what is known of
+/// the volume.
 #[derive(Debug)]
-pub(super) enum Reading<'scope> {
-    Done(Walked),
-    Going(ScopedJoinHandle<'scope, Result<Walked, Failure>>),
+pub(super) struct Reading<'scope> {
+    walked: Ahead<'scope, Walked>,
+    known: Ahead<'scope, ReadAhead>,
 }
 
-impl Reading<'_> {
-    fn finish(self) -> Result<Walked, Failure> {
+/// What is read before it is needed.
+#[derive(Debug)]
+enum Ahead<'scope, T> {
+    Done(Result<T, Failure>),
+    Going(ScopedJoinHandle<'scope, Result<T, Failure>>),
+}
+
+impl<'scope> Reading<'scope> {
+    /// Begins to read.
+    pub(super) fn begin<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        site: &'env Site<'env>,
+        dir: &'env SessionDir,
+        source: Source<'env>,
+    ) -> Self {
+        Self {
+            walked: Ahead::Going(scope.spawn(move || read_timed(site, dir, source))),
+            known: Ahead::Going(scope.spawn(|| ReadAhead::of(dir))),
+        }
+    }
+}
+
+impl Reading<'static> {
+    /// Reads all of it.
+    fn whole(site: &Site<'_>, dir: &SessionDir, source: Source<'_>) -> Result<Self, Failure> {
+        thread::scope(|scope| {
+            let Reading { walked, known } = Reading::begin(scope, site, dir, source);
+            let known = Ahead::Done(known.finish());
+            let walked = Ahead::Done(Ok(walked.finish()?));
+            Ok(Self { walked, known })
+        })
+    }
+}
+
+impl<T> Ahead<'_, T> {
+    fn finish(self) -> Result<T, Failure> {
         match self {
-            Self::Done(walked) => Ok(walked),
+            Self::Done(done) => done,
             Self::Going(thread) => {
-                (thread.join()).unwrap_or_else(|_| Err(internal("reading the workspace panicked")))
+                (thread.join()).unwrap_or_else(|_| Err(internal("reading ahead panicked")))
             }
         }
     }
@@ -174,7 +210,7 @@ impl Reading<'_> {
 pub struct Started<'a> {
     update: Update<'a>,
     process: Process,
-    walked: Walked,
+    reading: Reading<'static>,
     _guard: Guard,
 }
 
@@ -187,12 +223,12 @@ impl<'a> Update<'a> {
     pub fn start(self) -> Result<Started<'a>, Failure> {
         let process = self.site.carry(self.container, self.verb())?;
         let guard = self.site.doom(self.container);
-        let walked = read_timed(self.site, self.dir, self.source)?;
+        let reading = Reading::whole(self.site, self.dir, self.source)?;
         self.site.interrupt.check()?;
         Ok(Started {
             update: self,
             process,
-            walked,
+            reading,
             _guard: guard,
         })
     }
@@ -218,13 +254,18 @@ impl<'a> Update<'a> {
     ) -> Result<(Synced, Unsynced), Failure> {
         let limits = limits(self.terms.gate);
         let started = Instant::now();
-        let Known { baseline, volume } = Known::read(self.dir)?;
+        let Reading { walked, known } = reading;
+        let known = known.finish().ok().and_then(ReadAhead::if_current);
+        let Known { baseline, volume } = match known {
+            Some(known) => known,
+            None => Known::read(self.dir)?,
+        };
         let loading = started.elapsed();
         let request = volume.request(limits, self.writers, &baseline);
         request.write_to(out).map_err(broken_stream)?;
         out.flush().map_err(broken_stream)?;
         // Both sides are looked at by now.
-        let walked = reading.finish()?;
+        let walked = walked.finish()?;
         let survey = Survey::read_from(answers, &limits).map_err(unbelievable)?;
         let volume = volume
             .surveyed(survey, &baseline)
@@ -299,7 +340,7 @@ impl Started<'_> {
         let Self {
             update,
             process,
-            walked,
+            reading,
             _guard,
         } = self;
         let verb = Verb {
@@ -307,7 +348,7 @@ impl Started<'_> {
             container: update.container,
         };
         to_the_end(update.site, verb, process, |out, answers| {
-            update.talk(out, answers, Reading::Done(walked))
+            update.talk(out, answers, reading)
         })
     }
 }

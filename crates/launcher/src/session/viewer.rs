@@ -16,7 +16,8 @@ use lazaret_transfer::{
     VolumeState, Wanted, Writers,
 };
 
-use super::collect::{Attempt, Broken, fetch, limits, survey, survey_broken};
+use super::collect::limits;
+use super::export::{Answered, Attempt, Broken, EXPORT, export, survey_broken};
 use super::known::Known;
 use super::pause::{Pausable, is_up};
 use super::record::{Phase, Record};
@@ -49,8 +50,6 @@ pub struct Viewer<'a> {
     fetched: u64,
     /// What the last look came to.
     last: Option<Result<Collection, Broken>>,
-    /// Waits for a list of what to send: most looks need none.
-    sender: Option<Process>,
     /// In this order: first the signal's guard, then what it would end.
     _guard: Guard,
     desk: Desk,
@@ -131,7 +130,6 @@ impl<'a> Viewer<'a> {
             quarantine,
             fetched: 0,
             last: None,
-            sender: None,
             _guard: guard,
             desk,
         })
@@ -192,10 +190,7 @@ impl<'a> Viewer<'a> {
         if self.peek()? {
             return Ok(Look::Same);
         }
-        let surveyor = self.exec("survey")?;
-        if self.sender.is_none() {
-            self.sender = Some(self.exec("send")?);
-        }
+        let porter = self.exec()?;
         let pausable = Pausable::new(self.site, &self.session, &self.record)?;
         let turn = Turn::take(&self.session, PATIENCE, self.site.interrupt)?;
         if self.has_ended() {
@@ -205,14 +200,11 @@ impl<'a> Viewer<'a> {
         let Some(paused) = pausable.begin(&turn)? else {
             return Ok(Look::Ended);
         };
-        let found = match self.survey(surveyor)? {
-            Err(broken) => Err(broken),
-            Ok(known) => {
-                self.known = known;
-                let fetched = self.fetch(&self.known.wanted(&self.baseline))?;
-                fetched.map(|()| self.known.collect(&self.baseline))
-            }
-        };
+        let found = self.export(porter, |viewer, known, porter| {
+            viewer.known = known;
+            let fetched = viewer.fetch(&viewer.known.wanted(&viewer.baseline), porter)?;
+            Ok(fetched.map(|()| viewer.known.collect(&viewer.baseline)))
+        })?;
         let paused = paused.end()?;
         drop(turn);
         if self.last.as_ref() == Some(&found) {
@@ -226,35 +218,45 @@ impl<'a> Viewer<'a> {
     /// is fetched, so that less is left for the pause; none of it is shown, since files may
     /// have changed while it was looked at.
     fn peek(&mut self) -> Result<bool, Failure> {
-        let surveyor = self.exec("survey")?;
-        let known = match self.survey(surveyor) {
-            Ok(Ok(known)) => known,
-            Ok(Err(broken)) => return Ok(self.last == Some(Err(broken))),
+        let porter = self.exec()?;
+        let peeked = self.export(porter, |viewer, known, porter| {
+            if known == viewer.known && matches!(viewer.last, Some(Ok(_))) {
+                porter.end()?;
+                return Ok(Ok(true));
+            }
+            // What did arrive is in the quarantine under its digest.
+            let _unproven = viewer.fetch(&known.wanted(&viewer.baseline), porter)?;
+            Ok(Ok(false))
+        });
+        match peeked {
+            Ok(Ok(is_same)) => Ok(is_same),
+            Ok(Err(broken)) => Ok(self.last == Some(Err(broken))),
             // Something changed under its eyes: only a pause will tell.
-            Err(_) if !self.has_ended() => return Ok(false),
-            Err(failure) => return Err(failure),
-        };
-        if known == self.known && matches!(self.last, Some(Ok(_))) {
-            return Ok(true);
+            Err(_) if !self.has_ended() => Ok(false),
+            Err(failure) => Err(failure),
         }
-        // As above. What did arrive is in the quarantine under its digest.
-        drop(self.fetch(&known.wanted(&self.baseline)));
-        Ok(false)
     }
 
-    /// Returns what is known of the volume by a new survey.
-    fn survey(&self, porter: Process) -> Attempt<VolumeState> {
-        let request = (self.known).request(self.limits(), Writers::Held, &self.baseline);
-        let (found, leaving) = match survey(porter, request)? {
-            Ok(found) => found,
-            Err(broken) => return Ok(Err(broken)),
-        };
-        leaving.well()?;
-        let surveyed = self.known.clone().surveyed(found, &self.baseline);
-        match surveyed.and_then(Surveyed::whole) {
-            Ok(known) => Ok(Ok(known)),
-            Err(error) => survey_broken(error),
-        }
+    /// Has a porter survey the volume, and goes on with what is known of it by that.
+    fn export<T>(
+        &mut self,
+        porter: Process,
+        go_on: impl FnOnce(&mut Self, VolumeState, Answered<'_>) -> Attempt<T>,
+    ) -> Attempt<T> {
+        let site = self.site;
+        let container = self.desk.name.clone();
+        export(site, &container, porter, |porter| {
+            let request = (self.known).request(self.limits(), Writers::Held, &self.baseline);
+            let (survey, porter) = match porter.survey(&request)? {
+                Ok(said) => said,
+                Err(broken) => return Ok(Err(broken)),
+            };
+            let surveyed = self.known.clone().surveyed(survey, &self.baseline);
+            match surveyed.and_then(Surveyed::whole) {
+                Ok(known) => go_on(self, known, porter),
+                Err(error) => survey_broken(error),
+            }
+        })
     }
 
     /// Lists what has to be fetched and was not yet. What earlier looks fetched is thrown away
@@ -282,18 +284,11 @@ impl<'a> Viewer<'a> {
     }
 
     /// Fetches what is missing.
-    fn fetch(&mut self, all: &[Wanted]) -> Attempt<()> {
+    fn fetch(&mut self, all: &[Wanted], porter: Answered<'_>) -> Attempt<()> {
         let wanted = self.missing(all)?;
-        if wanted.is_empty() {
-            return Ok(Ok(()));
-        }
-        let sender = match self.sender.take() {
-            Some(sender) => sender,
-            None => self.exec("send")?,
-        };
         self.fetched += wanted.iter().map(|file| file.identity.size).sum::<u64>();
         let counter = Counter::default();
-        let fetched = fetch(sender, &wanted, self.limits(), &self.quarantine, &counter)?;
+        let fetched = porter.fetch(&wanted, self.limits(), &self.quarantine, &counter)?;
         Ok(fetched.map(drop))
     }
 
@@ -301,8 +296,8 @@ impl<'a> Viewer<'a> {
         limits(self.record.gate)
     }
 
-    fn exec(&self, verb: &str) -> Result<Process, Failure> {
-        Ok(self.site.carry(&self.desk.name, &[verb, WORKSPACE])?)
+    fn exec(&self) -> Result<Process, Failure> {
+        Ok(self.site.carry(&self.desk.name, &[EXPORT, WORKSPACE])?)
     }
 
     /// Whether the command has ended, or is being ended.

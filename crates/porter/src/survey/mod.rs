@@ -1,19 +1,15 @@
-//! `porter survey ROOT`: what differs from what stdin says is known, to stdout.
+//! What differs from what stdin says is known, to stdout.
 //!
-//! Runs in a container of its own, over a read-only volume, once every process of the agent
-//! is gone or paused. A few threads list what there is while another reads what is
-//! known and compares. What is as it was known is not read; the rest is hashed on every core. The order
-//! is that of the listing, whichever thread is faster.
+//! A few threads list what there is while another reads what is known and compares. What is as
+//! it was known is not read; the rest is hashed on every core. The order is that of the listing,
+//! whichever thread is faster.
 
 mod compare;
 mod hash;
 mod list;
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::path::Path;
-use std::process::ExitCode;
 
 use lazaret_transfer::wire::{Found, FoundKind};
 use lazaret_transfer::{
@@ -29,8 +25,6 @@ pub(crate) use list::Listing;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SurveyFailure {
-    #[error("usage: porter survey ROOT")]
-    Usage,
     #[error(transparent)]
     Root(#[from] PathError),
     #[error("the request: {0}")]
@@ -58,21 +52,6 @@ impl SurveyFailure {
             name: path.as_str().as_bytes().to_vec(),
         }
     }
-}
-
-/// Runs the verb. A volume over the limits is an answer, not a failure.
-pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let surveyed = match (arguments.next(), arguments.next()) {
-        (Some(root), None) => survey(Path::new(&root)),
-        _ => Err(SurveyFailure::Usage),
-    };
-    crate::settle("survey", surveyed)
-}
-
-fn survey(path: &Path) -> Result<(), SurveyFailure> {
-    let root = Root::open(path)?;
-    let mut stdin = root::stdin().map_err(SurveyFailure::Pipe)?;
-    answer(&root, &mut stdin, None).map(drop)
 }
 
 /// What became of a survey that was answered.

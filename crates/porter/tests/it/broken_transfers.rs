@@ -5,9 +5,10 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use lazaret_tests::tree_text;
 use lazaret_transfer::wire::FoundKind;
-use lazaret_transfer::{Ending, Quarantine, StreamLimits, unpack, write_wanted};
+use lazaret_transfer::{Digests, Ending, Quarantine, StreamLimits, unpack};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::exporting::list;
 use crate::session::{PROJECT, Session, packed, porter, print};
 
 #[test]
@@ -17,9 +18,10 @@ fn flt_16_surveys_of_a_still_volume_are_equal() {
     for number in 0..300 {
         session.edit(&format!("f new/{number} *{}", number * 100));
     }
-    let first = session.survey_bytes(StreamLimits::DEFAULT);
+    let first = session.survey(StreamLimits::DEFAULT).expect("a survey");
     for _ in 0..3 {
-        assert_eq!(session.survey_bytes(StreamLimits::DEFAULT), first);
+        let again = session.survey(StreamLimits::DEFAULT);
+        assert_eq!(again.expect("a survey"), first);
     }
 }
 
@@ -29,22 +31,26 @@ fn a_file_that_changed_since_the_survey_ends_the_stream() {
     let session = Session::start(workspace.path());
     session.edit("f a \"new\"\nf b \"also\"");
     let wanted = session.look().wanted(&session.baseline);
-    let mut list = Vec::new();
-    write_wanted(&wanted, &mut list).expect("to memory");
+    let list = list(&wanted);
     let volume = session.volume.path();
     for (edit, reason) in [
-        ("f b \"ALSO\"", "porter: send: b: changed since the survey"),
+        (
+            "f b \"ALSO\"",
+            "porter: export: b: changed since the survey",
+        ),
         (
             "f b \"longer\"",
-            "porter: send: b: changed since the survey",
+            "porter: export: b: changed since the survey",
         ),
-        ("- b", "porter: send: b: changed since the survey"),
-        ("l b -> a", "porter: send: b: changed since the survey"),
-        ("- b\np b", "porter: send: b: changed since the survey"),
-        ("- b\nd b/", "porter: send: b: changed since the survey"),
+        ("- b", "porter: export: b: changed since the survey"),
+        ("l b -> a", "porter: export: b: changed since the survey"),
+        ("- b\np b", "porter: export: b: changed since the survey"),
+        ("- b\nd b/", "porter: export: b: changed since the survey"),
     ] {
+        let (porter, survey) = session.ask(StreamLimits::DEFAULT, Digests::All);
+        survey.expect("a survey");
         tree_text::build(edit, volume);
-        let said = porter("send", volume, &list);
+        let said = porter.send(&list);
         assert_eq!((said.code, said.stderr.trim_end()), (125, reason), "{edit}");
         let store = tempfile::tempdir().expect("a temporary directory");
         let quarantine = Quarantine::create(&store.path().join("q")).expect("private");
@@ -103,10 +109,15 @@ fn receive_wants_an_empty_directory_and_sorted_plain_members() {
 #[test]
 fn broken_requests_are_refused() {
     let root = tree_text::temp("");
-    for verb in ["survey", "send", "receive"] {
-        for bytes in [&b""[..], b"nonsense", &[0; 4096], &[0xff; 100_000]] {
+    let broken = [&b""[..], b"nonsense", &[0; 4096], &[0xff; 100_000]];
+    for bytes in broken {
+        for verb in ["export", "receive"] {
             porter(verb, root.path(), bytes).failed();
         }
+        let session = Session::start(root.path());
+        let (porter, survey) = session.ask(StreamLimits::DEFAULT, Digests::All);
+        survey.expect("a survey");
+        porter.send(bytes).failed();
     }
 }
 

@@ -1,10 +1,16 @@
 //! `porter run --poised`: nothing runs before the word, and nothing but the word is one.
 
+use std::io::{Read as _, Write as _};
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
-/// Holds a command that leaves a mark, says `word`, and closes stdin.
-fn poised(dir: &Path, word: &[u8]) -> Output {
+use lazaret_tests::tree_text;
+use lazaret_transfer::Receipt;
+
+use crate::session::packed;
+
+/// How a command is held that leaves a mark and tells what it finds.
+fn arguments(dir: &Path) -> Vec<&str> {
     let mut arguments = vec!["run"];
     // Here nothing is confined; what is checked of that has its tests elsewhere.
     for control in ["CON-01", "CON-02", "CON-03", "CON-04"] {
@@ -13,7 +19,12 @@ fn poised(dir: &Path, word: &[u8]) -> Output {
     let dir = dir.to_str().expect("a name that we chose");
     arguments.extend(["--poised", dir]);
     arguments.extend(["--", "/bin/sh", "-c", "touch mark; pwd; cat; echo end"]);
-    duct::cmd(env!("CARGO_BIN_EXE_lazaret-porter"), arguments)
+    arguments
+}
+
+/// Holds the command, says `word`, and closes stdin.
+fn poised(dir: &Path, word: &[u8]) -> Output {
+    duct::cmd(env!("CARGO_BIN_EXE_lazaret-porter"), arguments(dir))
         .stdin_bytes(word)
         .stdout_capture()
         .stderr_capture()
@@ -24,7 +35,19 @@ fn poised(dir: &Path, word: &[u8]) -> Output {
 
 #[test]
 fn nothing_but_the_word_starts_a_poised_command() {
-    for word in [&b""[..], b"g", b"go", b"no\n", b"Go\n", b"\ngo\n", b"go\r"] {
+    for word in [
+        &b""[..],
+        b"g",
+        b"go",
+        b"no\n",
+        b"Go\n",
+        b"\ngo\n",
+        b"go\r",
+        b"go on\n",
+        b"end of it\n",
+        b"export /\n",
+        &[b'g'; 100],
+    ] {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let Output {
             status,
@@ -58,4 +81,69 @@ fn a_poised_command_without_its_directory_does_not_start() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(125), "{said}");
     assert!(said.contains("enter the directory"), "{said}");
+}
+
+#[test]
+fn what_is_not_wanted_ends_well_and_leaves_no_mark() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = poised(dir.path(), b"end\n");
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    assert_eq!((stdout, dir.path().join("mark").exists()), (vec![], false));
+}
+
+#[test]
+fn a_poised_command_starts_in_what_the_same_process_received() {
+    let workspace = tree_text::temp("f a \"one\"\nd b/\nf b/c *70000");
+    let (sent, stream) = packed(workspace.path());
+    let volume = tempfile::tempdir().expect("a temporary directory");
+    let root = volume.path().canonicalize().expect("it is there");
+    let inside = root.join("b");
+    let mut porter = Command::new(env!("CARGO_BIN_EXE_lazaret-porter"))
+        .args(arguments(&inside))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it was built");
+    let mut stdin = porter.stdin.take().expect("piped");
+    let mut stdout = porter.stdout.take().expect("piped");
+    let mut say = |bytes: &[u8]| stdin.write_all(bytes).expect("it listens");
+    say(format!("receive {}\n", root.display()).as_bytes());
+    say(&stream);
+    let receipt = Receipt::read_from(&mut stdout, sent.trailer.entries).expect("a receipt");
+    assert_eq!(receipt.arrived, sent.trailer);
+    // All is there, and nothing has run.
+    assert_eq!(tree_text::dump(&root), tree_text::dump(workspace.path()));
+    say(b"go\n");
+    let mut said = String::new();
+    stdout.read_to_string(&mut said).expect("text");
+    assert_eq!(said, format!("{}\nend\n", inside.display()));
+    assert!(porter.wait().expect("it was started").success());
+    assert!(inside.join("mark").exists());
+}
+
+#[test]
+fn a_verb_that_fails_ends_a_poised_command() {
+    let workspace = tree_text::temp("f a *70000");
+    let (_, stream) = packed(workspace.path());
+    for cut in [0, 1000, stream.len() - 1] {
+        let volume = tempfile::tempdir().expect("a temporary directory");
+        let mut words = format!("receive {}\n", volume.path().display()).into_bytes();
+        words.extend_from_slice(&stream[..cut]);
+        // What follows is part of the stream, and no word.
+        words.extend_from_slice(b"go\n");
+        let output = poised(volume.path(), &words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(125), "{said}");
+        assert!(said.starts_with("porter: receive: "), "{said}");
+        assert!(!volume.path().join("mark").exists(), "{cut}");
+    }
+    // A workspace is received once.
+    let full = tree_text::temp("f a \"x\"");
+    let words = format!("receive {}\n", full.path().display());
+    let said = String::from_utf8(poised(full.path(), words.as_bytes()).stderr).expect("text");
+    assert_eq!(said, "porter: receive: the directory is not empty\n");
 }

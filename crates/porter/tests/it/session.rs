@@ -7,8 +7,10 @@ use lazaret_tests::tree_text;
 use lazaret_transfer::{
     Change, ChangeKind, Digests, Ending, Entry, GitMode, Packed, Quarantine, Receipt, Selection,
     StreamLimits, Survey, SurveyError, SurveyRequest, Surveyed, Tree, VolumeState, Wanted,
-    WorkspaceDir, Writers, check_arrived, diff, escape, pack, read_wanted, unpack, write_wanted,
+    WorkspaceDir, Writers, check_arrived, diff, escape, pack, read_wanted, unpack,
 };
+
+use super::exporting::{Exporting, list};
 
 pub(super) struct Said {
     pub(super) code: i32,
@@ -106,22 +108,28 @@ impl Session {
         VolumeState::received(&self.baseline, &self.receipt).expect("of one tree")
     }
 
-    fn ask(&self, limits: StreamLimits, digests: Digests) -> Vec<u8> {
-        let mut written = Vec::new();
-        let request = SurveyRequest {
+    /// Has the volume surveyed by a porter that goes on.
+    pub(super) fn ask(
+        &self,
+        limits: StreamLimits,
+        digests: Digests,
+    ) -> (Exporting, Result<Survey, SurveyError>) {
+        let mut request = Vec::new();
+        let asked = SurveyRequest {
             digests,
             ..self.known().request(limits, Writers::Gone, &self.baseline)
         };
-        request.write_to(&mut written).expect("to memory");
-        porter("survey", self.volume.path(), &written).ok()
+        asked.write_to(&mut request).expect("to memory");
+        let mut porter = Exporting::of(self.volume.path());
+        let survey = porter.survey(&request, &limits);
+        (porter, survey)
     }
 
-    pub(super) fn survey_bytes(&self, limits: StreamLimits) -> Vec<u8> {
-        self.ask(limits, Digests::All)
-    }
-
+    #[track_caller]
     pub(super) fn survey(&self, limits: StreamLimits) -> Result<Survey, SurveyError> {
-        Survey::read_from(&mut &self.survey_bytes(limits)[..], &limits)
+        let (porter, survey) = self.ask(limits, Digests::All);
+        porter.send(&list(&[])).ok();
+        survey
     }
 
     #[track_caller]
@@ -136,26 +144,33 @@ impl Session {
     #[track_caller]
     pub(super) fn look_and_fetch(&self) -> VolumeState {
         let limits = StreamLimits::DEFAULT;
-        let survey = self.ask(limits, Digests::OfKnown);
-        let survey = Survey::read_from(&mut &survey[..], &limits).expect("a survey");
-        let surveyed = self.known().surveyed(survey, &self.baseline);
+        let (porter, survey) = self.ask(limits, Digests::OfKnown);
+        let surveyed = self
+            .known()
+            .surveyed(survey.expect("a survey"), &self.baseline);
         let surveyed = surveyed.expect("no contradiction");
         let wanted = surveyed.wanted(&self.baseline);
         for file in &wanted {
             let is_new = self.baseline.get(&file.path).is_none();
             assert_eq!(file.digest.is_none(), is_new, "{}", file.path);
         }
-        let arrived = self.fetch(&wanted);
+        let arrived = self.arrived(&wanted, porter);
         surveyed.arrived(&arrived).expect("all of it")
     }
 
     /// Fetches what is wanted and compares all of it with the volume.
     #[track_caller]
     pub(super) fn fetch(&self, wanted: &[Wanted]) -> Tree {
-        let mut list = Vec::new();
-        write_wanted(wanted, &mut list).expect("to memory");
+        let (porter, survey) = self.ask(StreamLimits::DEFAULT, Digests::All);
+        survey.expect("a survey");
+        self.arrived(wanted, porter)
+    }
+
+    #[track_caller]
+    fn arrived(&self, wanted: &[Wanted], porter: Exporting) -> Tree {
+        let list = list(wanted);
         assert_eq!(read_wanted(&mut &list[..]).expect("our own"), wanted);
-        let stream = porter("send", self.volume.path(), &list).ok();
+        let stream = porter.send(&list).ok();
         let store = tempfile::tempdir().expect("a temporary directory");
         let quarantine = Quarantine::create(&store.path().join("q")).expect("private");
         let mut input = &stream[..];

@@ -3,9 +3,9 @@
 //! | list | from → to | when |
 //! |---|---|---|
 //! | [`Receipt`] | porter → host | `porter receive` has the whole stream |
-//! | [`SurveyRequest`] | host → porter | starts `porter survey` and `porter update`: limits and what is known |
+//! | [`SurveyRequest`] | host → porter | starts `porter export` and `update`: limits and what is known |
 //! | [`Survey`] | porter → host | what differs from that |
-//! | [`write_wanted`] | host → porter | starts `porter send`: which files, by digest |
+//! | [`write_wanted`] | host → porter | goes on with `porter export`: which files, by digest |
 //! | [`UpdateOrder`] | host → porter | `porter update` has told its survey; a stream follows |
 //! | [`Protection`] | host → porter | starts `porter protect` and `porter sealed` |
 //! | [`UpdateReceipt`] | porter → host | `porter update` has carried it out |

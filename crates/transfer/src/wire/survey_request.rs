@@ -28,7 +28,7 @@ pub enum Digests {
     OfKnown,
 }
 
-/// What `porter survey` reads from stdin.
+/// What `porter export` reads first from stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SurveyRequest {
     /// When to give up: the host's promise to stay bounded holds in its porter too.

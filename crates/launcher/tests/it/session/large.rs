@@ -18,7 +18,7 @@ use lazaret_launcher::session::record::GateLimits;
 use lazaret_transfer::wire::{Found, FoundKind};
 use lazaret_transfer::{
     Checksum, Digest, Entry, FileTime, LinkTarget, Mode, Quarantine, Receipt, RelPathBuf,
-    StreamWriter, Survey, Trailer, Tree, VolumeIdentity, VolumeState,
+    StreamWriter, Survey, SurveyRequest, Trailer, Tree, VolumeIdentity, VolumeState, read_wanted,
 };
 
 use super::review::Terminal;
@@ -397,7 +397,10 @@ fn run(count: usize, said: &Path) {
     for (verb, name) in [("survey", "survey"), ("send", "sent")] {
         let file = said.join(name);
         world.on(verb, move |_, call| {
-            io::copy(&mut call.stdin, &mut io::sink())?;
+            match verb {
+                "survey" => drop(SurveyRequest::read_from(&mut call.stdin).unwrap()),
+                _ => drop(read_wanted(&mut call.stdin).unwrap()),
+            }
             io::copy(&mut BufReader::new(File::open(&file)?), &mut call.stdout)?;
             Ok(0)
         });

@@ -354,8 +354,8 @@ fn flt_08_ctrl_c_during_the_collection_loses_nothing() {
                 call.sleep();
                 return Ok(0);
             }
-            match call.argv.get(1).map(String::as_str) {
-                Some("survey") => porter::survey(volume, &mut call.stdin)
+            match verb {
+                "survey" => porter::survey(volume, &mut call.stdin)
                     .unwrap()
                     .write_to(&mut call.stdout)?,
                 _ => porter::send(volume, &mut call.stdin, &mut call.stdout, |_| {}).unwrap(),

@@ -1,6 +1,8 @@
 //! What comes over the streams is wrong: cut, changed, or not what was agreed.
 
 use std::io::{Read as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::failure::{Failure, FailureKind};
@@ -164,7 +166,15 @@ fn refused(report: impl Fn(String) -> String + Send + Sync + 'static, code: i32)
             .write_all(report(porter::healthy_report()).as_bytes())?;
         Ok(code)
     });
-    never_started(&world).1
+    let copied = Arc::new(AtomicBool::new(false));
+    let copies = Arc::clone(&copied);
+    world.on("receive", move |_, _| {
+        copies.store(true, Ordering::SeqCst);
+        Ok(125)
+    });
+    let (_, said) = never_started(&world);
+    assert!(!copied.load(Ordering::SeqCst), "copied before: {said}");
+    said
 }
 
 #[test]
@@ -235,8 +245,8 @@ fn p12_a_report_whose_connection_breaks() {
 #[test]
 fn flt_03_a_survey_that_is_cut_anywhere() {
     for (keep, outcome) in [
-        (0, ExecOutcome::Exit(0)),
-        (8, ExecOutcome::Exit(0)),
+        (0, ExecOutcome::Exit(125)),
+        (8, ExecOutcome::Exit(125)),
         (60, ExecOutcome::Exit(125)),
         (60, ExecOutcome::Lost("gone".to_owned())),
         (usize::MAX, ExecOutcome::Exit(125)),

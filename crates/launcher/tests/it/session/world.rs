@@ -224,6 +224,17 @@ impl World {
             Ok(0)
         });
         world.on("survey", answer_survey);
+        let verbs = Arc::clone(&world.verbs);
+        world.on("export", move |_, call| {
+            for half in ["survey", "send"] {
+                let Play(act) = verbs.lock().unwrap()[half].clone();
+                match act(call)? {
+                    ExecOutcome::Exit(0) => {}
+                    ended => return Ok(ended),
+                }
+            }
+            Ok(ExecOutcome::Exit(0))
+        });
         let fence = Arc::clone(&world.fence);
         world.on("protect", move |_, call| {
             let list = Protection::read_from(&mut call.stdin).map_err(io::Error::other)?;
@@ -296,6 +307,8 @@ impl World {
 
     /// Makes the porter's verb a closure over the volume's directory. An error is what a
     /// porter that fails would say.
+    ///
+    /// `survey` and `send` are the two halves of what an exporter's porter does.
     pub(super) fn on<O: Into<ExecOutcome>>(
         &self,
         verb: &str,
@@ -612,7 +625,7 @@ pub(super) fn begin_gateway(call: &mut ExecCall) -> io::Result<impl io::Read> {
     Ok(input)
 }
 
-/// Does what `porter survey` does.
+/// Does what a survey does.
 pub(super) fn answer_survey(volume: &Path, call: &mut ExecCall) -> io::Result<i32> {
     let survey = porter::survey(volume, &mut call.stdin)
         .map_err(|error| io::Error::other(error.to_string()))?;

@@ -11,6 +11,7 @@ use lazaret_transfer::{
     VolumeState, Walked, WorkspaceDir, Writers, pack_order, reconcile, walk, walk_cached,
 };
 
+use crate::exporting::{Exporting, list};
 use crate::session::{fast_tempdir, packed, porter};
 
 /// What goes wrong in an update.
@@ -215,8 +216,9 @@ impl Kept {
         let mut request = Vec::new();
         let asked = self.known.request(limits, Writers::Gone, &self.baseline);
         asked.write_to(&mut request).expect("to memory");
-        let stdout = porter("survey", self.volume.path(), &request).ok();
-        let survey = Survey::read_from(&mut &stdout[..], &limits).expect("a survey");
+        let mut porter = Exporting::of(self.volume.path());
+        let survey = porter.survey(&request, &limits).expect("a survey");
+        porter.send(&list(&[])).ok();
         let known = self.known.clone().surveyed(survey, &self.baseline);
         let known = known.and_then(Surveyed::whole);
         self.known = known.expect("no contradiction");

@@ -1,0 +1,55 @@
+//! `porter export ROOT`: what differs from what is known, and then what the host wants of it.
+//!
+//! ```text
+//! host → porter   a survey's request
+//! porter → host   the survey
+//! host → porter   which files are wanted
+//! porter → host   the stream
+//! ```
+//!
+//! Runs in a container of its own, over a read-only volume, once every process of the agent
+//! is gone or paused. It is one process, since starting another takes an engine as long as
+//! all of this.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use lazaret_transfer::PathError;
+
+use crate::root::{self, Root};
+use crate::send::{self, SendError};
+use crate::survey::{self, Answered, SurveyFailure};
+
+#[derive(Debug, thiserror::Error)]
+enum ExportError {
+    #[error("usage: porter export ROOT")]
+    Usage,
+    #[error(transparent)]
+    Root(#[from] PathError),
+    #[error(transparent)]
+    Survey(#[from] SurveyFailure),
+    #[error(transparent)]
+    Send(#[from] SendError),
+    #[error("stdin: {0}")]
+    Stdin(#[source] io::Error),
+}
+
+/// Runs the verb. A volume over the limits is an answer, not a failure.
+pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let exported = match (arguments.next(), arguments.next()) {
+        (Some(root), None) => export(Path::new(&root)),
+        _ => Err(ExportError::Usage),
+    };
+    crate::settle("export", exported)
+}
+
+fn export(path: &Path) -> Result<(), ExportError> {
+    let root = Root::open(path)?;
+    let mut stdin = root::stdin().map_err(ExportError::Stdin)?;
+    match survey::answer(&root, &mut stdin, None)? {
+        Answered::Whole => Ok(send::wanted(&root, &mut stdin)?),
+        Answered::GivenUp => Ok(()),
+    }
+}
