@@ -14,6 +14,9 @@ use super::wire::{Wire, WireError, within};
 use super::{ANSWER_LIMIT, LOAD_LIMIT, PROBE_LIMIT, REMOVAL_LIMIT, answer, objects, probe};
 use crate::{ContainerInfo, Endpoint, EngineError, EngineKind, HardenedSpec, ImageInfo};
 
+/// How often images are asked for again where one goes meanwhile.
+const IMAGE_TRIES: u32 = 10;
+
 /// How often a loaded image is looked for before its absence counts.
 const LOADED_TRIES: u32 = 5;
 
@@ -196,6 +199,26 @@ impl Inner {
             .map_err(|error| error.about(verb, what, name, self.endpoint()))
     }
 
+    /// As [`Inner::get`], of images. Podman 4.3 refuses to tell of any where one goes meanwhile
+    /// ("locating image with ID …: image not known"): that passes.
+    pub(super) async fn get_of_images<T: serde::de::DeserializeOwned>(
+        &self,
+        subject: Subject<'_>,
+        path: &str,
+    ) -> Result<T, EngineError> {
+        for _ in 0..IMAGE_TRIES {
+            match self.get(subject, path).await {
+                Err(EngineError::Refused { message, .. })
+                    if message.contains("image not known") =>
+                {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+                told => return told,
+            }
+        }
+        self.get(subject, path).await
+    }
+
     pub(super) async fn kind(&self) -> Result<EngineKind, EngineError> {
         Ok(self.negotiated().await?.version.kind())
     }
@@ -224,7 +247,7 @@ impl Inner {
             name,
         };
         let path = format!("/images/{name}/json");
-        match self.get::<objects::Image>(subject, &path).await {
+        match self.get_of_images::<objects::Image>(subject, &path).await {
             Ok(image) => Ok(Some(image.into_info())),
             Err(EngineError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),

@@ -1,7 +1,6 @@
 //! Images from a registry, and out of an engine's store.
 
 use std::io::Write;
-use std::time::Duration;
 
 use bollard::query_parameters::{CreateImageOptionsBuilder, TagImageOptionsBuilder};
 use futures_util::StreamExt as _;
@@ -9,9 +8,6 @@ use futures_util::StreamExt as _;
 use super::client::{Inner, Subject, label_filter};
 use super::{CALL_LIMIT, LOAD_LIMIT, objects};
 use crate::{EngineError, ImageRef};
-
-/// How often a list is asked for again.
-const LIST_TRIES: u32 = 10;
 
 /// `POST /images/create`: the engine reports progress until it has the image.
 pub(super) fn pull(inner: &Inner, image: &ImageRef) -> Result<(), EngineError> {
@@ -41,8 +37,7 @@ pub(super) fn pull(inner: &Inner, image: &ImageRef) -> Result<(), EngineError> {
     })
 }
 
-/// `GET /images/json`. Podman 4.3 refuses the whole list where an image goes while it is made
-/// ("locating image with ID …: image not known"): that passes.
+/// `GET /images/json`.
 pub(super) async fn list(
     inner: &Inner,
     label_key: &str,
@@ -53,15 +48,7 @@ pub(super) async fn list(
         name: "/images/json",
     };
     let path = format!("/images/json?filters={}", label_filter(label_key));
-    for _ in 0..LIST_TRIES {
-        match inner.get(subject, &path).await {
-            Err(EngineError::Refused { message, .. }) if message.contains("image not known") => {
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-            listed => return listed,
-        }
-    }
-    inner.get(subject, &path).await
+    inner.get_of_images(subject, &path).await
 }
 
 /// `POST /images/NAME/tag`: `tag` is `name:tag`.

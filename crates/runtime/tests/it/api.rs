@@ -52,9 +52,9 @@ fn serve_by(
     socket
 }
 
-/// Another process removes an image while Podman lists all of them.
+/// Another process removes an image while Podman tells of one or of all.
 #[test]
-fn a_list_that_an_image_left_is_asked_for_again() {
+fn what_an_image_left_meanwhile_is_asked_for_again() {
     const GONE: &str = "HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\n\
         Content-Length: 75\r\nConnection: close\r\n\r\n\
         {\"message\":\"locating image with ID \\\"b4\\\": image not known\",\"response\":500}";
@@ -63,15 +63,18 @@ fn a_list_that_an_image_left_is_asked_for_again() {
     let directory = tempfile::tempdir().unwrap();
     const VERSION: &str = "HTTP/1.1 200 OK\r\nContent-Length: 43\r\nConnection: close\r\n\r\n\
         {\"ApiVersion\":\"1.41\",\"Version\":\"20.10.24 \"}";
+    const UNKNOWN: &str = "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\n\
+        Content-Length: 2\r\nConnection: close\r\n\r\n{}";
     let mut lists = [GONE, GONE, NONE].into_iter();
-    let socket = serve_by(directory.path(), move |request| {
-        match request.contains("/images/json") {
-            true => lists.next().unwrap(),
-            false => VERSION,
-        }
+    let mut images = [GONE, UNKNOWN].into_iter();
+    let socket = serve_by(directory.path(), move |request| match request {
+        request if request.contains("/images/json") => lists.next().unwrap(),
+        request if request.contains("/images/one/json") => images.next().unwrap(),
+        _ => VERSION,
     });
     let engine = ApiEngine::new(Endpoint::Unix(socket)).unwrap();
     assert_eq!(engine.images("io.lazaret.image").unwrap(), []);
+    assert_eq!(engine.image(&"one".parse().unwrap()).unwrap(), None);
 }
 
 #[test]
