@@ -37,18 +37,13 @@ pub(super) fn to_the_end<T>(
     process: Process,
     talk: impl FnOnce(Said<'_>, Answers<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let Process {
-        stdin,
+    let Lines {
+        mut said,
         mut stdout,
         stderr,
         control,
-    } = process;
-    let stdin = stdin.ok_or_else(|| internal("the porter has no stdin"))?;
+    } = Lines::of(process, site)?;
     let complaints = Complaints::of(stderr);
-    let mut said = Interruptible {
-        inner: stdin,
-        interrupt: site.interrupt,
-    };
     let talked = talk(&mut said, &mut *stdout);
     drop((said, stdout));
     let complaints = verb.last_words(site, &complaints);
@@ -73,17 +68,12 @@ pub(super) fn go_on<T>(
     process: Process,
     talk: impl FnOnce(Said<'_>, Answers<'_>) -> Result<T, Failure>,
 ) -> Result<(T, Process), Failure> {
-    let Process {
-        stdin,
+    let Lines {
+        mut said,
         mut stdout,
         stderr,
         control,
-    } = process;
-    let stdin = stdin.ok_or_else(|| internal("the porter has no stdin"))?;
-    let mut said = Interruptible {
-        inner: stdin,
-        interrupt: site.interrupt,
-    };
+    } = Lines::of(process, site)?;
     let talked = talk(&mut said, &mut *stdout);
     site.interrupt.check()?;
     match talked {
@@ -106,6 +96,28 @@ pub(super) fn go_on<T>(
             site.interrupt.check()?;
             Err(verb.cause(failure, &complaints, &*control))
         }
+    }
+}
+
+/// What a talk goes over: a signal ends it where something is said.
+struct Lines<'a> {
+    said: Interruptible<'a, Box<dyn Write + Send>>,
+    stdout: Box<dyn Read + Send>,
+    stderr: Box<dyn Read + Send>,
+    control: Box<dyn ProcessControl>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(process: Process, site: &Site<'a>) -> Result<Self, Failure> {
+        let stdin = process.stdin;
+        let inner = stdin.ok_or_else(|| internal("the porter has no stdin"))?;
+        let interrupt = site.interrupt;
+        Ok(Self {
+            said: Interruptible { inner, interrupt },
+            stdout: process.stdout,
+            stderr: process.stderr,
+            control: process.control,
+        })
     }
 }
 

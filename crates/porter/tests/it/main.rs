@@ -11,4 +11,5 @@ mod odd_entries;
 mod run;
 mod sealed;
 mod session;
+mod talking;
 mod update;

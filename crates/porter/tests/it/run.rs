@@ -1,13 +1,13 @@
 //! `porter run --poised`: nothing runs before the word, and nothing but the word is one.
 
-use std::io::{Read as _, Write as _};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use lazaret_tests::tree_text;
 use lazaret_transfer::Receipt;
 
 use crate::session::packed;
+use crate::talking::Talking;
 
 /// How a command is held that leaves a mark and tells what it finds.
 fn arguments(dir: &Path) -> Vec<&str> {
@@ -102,26 +102,16 @@ fn a_poised_command_starts_in_what_the_same_process_received() {
     let volume = tempfile::tempdir().expect("a temporary directory");
     let root = volume.path().canonicalize().expect("it is there");
     let inside = root.join("b");
-    let mut porter = Command::new(env!("CARGO_BIN_EXE_lazaret-porter"))
-        .args(arguments(&inside))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it was built");
-    let mut stdin = porter.stdin.take().expect("piped");
-    let mut stdout = porter.stdout.take().expect("piped");
-    let mut say = |bytes: &[u8]| stdin.write_all(bytes).expect("it listens");
-    say(format!("receive {}\n", root.display()).as_bytes());
-    say(&stream);
-    let receipt = Receipt::read_from(&mut stdout, sent.trailer.entries).expect("a receipt");
-    assert_eq!(receipt.arrived, sent.trailer);
+    let mut porter = Talking::with(&arguments(&inside));
+    porter.say(format!("receive {}\n", root.display()).as_bytes());
+    porter.say(&stream);
+    let receipt = Receipt::read_from(&mut porter.stdout, sent.trailer.entries);
+    assert_eq!(receipt.expect("a receipt").arrived, sent.trailer);
     // All is there, and nothing has run.
     assert_eq!(tree_text::dump(&root), tree_text::dump(workspace.path()));
-    say(b"go\n");
-    let mut said = String::new();
-    stdout.read_to_string(&mut said).expect("text");
+    porter.say(b"go\n");
+    let said = String::from_utf8(porter.rest().ok()).expect("text");
     assert_eq!(said, format!("{}\nend\n", inside.display()));
-    assert!(porter.wait().expect("it was started").success());
     assert!(inside.join("mark").exists());
 }
 
