@@ -1,9 +1,7 @@
 //! The streams of a process inside: the bare socket after an upgrade.
 //!
-//! Without a terminal both output streams arrive in frames of one byte for the stream,
-//! three of nothing, four of length (big-endian), then the bytes (Docker's API, "Attach
-//! to a container", stream format). A thread takes the frames apart into two bounded
-//! queues; when one is full the socket is read no further, so that a reader that is too
+//! Without a terminal both output streams arrive in [frames](Frames). A thread takes them
+//! apart into two bounded queues; when one is full the socket is read no further, so that a reader that is too
 //! slow stops the process inside, not this one's memory.
 //!
 //! The socket's end says nothing about the process: an engine that dies looks the same.
@@ -12,13 +10,14 @@
 //! engine that closes a connection in good order while the process goes on and ends:
 //! streams that matter carry their own end (a trailer, a count).
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::net::Shutdown;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use super::frames::Frames;
 use super::wire::Socket;
 use crate::EngineError;
 
@@ -27,9 +26,6 @@ const CHUNK: usize = 64 << 10;
 
 /// Pieces that wait in a queue: with [`CHUNK`], 1 MiB for each stream.
 const PIECES: usize = 16;
-
-/// Length of a frame's header.
-const HEADER: usize = 8;
 
 /// How the streams are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -230,41 +226,30 @@ impl Read for OutputReader {
 }
 
 /// The bytes that came with the answer's head, then the socket's, in large reads.
-fn source_of(first: Bytes, socket: Socket) -> impl Read {
+fn source_of(first: Bytes, socket: Socket) -> impl BufRead {
     io::Cursor::new(first).chain(io::BufReader::with_capacity(CHUNK, socket))
 }
 
 /// Takes frames apart until the source ends between two of them.
 fn demultiplex(
-    source: &mut impl Read,
+    source: &mut impl BufRead,
     stdout: &SyncSender<Bytes>,
     stderr: &SyncSender<Bytes>,
 ) -> io::Result<()> {
-    let mut header = [0; HEADER];
+    let mut frames = Frames::new(stdout, stderr);
     loop {
-        if !read_header(source, &mut header)? {
-            return Ok(());
-        }
-        let [stream, _, _, _, length @ ..] = header;
-        let queue = match stream {
-            0 | 1 => stdout,
-            2 => stderr,
-            // Podman reports a failure of its own this way.
-            3 => return Err(engine_words(source, u32::from_be_bytes(length))),
-            other => {
-                let message = format!("a frame of the unknown stream {other}");
-                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-            }
+        let came = match source.fill_buf() {
+            Ok([]) => return frames.end(),
+            Ok(came) => came,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            // Podman closes the connection of a process that ended before it had read all of
+            // its input, and the kernel makes a reset of that. Whether it did end is asked.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return frames.end(),
+            Err(error) => return Err(error),
         };
-        let mut left = u32::from_be_bytes(length) as usize;
-        while left > 0 {
-            let mut piece = vec![0; left.min(CHUNK)];
-            source.read_exact(&mut piece).map_err(truncated)?;
-            left -= piece.len();
-            // A queue that nobody reads any more: its bytes are dropped, the other
-            // stream and the exit code still matter.
-            drop(queue.send(Bytes::from(piece)));
-        }
+        let length = came.len();
+        frames.take(came)?;
+        source.consume(length);
     }
 }
 
@@ -280,42 +265,6 @@ fn copy(source: &mut impl Read, stdout: &SyncSender<Bytes>) -> io::Result<()> {
         };
         let bytes = Bytes::copy_from_slice(piece.get(..length).unwrap_or_default());
         drop(stdout.send(bytes));
-    }
-}
-
-/// Reads a header; `false` where the source ends instead.
-fn read_header(source: &mut impl Read, header: &mut [u8; HEADER]) -> io::Result<bool> {
-    let (first, rest) = header.split_at_mut(1);
-    loop {
-        match source.read(first) {
-            Ok(0) => return Ok(false),
-            Ok(_) => break,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Podman closes the connection of a process that ended before it had read all of
-            // its input, and the kernel makes a reset of that. Whether it did end is asked.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(false),
-            Err(error) => return Err(error),
-        }
-    }
-    source.read_exact(rest).map_err(truncated)?;
-    Ok(true)
-}
-
-fn truncated(error: io::Error) -> io::Error {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            io::Error::new(error.kind(), "the connection ended inside a frame")
-        }
-        _ => error,
-    }
-}
-
-fn engine_words(source: &mut impl Read, length: u32) -> io::Error {
-    let mut words = Vec::new();
-    let mut source = source.take(u64::from(length.min(CHUNK as u32)));
-    match source.read_to_end(&mut words) {
-        Ok(_) => io::Error::other(String::from_utf8_lossy(&words).into_owned()),
-        Err(error) => error,
     }
 }
 

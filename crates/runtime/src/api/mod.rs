@@ -9,6 +9,7 @@ mod answer;
 mod attach;
 mod client;
 mod exec;
+mod frames;
 mod images;
 mod lower;
 mod objects;
