@@ -16,8 +16,8 @@ const WORDS: usize = 64 << 10;
 
 /// Takes frames apart, wherever the pieces that come of them begin and end.
 ///
-/// What comes at once for one stream is handed over at once: Podman's frames are 8 KiB, and
-/// handing over each by itself costs more than taking it apart.
+/// What comes at once for one stream is handed over at once, however small an engine's frames
+/// are: Podman's are 8 KiB.
 #[derive(Debug)]
 pub(super) struct Frames<'a> {
     stdout: &'a SyncSender<Bytes>,
