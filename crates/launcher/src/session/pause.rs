@@ -25,6 +25,10 @@ use crate::failure::{Failure, FailureKind};
 /// its owner may itself have been stopped.
 pub const LONGEST: Duration = Duration::from_secs(60);
 
+/// How long a pause may still come into force whose owner was killed: an engine that is busy
+/// carries out later what it was asked for.
+const UNDER_WAY: Duration = Duration::from_secs(30);
+
 /// What is needed for a pause, made ready beforehand to keep the pause short.
 #[derive(Debug)]
 pub struct Pausable<'a> {
@@ -172,13 +176,24 @@ fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: HoldError) -> F
 
 /// Continues the command, and takes the mark away once it does.
 fn let_go(engine: &dyn Engine, agent: &ContainerName, mark: &PathBuf) -> Result<(), Failure> {
+    let _either = free(engine, agent)?;
+    absent_is_fine(fs::remove_file(mark)).at(mark)?;
+    Ok(())
+}
+
+/// What a command was that was let go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Freed {
+    FromAPause,
+    /// It was not paused, or is not there.
+    FromNothing,
+}
+
+fn free(engine: &dyn Engine, agent: &ContainerName) -> Result<Freed, EngineError> {
     match engine.unpause_container(agent) {
-        // It is not paused, or not there: all that is wanted.
-        Ok(()) | Err(EngineError::NotFound { .. } | EngineError::Refused { .. }) => {
-            absent_is_fine(fs::remove_file(mark)).at(mark)?;
-            Ok(())
-        }
-        Err(error) => Err(error.into()),
+        Ok(()) => Ok(Freed::FromAPause),
+        Err(EngineError::NotFound { .. } | EngineError::Refused { .. }) => Ok(Freed::FromNothing),
+        Err(error) => Err(error),
     }
 }
 
@@ -189,6 +204,8 @@ pub struct Watchdog {
     agent: ContainerName,
     /// Since when the mark is there.
     seen: Option<Instant>,
+    /// Since when nobody has the turn for it.
+    forgotten: Option<Instant>,
 }
 
 impl Watchdog {
@@ -201,6 +218,7 @@ impl Watchdog {
             dir: dir.clone(),
             agent: record.agent(),
             seen: None,
+            forgotten: None,
         }
     }
 
@@ -209,14 +227,28 @@ impl Watchdog {
     pub fn look(&mut self, engine: &dyn Engine) {
         let mark = mark(&self.dir);
         if !mark.exists() {
-            self.seen = None;
+            (self.seen, self.forgotten) = (None, None);
             return;
         }
         let seen = *self.seen.get_or_insert_with(Instant::now);
         let turn = Turn::try_take(&self.dir).ok().flatten();
         // With the turn in hand: who had it a moment ago may just have ended his pause.
-        if mark.exists() && (turn.is_some() || seen.elapsed() > LONGEST) {
+        if !mark.exists() {
+            return;
+        }
+        if turn.is_some() {
+            // Its owner was killed, perhaps before the engine has done what he asked for.
+            let forgotten = *self.forgotten.get_or_insert_with(Instant::now);
+            let freed = free(engine, &self.agent);
+            if matches!(freed, Ok(Freed::FromAPause))
+                || (freed.is_ok() && forgotten.elapsed() > UNDER_WAY)
+            {
+                drop(fs::remove_file(&mark));
+            }
+        } else if seen.elapsed() > LONGEST {
             drop(let_go(engine, &self.agent, &mark));
+        } else {
+            self.forgotten = None;
         }
     }
 
