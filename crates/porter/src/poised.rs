@@ -18,8 +18,8 @@ use crate::receive::{self, ReceiveError};
 use crate::root;
 use crate::update::{self, UpdateError};
 
-/// The longest word: a verb, its root, a flag.
-const LONGEST: usize = 64;
+/// The longest word, in bytes: a verb, its root (`PATH_MAX`, limits.h), a flag.
+const LONGEST: usize = 32 + 4096;
 
 /// Why a poised command does not start.
 #[derive(Debug, thiserror::Error)]
@@ -47,16 +47,22 @@ pub(crate) enum Heard {
 /// Does what it hears, up to the last word.
 pub(crate) fn listen() -> Result<Heard, PoisedError> {
     loop {
-        let word = word().map_err(|_| PoisedError::NeverTold)?;
-        let mut parts = word.split(' ').map(OsString::from);
-        let verb = parts.next();
-        match verb.as_deref().and_then(|verb| verb.to_str()) {
-            Some("go") if word == "go" => return Ok(Heard::Go),
-            Some("end") if word == "end" => return Ok(Heard::End),
-            Some("receive") => receive::act(parts)?,
-            Some("update") => update::act(parts)?,
-            _ => return Err(PoisedError::NeverTold),
+        match &*word().map_err(|_| PoisedError::NeverTold)? {
+            "go" => return Ok(Heard::Go),
+            "end" => return Ok(Heard::End),
+            word => first(word)?,
         }
+    }
+}
+
+/// Does what comes before the command.
+fn first(word: &str) -> Result<(), PoisedError> {
+    let (verb, arguments) = word.split_once(' ').ok_or(PoisedError::NeverTold)?;
+    let arguments = arguments.split(' ').map(OsString::from);
+    match verb {
+        "receive" => Ok(receive::act(arguments)?),
+        "update" => Ok(update::act(arguments)?),
+        _ => Err(PoisedError::NeverTold),
     }
 }
 

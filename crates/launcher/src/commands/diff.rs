@@ -13,7 +13,7 @@ use crate::gate::live::preview;
 use crate::gate::remembered::Remembered;
 use crate::gate::report::{Live, Report};
 use crate::gate::{patch, summary};
-use crate::session::export::Broken;
+use crate::session::exporter::Broken;
 use crate::session::record::Record;
 use crate::session::store::Store;
 use crate::session::viewer::Look;

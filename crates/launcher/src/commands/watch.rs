@@ -21,7 +21,7 @@ use crate::gate::remembered::Remembered;
 use crate::gate::report::{Changes, ConflictReport, FindingReport};
 use crate::gate::{patch, summary};
 use crate::profile::units::Span;
-use crate::session::export::Broken;
+use crate::session::exporter::Broken;
 use crate::session::record::Phase;
 use crate::session::store::{Store, StoreError};
 use crate::session::viewer::{Look, Seen, Viewer};

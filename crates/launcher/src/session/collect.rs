@@ -10,7 +10,7 @@ use lazaret_transfer::{
     Tree, Writers,
 };
 
-use super::export::{Answered, Attempt, Broken, Exporting, export, mismatch, survey_broken};
+use super::exporter::{Answered, Attempt, Broken, Exporting, export, mismatch, survey_broken};
 use super::known::{Known, ReadAhead};
 use super::record::{GateLimits, Phase};
 use super::site::Site;
@@ -162,7 +162,10 @@ fn look<'a>(
     };
     let surveyed = match volume.surveyed(survey, &baseline) {
         Ok(surveyed) => surveyed,
-        Err(error) => return survey_broken(error),
+        Err(error) => {
+            porter.end()?;
+            return survey_broken(error);
+        }
     };
     if is_folded {
         let looked = Looked { baseline, surveyed };
@@ -175,7 +178,10 @@ fn look<'a>(
             let surveyed = volume.into();
             Ok(Ok((Looked { baseline, surveyed }, porter)))
         }
-        Err(error) => survey_broken(error),
+        Err(error) => {
+            porter.end()?;
+            survey_broken(error)
+        }
     }
 }
 

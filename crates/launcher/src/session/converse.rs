@@ -1,15 +1,16 @@
 //! Talking with a porter that moves files, and how that ends.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use lazaret_runtime::{ContainerName, END, Process, ProcessControl};
 
 use super::command::SIGKILL;
 use super::complaints::Complaints;
-use super::populate::{Interruptible, internal, porter_failed};
+use super::populate::{internal, porter_failed};
 use super::site::Site;
 use crate::failure::{Failure, FailureKind};
+use crate::interrupt::Interrupt;
 
 /// How long a porter may take to end once there is nothing more to say.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -37,24 +38,19 @@ pub(super) fn to_the_end<T>(
     process: Process,
     talk: impl FnOnce(Said<'_>, Answers<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let Lines {
-        mut said,
-        mut stdout,
-        stderr,
-        control,
-    } = Lines::of(process, site)?;
-    let complaints = Complaints::of(stderr);
-    let talked = talk(&mut said, &mut *stdout);
-    drop((said, stdout));
-    let complaints = verb.last_words(site, &complaints);
+    let mut lines = Lines::of(process, site)?;
+    let complaints = Complaints::of(lines.stderr);
+    let talked = talk(&mut lines.said, &mut *lines.stdout);
+    drop((lines.said, lines.stdout));
+    let ended = verb.last_words(site, &complaints);
     // What broke off because of a signal is nobody's failure.
     site.interrupt.check()?;
     match talked {
-        Ok(talked) => match control.wait()? {
+        Ok(talked) => match lines.control.wait()? {
             0 => Ok(talked),
-            code => Err(porter_failed(verb.name, code, &complaints)),
+            code => Err(porter_failed(verb.name, code, ended.words())),
         },
-        Err(failure) => Err(verb.cause(failure, &complaints, &*control)),
+        Err(failure) => Err(verb.cause(failure, &ended, &*lines.control)),
     }
 }
 
@@ -68,33 +64,20 @@ pub(super) fn go_on<T>(
     process: Process,
     talk: impl FnOnce(Said<'_>, Answers<'_>) -> Result<T, Failure>,
 ) -> Result<(T, Process), Failure> {
-    let Lines {
-        mut said,
-        mut stdout,
-        stderr,
-        control,
-    } = Lines::of(process, site)?;
-    let talked = talk(&mut said, &mut *stdout);
+    let mut lines = Lines::of(process, site)?;
+    let talked = talk(&mut lines.said, &mut *lines.stdout);
     site.interrupt.check()?;
     match talked {
-        Ok(talked) => {
-            let process = Process {
-                stdin: Some(said.inner),
-                stdout,
-                stderr,
-                control,
-            };
-            Ok((talked, process))
-        }
+        Ok(talked) => Ok((talked, lines.into_process())),
         Err(failure) if failure.kind != FailureKind::Transfer => Err(failure),
         Err(failure) => {
-            let complaints = Complaints::of(stderr);
+            let complaints = Complaints::of(lines.stderr);
             // One that still hears it ends well: then we know better what went wrong.
-            drop(said.write_all(END).and_then(|()| said.flush()));
-            drop((said, stdout));
-            let complaints = verb.last_words(site, &complaints);
+            drop(lines.said.write_all(END).and_then(|()| lines.said.flush()));
+            drop((lines.said, lines.stdout));
+            let ended = verb.last_words(site, &complaints);
             site.interrupt.check()?;
-            Err(verb.cause(failure, &complaints, &*control))
+            Err(verb.cause(failure, &ended, &*lines.control))
         }
     }
 }
@@ -119,28 +102,75 @@ impl<'a> Lines<'a> {
             control: process.control,
         })
     }
+
+    fn into_process(self) -> Process {
+        Process {
+            stdin: Some(self.said.inner),
+            stdout: self.stdout,
+            stderr: self.stderr,
+            control: self.control,
+        }
+    }
+}
+
+/// How a porter ended, and what it complained of.
+enum Ended {
+    ByItself(Vec<u8>),
+    /// It did not, and its container was killed.
+    Killed(Vec<u8>),
+}
+
+impl Ended {
+    fn words(&self) -> &[u8] {
+        match self {
+            Self::ByItself(words) | Self::Killed(words) => words,
+        }
+    }
 }
 
 impl Verb<'_> {
-    /// Returns what a porter complained of, once it has ended. One that waits for more ends
-    /// when it hears that there is none, or is ended: closing one direction of a connection
-    /// does not arrive reliably.
-    fn last_words(&self, site: &Site<'_>, complaints: &Complaints) -> Vec<u8> {
-        complaints.within(LAST_WORDS).unwrap_or_else(|_| {
-            drop(site.engine.signal_container(self.container, SIGKILL));
-            complaints.within(LAST_WORDS).unwrap_or_default()
-        })
+    /// Waits until a porter has ended. One that waits for more ends when it hears that there
+    /// is none, or is ended: closing one direction of a connection does not arrive reliably.
+    fn last_words(&self, site: &Site<'_>, complaints: &Complaints) -> Ended {
+        match complaints.within(LAST_WORDS) {
+            Ok(words) => Ended::ByItself(words),
+            Err(_) => {
+                drop(site.engine.signal_container(self.container, SIGKILL));
+                Ended::Killed(complaints.within(LAST_WORDS).unwrap_or_default())
+            }
+        }
     }
 
     /// Says why a talk broke off. When both ends failed, we know why, unless we only met a
-    /// closed pipe.
-    fn cause(&self, failure: Failure, complaints: &[u8], control: &dyn ProcessControl) -> Failure {
+    /// closed pipe: then the porter does, or an engine that can't say how it ended.
+    fn cause(&self, failure: Failure, ended: &Ended, control: &dyn ProcessControl) -> Failure {
+        let Ended::ByItself(words) = ended else {
+            return failure;
+        };
         if failure.kind != FailureKind::Transfer {
             return failure;
         }
         match control.wait() {
-            Ok(code) if code != 0 => porter_failed(self.name, code, complaints),
-            _ => failure,
+            Ok(0) => failure,
+            Ok(code) => porter_failed(self.name, code, words),
+            Err(lost) => lost.into(),
         }
+    }
+}
+
+/// Fails as soon as the user wants an end, so that a long copy needs no other check.
+struct Interruptible<'a, W> {
+    inner: W,
+    interrupt: &'a Interrupt,
+}
+
+impl<W: Write> Write for Interruptible<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.interrupt.check().map_err(io::Error::other)?;
+        self.inner.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
     }
 }

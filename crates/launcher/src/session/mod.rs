@@ -14,7 +14,7 @@ mod converse;
 pub mod cycle;
 mod deflated;
 pub mod egress;
-pub mod export;
+pub mod exporter;
 pub mod fence;
 pub mod history;
 pub mod hold;

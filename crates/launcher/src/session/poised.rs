@@ -37,10 +37,23 @@ pub(super) enum Connection {
     Streams,
 }
 
-/// A porter that has proven where it is, and waits for its words.
+/// A porter that has proven where it is, and waits for its first word.
 #[derive(Debug)]
 #[must_use = "dropping it ends the process"]
-pub(super) struct Poised(Process);
+pub(super) struct Proven {
+    process: Process,
+    connection: Connection,
+}
+
+/// A porter that has done what comes first, or nothing yet.
+#[derive(Debug)]
+#[must_use = "dropping it ends the process"]
+pub(super) enum Poised {
+    /// It becomes the command when it is told.
+    Waiting(Process),
+    /// A terminal is not given away before the command has it.
+    Later,
+}
 
 impl Call {
     /// Starts the porter that becomes the command, and has it prove every control of its
@@ -48,7 +61,7 @@ impl Call {
     ///
     /// # Errors
     /// The engine's, or a control that is not in force (P12).
-    pub(super) fn poise(&self, site: &Site<'_>, agent: &HardenedSpec) -> Result<Poised, Failure> {
+    pub(super) fn prove(&self, site: &Site<'_>, agent: &HardenedSpec) -> Result<Proven, Failure> {
         let Invocation { argv, env } = &self.invocation;
         let exec = ExecSpec {
             argv: agent.poised_argv(&self.workdir, env.keys(), argv),
@@ -58,48 +71,55 @@ impl Call {
         let mut process = site.engine.exec(&agent.spec().name, &exec)?;
         let report = report_of(&mut process)?;
         believe(&report, agent, site.ui)?;
-        Ok(Poised(process))
+        Ok(Proven {
+            process,
+            connection: self.connection,
+        })
     }
 
-    /// Lets the command start. It takes the place of the porter, but where it has the user's
-    /// terminal: that is not given away before.
+    /// Lets the command start.
     ///
     /// # Errors
     /// The engine's.
     pub(super) fn go(
         &self,
-        Poised(mut process): Poised,
+        poised: Poised,
         engine: &dyn Engine,
         agent: &HardenedSpec,
     ) -> Result<(Process, Terminal), EngineError> {
-        let word = match self.connection {
-            Connection::Streams => GO,
-            Connection::Terminal => END,
-        };
-        if let Some(mut stdin) = process.stdin.take() {
-            // A porter that refused has ended, and says why itself.
-            drop(stdin.write_all(word).and_then(|()| stdin.flush()));
+        match poised {
+            Poised::Waiting(mut process) => {
+                // A porter that refused has ended, and says why itself.
+                tell(&mut process, GO);
+                Ok((process, Terminal::None))
+            }
+            Poised::Later => {
+                let terminal = Terminal::Allocated(terminal::size());
+                let exec = ExecSpec {
+                    argv: agent.run_argv(&self.invocation.argv),
+                    env: self.invocation.env.clone(),
+                    workdir: Some(self.workdir.clone()),
+                    terminal,
+                    ..porter(&[], Stdin::Piped)
+                };
+                let process = engine.exec(&agent.spec().name, &exec)?;
+                Ok((process, terminal))
+            }
         }
-        if self.connection == Connection::Streams {
-            return Ok((process, Terminal::None));
-        }
-        process.control.wait()?;
-        let terminal = Terminal::Allocated(terminal::size());
-        let exec = ExecSpec {
-            argv: agent.run_argv(&self.invocation.argv),
-            env: self.invocation.env.clone(),
-            workdir: Some(self.workdir.clone()),
-            terminal,
-            ..porter(&[], Stdin::Piped)
-        };
-        let process = engine.exec(&agent.spec().name, &exec)?;
-        Ok((process, terminal))
     }
 }
 
-impl Poised {
+/// Says the last word to a porter. One that has ended needs none.
+fn tell(process: &mut Process, word: &[u8]) {
+    if let Some(mut stdin) = process.stdin.take() {
+        drop(stdin.write_all(word).and_then(|()| stdin.flush()));
+    }
+}
+
+impl Proven {
     /// Has a verb of the porter's done before the command starts: in the same process, but on
-    /// another machine, where what moves is compressed.
+    /// another machine, where what moves is compressed. A porter whose place the command can't
+    /// take has ended then.
     ///
     /// # Errors
     /// The engine's, or the talk's.
@@ -109,19 +129,29 @@ impl Poised {
         container: &ContainerName,
         words: &[&str],
         talk: impl FnOnce(Said<'_>, Answers<'_>) -> Result<T, Failure>,
-    ) -> Result<(T, Self), Failure> {
+    ) -> Result<(T, Poised), Failure> {
         let name = words.first().copied().unwrap_or_default();
         let verb = Verb { name, container };
-        if site.info.is_remote() {
-            let process = site.carry(container, words)?;
-            return Ok((to_the_end(site, verb, process, talk)?, self));
-        }
-        let (talked, process) = go_on(site, verb, self.0, |said, answers| {
-            let word = format!("{}\n", words.join(" "));
-            said.write_all(word.as_bytes()).map_err(broken_stream)?;
-            said.flush().map_err(broken_stream)?;
-            talk(said, answers)
-        })?;
-        Ok((talked, Self(process)))
+        let (talked, mut process) = match site.info.is_remote() {
+            true => {
+                let process = site.carry(container, words)?;
+                (to_the_end(site, verb, process, talk)?, self.process)
+            }
+            false => go_on(site, verb, self.process, |said, answers| {
+                let word = format!("{}\n", words.join(" "));
+                said.write_all(word.as_bytes()).map_err(broken_stream)?;
+                said.flush().map_err(broken_stream)?;
+                talk(said, answers)
+            })?,
+        };
+        let poised = match self.connection {
+            Connection::Streams => Poised::Waiting(process),
+            Connection::Terminal => {
+                tell(&mut process, END);
+                process.control.wait()?;
+                Poised::Later
+            }
+        };
+        Ok((talked, poised))
     }
 }

@@ -1,7 +1,7 @@
 //! Proves the controls, and copies the workspace in.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write};
+use std::io::{self, Read as _};
 use std::thread;
 
 use lazaret_egress::{Patterns, Policy};
@@ -25,7 +25,6 @@ use super::store::{LockedSession, SessionDir};
 use super::sync::{Reading, Source, Synced, Terms, Update};
 use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
-use crate::interrupt::Interrupt;
 use crate::ui::Counter;
 
 /// The most that the porter may say on stderr; the rest is thrown away.
@@ -102,8 +101,8 @@ impl Prepared {
         let dir = self.nest.session()?.dir().clone();
         let ((sent, poised), network) = site.step("copy in", |phase| {
             beside_gateway(site, &self.spec, self.network.as_ref(), &dir, || {
-                let poised = call.poise(site, &self.spec)?;
-                poised.first(site, &agent, &["receive", WORKSPACE], |out, answers| {
+                let proven = call.prove(site, &self.spec)?;
+                proven.first(site, &agent, &["receive", WORKSPACE], |out, answers| {
                     let counter = phase.counter();
                     send(out, answers, (workspace, selector), &mut stats, counter)
                 })
@@ -172,8 +171,8 @@ impl Prepared {
                     writers: Writers::Gone,
                     fenced: None,
                 };
-                let poised = call.poise(site, &self.spec)?;
-                poised.first(site, &agent, update.verb(), |out, answers| {
+                let proven = call.prove(site, &self.spec)?;
+                proven.first(site, &agent, update.verb(), |out, answers| {
                     update.talk(out, answers, reading)
                 })
             })
@@ -407,21 +406,4 @@ pub(super) fn broken_stream(error: io::Error) -> Failure {
 
 pub(super) fn internal(text: &str) -> Failure {
     Failure::message(FailureKind::Internal, text)
-}
-
-/// Fails as soon as the user wants an end, so that a long copy needs no other check.
-pub(super) struct Interruptible<'a, W> {
-    pub(super) inner: W,
-    pub(super) interrupt: &'a Interrupt,
-}
-
-impl<W: Write> Write for Interruptible<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.interrupt.check().map_err(io::Error::other)?;
-        self.inner.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
 }

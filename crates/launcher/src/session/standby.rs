@@ -8,7 +8,7 @@ use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineKind, Process};
 use lazaret_transfer::escape;
 
-use super::export::EXPORT;
+use super::exporter::EXPORT;
 use super::known::ReadAhead;
 use super::record::Record;
 use super::site::{Site, WORKSPACE};

@@ -17,7 +17,7 @@ use lazaret_transfer::{
 };
 
 use super::collect::limits;
-use super::export::{Answered, Attempt, Broken, EXPORT, export, survey_broken};
+use super::exporter::{Answered, Attempt, Broken, EXPORT, export, survey_broken};
 use super::known::Known;
 use super::pause::{Pausable, is_up};
 use super::record::{Phase, Record};
@@ -254,7 +254,10 @@ impl<'a> Viewer<'a> {
             let surveyed = self.known.clone().surveyed(survey, &self.baseline);
             match surveyed.and_then(Surveyed::whole) {
                 Ok(known) => go_on(self, known, porter),
-                Err(error) => survey_broken(error),
+                Err(error) => {
+                    porter.end()?;
+                    survey_broken(error)
+                }
             }
         })
     }

@@ -292,6 +292,19 @@ fn rejected(world: &World, code: &str) {
 }
 
 #[test]
+fn p03_a_survey_that_contradicts_itself() {
+    let world = World::new();
+    world.on("survey", |volume, call| {
+        let mut survey = porter::survey(volume, &mut call.stdin).unwrap();
+        survey.gone.push(b"never there".to_vec());
+        survey.gone.sort();
+        survey.write_to(&mut call.stdout)?;
+        Ok(0)
+    });
+    rejected(&world, "survey.contradiction");
+}
+
+#[test]
 fn p03_other_bytes_than_announced() {
     let world = World::new();
     world.on("send", |volume, call| {

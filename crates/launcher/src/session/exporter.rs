@@ -29,7 +29,8 @@ pub struct Broken {
 /// What came of a step: a batch that broke a rule is rejected, a failure can be tried again.
 pub(super) type Attempt<T> = Result<Result<T, Broken>, Failure>;
 
-/// Talks with a `porter export`. What it says counts only once it has ended well (FLT-03).
+/// Talks with a `porter export`. What comes of it counts only once the porter has ended well
+/// (FLT-03).
 ///
 /// # Errors
 /// What the talk fails with, or how the porter ended.
@@ -43,23 +44,24 @@ pub(super) fn export<T>(
         name: EXPORT,
         container,
     };
-    let mut exceeded = None;
+    let mut broken = None;
     let talked = to_the_end(site, verb, porter, |said, answers| {
         talk(Exporting {
             said,
             answers,
-            exceeded: &mut exceeded,
+            broken: &mut broken,
         })
     });
-    // However one ended that was listened to no longer.
-    exceeded.map_or(talked, |broken| Ok(Err(broken)))
+    // However a porter ended that was listened to no longer.
+    broken.map_or(talked, |broken| Ok(Err(broken)))
 }
 
 /// A porter that was not asked yet.
 pub(super) struct Exporting<'a> {
     said: Said<'a>,
     answers: Answers<'a>,
-    exceeded: &'a mut Option<Broken>,
+    /// The rule that its survey broke while it was still said.
+    broken: &'a mut Option<Broken>,
 }
 
 /// A porter that told what differs, and waits for a list.
@@ -77,19 +79,18 @@ impl<'a> Exporting<'a> {
         let Self {
             said,
             answers,
-            exceeded,
+            broken,
         } = self;
         request.write_to(said).map_err(broken_stream)?;
         said.flush().map_err(broken_stream)?;
         match Survey::read_from(answers, &request.limits) {
             Ok(survey) => Ok(Ok((survey, Answered { said, answers }))),
             Err(error) => {
-                let is_limit = matches!(error, SurveyError::Limit(_));
-                let broken = survey_broken(error);
-                if let (true, Ok(Err(broken))) = (is_limit, &broken) {
-                    *exceeded = Some(broken.clone());
+                let attempt = survey_broken(error);
+                if let Ok(Err(rule)) = &attempt {
+                    *broken = Some(rule.clone());
                 }
-                broken
+                attempt
             }
         }
     }
@@ -123,8 +124,10 @@ impl Answered<'_> {
                 );
             }
             Err(StreamError::Store(error)) => return Err(error.into()),
-            // One that is cut short because its sender failed is the sender's failure.
+            // One that is cut short because its sender failed is the sender's failure: how
+            // that ends is known once it has said all.
             Err(error) => {
+                drop(io::copy(&mut counted, &mut io::sink()));
                 return Ok(Err(Broken {
                     code: error.code(),
                     reason: error.to_string(),
@@ -136,7 +139,7 @@ impl Answered<'_> {
         Ok(checked.map(|()| unpacked.tree))
     }
 
-    /// Wants nothing.
+    /// Wants nothing: neither of an unchanged volume nor of one that can't be believed.
     ///
     /// # Errors
     /// When the porter can't be told.
