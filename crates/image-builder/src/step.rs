@@ -9,7 +9,8 @@ use std::thread;
 
 use lazaret_runtime::{
     BuildNetwork, BuildSpec, ContainerLease, ContainerName, Engine, EngineError, EngineInfo,
-    EnvName, ExecSpec, HardenedSpec, ImageRef, LeaseError, Process, Stdin, Terminal, Unenforceable,
+    EnvName, ExecSpec, HardenedSpec, ImageRef, LeaseError, Process, Starter, Stdin, Terminal,
+    Unenforceable,
 };
 use lazaret_transfer::escape;
 
@@ -160,6 +161,7 @@ impl<'a> Step<'a> {
             workdir: Some("/".to_owned()),
             stdin: Stdin::Closed,
             terminal: Terminal::None,
+            starter: Starter::Engine,
         };
         self.engine.exec(self.lease.name(), &spec)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lazaret_runtime::{
     ContainerLease, ContainerSpec, EngineError, ExecSpec, HardenedSpec, LeaseError, Limits,
-    NameError, Network, Privilege, Role, Stdin, Terminal, Unenforceable,
+    NameError, Network, Privilege, Role, Starter, Stdin, Terminal, Unenforceable,
 };
 
 use crate::component_layer::{BUILD_LABEL, container_name};
@@ -157,6 +157,7 @@ impl Builder<'_> {
                 workdir: Some("/tmp".to_owned()),
                 stdin: Stdin::Closed,
                 terminal: Terminal::None,
+                starter: Starter::Engine,
             };
             let process = self.engine.exec(lease.name(), &exec)?;
             let said = step::answer(process).map_err(|source| VerifyError::Command {

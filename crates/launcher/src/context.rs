@@ -1,6 +1,6 @@
 //! `Context`: what every verb gets.
 
-use lazaret_runtime::{Detected, EngineChoice, Memory};
+use lazaret_runtime::{Detected, EngineChoice, Memory, Starter};
 use lazaret_transfer::escape;
 
 use crate::cli::Global;
@@ -18,6 +18,8 @@ pub struct Options {
     pub ui: UiOptions,
     /// The engine, as it was named; `None` to find one.
     pub engine: Option<String>,
+    /// Who starts the first process of ours in a container.
+    pub starter: Starter,
 }
 
 impl Options {
@@ -49,6 +51,10 @@ impl Options {
                 .engine
                 .clone()
                 .or_else(|| chosen("LAZARET_ENGINE").map(str::to_owned)),
+            starter: match chosen("LAZARET_STARTER") {
+                Some("engine") => Starter::Engine,
+                _ => Starter::FirstProcess,
+            },
         }
     }
 }

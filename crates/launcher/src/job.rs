@@ -233,6 +233,7 @@ pub fn site<'a>(context: &'a Context, store: &Store, detected: Detected) -> Site
         interrupt: &context.interrupt,
         timings: Timings::default(),
         chores: Chores::default(),
+        starter: context.options.starter,
     }
 }
 

@@ -1,7 +1,7 @@
 //! `porter init`: PID 1 of every container.
 //!
-//! Starts nothing itself: everything else comes by the engine's exec. It reaps what is
-//! orphaned, and ends the container in order when it is told so from outside. The kernel
+//! Everything else comes by the engine's exec, but for one process, which may be handed in at
+//! its [`door`](crate::door). It reaps what is orphaned, and ends the container in order when it is told so from outside. The kernel
 //! shields PID 1 from signals it has no handler for, and kills the whole namespace when
 //! PID 1 ends (`man 7 pid_namespaces`).
 
@@ -9,8 +9,9 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use rustix::process::{WaitOptions, wait};
+use rustix::process::{Pid, WaitOptions, WaitStatus, wait};
 
+use crate::door::Door;
 use crate::oom;
 use crate::syscall::{BlockedSignals, signal_everyone};
 
@@ -45,9 +46,11 @@ pub(crate) fn run() -> ExitCode {
 
 fn supervise() -> io::Result<()> {
     let signals = BlockedSignals::all()?;
+    let mut door = Door::open();
     let mut phase = Phase::Idle;
     loop {
-        reap();
+        reap(|pid, status| door.ended(pid, status));
+        door.look();
         if phase == Phase::Ending && everyone_is_gone() {
             return Ok(());
         }
@@ -75,10 +78,11 @@ fn supervise() -> io::Result<()> {
 }
 
 /// Takes the exit status of every child that has ended.
-fn reap() {
+fn reap(mut tell: impl FnMut(Pid, WaitStatus)) {
     loop {
         match wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+            Ok(Some((pid, status))) => tell(pid, status),
+            Err(rustix::io::Errno::INTR) => {}
             Ok(None) | Err(_) => return,
         }
     }

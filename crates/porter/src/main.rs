@@ -1,7 +1,7 @@
 //! `porter`: the one program of lazaret inside containers.
 //!
-//! `porter init` is PID 1; every other verb comes by the engine's exec, and so inherits
-//! the container's hardening. The program is static, has one thread except where a
+//! `porter init` is PID 1; every other verb comes by the engine's exec or through PID 1, and so
+//! inherits the container's hardening. The program is static, has one thread except where a
 //! survey lists and hashes and where `gateway`, `relay`, `dial` and `deflated` carry bytes, and its
 //! exit codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
 
@@ -9,6 +9,7 @@ mod arriving;
 mod clock;
 mod deflated;
 mod dial;
+mod door;
 mod export;
 mod gateway;
 mod guard;
@@ -18,6 +19,7 @@ mod layer;
 mod lend;
 mod limit;
 mod oom;
+mod order;
 mod poised;
 mod probe;
 mod receive;
@@ -31,6 +33,7 @@ mod still;
 mod survey;
 mod syscall;
 mod update;
+mod words;
 
 use std::ffi::OsString;
 use std::io::Write as _;

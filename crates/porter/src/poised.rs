@@ -11,15 +11,10 @@
 //! once it has read the last that the verb says.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read as _};
 
 use crate::receive::{self, ReceiveError};
-use crate::root;
 use crate::update::{self, UpdateError};
-
-/// The longest word, in bytes: a verb, its root (`PATH_MAX`, limits.h), a flag.
-const LONGEST: usize = 32 + 4096;
+use crate::words::word;
 
 /// Why a poised command does not start.
 #[derive(Debug, thiserror::Error)]
@@ -64,19 +59,4 @@ fn first(word: &str) -> Result<(), PoisedError> {
         "update" => Ok(update::act(arguments)?),
         _ => Err(PoisedError::NeverTold),
     }
-}
-
-/// Reads one word, and nothing of what follows it.
-fn word() -> io::Result<String> {
-    let mut stdin: File = root::stdin()?;
-    let mut word = Vec::new();
-    let mut byte = [0];
-    while word.len() < LONGEST {
-        stdin.read_exact(&mut byte)?;
-        match byte {
-            [b'\n'] => return String::from_utf8(word).map_err(io::Error::other),
-            [byte] => word.push(byte),
-        }
-    }
-    Err(io::ErrorKind::InvalidData.into())
 }

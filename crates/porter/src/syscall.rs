@@ -1,6 +1,6 @@
 //! Raw system calls: the only unsafe code of lazaret.
 //!
-//! Two kinds. Calls that no safe wrapper offers (waiting for blocked signals, `execvp`,
+//! Two kinds. Calls that no safe wrapper offers (waiting for blocked signals, `fork`, `execve`,
 //! closing every descriptor), and the probes' calls, which hand the kernel pointers and
 //! descriptors that can't be valid: EPERM or ENOSYS tells that a filter answered, any
 //! other error that the call reached the kernel. So a probe never has an effect, whether
@@ -14,6 +14,7 @@
 use std::ffi::{CString, c_int, c_long};
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::ptr;
 use std::time::Duration;
 
@@ -97,6 +98,38 @@ pub(crate) fn signal_everyone(signal: c_int) -> io::Result<()> {
     zero(unsafe { libc::kill(-1, signal) })
 }
 
+/// Has this process told by SIGIO of whatever comes in at a socket (`man 2 fcntl`, F_SETOWN).
+pub(crate) fn announce(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let socket = socket.as_raw_fd();
+    // SAFETY: no memory is involved, and the descriptor is open.
+    let (owned, flags) = unsafe {
+        let owned = libc::fcntl(socket, libc::F_SETOWN, libc::getpid());
+        (owned, libc::fcntl(socket, libc::F_GETFL))
+    };
+    zero(owned)?;
+    if flags < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: as above.
+    zero(unsafe { libc::fcntl(socket, libc::F_SETFL, flags | libc::O_ASYNC) })
+}
+
+/// Starts a process that goes on in `body`, and ends with what that returns. Returns its pid.
+///
+/// The caller must have a single thread: the child has no other, and every lock as it is.
+pub(crate) fn fork(body: impl FnOnce() -> u8) -> io::Result<i32> {
+    // SAFETY: with a single thread, everything that the child may touch is in order.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            let code = body();
+            // SAFETY: ends the child at once, without running what the parent registered.
+            unsafe { libc::_exit(c_int::from(code)) }
+        }
+        child => Ok(child),
+    }
+}
+
 /// Closes every descriptor from `first` on.
 pub(crate) fn close_from(first: u32) -> io::Result<()> {
     // SAFETY: no owner of those descriptors lives on: the caller executes a program next.
@@ -121,6 +154,23 @@ pub(crate) fn exec(argv: &[CString]) -> io::Error {
     // SAFETY: every pointer is to a NUL-terminated string that lives in `argv`, and the
     // array of them ends with NULL.
     unsafe { libc::execvp(program.as_ptr(), pointers.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+/// Becomes the program that `argv` names by its path, with the variables of `env` and no others.
+/// Returns only when that failed.
+pub(crate) fn exec_with(argv: &[CString], env: &[CString]) -> io::Error {
+    let Some(program) = argv.first() else {
+        return io::Error::from_raw_os_error(libc::ENOENT);
+    };
+    let pointers = |strings: &[CString]| -> Vec<_> {
+        let all = strings.iter().map(|string| string.as_ptr());
+        all.chain([ptr::null()]).collect()
+    };
+    let (arguments, variables) = (pointers(argv), pointers(env));
+    // SAFETY: every pointer is to a NUL-terminated string that lives in `argv` or `env`, and
+    // both arrays of them end with NULL.
+    unsafe { libc::execve(program.as_ptr(), arguments.as_ptr(), variables.as_ptr()) };
     io::Error::last_os_error()
 }
 

@@ -204,6 +204,17 @@ pub enum Stdin {
     Piped,
 }
 
+/// Who starts a process in a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Starter {
+    /// The engine, at any time.
+    Engine,
+    /// The container's first process, if it is a porter of ours that this process may look
+    /// into; else the engine. For the first process of ours in a container, and one without a
+    /// terminal: what it reads and writes goes past the engine then.
+    FirstProcess,
+}
+
 /// A process to start in a running container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecSpec {
@@ -217,6 +228,8 @@ pub struct ExecSpec {
     pub stdin: Stdin,
     /// Terminal.
     pub terminal: Terminal,
+    /// Who starts it.
+    pub starter: Starter,
 }
 
 /// A started process: its three streams and the means to end it.
@@ -255,6 +268,11 @@ pub trait ProcessControl: Send + Sync {
     /// # Errors
     /// When the engine refuses.
     fn resize(&self, size: TerminalSize) -> Result<(), EngineError>;
+
+    /// Returns who started it.
+    fn starter(&self) -> Starter {
+        Starter::Engine
+    }
 }
 
 /// What went wrong at an engine.

@@ -10,6 +10,7 @@ mod detect;
 mod engine;
 #[cfg(feature = "fake")]
 pub mod fake;
+mod first_process;
 mod harden;
 mod lease;
 mod names;
@@ -28,9 +29,10 @@ pub use detect::{
 };
 pub use engine::{
     ContainerInfo, ContainerState, Engine, EngineError, EngineInfo, EngineKind, ExecSpec, Greeting,
-    ImageInfo, Pausing, Process, ProcessControl, Stdin, Terminal, TerminalSize, UserNamespace,
-    VolumeInfo,
+    ImageInfo, Pausing, Process, ProcessControl, Starter, Stdin, Terminal, TerminalSize,
+    UserNamespace, VolumeInfo,
 };
+pub use first_process::FirstProcess;
 pub use harden::{
     AGENT_HOME, AGENT_ID, Controls, ENGINE_ENV, HardenedSpec, Namespace, Resource, Tmpfs, Ulimit,
     Unenforceable, UserId,

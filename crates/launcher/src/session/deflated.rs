@@ -24,7 +24,7 @@ impl Site<'_> {
         verb: &[&str],
     ) -> Result<Process, EngineError> {
         if !self.info.is_remote() {
-            return self.engine.exec(container, &porter(verb, Stdin::Piped));
+            return self.exec_first(container, porter(verb, Stdin::Piped));
         }
         let verb = [&["deflated"], verb].concat();
         let process = self.engine.exec(container, &porter(&verb, Stdin::Piped))?;

@@ -68,7 +68,7 @@ impl Call {
             env: env.clone(),
             ..porter(&[], Stdin::Piped)
         };
-        let mut process = site.engine.exec(&agent.spec().name, &exec)?;
+        let mut process = site.exec_first(&agent.spec().name, exec)?;
         let report = report_of(&mut process)?;
         believe(&report, agent, site.ui)?;
         Ok(Proven {

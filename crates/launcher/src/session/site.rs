@@ -7,8 +7,9 @@ use std::time::Duration;
 use lazaret_egress::Policy;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{
-    Access, ContainerName, ContainerSpec, Engine, EngineInfo, ExecSpec, HardenedSpec, Limits,
-    Network, Privilege, Role, SessionId, Stdin, Terminal, Unenforceable, VolumeMount, VolumeName,
+    Access, ContainerName, ContainerSpec, Engine, EngineError, EngineInfo, ExecSpec, HardenedSpec,
+    Limits, Network, Privilege, Process, Role, SessionId, Starter, Stdin, Terminal, Unenforceable,
+    VolumeMount, VolumeName,
 };
 
 use super::chores::Chores;
@@ -39,6 +40,8 @@ pub struct Site<'a> {
     pub timings: Timings,
     /// What is being removed meanwhile.
     pub chores: Chores,
+    /// Who starts the first process of ours in a container.
+    pub starter: Starter,
 }
 
 /// How long each step took, for the `phases` of `run --json`.
@@ -74,6 +77,24 @@ impl Site<'_> {
             // It may have ended by itself.
             drop(engine.signal_container(&name, SIGKILL));
         })
+    }
+
+    /// Starts the first process of ours in a container.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(super) fn exec_first(
+        &self,
+        container: &ContainerName,
+        spec: ExecSpec,
+    ) -> Result<Process, EngineError> {
+        let starter = self.starter;
+        let process = self.engine.exec(container, &ExecSpec { starter, ..spec })?;
+        if process.control.starter() == Starter::FirstProcess {
+            self.ui
+                .detail(&format!("{container}: its streams go past the engine"));
+        }
+        Ok(process)
     }
 
     /// Runs one step, shown while it lasts and timed.
@@ -309,6 +330,7 @@ pub fn porter(argv: &[&str], stdin: Stdin) -> ExecSpec {
         workdir: None,
         stdin,
         terminal: Terminal::None,
+        starter: Starter::Engine,
     }
 }
 

@@ -3,6 +3,7 @@
 mod broken_transfers;
 mod changes;
 mod deflated;
+mod door;
 mod exporting;
 mod layer;
 mod lend;

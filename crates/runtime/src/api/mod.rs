@@ -8,6 +8,7 @@
 mod answer;
 mod attach;
 mod client;
+mod direct;
 mod exec;
 mod frames;
 mod images;
@@ -39,7 +40,7 @@ use self::seccomp_file::SeccompFile;
 use self::turn::Turn;
 use crate::{
     ContainerInfo, ContainerName, Endpoint, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
-    Greeting, HardenedSpec, ImageInfo, ImageRef, Process, VolumeInfo, VolumeName,
+    Greeting, HardenedSpec, ImageInfo, ImageRef, Process, Starter, VolumeInfo, VolumeName,
 };
 
 /// The limit of the first answer, for which an engine does no work (threats.md FLT-19).
@@ -475,7 +476,14 @@ impl Engine for ApiEngine {
     }
 
     fn exec(&self, name: &ContainerName, spec: &ExecSpec) -> Result<Process, EngineError> {
-        exec::start(&self.inner, name, spec)
+        let direct = match spec.starter {
+            Starter::FirstProcess => direct::start(&self.inner, name, spec),
+            Starter::Engine => None,
+        };
+        match direct {
+            Some(process) => Ok(process),
+            None => exec::start(&self.inner, name, spec),
+        }
     }
 }
 

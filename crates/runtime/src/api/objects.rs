@@ -114,6 +114,8 @@ impl Volumes {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Container {
+    #[serde(default)]
+    id: String,
     name: String,
     state: State,
     #[serde(default, deserialize_with = "or_empty")]
@@ -124,6 +126,8 @@ pub(super) struct Container {
 #[serde(rename_all = "PascalCase")]
 struct State {
     status: String,
+    #[serde(default)]
+    pid: i32,
     #[serde(default)]
     exit_code: i64,
     #[serde(default, rename = "OOMKilled")]
@@ -138,6 +142,11 @@ struct ContainerConfig {
 }
 
 impl Container {
+    /// Returns the pid of its first process, where the engine is, and its id.
+    pub(super) fn first_process(&self) -> (i32, &str) {
+        (self.state.pid, &self.id)
+    }
+
     /// # Errors
     /// When its state or name is none that is known.
     pub(super) fn into_info(self) -> Result<ContainerInfo, EngineError> {

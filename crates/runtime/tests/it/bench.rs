@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use lazaret_runtime::{
     Access, ContainerLease, ContainerName, ContainerSpec, ContainerState, Detected, Engine,
     EngineError, EngineKind, ExecSpec, HardenedSpec, ImageRef, Limits, Network, Privilege, Process,
-    Role, Stdin, Terminal, VolumeMount, VolumeName,
+    Role, Starter, Stdin, Terminal, VolumeMount, VolumeName,
 };
 
 use crate::image::Recipe;
@@ -175,6 +175,7 @@ impl Bench {
             workdir: None,
             stdin,
             terminal,
+            starter: Starter::Engine,
         };
         self.engine().exec(name, &spec).unwrap()
     }

@@ -5,8 +5,8 @@ use std::io::{self, Read, Write as _};
 use std::time::{Duration, Instant};
 
 use lazaret_runtime::{
-    Access, ContainerState, Detected, EngineError, ExecSpec, Privilege, Process, Role, Stdin,
-    Terminal, TerminalSize, VolumeLease,
+    Access, ContainerState, Detected, EngineError, ExecSpec, Privilege, Process, Role, Starter,
+    Stdin, Terminal, TerminalSize, VolumeLease,
 };
 
 use crate::image::Recipe;
@@ -252,6 +252,7 @@ fn processes(bench: &Bench) {
         workdir: None,
         stdin: Stdin::Closed,
         terminal: Terminal::None,
+        starter: Starter::Engine,
     };
     engine.exec(name, &spec).unwrap_err();
     let missing = engine.exec(&bench.container_name("missing"), &spec);

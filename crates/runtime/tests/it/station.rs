@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lazaret_runtime::{
     Access, ContainerLease, ContainerSpec, Detected, ExecSpec, HardenedSpec, ImageRef, Limits,
-    Network, Privilege, ProbeFailure, ProbeReport, Process, Proven, Role, Stdin, Terminal,
+    Network, Privilege, ProbeFailure, ProbeReport, Process, Proven, Role, Starter, Stdin, Terminal,
     VolumeLease, VolumeMount,
 };
 
@@ -178,6 +178,7 @@ impl Running<'_> {
             workdir: None,
             stdin: Stdin::Closed,
             terminal: Terminal::None,
+            starter: Starter::Engine,
         };
         let engine = &self.station.detected.engine;
         let process = engine.exec(&self.spec.spec().name, &spec).unwrap();

@@ -39,7 +39,7 @@ use lazaret_launcher::ui::{
     ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
 };
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
-use lazaret_runtime::{END, Engine as _, GO, ImageInfo, Limits, SessionId};
+use lazaret_runtime::{END, Engine as _, GO, ImageInfo, Limits, SessionId, Starter};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{GitMode, Protection, Selection, WorkspaceDir};
 
@@ -419,6 +419,7 @@ impl World {
             interrupt: &self.interrupt,
             timings: Timings::default(),
             chores: Chores::default(),
+            starter: Starter::FirstProcess,
         }
     }
 

@@ -1,0 +1,154 @@
+//! The door of PID 1: one process that is handed in past the engine.
+//!
+//! ```text
+//! host → PID 1     "start", with stdin, stdout and stderr (SCM_RIGHTS, `man 7 unix`)
+//! PID 1 → host     "started"
+//! host → process   its order, on its stdin
+//! PID 1 → host     "ended N"
+//! ```
+//!
+//! PID 1's stdin is one end of a pair of sockets, and its stdout the other. Whoever may look
+//! into PID 1 from outside takes that one (`man 2 pidfd_getfd`): it has no name that anybody
+//! could take, and lies in no directory that anybody could replace. A process inside that took
+//! it would start what it can start anyway.
+//!
+//! There is one only, so that nothing but 0, 1 and 2 is ever open here (CON-12): the streams
+//! are given away before the process hears what it is to be.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+use rustix::process::{Pid, WaitStatus};
+
+use crate::order;
+use crate::syscall;
+
+/// What the host says.
+const START: &[u8] = b"start";
+
+/// What has come in at the door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// Nothing yet.
+    Open,
+    /// A process that still runs.
+    Taken(i32),
+    /// Nothing will any more.
+    Shut,
+}
+
+impl Door {
+    /// Opens it, in place of stdin and stdout. Where that fails, everything comes by the engine.
+    pub(crate) fn open() -> Self {
+        let opened = || -> io::Result<()> {
+            let kind = (AddressFamily::UNIX, SocketType::SEQPACKET);
+            let (ours, theirs) = socketpair(kind.0, kind.1, SocketFlags::CLOEXEC, None)?;
+            rustix::stdio::dup2_stdin(&ours)?;
+            syscall::announce(io::stdin().as_fd())?;
+            // Last: where it is, the door is open.
+            Ok(rustix::stdio::dup2_stdout(&theirs)?)
+        };
+        match opened() {
+            Ok(()) => Self::Open,
+            Err(_) => Self::Shut,
+        }
+    }
+
+    /// Starts what was handed in, if anything was. Never waits.
+    pub(crate) fn look(&mut self) {
+        if *self != Self::Open {
+            return;
+        }
+        match take() {
+            Ok(None) => {}
+            Ok(Some(streams)) => match start(streams) {
+                Ok(child) => {
+                    *self = Self::Taken(child);
+                    // Only the host has the other end now.
+                    close(rustix::stdio::dup2_stdout);
+                    say("started");
+                }
+                Err(_) => self.shut(),
+            },
+            Err(_) => self.shut(),
+        }
+    }
+
+    /// Says how a process ended, if it is the one that was handed in.
+    pub(crate) fn ended(&mut self, pid: Pid, status: WaitStatus) {
+        if *self != Self::Taken(pid.as_raw_nonzero().get()) {
+            return;
+        }
+        let killed = status.terminating_signal().map(|signal| 128 + signal);
+        if let Some(code) = status.exit_status().or(killed) {
+            say(&format!("ended {code}"));
+            self.shut();
+        }
+    }
+
+    /// Whoever waits at the other end hears that nobody is there.
+    fn shut(&mut self) {
+        close(rustix::stdio::dup2_stdin);
+        close(rustix::stdio::dup2_stdout);
+        *self = Self::Shut;
+    }
+}
+
+/// Takes the three streams that the host hands in, if it does.
+fn take() -> io::Result<Option<[OwnedFd; 3]>> {
+    let mut word = [0; START.len() + 1];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let received = recvmsg(
+        io::stdin(),
+        &mut [IoSliceMut::new(&mut word)],
+        &mut control,
+        RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC,
+    );
+    let length = match received {
+        Ok(received) => received.bytes,
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let mut streams = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+            streams.extend(descriptors);
+        }
+    }
+    match (word.get(..length), <[OwnedFd; 3]>::try_from(streams)) {
+        (Some(START), Ok(streams)) => Ok(Some(streams)),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// Starts a process that does what it hears on the first of its streams.
+fn start(streams: [OwnedFd; 3]) -> io::Result<i32> {
+    syscall::fork(|| match order::carry_out(&streams) {
+        Ok(never) => match never {},
+        Err(error) => {
+            crate::complain(&error.to_string());
+            crate::FAILED
+        }
+    })
+}
+
+/// Says a word to the host, which may be gone.
+fn say(word: &str) {
+    let mut nothing = SendAncillaryBuffer::default();
+    let word = [IoSlice::new(word.as_bytes())];
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    let _unheard = sendmsg(io::stdin(), &word, &mut nothing, flags);
+}
+
+/// Puts nothing in place of a stream.
+fn close(replace: impl FnOnce(OwnedFd) -> rustix::io::Result<()>) {
+    if let Ok(nothing) = std::fs::File::open("/dev/null") {
+        let _left = replace(nothing.into());
+    }
+}

@@ -1,0 +1,323 @@
+//! The door of `porter init`: what is handed in there is as an engine's exec would start it.
+
+use std::fs;
+use std::io::{self, IoSlice, Read as _, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::Path;
+
+use lazaret_runtime::{ExecSpec, FirstProcess, Process, Starter, Stdin, Terminal};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, sendmsg};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+
+/// A first process, though of no namespace of its own. Ends with the value.
+struct Init(duct::Handle);
+
+impl Init {
+    fn start() -> Self {
+        let init = duct::cmd!(env!("CARGO_BIN_EXE_lazaret-porter"), "init")
+            .env_remove("EXTRA")
+            .env("OWN", "of the container")
+            .env("BOTH", "of the container")
+            .stdin_null()
+            .stdout_null()
+            .unchecked();
+        Self(init.start().expect("it was built"))
+    }
+
+    fn pid(&self) -> i32 {
+        let pids = self.0.pids();
+        pids.first().expect("one process").cast_signed()
+    }
+
+    #[track_caller]
+    fn hand_in(&self, spec: &ExecSpec) -> Process {
+        self.try_to_hand_in(spec).expect("it is open")
+    }
+
+    fn try_to_hand_in(&self, spec: &ExecSpec) -> io::Result<Process> {
+        FirstProcess::of(self.pid())?.start(spec)
+    }
+
+    /// Takes the other end of the door, once it is there.
+    fn knock(&self) -> OwnedFd {
+        let process = Pid::from_raw(self.pid()).expect("a pid");
+        let process = pidfd_open(process, PidfdFlags::empty()).expect("it runs");
+        loop {
+            let stdout = pidfd_getfd(&process, 1, PidfdGetfdFlags::empty()).expect("it has one");
+            if rustix::net::sockopt::socket_type(&stdout).is_ok() {
+                return stdout;
+            }
+        }
+    }
+
+    /// What is open in it.
+    fn descriptors(&self) -> Vec<String> {
+        let entries = fs::read_dir(format!("/proc/{}/fd", self.pid())).expect("ours");
+        let mut names: Vec<String> = entries
+            .map(|entry| {
+                entry
+                    .expect("ours")
+                    .file_name()
+                    .into_string()
+                    .expect("a number")
+            })
+            .collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+impl Drop for Init {
+    fn drop(&mut self) {
+        self.0.kill().expect("it can be killed");
+    }
+}
+
+fn spec(argv: &[&str]) -> ExecSpec {
+    ExecSpec {
+        argv: argv.iter().map(|&word| word.to_owned()).collect(),
+        env: [
+            ("EXTRA", "of the order"),
+            ("BOTH", "of the order\nand more"),
+        ]
+        .map(|(name, value)| (name.parse().expect("a name"), value.to_owned()))
+        .into(),
+        workdir: Some("/usr".to_owned()),
+        stdin: Stdin::Piped,
+        terminal: Terminal::None,
+        starter: Starter::FirstProcess,
+    }
+}
+
+fn script(text: &str) -> ExecSpec {
+    spec(&["/bin/sh", "-c", text, "sh", "an argument", ""])
+}
+
+/// Closes stdin, reads both outputs, and waits.
+#[track_caller]
+fn finish(process: Process) -> (String, String, i32) {
+    let Process {
+        stdin,
+        mut stdout,
+        mut stderr,
+        control,
+    } = process;
+    drop(stdin);
+    let (mut said, mut complaints) = (String::new(), String::new());
+    stdout.read_to_string(&mut said).expect("text");
+    stderr.read_to_string(&mut complaints).expect("text");
+    (said, complaints, control.wait().expect("it ends"))
+}
+
+#[test]
+fn what_is_handed_in_is_as_an_exec_would_start_it() {
+    let init = Init::start();
+    let mut process = init.hand_in(&script(
+        "pwd; echo $# $1; echo $OWN, $EXTRA, \"$BOTH\"; read line; echo $line; echo no >&2; exit 7",
+    ));
+    assert_eq!(process.control.starter(), Starter::FirstProcess);
+    let mut stdin = process.stdin.take().expect("piped");
+    stdin.write_all(b"a line\n").expect("it reads");
+    let (said, complaints, code) = finish(process);
+    assert_eq!((complaints.as_str(), code), ("no\n", 7));
+    assert_eq!(
+        said,
+        "/usr\n2 an argument\nof the container, of the order, of the order\nand more\na line\n"
+    );
+}
+
+/// A session of its own, every signal as usual, nothing open but its streams and what the
+/// first process had before.
+#[test]
+fn con_12_what_is_handed_in_inherits_nothing_else() {
+    let init = Init::start();
+    drop(init.knock());
+    let before = init.descriptors();
+    let process = init.hand_in(&script(
+        "ls /proc/$$/fd; grep -hE '^(SigBlk|SigIgn)' /proc/$$/status; \
+         cut -d' ' -f6 /proc/$$/stat; echo $$",
+    ));
+    // Before it hears what it is to be.
+    assert_eq!(init.descriptors(), before);
+    let (said, complaints, code) = finish(process);
+    assert_eq!((complaints.as_str(), code), ("", 0));
+    let mut lines = said.lines();
+    let mut open: Vec<&str> = lines.by_ref().take(before.len()).collect();
+    open.sort_unstable();
+    assert_eq!(open, before);
+    assert_eq!(lines.next(), Some("SigBlk:\t0000000000000000"));
+    // The C library keeps 32 and 33 to itself: what the test inherited of them stays.
+    let ignored = lines.next().and_then(|line| line.strip_prefix("SigIgn:\t"));
+    let ignored = u64::from_str_radix(ignored.expect("a line"), 16).expect("hex");
+    assert_eq!(ignored & !(0b11 << 31), 0, "{ignored:x}");
+    assert_eq!(lines.next(), lines.next());
+}
+
+#[test]
+fn one_process_comes_in_and_no_other() {
+    let init = Init::start();
+    let first = init.hand_in(&spec(&["/bin/cat"]));
+    init.try_to_hand_in(&script("exit"))
+        .expect_err("it is taken");
+    assert_eq!(finish(first).2, 0);
+    init.try_to_hand_in(&script("exit"))
+        .expect_err("it was taken");
+}
+
+#[test]
+fn whoever_ends_by_a_signal_is_told_apart() {
+    let init = Init::start();
+    assert_eq!(finish(init.hand_in(&script("kill -9 $$"))).2, 137);
+    let init = Init::start();
+    // The first process goes, and everything with it.
+    let process = init.hand_in(&script("echo there; exec cat"));
+    init.0.kill().expect("it can be killed");
+    assert_eq!(process.control.wait().expect("known"), 137);
+}
+
+/// As it does with an engine, what a command leaves behind may have its streams for longer.
+#[test]
+fn a_process_that_ended_is_waited_for_no_longer() {
+    let init = Init::start();
+    let process = init.hand_in(&script("sleep 1000 & echo $!; echo all of it"));
+    let (said, _, code) = finish(process);
+    let (pid, rest) = said.split_once('\n').expect("two lines");
+    assert_eq!((rest, code), ("all of it\n", 0));
+    let left = Pid::from_raw(pid.parse().expect("a pid")).expect("a pid");
+    rustix::process::kill_process(left, rustix::process::Signal::KILL).expect("it still runs");
+}
+
+/// Nor does one that never stops writing.
+#[test]
+fn what_is_left_behind_is_not_listened_to_for_ever() {
+    let init = Init::start();
+    let process = init.hand_in(&script("yes & echo $! >&2"));
+    let (_, pid, code) = finish(process);
+    assert_eq!(code, 0);
+    let left = Pid::from_raw(pid.trim().parse().expect("a pid")).expect("a pid");
+    // It may have met the closed pipe.
+    let _gone = rustix::process::kill_process(left, rustix::process::Signal::KILL);
+}
+
+#[test]
+fn a_large_stream_arrives_as_it_is() {
+    let init = Init::start();
+    let mut process = init.hand_in(&spec(&["/bin/cat"]));
+    let mut stdin = process.stdin.take().expect("piped");
+    let sent: Vec<u8> = (0..5_000_000_u32).flat_map(u32::to_le_bytes).collect();
+    let expected = sent.clone();
+    let writer = std::thread::spawn(move || stdin.write_all(&sent));
+    let mut arrived = Vec::new();
+    process
+        .stdout
+        .read_to_end(&mut arrived)
+        .expect("it arrives");
+    writer.join().expect("no panic").expect("it reads");
+    assert!(arrived == expected);
+    assert_eq!(process.control.wait().expect("it ends"), 0);
+}
+
+#[test]
+fn what_can_not_be_started_says_why() {
+    let told = |spec: &ExecSpec| {
+        let init = Init::start();
+        finish(init.hand_in(spec))
+    };
+    let elsewhere = ExecSpec {
+        workdir: Some("/no such directory".to_owned()),
+        ..script("echo no")
+    };
+    let lines = [spec(&["/no/such/program"]), elsewhere].map(|spec| told(&spec));
+    assert_eq!(
+        lines,
+        [
+            "can't become `/no/such/program`: No such file or directory (os error 2)",
+            "enter the directory: No such file or directory (os error 2)",
+        ]
+        .map(|line| (String::new(), format!("porter: {line}\n"), 125))
+    );
+}
+
+/// Hands `count` pipes in with a word, and returns what is answered.
+fn answer(word: &[u8], count: usize) -> Option<String> {
+    let init = Init::start();
+    let door = init.knock();
+    let pipes: Vec<_> = (0..count)
+        .map(|_| rustix::pipe::pipe().expect("a pipe"))
+        .collect();
+    let ends: Vec<_> = pipes.iter().map(|(read, _)| read.as_fd()).collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if count > 0 {
+        assert!(control.push(SendAncillaryMessage::ScmRights(&ends)));
+    }
+    sendmsg(
+        &door,
+        &[IoSlice::new(word)],
+        &mut control,
+        SendFlags::NOSIGNAL,
+    )
+    .expect("it is open");
+    let mut said = [0; 64];
+    // Once it is shut, what was said before it is not waited for: nobody is there.
+    let (_, length) = recv(&door, &mut said[..], RecvFlags::empty()).unwrap_or_default();
+    let said = said.get(..length).filter(|said| !said.is_empty());
+    said.map(|said| String::from_utf8(said.to_vec()).expect("text"))
+}
+
+#[test]
+fn only_three_streams_and_the_word_come_in() {
+    assert_eq!(answer(b"start", 3).as_deref(), Some("started"));
+    for (word, count) in [
+        (&b"start"[..], 0),
+        (b"start", 2),
+        (b"start", 4),
+        (b"started", 3),
+        (b"star", 3),
+        (b"", 3),
+    ] {
+        assert_eq!(answer(word, count), None, "{word:?} with {count}");
+    }
+}
+
+#[test]
+fn an_order_that_makes_no_sense_is_not_carried_out() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mark = dir.path().join("mark");
+    for order in [
+        "".to_owned(),
+        "order\n".to_owned(),
+        "order 2 0\n".to_owned(),
+        format!("orders 3 0 {}", strings(&mark)),
+        format!("order 4 0 {}", strings(&mark)),
+        format!("order 2 1 {}", strings(&mark)).replace("mark\0", "mark"),
+        format!("order 3 0 99999999999 {}", strings(&mark)),
+        format!("order 3 -0 {}", strings(&mark)),
+    ] {
+        let init = Init::start();
+        let door = init.knock();
+        let (stdin, ours) = rustix::pipe::pipe().expect("a pipe");
+        let (mut complaints, stderr) = io::pipe().expect("a pipe");
+        let nothing = fs::File::open("/dev/null").expect("it is there");
+        let streams = [stdin.as_fd(), nothing.as_fd(), stderr.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        assert!(control.push(SendAncillaryMessage::ScmRights(&streams)));
+        let word = [IoSlice::new(b"start")];
+        sendmsg(&door, &word, &mut control, SendFlags::NOSIGNAL).expect("it is open");
+        drop((stdin, stderr));
+        rustix::io::write(&ours, order.as_bytes()).expect("it fits");
+        drop(ours);
+        let mut said = String::new();
+        complaints.read_to_string(&mut said).expect("text");
+        assert!(said.starts_with("porter: the order: "), "{order:?}: {said}");
+        assert!(!mark.exists(), "{order:?}");
+    }
+}
+
+/// The end of a head, and an order to leave a mark.
+fn strings(mark: &Path) -> String {
+    let strings = format!("\0/bin/touch\0--\0{}\0", mark.display());
+    format!("{}\n{strings}", strings.len())
+}

@@ -1,0 +1,26 @@
+//! Starts a process through the first one of its container, where that is on this machine.
+
+use std::sync::Arc;
+
+use super::client::{Inner, Subject};
+use super::{CALL_LIMIT, objects};
+use crate::{ContainerName, Endpoint, ExecSpec, FirstProcess, Process, Terminal};
+
+/// Returns nothing where only the engine can: it may be on another machine, or ours is not to
+/// look into its containers.
+pub(super) fn start(inner: &Arc<Inner>, name: &ContainerName, spec: &ExecSpec) -> Option<Process> {
+    if !matches!(inner.endpoint(), Endpoint::Unix(_)) || spec.terminal != Terminal::None {
+        return None;
+    }
+    let subject = Subject {
+        verb: "inspect container",
+        what: "container",
+        name: name.as_str(),
+    };
+    let path = format!("/containers/{name}/json");
+    let container = inner.call(CALL_LIMIT, inner.get::<objects::Container>(subject, &path));
+    let container = container.ok()?;
+    let (pid, id) = container.first_process();
+    let first = FirstProcess::of_container(pid, id).ok()?;
+    first.start(spec).ok()
+}

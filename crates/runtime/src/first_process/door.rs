@@ -1,0 +1,123 @@
+//! Hands a process in at the door of a first process.
+
+use std::fs::File;
+use std::io::{self, IoSlice, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketType,
+    recv, sendmsg, sockopt,
+};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
+
+use super::order;
+use super::streams::{self, Reply};
+use crate::{ExecSpec, Process, Stdin};
+
+/// How long a container that was just started may take until its first process is the porter.
+const OPENING: Duration = Duration::from_millis(250);
+
+/// How long the first process may take to start another one.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// Between two tries.
+const TICK: Duration = Duration::from_millis(1);
+
+/// What a pipe is to hold, in bytes: the most that anybody may ask for.
+const PIPE: usize = 1 << 20;
+
+pub(super) fn start(process: &OwnedFd, spec: &ExecSpec) -> io::Result<Process> {
+    let order = order::write(spec)?;
+    let door = find(process)?;
+    let (inside, ours) = pipes()?;
+    hand_in(&door, &inside)?;
+    drop(inside);
+    // Until then the first process has the streams as well.
+    await_started(&door)?;
+    let Ours {
+        mut stdin,
+        stdout,
+        stderr,
+    } = ours;
+    stdin.write_all(&order)?;
+    let stdin = match spec.stdin {
+        Stdin::Piped => Some(stdin),
+        Stdin::Closed => None,
+    };
+    Ok(streams::process(Reply::new(door), stdin, stdout, stderr))
+}
+
+/// Takes the door's other end. Once something was handed in there is none any more.
+fn find(process: &OwnedFd) -> io::Result<OwnedFd> {
+    /// Where the porter's `init` puts it.
+    const STDOUT: i32 = 1;
+    let give_up = Instant::now() + OPENING;
+    loop {
+        let found = pidfd_getfd(process, STDOUT, PidfdGetfdFlags::empty())?;
+        if is_door(found.as_fd()) {
+            return Ok(found);
+        }
+        if Instant::now() > give_up {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        thread::sleep(TICK);
+    }
+}
+
+/// Whether it is of the kind that the porter makes: engines connect stdout with pipes, files
+/// and terminals.
+fn is_door(found: BorrowedFd<'_>) -> bool {
+    sockopt::socket_domain(found) == Ok(AddressFamily::UNIX)
+        && sockopt::socket_type(found) == Ok(SocketType::SEQPACKET)
+}
+
+/// The ends of the pipes that stay here.
+struct Ours {
+    stdin: File,
+    stdout: File,
+    stderr: File,
+}
+
+fn pipes() -> io::Result<([OwnedFd; 3], Ours)> {
+    let pipe = || {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        // One that stays small is slower, and as good.
+        let _small = rustix::pipe::fcntl_setpipe_size(&write, PIPE);
+        Ok::<_, Errno>((read, write))
+    };
+    let (stdin, stdout, stderr) = (pipe()?, pipe()?, pipe_with(PipeFlags::CLOEXEC)?);
+    let ours = Ours {
+        stdin: stdin.1.into(),
+        stdout: stdout.0.into(),
+        stderr: stderr.0.into(),
+    };
+    Ok(([stdin.0, stdout.1, stderr.1], ours))
+}
+
+fn hand_in(door: &OwnedFd, streams: &[OwnedFd; 3]) -> io::Result<()> {
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let streams = streams.each_ref().map(|stream| stream.as_fd());
+    control.push(SendAncillaryMessage::ScmRights(&streams));
+    let word = [IoSlice::new(b"start")];
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    sendmsg(door, &word, &mut control, flags)?;
+    Ok(())
+}
+
+fn await_started(door: &OwnedFd) -> io::Result<()> {
+    let limit = Timespec::try_from(ANSWER).map_err(io::Error::other)?;
+    let mut ready = [PollFd::new(door, PollFlags::IN)];
+    while matches!(poll(&mut ready, Some(&limit)), Err(Errno::INTR)) {}
+    let mut word = [0; 16];
+    let (_, length) = recv(door, &mut word[..], RecvFlags::DONTWAIT)?;
+    match word.get(..length) {
+        Some(b"started") => Ok(()),
+        _ => Err(io::ErrorKind::ConnectionRefused.into()),
+    }
+}

@@ -1,0 +1,100 @@
+//! `FirstProcess`: PID 1 of a container, a porter, as this machine sees it.
+//!
+//! Its stdout is the end of a pair of sockets that is meant for us: over it, it takes the
+//! streams of one process, starts that, and says how it ended. (The porter's `door.rs` has the
+//! protocol.) Nothing of that passes the engine, whose exec takes as long as several of our own
+//! steps, and whose relays move 8 or 32 KiB at a time.
+//!
+//! Only Linux tells of other processes so, and only root's or those of the own user namespace;
+//! everywhere else there is none, and the engine starts what is to be started.
+
+#[cfg(target_os = "linux")]
+mod door;
+#[cfg(target_os = "linux")]
+mod order;
+#[cfg(target_os = "linux")]
+mod streams;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs;
+    use std::io;
+    use std::os::fd::OwnedFd;
+
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+    use super::door;
+    use crate::{ExecSpec, Process};
+
+    /// The first process of a container.
+    #[derive(Debug)]
+    pub struct FirstProcess(OwnedFd);
+
+    impl FirstProcess {
+        /// Returns the process `pid` if it is one of the container `id`.
+        ///
+        /// # Errors
+        /// When it is not, or is none of this machine's (an engine in a virtual machine counts
+        /// that one's), or this process may not look into it.
+        pub fn of_container(pid: i32, id: &str) -> io::Result<Self> {
+            /// A container's id is a SHA-256, in hex.
+            const ID: usize = 64;
+            let process = Self::of(pid)?;
+            // Engines mount files of the container's own, such as /etc/hosts, from a
+            // directory that has its id.
+            let mounts = fs::read_to_string(format!("/proc/{pid}/mountinfo"))?;
+            match id.len() == ID && mounts.contains(id) {
+                true => Ok(process),
+                false => Err(io::Error::other("another process has this number")),
+            }
+        }
+
+        /// Returns the process `pid`.
+        ///
+        /// # Errors
+        /// When there is none.
+        pub fn of(pid: i32) -> io::Result<Self> {
+            let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::NotFound)?;
+            Ok(Self(pidfd_open(pid, PidfdFlags::empty())?))
+        }
+
+        /// Has it start a process. It can do so once.
+        ///
+        /// # Errors
+        /// When it does not, or this process may not ask it. Nothing is started then.
+        pub fn start(&self, spec: &ExecSpec) -> io::Result<Process> {
+            door::start(&self.0, spec)
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub use linux::FirstProcess;
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use std::io;
+
+    use crate::{ExecSpec, Process};
+
+    /// The first process of a container: none of this machine's.
+    #[derive(Debug)]
+    pub enum FirstProcess {}
+
+    impl FirstProcess {
+        /// # Errors
+        /// Always: containers run in a virtual machine here.
+        pub fn of_container(_pid: i32, _id: &str) -> io::Result<Self> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        /// # Errors
+        /// Never: there is none.
+        pub fn start(&self, _spec: &ExecSpec) -> io::Result<Process> {
+            match *self {}
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::FirstProcess;

@@ -1,0 +1,174 @@
+//! The streams of a process that was handed in, and how it ended.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+
+use crate::{EngineError, Process, ProcessControl, Starter, TerminalSize};
+
+/// What the kernel ends every process of a container with when its first one is gone
+/// (`man 7 pid_namespaces`).
+const KILLED: i32 = 128 + 9;
+
+const NOW: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
+
+/// Where the first process says how the other one ended.
+#[derive(Debug)]
+pub(super) struct Reply {
+    door: OwnedFd,
+    /// What it said.
+    code: Mutex<Option<i32>>,
+}
+
+impl Reply {
+    pub(super) fn new(door: OwnedFd) -> Self {
+        Self {
+            door,
+            code: Mutex::new(None),
+        }
+    }
+
+    /// Waits for it.
+    fn code(&self) -> io::Result<i32> {
+        let mut known = self.code.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = *known {
+            return Ok(code);
+        }
+        let mut word = [0; 32];
+        let length = loop {
+            match recv(&self.door, &mut word[..], RecvFlags::empty()) {
+                Ok((_, length)) => break length,
+                Err(Errno::INTR) => {}
+                Err(Errno::CONNRESET) => break 0,
+                Err(error) => return Err(error.into()),
+            }
+        };
+        let code = match word.get(..length).unwrap_or_default() {
+            [] => KILLED,
+            said => ended(said).ok_or(io::ErrorKind::InvalidData)?,
+        };
+        *known = Some(code);
+        Ok(code)
+    }
+}
+
+/// Reads `ended N`, an exit code.
+fn ended(said: &[u8]) -> Option<i32> {
+    let code = std::str::from_utf8(said).ok()?.strip_prefix("ended ")?;
+    code.parse::<u8>().ok().map(i32::from)
+}
+
+/// Puts a process together.
+pub(super) fn process(reply: Reply, stdin: Option<File>, stdout: File, stderr: File) -> Process {
+    let reply = Arc::new(reply);
+    let output = |pipe| {
+        Box::new(Output {
+            pipe,
+            reply: Arc::clone(&reply),
+            left: None,
+        })
+    };
+    Process {
+        stdin: stdin.map(|stdin| Box::new(stdin) as Box<dyn io::Write + Send>),
+        stdout: output(stdout),
+        stderr: output(stderr),
+        control: Box::new(Control(reply)),
+    }
+}
+
+/// Reads what the process writes: until it has ended, as others may have its streams for longer.
+struct Output {
+    pipe: File,
+    reply: Arc<Reply>,
+    /// What may still come once it has ended, in bytes: as much as a pipe holds.
+    left: Option<usize>,
+}
+
+impl Read for Output {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left.is_none() {
+            let mut ready = [
+                PollFd::new(&self.pipe, PollFlags::IN),
+                PollFd::new(&self.reply.door, PollFlags::IN),
+            ];
+            wait(&mut ready, None)?;
+            if ready[0].revents().is_empty() {
+                // What it wrote, it wrote before it ended.
+                self.left = Some(rustix::pipe::fcntl_getpipe_size(&self.pipe)?);
+            }
+        }
+        let Some(left) = self.left else {
+            return self.pipe.read(buffer);
+        };
+        let mut ready = [PollFd::new(&self.pipe, PollFlags::IN)];
+        wait(&mut ready, Some(&NOW))?;
+        if left == 0 || ready[0].revents().is_empty() {
+            return Ok(0);
+        }
+        let most = left.min(buffer.len());
+        let length = self.pipe.read(buffer.get_mut(..most).unwrap_or_default())?;
+        self.left = Some(left - length);
+        Ok(length)
+    }
+}
+
+fn wait(ready: &mut [PollFd<'_>], limit: Option<&Timespec>) -> io::Result<()> {
+    loop {
+        match poll(ready, limit) {
+            Ok(_) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+struct Control(Arc<Reply>);
+
+impl ProcessControl for Control {
+    fn wait(&self) -> Result<i32, EngineError> {
+        self.0.code().map_err(|error| EngineError::Lost {
+            verb: "wait for process",
+            message: error.to_string(),
+        })
+    }
+
+    fn resize(&self, _size: TerminalSize) -> Result<(), EngineError> {
+        Err(EngineError::Unsupported {
+            verb: "resize terminal",
+            reason: "this process has none",
+        })
+    }
+
+    fn starter(&self) -> Starter {
+        Starter::FirstProcess
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_exit_code_is_an_end() {
+        assert_eq!(ended(b"ended 0"), Some(0));
+        assert_eq!(ended(b"ended 255"), Some(255));
+        for nonsense in [
+            "ended 256",
+            "ended -1",
+            "ended ",
+            "ended 0\n",
+            "started",
+            "0",
+        ] {
+            assert_eq!(ended(nonsense.as_bytes()), None, "{nonsense}");
+        }
+    }
+}
