@@ -99,22 +99,43 @@ impl Builder<'_> {
     ) -> Result<BuiltImage, BuildError> {
         let inputs = self.inputs(recipe)?;
         let reference = reference(recipe, inputs)?;
-        let present = self.look_up(recipe, &reference)?.and_then(|image| {
-            // A tag of ours on something else: somebody moved it. Building puts it right.
-            let pinned = inspect(&image).ok()?;
-            let id = image.id;
-            Some(BuiltImage {
-                reference: reference.clone(),
-                pinned,
-                id,
-                inputs,
-                reused: true,
-            })
-        });
-        match present {
-            Some(present) if !self.is_old(recipe)? => Ok(present),
-            _ => self.build(recipe, inputs, reference, on_event),
+        match self.present(recipe, inputs, &reference)? {
+            Some(present) => Ok(present),
+            None => self.build(recipe, inputs, reference, on_event),
         }
+    }
+
+    /// Looks for the image `name` in the engine's store. `None` where it has to be built.
+    ///
+    /// # Errors
+    /// When there is no such declaration, or the engine does not answer.
+    pub fn find(&self, name: &str) -> Result<Option<BuiltImage>, BuildError> {
+        let recipe = find(self.catalog, name)?;
+        let inputs = self.inputs(recipe)?;
+        self.present(recipe, inputs, &reference(recipe, inputs)?)
+    }
+
+    fn present(
+        &self,
+        recipe: &Recipe,
+        inputs: Digest,
+        reference: &ImageRef,
+    ) -> Result<Option<BuiltImage>, BuildError> {
+        let Some(image) = self.look_up(recipe, reference)? else {
+            return Ok(None);
+        };
+        // A tag of ours on something else: somebody moved it. Building puts it right.
+        let Ok(pinned) = inspect(&image) else {
+            return Ok(None);
+        };
+        let present = BuiltImage {
+            reference: reference.clone(),
+            pinned,
+            id: image.id,
+            inputs,
+            reused: true,
+        };
+        Ok((!self.is_old(recipe)?).then_some(present))
     }
 
     /// Returns the record of what went into the image `name`, if its layers are in the cache.

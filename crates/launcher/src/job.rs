@@ -20,14 +20,14 @@ use crate::gate::remembered::Remembered;
 use crate::gate::report::{Report, SyncReport};
 use crate::gate::settle::{Settled, Volume, finish, settle};
 use crate::git;
-use crate::lent;
+use crate::lent::{self, Lent};
 use crate::network::{self, Network};
 use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
 use crate::session::chores::Chores;
 use crate::session::collect::Collected;
 use crate::session::command::Patience;
 use crate::session::cycle::{self, Cycle, Invocation, Order};
-use crate::session::egress;
+use crate::session::egress::{self, Bound};
 use crate::session::kept::Again;
 use crate::session::pool::{Ahead, Filling, let_go};
 use crate::session::prepare::Setting;
@@ -37,7 +37,7 @@ use crate::session::record::{
 use crate::session::relay::Destination;
 use crate::session::site::{Site, Timings};
 use crate::session::store::{LockedSession, Store};
-use crate::session::sync::Source;
+use crate::session::sync::{Reading, Source};
 use crate::session::terminal;
 
 /// From SIGTERM to SIGKILL when a command's time is up.
@@ -79,6 +79,19 @@ pub enum Attendance {
     Person,
 }
 
+/// What a run is about, found out before an engine is asked for anything.
+#[derive(Debug)]
+struct Project<'a> {
+    store: Store,
+    /// The session, where it was there before.
+    again: Option<LockedSession>,
+    /// What goes in.
+    source: Source<'a>,
+    lent: Vec<Lent>,
+    network: Option<Network>,
+    ports: Vec<Bound>,
+}
+
 /// How a run ended.
 #[derive(Debug)]
 pub struct JobEnd {
@@ -110,13 +123,54 @@ impl Job {
             Some(id) => kept::take(&store, id, workspace)?,
             None => None,
         };
+        let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
+        let source = Source {
+            workspace,
+            selector: &made.selector,
+        };
+        let project = Project {
+            store,
+            again,
+            source,
+            lent,
+            network,
+            ports,
+        };
+        let dir = project.again.as_ref().map(|session| session.dir().clone());
+        thread::scope(|scope| {
+            // Beside everything that the engine is asked.
+            let reading = dir.as_ref().map(|dir| Reading::begin(scope, dir, source));
+            self.run_in(project, reading, &remembered, context)
+        })
+    }
+
+    /// Goes on once it is clear what goes in.
+    fn run_in(
+        self,
+        project: Project<'_>,
+        reading: Option<Reading<'_>>,
+        remembered: &Remembered,
+        context: &Context,
+    ) -> Result<JobEnd, Failure> {
+        let Project {
+            store,
+            again,
+            source,
+            lent,
+            network,
+            ports,
+        } = project;
+        let Source {
+            workspace,
+            selector,
+        } = source;
         let memory = EngineMemory::at(context.env.cache_dir()?.join("engines"));
         let record = again.as_ref().map(|session| session.record());
         let detected = context.engine_for(record, &memory)?;
         let remembered_as = detected.remembered.clone();
         context.interrupt.check()?;
-        let agent = image::ensure(context, &detected, &self.profile.image)?;
-        let exporter = image::ensure(context, &detected, "porter")?;
+        let images = image::ensure_both(context, &detected, [&self.profile.image, "porter"])?;
+        let [agent, exporter] = images;
         let site = site(context, &store, detected);
         if network.is_some() && site.info.kind == EngineKind::Apple {
             let engine = site.info.endpoint.clone();
@@ -126,7 +180,6 @@ impl Job {
             Some(Network { plan, env }) => (Some(plan), env),
             None => (None, BTreeMap::new()),
         };
-        let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
         let mut env = git::variables(&context.env, workspace, selector, &self.bounds);
         env.extend(reach);
         if self.attendance == Attendance::Person {
@@ -152,10 +205,8 @@ impl Job {
         let order = Order {
             id,
             again,
-            source: Source {
-                workspace,
-                selector: &made.selector,
-            },
+            reading,
+            source,
             keep: self.volume,
             selection: picked(&self.profile, self.shared),
             profile: self.profile.name.clone(),
@@ -199,7 +250,7 @@ impl Job {
         drop(in_use);
         let terms = Terms {
             apply: self.apply,
-            remembered: &remembered,
+            remembered,
             env: &context.env,
         };
         let mut end = gate_and_ahead(&site, &store, collected, terms, &filling)?;

@@ -26,6 +26,7 @@ mod remembered;
 mod remote;
 mod round_trip;
 mod round_trip_large;
+mod starter;
 mod terminal;
 
 use crate::ctx::Ctx;
@@ -62,6 +63,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     recover::SCENARIOS,
     remembered::SCENARIOS,
     remote::SCENARIOS,
+    starter::SCENARIOS,
     fault::SCENARIOS,
     fault_daemon::SCENARIOS,
     bad_input::SCENARIOS,

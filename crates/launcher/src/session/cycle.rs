@@ -44,6 +44,8 @@ pub struct Order<'a> {
     pub again: Option<Again>,
     /// The workspace, and what of it goes in.
     pub source: Source<'a>,
+    /// What is being read of a session that was there before.
+    pub reading: Option<Reading<'a>>,
     /// The profile's name.
     pub profile: String,
     /// The command.
@@ -154,16 +156,16 @@ fn cycle(
                 ..Terms::of(again.session.record())
             };
             let dir = again.session.dir().clone();
-            let source = order.source;
-            match volume {
-                Standing::There => thread::scope(|scope| {
-                    let reading = Reading::begin(scope, site, &dir, source);
-                    let prepared = Prepared::again(site, again, order.setting)?;
-                    prepared.update(site, (source, reading), terms, &call)
-                })?,
-                Standing::Gone => {
-                    Prepared::again(site, again, order.setting)?.populate(site, source, &call)?
+            let prepared = Prepared::again(site, again, order.setting)?;
+            match (volume, order.reading) {
+                (Standing::There, Some(reading)) => {
+                    prepared.update(site, (order.source, reading), terms, &call)?
                 }
+                (Standing::There, None) => {
+                    let reading = Reading::whole(&dir, order.source)?;
+                    prepared.update(site, (order.source, reading), terms, &call)?
+                }
+                (Standing::Gone, _) => prepared.populate(site, order.source, &call)?,
             }
         }
     };

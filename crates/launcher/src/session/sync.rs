@@ -11,7 +11,7 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::thread::{self, Scope, ScopedJoinHandle};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
@@ -84,11 +84,10 @@ pub struct Synced {
 ///
 /// # Errors
 /// As [`read`].
-fn read_timed(site: &Site<'_>, dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
+fn read_timed(dir: &SessionDir, source: Source<'_>) -> Result<(Walked, Duration), Failure> {
     let started = Instant::now();
     let walked = read(dir, source)?;
-    site.timings.note("scan", started.elapsed());
-    Ok(walked)
+    Ok((walked, started.elapsed()))
 }
 
 /// Reads the workspace for an update: of files that are as they were the last time, nothing.
@@ -154,8 +153,8 @@ pub struct Update<'a> {
 /// What an update goes by, read before its porter answers: the workspace, and what is known of
 /// the volume.
 #[derive(Debug)]
-pub(super) struct Reading<'scope> {
-    walked: Ahead<'scope, Walked>,
+pub struct Reading<'scope> {
+    walked: Ahead<'scope, (Walked, Duration)>,
     known: Ahead<'scope, ReadAhead>,
 }
 
@@ -168,14 +167,13 @@ enum Ahead<'scope, T> {
 
 impl<'scope> Reading<'scope> {
     /// Begins to read.
-    pub(super) fn begin<'env>(
+    pub fn begin<'env>(
         scope: &'scope Scope<'scope, 'env>,
-        site: &'env Site<'env>,
         dir: &'env SessionDir,
         source: Source<'env>,
     ) -> Self {
         Self {
-            walked: Ahead::Going(scope.spawn(move || read_timed(site, dir, source))),
+            walked: Ahead::Going(scope.spawn(move || read_timed(dir, source))),
             known: Ahead::Going(scope.spawn(|| ReadAhead::of(dir))),
         }
     }
@@ -183,9 +181,12 @@ impl<'scope> Reading<'scope> {
 
 impl Reading<'static> {
     /// Reads all of it.
-    fn whole(site: &Site<'_>, dir: &SessionDir, source: Source<'_>) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
+    pub(super) fn whole(dir: &SessionDir, source: Source<'_>) -> Result<Self, Failure> {
         thread::scope(|scope| {
-            let Reading { walked, known } = Reading::begin(scope, site, dir, source);
+            let Reading { walked, known } = Reading::begin(scope, dir, source);
             let known = Ahead::Done(known.finish());
             let walked = Ahead::Done(Ok(walked.finish()?));
             Ok(Self { walked, known })
@@ -223,7 +224,7 @@ impl<'a> Update<'a> {
     pub fn start(self) -> Result<Started<'a>, Failure> {
         let process = self.site.carry(self.container, self.verb())?;
         let guard = self.site.doom(self.container);
-        let reading = Reading::whole(self.site, self.dir, self.source)?;
+        let reading = Reading::whole(self.dir, self.source)?;
         self.site.interrupt.check()?;
         Ok(Started {
             update: self,
@@ -265,7 +266,8 @@ impl<'a> Update<'a> {
         request.write_to(out).map_err(broken_stream)?;
         out.flush().map_err(broken_stream)?;
         // Both sides are looked at by now.
-        let walked = walked.finish()?;
+        let (walked, took) = walked.finish()?;
+        self.site.timings.note("scan", took);
         let survey = Survey::read_from(answers, &limits).map_err(unbelievable)?;
         let volume = volume
             .surveyed(survey, &baseline)

@@ -200,6 +200,19 @@ fn what_is_left_behind_is_not_listened_to_for_ever() {
     let _gone = rustix::process::kill_process(left, rustix::process::Signal::KILL);
 }
 
+/// Whoever opens a pipe again can read from it what was meant for us, but not make us wait.
+#[test]
+fn what_somebody_inside_reads_is_waited_for_no_longer() {
+    let init = Init::start();
+    let process = init.hand_in(&script(
+        "cat </proc/self/fd/1 >/dev/null & echo $! >&2; echo gone; exit 3",
+    ));
+    let (_, pid, code) = finish(process);
+    assert_eq!(code, 3);
+    let left = Pid::from_raw(pid.trim().parse().expect("a pid")).expect("a pid");
+    let _gone = rustix::process::kill_process(left, rustix::process::Signal::KILL);
+}
+
 #[test]
 fn a_large_stream_arrives_as_it_is() {
     let init = Init::start();

@@ -91,6 +91,10 @@ fn pipes() -> io::Result<([OwnedFd; 3], Ours)> {
         Ok::<_, Errno>((read, write))
     };
     let (stdin, stdout, stderr) = (pipe()?, pipe()?, pipe_with(PipeFlags::CLOEXEC)?);
+    for output in [&stdout.0, &stderr.0] {
+        // Of our end alone: nobody inside can make us wait.
+        rustix::io::ioctl_fionbio(output, true)?;
+    }
     let ours = Ours {
         stdin: stdin.1.into(),
         stdout: stdout.0.into(),

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
@@ -14,11 +14,6 @@ use crate::{EngineError, Process, ProcessControl, Starter, TerminalSize};
 /// What the kernel ends every process of a container with when its first one is gone
 /// (`man 7 pid_namespaces`).
 const KILLED: i32 = 128 + 9;
-
-const NOW: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 0,
-};
 
 /// Where the first process says how the other one ended.
 #[derive(Debug)]
@@ -94,39 +89,48 @@ struct Output {
 
 impl Read for Output {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.left.is_none() {
-            let mut ready = [
-                PollFd::new(&self.pipe, PollFlags::IN),
-                PollFd::new(&self.reply.door, PollFlags::IN),
-            ];
-            wait(&mut ready, None)?;
-            if ready[0].revents().is_empty() {
-                // What it wrote, it wrote before it ended.
-                self.left = Some(rustix::pipe::fcntl_getpipe_size(&self.pipe)?);
+        loop {
+            let most = match self.left {
+                None => {
+                    self.await_more()?;
+                    buffer.len()
+                }
+                Some(left) => left.min(buffer.len()),
+            };
+            match self.pipe.read(buffer.get_mut(..most).unwrap_or_default()) {
+                Ok(length) => {
+                    self.left = self.left.map(|left| left.saturating_sub(length));
+                    return Ok(length);
+                }
+                // What was there, somebody inside has read: a pipe can be opened again.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.left.is_some() {
+                        return Ok(0);
+                    }
+                }
+                Err(error) => return Err(error),
             }
         }
-        let Some(left) = self.left else {
-            return self.pipe.read(buffer);
-        };
-        let mut ready = [PollFd::new(&self.pipe, PollFlags::IN)];
-        wait(&mut ready, Some(&NOW))?;
-        if left == 0 || ready[0].revents().is_empty() {
-            return Ok(0);
-        }
-        let most = left.min(buffer.len());
-        let length = self.pipe.read(buffer.get_mut(..most).unwrap_or_default())?;
-        self.left = Some(left - length);
-        Ok(length)
     }
 }
 
-fn wait(ready: &mut [PollFd<'_>], limit: Option<&Timespec>) -> io::Result<()> {
-    loop {
-        match poll(ready, limit) {
-            Ok(_) => return Ok(()),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+impl Output {
+    /// Waits until something is there, or the process has ended.
+    fn await_more(&mut self) -> io::Result<()> {
+        let mut ready = [
+            PollFd::new(&self.pipe, PollFlags::IN),
+            PollFd::new(&self.reply.door, PollFlags::IN),
+        ];
+        while let Err(error) = poll(&mut ready, None) {
+            if error != Errno::INTR {
+                return Err(error.into());
+            }
         }
+        if !ready[1].revents().is_empty() {
+            // What it wrote, it wrote before it ended.
+            self.left = Some(rustix::pipe::fcntl_getpipe_size(&self.pipe)?);
+        }
+        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 
 pub(crate) use ls::{line, list, to_json};
-pub(crate) use make::ensure;
+pub(crate) use make::{ensure, ensure_both};
 
 /// Build, check and list images
 #[derive(Debug, clap::Subcommand)]

@@ -36,8 +36,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
     let user = UserNetwork::load(&context.env)?;
     let store = Store::open(&context.env.state_dir()?)?;
     let detected = context.engine()?;
-    let image = image::ensure(context, &detected, &profile.image)?.pinned;
-    let porter = image::ensure(context, &detected, "porter")?.pinned;
+    let images = image::ensure_both(context, &detected, [&profile.image, "porter"])?;
+    let [image, porter] = images.map(|image| image.pinned);
     let site = job::site(context, &store, detected);
     let filling = Filling {
         limits: job::limits(&profile),

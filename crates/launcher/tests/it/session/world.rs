@@ -447,6 +447,7 @@ impl World {
         let order = Order {
             id: self.id(),
             again,
+            reading: None,
             source: Source {
                 workspace: &workspace,
                 selector: &selection.compile().unwrap(),
