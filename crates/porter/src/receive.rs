@@ -88,9 +88,12 @@ fn receive(path: &Path) -> Result<(), ReceiveError> {
         arrived: trailer,
         identities: arriving.identities.into_iter().collect(),
     };
-    outwait(receipt.identities.values().map(|identity| identity.ctime));
     let mut stdout = root::stdout().map_err(ReceiveError::Receipt)?;
-    receipt.write_to(&mut stdout).map_err(ReceiveError::Receipt)
+    let written = receipt.write_to(&mut stdout);
+    written.map_err(ReceiveError::Receipt)?;
+    // Before the end, or the next word: until then nothing of the agent's runs.
+    outwait(receipt.identities.values().map(|identity| identity.ctime));
+    Ok(())
 }
 
 /// A tree on its way into the volume.

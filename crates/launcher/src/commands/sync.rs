@@ -21,7 +21,7 @@ use crate::session::pause::Pausable;
 use crate::session::record::{Outside, Phase, PickedGit, Record};
 use crate::session::site::Site;
 use crate::session::store::{SessionDir, Store};
-use crate::session::sync::{Source, Started, Synced, Terms, Update, plan};
+use crate::session::sync::{Footing, Source, Started, Synced, Terms, Update, plan};
 use crate::session::texts;
 use crate::session::turn::Turn;
 use crate::ui::{OutputFormat, Tone, Ui, bytes, count};
@@ -227,6 +227,7 @@ fn while_it_runs(
             terms: Terms::of(record),
             counter: phase.counter(),
             writers: Writers::Held,
+            footing: Footing::Survey,
             fenced: bounds.is_fenced().then_some(bounds),
         };
         let started = update.start()?;
@@ -315,6 +316,7 @@ fn in_a_container(
             terms: Terms::of(record),
             counter: phase.counter(),
             writers: Writers::Gone,
+            footing: Footing::Survey,
             fenced: None,
         };
         let (synced, unsynced) = update.start().and_then(Started::finish)?;

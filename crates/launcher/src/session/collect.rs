@@ -52,7 +52,10 @@ impl Stopped {
         })?;
         match outcome {
             Ok(()) => {
-                session.update(|record| record.phase = Phase::Collected)?;
+                session.update(|record| {
+                    record.phase = Phase::Collected;
+                    record.surveyed = true;
+                })?;
                 Ok(Collected::Ready(session))
             }
             Err(Broken { code, reason }) => {

@@ -73,6 +73,15 @@ impl Known {
         Ok(stream_atomically(&path, |out| self.baseline.write_to(out))?)
     }
 
+    /// Whether an update did not come to its end.
+    ///
+    /// # Errors
+    /// When nobody can say, since the disk does not answer.
+    pub(super) fn has_intent(dir: &SessionDir) -> Result<bool, Failure> {
+        let path = dir.file("intent");
+        Ok(path.try_exists().at(&path)?)
+    }
+
     /// Whether nothing is left to be [folded](Known::fold) into the baseline.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use super::prepare::{Hatched, Nest, Prepared, Way};
 use super::record::NewRecord;
 use super::site::{Site, WORKSPACE};
 use super::store::{LockedSession, SessionDir};
-use super::sync::{Reading, Source, Synced, Terms, Update};
+use super::sync::{Footing, Reading, Source, Synced, Terms, Update};
 use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::Counter;
@@ -159,6 +159,11 @@ impl Prepared {
         if let Some(guard) = &guard {
             site.step("protect", |_| guard.release())?;
         }
+        let is_surveyed = self.nest.session()?.record().surveyed && !Known::has_intent(&dir)?;
+        let footing = match is_surveyed && guard.is_none() {
+            true => Footing::Known,
+            false => Footing::Survey,
+        };
         let (((synced, unsynced), poised), network) = site.step("sync in", |phase| {
             beside_gateway(site, &self.spec, self.network.as_ref(), &dir, || {
                 let update = Update {
@@ -169,6 +174,7 @@ impl Prepared {
                     terms,
                     counter: phase.counter(),
                     writers: Writers::Gone,
+                    footing,
                     fenced: None,
                 };
                 let proven = call.prove(site, &self.spec)?;

@@ -141,6 +141,10 @@ pub struct Record {
     /// workspace is.
     #[serde(default)]
     pub reset: bool,
+    /// Whether nothing was started on the volume since it was surveyed: then what is known of it
+    /// is what it holds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub surveyed: bool,
     /// Where the session was before [`Phase::Syncing`], which changes none of it.
     #[serde(default)]
     pub before: Option<Phase>,
@@ -317,6 +321,7 @@ impl Record {
             keep: new.keep,
             selection: Some(new.selection),
             reset: false,
+            surveyed: false,
             before: None,
             bounds: new.bounds,
             egress: new.egress,

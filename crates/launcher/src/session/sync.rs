@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    Clash, PackError, Plan, Progress, Recorded, RelPathBuf, Selector, Skipped, Stance, StatCache,
-    StatRecorder, Survey, SurveyError, Surveyed, Trailer, UpdateReceipt, Walked, WorkspaceDir,
-    Writers, escape, pack_order, reconcile, walk_cached,
+    Clash, Ground, PackError, Plan, Progress, Recorded, RelPathBuf, Selector, Skipped, Stance,
+    StatCache, StatRecorder, Survey, SurveyError, Surveyed, Trailer, UpdateReceipt, Walked,
+    WorkspaceDir, Writers, escape, pack_order, reconcile, walk_cached,
 };
 
 use super::collect::limits;
@@ -129,6 +129,15 @@ pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<Plan
     })
 }
 
+/// By what an update finds out what to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Footing {
+    /// A survey of the volume.
+    Survey,
+    /// What is known of it, if that still lies where it writes; else a survey.
+    Known,
+}
+
 /// An update that is about to begin.
 #[derive(Debug)]
 pub struct Update<'a> {
@@ -146,6 +155,8 @@ pub struct Update<'a> {
     pub counter: &'a Counter,
     /// What has become of the command.
     pub writers: Writers,
+    /// What it goes by.
+    pub footing: Footing,
     /// What the command is kept from while it stands still: none of it is written to.
     pub fenced: Option<&'a Bounds>,
 }
@@ -236,10 +247,11 @@ impl<'a> Update<'a> {
 
     /// Returns the verb that a porter is asked for.
     pub(super) fn verb(&self) -> &'static [&'static str] {
-        match self.writers {
+        match (self.footing, self.writers) {
+            (Footing::Known, _) => &["update", WORKSPACE, "--ground"],
             // Nobody can write: what lies there may be looked at right away.
-            Writers::Gone => &["update", WORKSPACE, "--ahead"],
-            Writers::Held => &["update", WORKSPACE],
+            (Footing::Survey, Writers::Gone) => &["update", WORKSPACE, "--ahead"],
+            (Footing::Survey, Writers::Held) => &["update", WORKSPACE],
         }
     }
 
@@ -253,31 +265,41 @@ impl<'a> Update<'a> {
         answers: Answers<'_>,
         reading: Reading<'_>,
     ) -> Result<(Synced, Unsynced), Failure> {
-        let limits = limits(self.terms.gate);
         let started = Instant::now();
         let Reading { walked, known } = reading;
         let known = known.finish().ok().and_then(ReadAhead::if_current);
-        let Known { baseline, volume } = match known {
+        let known = match known {
             Some(known) => known,
             None => Known::read(self.dir)?,
         };
-        let loading = started.elapsed();
-        let request = volume.request(limits, self.writers, &baseline);
-        request.write_to(out).map_err(broken_stream)?;
-        out.flush().map_err(broken_stream)?;
-        // Both sides are looked at by now.
-        let (walked, took) = walked.finish()?;
-        self.site.timings.note("scan", took);
-        let survey = Survey::read_from(answers, &limits).map_err(unbelievable)?;
-        let volume = volume
-            .surveyed(survey, &baseline)
-            .and_then(Surveyed::whole)
-            .map_err(unbelievable)?;
-        let Known { baseline, volume } = Known { baseline, volume }.fold(self.dir)?;
-        let started = Instant::now();
-        let plan = reconcile(&baseline, &walked, &volume, self.terms.stance);
-        let took = loading + started.elapsed();
-        self.site.timings.note("reconcile", took);
+        self.site.timings.note("reconcile", started.elapsed());
+        let (Known { volume, .. }, walked, plan) = match self.footing {
+            Footing::Survey => {
+                self.ask(out, &known)?;
+                // Both sides are looked at by now.
+                let walked = self.walked(walked)?;
+                let known = self.surveyed(answers, known)?;
+                let plan = self.reconcile(&known, &walked);
+                (known, walked, plan)
+            }
+            Footing::Known => {
+                let known = known.fold(self.dir)?;
+                let walked = self.walked(walked)?;
+                let plan = self.reconcile(&known, &walked);
+                let ground = known.volume.ground(&plan.order);
+                ground.write_to(out).map_err(broken_stream)?;
+                out.flush().map_err(broken_stream)?;
+                match Ground::read_answer(answers)? {
+                    true => (known, walked, plan),
+                    false => {
+                        self.ask(out, &known)?;
+                        let known = self.surveyed(answers, known)?;
+                        let plan = self.reconcile(&known, &walked);
+                        (known, walked, plan)
+                    }
+                }
+            }
+        };
         if let Some(bounds) = self.fenced {
             leave_alone(bounds, &plan)?;
         }
@@ -306,6 +328,41 @@ impl<'a> Update<'a> {
             skipped: walked.skipped,
         };
         Ok((synced, unsynced))
+    }
+
+    /// Asks what differs from what is known of the volume.
+    fn ask(&self, out: Said<'_>, Known { baseline, volume }: &Known) -> Result<(), Failure> {
+        let request = volume.request(limits(self.terms.gate), self.writers, baseline);
+        request.write_to(out).map_err(broken_stream)?;
+        out.flush().map_err(broken_stream)
+    }
+
+    /// Takes in what differs.
+    fn surveyed(
+        &self,
+        answers: Answers<'_>,
+        Known { baseline, volume }: Known,
+    ) -> Result<Known, Failure> {
+        let limits = limits(self.terms.gate);
+        let survey = Survey::read_from(answers, &limits).map_err(unbelievable)?;
+        let volume = volume
+            .surveyed(survey, &baseline)
+            .and_then(Surveyed::whole)
+            .map_err(unbelievable)?;
+        Known { baseline, volume }.fold(self.dir)
+    }
+
+    fn walked(&self, walked: Ahead<'_, (Walked, Duration)>) -> Result<Walked, Failure> {
+        let (walked, took) = walked.finish()?;
+        self.site.timings.note("scan", took);
+        Ok(walked)
+    }
+
+    fn reconcile(&self, Known { baseline, volume }: &Known, walked: &Walked) -> Plan {
+        let started = Instant::now();
+        let plan = reconcile(baseline, walked, volume, self.terms.stance);
+        self.site.timings.note("reconcile", started.elapsed());
+        plan
     }
 
     /// Sends what was ordered.

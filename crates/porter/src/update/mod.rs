@@ -1,10 +1,17 @@
-//! `porter update ROOT [--ahead]`: brings a volume that is in use up to date, in one exec.
+//! `porter update ROOT [--ahead|--ground]`: brings a volume that is in use up to date.
 //!
 //! ```text
 //! host → porter   a survey's request
 //! porter → host   the survey
 //! host → porter   the order, then the stream of what is sent
 //! porter → host   the receipt
+//! ```
+//!
+//! With `--ground`, where the host knows the volume as it was left, that begins otherwise:
+//!
+//! ```text
+//! host → porter   what is believed to lie where it will write
+//! porter → host   whether that is so; unless it is, it goes on as above
 //! ```
 //!
 //! Runs when nothing of the agent's does: before its command starts, or while it is paused.
@@ -16,6 +23,7 @@
 //! no receipt; what was done by then stays done, and the host's intent tells it.
 
 mod dirs;
+mod ground;
 mod incoming;
 mod write;
 
@@ -26,7 +34,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use lazaret_transfer::{
-    PathError, RelPath, RelPathBuf, StreamError, UpdateOrder, UpdateReceipt, WireError, escape,
+    Ground, PathError, RelPath, RelPathBuf, StreamError, UpdateOrder, UpdateReceipt, WireError,
+    escape,
 };
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -38,7 +47,7 @@ use dirs::Dirs;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UpdateError {
-    #[error("usage: porter update ROOT [--ahead]")]
+    #[error("usage: porter update ROOT [--ahead|--ground]")]
     Usage,
     #[error(transparent)]
     Root(#[from] PathError),
@@ -46,6 +55,8 @@ pub(crate) enum UpdateError {
     Survey(#[from] SurveyFailure),
     #[error("the order: {0}")]
     Order(#[from] WireError),
+    #[error("the ground: {0}")]
+    Ground(#[source] WireError),
     #[error("{0} [{code}]", code = .0.code())]
     Stream(#[from] StreamError),
     #[error("{}: not what was ordered", escape(.name))]
@@ -101,6 +112,7 @@ pub(crate) fn act(mut arguments: impl Iterator<Item = OsString>) -> Result<(), U
     let when = match (arguments.next(), arguments.next()) {
         (None, None) => Some(Look::WhenAsked),
         (Some(flag), None) if flag == *"--ahead" => Some(Look::Ahead),
+        (Some(flag), None) if flag == *"--ground" => Some(Look::Ground),
         _ => None,
     };
     match (root, when) {
@@ -113,6 +125,8 @@ pub(crate) fn act(mut arguments: impl Iterator<Item = OsString>) -> Result<(), U
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     Ahead,
+    /// Not as a whole, where the ground holds.
+    Ground,
     WhenAsked,
 }
 
@@ -124,12 +138,14 @@ fn update(path: &Path, look: Look) -> Result<(), UpdateError> {
     let cleared = dirs.as_owner(None, |_| incoming::clear(&root));
     cleared.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
     let mut stdin = root::stdin().map_err(UpdateError::Stdin)?;
-    let ahead = match look {
-        Look::Ahead => Some(survey::Listing::ahead(root.reopen()?)),
-        Look::WhenAsked => None,
-    };
-    if survey::answer(&root, &mut stdin, ahead)? == Answered::GivenUp {
-        return Ok(());
+    if !(look == Look::Ground && ground_holds(&root, &mut stdin)?) {
+        let ahead = match look {
+            Look::Ahead => Some(survey::Listing::ahead(root.reopen()?)),
+            Look::Ground | Look::WhenAsked => None,
+        };
+        if survey::answer(&root, &mut stdin, ahead)? == Answered::GivenUp {
+            return Ok(());
+        }
     }
     let order = UpdateOrder::read_from(&mut stdin)?;
     let receipt = carry_out(&root, &mut dirs, &order, stdin);
@@ -141,11 +157,22 @@ fn update(path: &Path, look: Look) -> Result<(), UpdateError> {
     let restored = dirs.restore();
     let receipt = receipt?;
     restored.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
-    let identities = receipt.written.identities.values();
-    outwait(identities.map(|identity| identity.ctime));
     let mut stdout = root::stdout().map_err(UpdateError::Receipt)?;
     let written = receipt.write_to(&mut stdout);
-    written.map_err(UpdateError::Receipt)
+    written.map_err(UpdateError::Receipt)?;
+    // Before the end, or the next word: until then nothing of the agent's runs.
+    let identities = receipt.written.identities.values();
+    outwait(identities.map(|identity| identity.ctime));
+    Ok(())
+}
+
+/// Hears what the host rests on, and says whether it is so.
+fn ground_holds(root: &Root, stdin: &mut File) -> Result<bool, UpdateError> {
+    let ground = Ground::read_from(stdin).map_err(UpdateError::Ground)?;
+    let holds = ground::holds(root, &ground);
+    let mut stdout = root::stdout().map_err(UpdateError::Receipt)?;
+    Ground::answer(holds, &mut stdout).map_err(UpdateError::Receipt)?;
+    Ok(holds)
 }
 
 fn carry_out(

@@ -3,6 +3,7 @@
 mod advance;
 mod collect;
 mod file;
+mod ground;
 mod surveyed;
 
 use std::collections::BTreeMap;

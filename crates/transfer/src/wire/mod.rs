@@ -6,7 +6,8 @@
 //! | [`SurveyRequest`] | host → porter | starts `porter export` and `update`: limits and what is known |
 //! | [`Survey`] | porter → host | what differs from that |
 //! | [`write_wanted`] | host → porter | goes on with `porter export`: which files, by digest |
-//! | [`UpdateOrder`] | host → porter | `porter update` has told its survey; a stream follows |
+//! | [`Ground`] | host → porter | starts `porter update --ground`: what is believed to lie there |
+//! | [`UpdateOrder`] | host → porter | `porter update` has told its survey, or that the ground holds; a stream follows |
 //! | [`Protection`] | host → porter | starts `porter protect` and `porter sealed` |
 //! | [`UpdateReceipt`] | porter → host | `porter update` has carried it out |
 //!
@@ -19,6 +20,7 @@
 //! hostile: they speak of names that an agent chose.
 
 pub(crate) mod frame;
+mod ground;
 mod lent;
 mod protection;
 mod receipt;
@@ -28,6 +30,7 @@ mod update;
 mod wanted;
 
 pub use frame::WireError;
+pub use ground::{Ground, Lies};
 pub use lent::{ArrivedFile, LARGEST_LENT, LentEvent, LentFile, LentMode, MOST_LENT, read_lent};
 pub use protection::{Guarded, Protection};
 pub use receipt::{FileTime, Receipt, VolumeIdentity};

@@ -9,6 +9,7 @@ use lazaret_tests::tree_text;
 use lazaret_transfer::diff;
 
 use super::flaky::{At, Fault, Kind};
+use super::porter::Went;
 use super::world::World;
 
 /// A session whose first command has made the file `first`, which waits for a decision, and
@@ -67,6 +68,79 @@ fn a_second_command_sees_what_changed_and_what_waited_goes_on_waiting() {
     assert_eq!(synced.conflicts, []);
     assert_eq!(changes(second), ["first", "second"]);
     assert!(volume(&world).contains("f notes.txt \"mine\\n\""));
+}
+
+/// By what the updates of a world have gone.
+fn went(world: &World) -> Vec<Went> {
+    world.went.lock().unwrap().clone()
+}
+
+#[test]
+fn what_was_surveyed_when_a_command_had_ended_is_not_surveyed_before_the_next() {
+    let world = kept();
+    world.cycle_kept().unwrap();
+    assert_eq!(went(&world), [Went::ByGround]);
+    // Nor where the gate has taken changes out, or thrown them away, since.
+    world.apply();
+    tree_text::build("f first \"mine too\\n\"", &world.path("workspace"));
+    let third = world.cycle_kept().unwrap();
+    let synced = third.synced.clone().unwrap();
+    assert_eq!((synced.sent, synced.conflicts), (1, Vec::new()));
+    assert_eq!(went(&world), [Went::ByGround; 2]);
+    assert!(volume(&world).contains("f first \"mine too\\n\""));
+}
+
+/// Somebody else has written to the volume: what he wrote is not written over.
+#[test]
+fn what_was_changed_behind_our_back_is_a_conflict() {
+    let world = kept();
+    tree_text::build("f notes.txt \"theirs\\n\"", &world.path("volume"));
+    let second = world.cycle_kept().unwrap();
+    let synced = second.synced.clone().unwrap();
+    assert_eq!((synced.sent, synced.conflicts.len()), (0, 1));
+    assert_eq!(went(&world), [Went::BySurveyAfterAll]);
+    assert_eq!(changes(second), ["first", "notes.txt", "second"]);
+}
+
+#[test]
+fn what_is_not_known_of_a_volume_is_surveyed() {
+    // Something of it changes owner before.
+    let world = kept_fenced();
+    world.cycle_kept().unwrap();
+    assert_eq!(went(&world), [Went::BySurvey]);
+
+    // The survey of its last command was not believed.
+    let mut world = kept();
+    let limits = world.gate;
+    world.gate.max_entries = 1;
+    let Collected::Rejected(session) = world.cycle_kept().unwrap().collected else {
+        panic!("not rejected");
+    };
+    drop(session);
+    world.gate = limits;
+    assert_eq!(went(&world), [Went::ByGround]);
+    world.cycle_kept().unwrap();
+    assert_eq!(went(&world), [Went::ByGround, Went::BySurvey]);
+
+    // An update broke off.
+    let world = kept();
+    world.on("update", |_, call| {
+        lazaret_transfer::Ground::read_from(&mut call.stdin).unwrap();
+        lazaret_transfer::Ground::answer(true, &mut call.stdout)?;
+        lazaret_transfer::UpdateOrder::read_from(&mut call.stdin).unwrap();
+        Ok(125)
+    });
+    drop(world.cycle_kept().unwrap_err());
+    let record = world.record().unwrap();
+    assert!(record.surveyed && record.phase == Phase::Collected);
+    let asked = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let told = std::sync::Arc::clone(&asked);
+    world.on("update", move |_, call| {
+        told.lock().unwrap().push(call.argv.join(" "));
+        Ok(125)
+    });
+    drop(world.cycle_kept().unwrap_err());
+    assert_eq!(*asked.lock().unwrap(), ["update /workspace --ahead"]);
 }
 
 /// Each call to the engine fails in each way, and the engine dies at each call.

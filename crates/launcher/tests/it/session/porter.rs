@@ -11,9 +11,9 @@ use std::time::Duration;
 use lazaret_runtime::Control;
 use lazaret_transfer::wire::{Found, FoundKind};
 use lazaret_transfer::{
-    Digest, Digests, Entry, MemberKind, MemberPath, Members, Receipt, RelPath, RelPathBuf,
-    StreamLimits, StreamWriter, Survey, SurveyRequest, Tree, UpdateOrder, UpdateReceipt,
-    VolumeIdentity, Wanted, read_wanted,
+    Digest, Digests, Entry, Ground, Lies, MemberKind, MemberPath, Members, Receipt, RelPath,
+    RelPathBuf, StreamLimits, StreamWriter, Survey, SurveyRequest, Tree, UpdateOrder,
+    UpdateReceipt, VolumeIdentity, Wanted, read_wanted,
 };
 use rustix::fs::FileType;
 
@@ -27,13 +27,39 @@ pub(super) fn receive(volume: &Path, stdin: &mut dyn Read) -> Result<Receipt, Br
     }
 }
 
-/// `porter update`.
+/// By what an update has found out what to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Went {
+    BySurvey,
+    ByGround,
+    /// What was believed was not so.
+    BySurveyAfterAll,
+}
+
+/// `porter update`, with or without `--ground`. Whatever happens then, it says what it went by.
 pub(super) fn update(
     volume: &Path,
-    stdin: &mut dyn Read,
-    stdout: &mut dyn Write,
+    is_believed: bool,
+    (stdin, stdout): (&mut dyn Read, &mut dyn Write),
+    went: &mut dyn FnMut(Went),
 ) -> Result<(), Broken> {
-    survey(volume, stdin)?.write_to(stdout)?;
+    let holds = match is_believed {
+        true => {
+            let ground = Ground::read_from(stdin)?;
+            let holds = holds(volume, &ground);
+            Ground::answer(holds, stdout)?;
+            holds
+        }
+        false => false,
+    };
+    went(match (is_believed, holds) {
+        (true, true) => Went::ByGround,
+        (true, false) => Went::BySurveyAfterAll,
+        (false, _) => Went::BySurvey,
+    });
+    if !holds {
+        survey(volume, stdin)?.write_to(stdout)?;
+    }
     let order = UpdateOrder::read_from(stdin)?;
     for path in order.remove.iter().rev() {
         let at = volume.join(path.as_str());
@@ -45,6 +71,19 @@ pub(super) fn update(
     let written = arrive(volume, stdin)?;
     let stayed = Vec::new();
     Ok(UpdateReceipt { written, stayed }.write_to(stdout)?)
+}
+
+fn holds(volume: &Path, ground: &Ground) -> bool {
+    ground.0.iter().all(|(path, lies)| {
+        match (lies, fs::symlink_metadata(volume.join(path.as_str()))) {
+            (Lies::Nothing, Err(_)) => true,
+            (Lies::Dir, Ok(found)) => found.is_dir(),
+            (Lies::Entry(known), Ok(_)) => {
+                identity(&volume.join(path.as_str())).is_ok_and(|identity| identity == *known)
+            }
+            _ => false,
+        }
+    })
 }
 
 /// Unpacks a stream over what is there.

@@ -44,7 +44,7 @@ use lazaret_tests::tree_text;
 use lazaret_transfer::{GitMode, Protection, Selection, WorkspaceDir};
 
 use super::flaky::Flaky;
-use super::porter;
+use super::porter::{self, Went};
 
 /// What lies in the workspace at first.
 pub(super) const BEFORE: &str = "
@@ -95,6 +95,8 @@ pub(super) struct World {
     pub(super) gate: GateLimits,
     /// What is root's in the volume.
     pub(super) fence: Arc<Mutex<Option<Protection>>>,
+    /// By what each update has gone that came so far.
+    pub(super) went: Arc<Mutex<Vec<Went>>>,
 }
 
 /// What a process does.
@@ -150,12 +152,15 @@ fn poised(
     loop {
         let verb = word.split(' ').next().unwrap_or_default();
         let play = verbs.lock().unwrap().get(verb).cloned();
-        match play {
-            Some(Play(act)) => match act(call)? {
-                ExecOutcome::Exit(0) => {}
-                failed => return Ok(Some(failed)),
-            },
-            None => return Ok(Some(ExecOutcome::Exit(125))),
+        let Some(Play(act)) = play else {
+            return Ok(Some(ExecOutcome::Exit(125)));
+        };
+        let words = word.split(' ').map(str::to_owned).collect();
+        let argv = std::mem::replace(&mut call.argv, words);
+        let acted = act(call)?;
+        call.argv = argv;
+        if acted != ExecOutcome::Exit(0) {
+            return Ok(Some(acted));
         }
         word.clear();
         while !word.ends_with('\n') {
@@ -211,6 +216,7 @@ impl World {
                 max_file_bytes: MIB,
             },
             fence: Arc::default(),
+            went: Arc::default(),
             root,
         };
         world.on("receive", |volume, call| {
@@ -256,12 +262,15 @@ impl World {
             writeln!(call.stdout, "end {} {broken}", list.entries.len())?;
             Ok(0)
         });
-        let fence = Arc::clone(&world.fence);
+        let (fence, went) = (Arc::clone(&world.fence), Arc::clone(&world.went));
         world.on("update", move |volume, call| {
             if fence.lock().unwrap().is_some() {
                 return Err(io::Error::other("what is root's is in the way"));
             }
-            porter::update(volume, &mut call.stdin, &mut call.stdout)
+            let is_believed = call.argv.iter().any(|word| word == "--ground");
+            let mut tell = |by| went.lock().unwrap().push(by);
+            let streams = (&mut call.stdin as _, &mut call.stdout as _);
+            porter::update(volume, is_believed, streams, &mut tell)
                 .map_err(|error| io::Error::other(error.to_string()))?;
             Ok(0)
         });

@@ -58,7 +58,7 @@ fn wait_until_it_listens(pid: u32) {
 #[test]
 fn what_nobody_could_change_is_listed_before_it_is_asked_for() {
     let kept = Kept::new(PROJECT);
-    let verb = update_verb(kept.volume.path());
+    let verb = update_verb(kept.volume.path(), "--ahead");
     // The caller's promise is broken here, to see that it is relied on.
     assert!(told(&kept, &verb, Writers::Gone).is_empty());
 }
@@ -66,7 +66,7 @@ fn what_nobody_could_change_is_listed_before_it_is_asked_for() {
 #[test]
 fn where_somebody_goes_on_it_is_listed_again() {
     let kept = Kept::new(PROJECT);
-    let verb = update_verb(kept.volume.path());
+    let verb = update_verb(kept.volume.path(), "--ahead");
     assert_eq!(told(&kept, &verb, Writers::Held), ["late"]);
 }
 

@@ -145,7 +145,7 @@ fn a_volume_over_the_limits_is_an_answer() {
 fn say(kept: &Kept, order: &UpdateOrder, stream: &[u8]) -> (Option<i32>, String) {
     let (their_stdin, mut stdin) = io::pipe().expect("a pipe");
     let (mut stdout, their_stdout) = io::pipe().expect("a pipe");
-    let verb = update_verb(kept.volume.path())
+    let verb = update_verb(kept.volume.path(), "--ahead")
         .stdin_file(their_stdin)
         .stdout_file(their_stdout)
         .stderr_capture()

@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use lazaret_transfer::{
-    Clash, Entry, Hashing, Intent, Mode, Plan, Receipt, Recorded, Selection, Selector, Stance,
-    StatCache, StatRecorder, StreamLimits, Survey, Surveyed, Tree, UpdateOrder, UpdateReceipt,
-    VolumeState, Walked, WorkspaceDir, Writers, pack_order, reconcile, walk, walk_cached,
+    Clash, Entry, Ground, Hashing, Intent, Mode, Plan, Receipt, Recorded, Selection, Selector,
+    Stance, StatCache, StatRecorder, StreamLimits, Survey, Surveyed, Tree, UpdateOrder,
+    UpdateReceipt, VolumeState, Walked, WorkspaceDir, Writers, pack_order, reconcile, walk,
+    walk_cached,
 };
 
 use crate::exporting::{Exporting, list};
@@ -27,7 +28,7 @@ pub(crate) enum Fault {
 }
 
 /// How the porter is started.
-pub(crate) type Starter = fn(&Path) -> duct::Expression;
+pub(crate) type Starter = fn(&Path, &str) -> duct::Expression;
 
 /// What the host keeps of a session, and its volume.
 pub(crate) struct Kept {
@@ -39,6 +40,10 @@ pub(crate) struct Kept {
     /// What the last look at the workspace left for the next one.
     pub(crate) stats: StatCache,
     pub(crate) start: Starter,
+    /// Whether what is known is believed to be what the volume holds.
+    pub(crate) is_believed: bool,
+    /// Whether it did, as the porter has found where the last update was to write.
+    pub(crate) held: Option<bool>,
 }
 
 /// An update that did not come to its end.
@@ -47,8 +52,8 @@ pub(crate) struct Broken {
     pub(crate) stderr: String,
 }
 
-pub(crate) fn update_verb(root: &Path) -> duct::Expression {
-    let arguments = ["update".as_ref(), root.as_os_str(), "--ahead".as_ref()];
+pub(crate) fn update_verb(root: &Path, flag: &str) -> duct::Expression {
+    let arguments = ["update".as_ref(), root.as_os_str(), flag.as_ref()];
     duct::cmd(env!("CARGO_BIN_EXE_lazaret-porter"), arguments)
 }
 
@@ -80,6 +85,8 @@ impl Kept {
             intent: None,
             stats: StatCache::default(),
             start: update_verb,
+            is_believed: false,
+            held: None,
         }
     }
 
@@ -109,7 +116,10 @@ impl Kept {
         let limits = StreamLimits::DEFAULT;
         let (their_stdin, mut stdin) = io::pipe().expect("a pipe");
         let (mut stdout, their_stdout) = io::pipe().expect("a pipe");
-        let started = (self.start)(self.volume.path())
+        // As the launcher does, which has no other way to tell what a broken one did.
+        let by_ground = self.is_believed && self.intent.is_none();
+        let flag = if by_ground { "--ground" } else { "--ahead" };
+        let started = (self.start)(self.volume.path(), flag)
             .stdin_file(their_stdin)
             .stdout_file(their_stdout)
             .stderr_capture()
@@ -117,22 +127,38 @@ impl Kept {
         let child = started.start().expect("the porter was built");
         // It holds the porter's ends of the pipes.
         drop(started);
-        let asked = self.known.request(limits, Writers::Gone, &self.baseline);
-        let survey = asked.write_to(&mut stdin).map_err(drop).and_then(|()| {
-            let survey = Survey::read_from(&mut stdout, &limits);
-            survey.map_err(drop)
-        });
-        let mut done = Err(());
-        if let Ok(survey) = survey {
-            // What the launcher has on disk before the order is given.
-            let known = self.known.clone().surveyed(survey, &self.baseline);
-            let known = known.and_then(Surveyed::whole);
-            self.known = known.expect("no contradiction");
-            if let Some(intent) = self.intent.take() {
-                self.baseline = intent.fold(self.baseline.clone(), &self.known);
-            }
+        let foreseen = by_ground.then(|| {
             let host = self.look();
-            let plan = reconcile(&self.baseline, &host, &self.known, stance);
+            reconcile(&self.baseline, &host, &self.known, stance)
+        });
+        self.held = foreseen.as_ref().map(|plan| {
+            let ground = self.known.ground(&plan.order);
+            ground.write_to(&mut stdin).expect("it reads");
+            Ground::read_answer(&mut stdout).expect("an answer")
+        });
+        let planned = match foreseen.filter(|_| self.held == Some(true)) {
+            Some(plan) => Ok(plan),
+            None => {
+                let asked = self.known.request(limits, Writers::Gone, &self.baseline);
+                let survey = asked.write_to(&mut stdin).map_err(drop).and_then(|()| {
+                    let survey = Survey::read_from(&mut stdout, &limits);
+                    survey.map_err(drop)
+                });
+                survey.map(|survey| {
+                    let known = self.known.clone().surveyed(survey, &self.baseline);
+                    let known = known.and_then(Surveyed::whole);
+                    self.known = known.expect("no contradiction");
+                    if let Some(intent) = self.intent.take() {
+                        self.baseline = intent.fold(self.baseline.clone(), &self.known);
+                    }
+                    let host = self.look();
+                    reconcile(&self.baseline, &host, &self.known, stance)
+                })
+            }
+        };
+        let mut done = Err(());
+        if let Ok(plan) = planned {
+            // What the launcher has on disk before the order is given.
             self.intent = Some(plan.intent());
             meanwhile(&plan);
             done = self.order(&plan.order, fault, &mut stdin, &child);

@@ -3,6 +3,7 @@
 mod ahead;
 mod breaks;
 mod full;
+mod ground;
 mod kept;
 mod owner;
 mod repositories;

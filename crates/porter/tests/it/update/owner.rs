@@ -28,8 +28,11 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-fn as_nobody(root: &Path) -> duct::Expression {
-    let update = duct::cmd(program(), ["update".as_ref(), root.as_os_str()]);
+fn as_nobody(root: &Path, flag: &str) -> duct::Expression {
+    let update = duct::cmd(
+        program(),
+        ["update".as_ref(), root.as_os_str(), flag.as_ref()],
+    );
     match is_root() {
         true => update.before_spawn(|command| {
             command.uid(NOBODY).gid(NOBODY);

@@ -40,6 +40,7 @@ fn every_sequence_ends_as_the_model_says() {
         done.whole > sequences && done.broken > sequences / 2,
         "{done:?}"
     );
+    assert!(done.grounds > sequences / 2, "{done:?}");
     assert!(
         done.clashes > sequences / 10 && done.surveys > sequences / 2,
         "{done:?}"
@@ -68,6 +69,7 @@ struct Counts {
     clashes: u64,
     surveys: u64,
     resets: u64,
+    grounds: u64,
 }
 
 impl Counts {
@@ -77,6 +79,7 @@ impl Counts {
         self.clashes += other.clashes;
         self.surveys += other.surveys;
         self.resets += other.resets;
+        self.grounds += other.grounds;
     }
 }
 
@@ -100,6 +103,8 @@ struct Play {
     seed: u64,
     random: Random,
     kept: Kept,
+    /// Whether nobody has touched the volume since it was last surveyed or brought up to date.
+    is_known: bool,
     /// What both sides last had in common.
     common: Leaves,
     /// For each update that broke off since the last whole one, what it may have brought to
@@ -118,6 +123,7 @@ impl Play {
             seed,
             random: Random::new(seed),
             kept,
+            is_known: true,
             common,
             broken: Vec::new(),
             written: 0,
@@ -132,6 +138,7 @@ impl Play {
             3..=5 => self.edit(Side::Volume),
             6 => {
                 self.kept.survey();
+                self.is_known = true;
                 self.kept.assert_known(&what);
                 self.counts.surveys += 1;
             }
@@ -157,7 +164,10 @@ impl Play {
     fn edit(&mut self, side: Side) {
         let root = match side {
             Side::Host => self.kept.workspace.path(),
-            Side::Volume => self.kept.volume.path(),
+            Side::Volume => {
+                self.is_known = false;
+                self.kept.volume.path()
+            }
         };
         let root = root.to_path_buf();
         for _ in 0..=self.random.below(3) {
@@ -240,6 +250,7 @@ impl Play {
     }
 
     fn same_on_both(&mut self, relative: &Path) {
+        self.is_known = false;
         let contents = self.contents();
         let roots: Vec<PathBuf> = [self.kept.workspace.path(), self.kept.volume.path()]
             .map(Path::to_path_buf)
@@ -263,7 +274,11 @@ impl Play {
         let host = leaves(&read_all(self.kept.workspace.path()));
         let before = leaves(&read_all(self.kept.volume.path()));
         let caches = caches(self.kept.volume.path());
+        self.kept.is_believed = self.is_known;
         let plan = self.kept.try_update(stance, fault, &mut |_| {});
+        // Nothing else has touched it: so it was what it was known to be.
+        assert_ne!(self.kept.held, Some(false), "{what}: the ground");
+        self.counts.grounds += u64::from(self.kept.held == Some(true));
         let after = leaves(&read_all(self.kept.volume.path()));
         assert_eq!(
             self::caches(self.kept.volume.path()),
@@ -272,6 +287,7 @@ impl Play {
         );
         match plan {
             Ok(plan) => {
+                self.is_known = true;
                 self.counts.whole += 1;
                 self.counts.resets += u64::from(stance == Stance::Reset);
                 self.counts.clashes += plan.clashes.len() as u64;

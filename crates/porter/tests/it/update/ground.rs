@@ -1,0 +1,147 @@
+//! An update by what is known does what one by a survey does, or finds out that it may not.
+
+use lazaret_transfer::{Stance, diff};
+
+use super::kept::{Fault, Kept, clashes};
+
+const PROJECT: &str = r#"
+    f README.md "hello"
+    f src/main.rs "main"
+    f src/lib.rs "lib"
+    l src/link -> ../README.md
+    f docs/a "a"
+    f docs/deep/b "b"
+    f .git/HEAD "ref: refs/heads/main"
+    f .git/refs/heads/main "1111111111111111111111111111111111111111\n"
+    f .git/index "index"
+"#;
+
+/// What the command did before it ended and was collected.
+const AGENT: &str = "f README.md \"mine\"\nf made/by/agent \"x\"\nf src/__pycache__/x \"y\"";
+
+fn kept() -> Kept {
+    let mut kept = Kept::new(PROJECT);
+    kept.agent(AGENT);
+    kept.survey();
+    kept
+}
+
+/// Updates after `host` was edited, and the volume by nobody but `behind`. Says whether the
+/// ground held, what clashes, what the volume holds, and what will count as the agent's.
+#[track_caller]
+fn updated(is_believed: bool, host: &str, behind: &str, stance: Stance) -> (Option<bool>, String) {
+    let mut kept = kept();
+    kept.host(host);
+    kept.agent(behind);
+    kept.is_believed = is_believed;
+    let plan = kept.try_update(stance, Fault::None, &mut |_| {});
+    let plan = plan.expect("nothing goes wrong");
+    let held = kept.held;
+    // What nobody has looked at shows when it is collected.
+    kept.survey();
+    kept.assert_known(host);
+    let changes = diff(&kept.baseline, &kept.known.tree());
+    let changes: Vec<_> = changes.iter().map(|change| change.path.as_str()).collect();
+    let found = format!(
+        "clashes: {}\nchanges: {}\n{}",
+        clashes(&plan),
+        changes.join(" "),
+        kept.dump()
+    );
+    (held, found)
+}
+
+const EDITS: [&str; 11] = [
+    "",
+    "f src/main.rs \"changed\"",
+    "f README.md \"yours\"\nf new/file \"new\"",
+    "- docs",
+    "- docs\nf docs \"now a file\"",
+    "- src/link\nl src/link -> main.rs\n- src/lib.rs",
+    "f made/by/agent \"both\"\nf made/by/host \"h\"",
+    "- src/lib.rs\nf src/lib.rs/deep/file \"a directory now\"",
+    "- src/link\nf src/link/file \"a directory now\"",
+    "f .git/index \"other\"",
+    "f .git/refs/heads/main \"2222222222222222222222222222222222222222\\n\"\nf src/lib.rs \"2\"",
+];
+
+#[test]
+fn by_what_is_known_the_same_comes_out_as_by_a_survey() {
+    for host in EDITS {
+        for stance in [Stance::Keep, Stance::Reset] {
+            let (held, found) = updated(true, host, "", stance);
+            assert_eq!(held, Some(true), "{host} {stance:?}");
+            assert_eq!(
+                found,
+                updated(false, host, "", stance).1,
+                "{host} {stance:?}"
+            );
+        }
+    }
+}
+
+/// Somebody else has the volume, against the rules: nothing of his is written over.
+#[test]
+fn what_was_changed_behind_our_back_is_found_where_it_matters() {
+    for (host, behind) in [
+        ("f src/main.rs \"changed\"", "f src/main.rs \"MAIN\""),
+        ("f src/main.rs \"changed\"", "m 755 src/main.rs"),
+        ("f src/main.rs \"changed\"", "- src/main.rs"),
+        ("f src/main.rs \"changed\"", "- src/main.rs\nd src/main.rs"),
+        ("f src/main.rs \"changed\"", "- src\nl src -> docs"),
+        ("f src/main.rs \"changed\"", "- src\nf src \"a file\""),
+        ("f new/file \"new\"", "f new/file \"theirs\""),
+        ("f new/file \"new\"", "l new -> /"),
+        ("f new/file \"new\"", "d new"),
+        ("- docs", "f docs/deep/b \"changed\""),
+        ("- src/link", "- src/link\nl src/link -> main.rs"),
+        (
+            "f .git/index \"other\"",
+            "f .git/refs/heads/main \"3333333333333333333333333333333333333333\\n\"",
+        ),
+        ("f .git/index \"other\"", "- .git/HEAD"),
+    ] {
+        let (held, found) = updated(true, host, behind, Stance::Keep);
+        assert_eq!(held, Some(false), "{host} over {behind}");
+        assert_eq!(
+            found,
+            updated(false, host, behind, Stance::Keep).1,
+            "{host} over {behind}"
+        );
+    }
+}
+
+#[test]
+fn what_was_changed_elsewhere_shows_when_it_is_collected() {
+    for (host, behind) in [
+        (
+            "f src/main.rs \"changed\"",
+            "f src/lib.rs \"theirs\"\nf src/more \"m\"",
+        ),
+        ("", "- docs"),
+        // A directory that was to go stays with what it holds.
+        ("- docs", "f docs/deep/new \"theirs\""),
+    ] {
+        let (held, found) = updated(true, host, behind, Stance::Keep);
+        assert_eq!(held, Some(true), "{host} beside {behind}");
+        assert_eq!(
+            found,
+            updated(false, host, behind, Stance::Keep).1,
+            "{host} beside {behind}"
+        );
+    }
+}
+
+/// Nobody knows what an update did that broke off.
+#[test]
+fn after_an_update_that_broke_off_the_volume_is_surveyed() {
+    let mut kept = kept();
+    kept.host("f src/main.rs \"changed\"");
+    kept.is_believed = true;
+    let broken = kept.try_update(Stance::Keep, Fault::LostReceipt, &mut |_| {});
+    broken.expect_err("nobody heard");
+    assert_eq!(kept.held, Some(true));
+    kept.update();
+    assert_eq!(kept.held, None);
+    kept.assert_known("after the second one");
+}
