@@ -1,6 +1,6 @@
 //! Asks the porter of an exporter what changed, and for what is wanted of it.
 
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
@@ -13,6 +13,9 @@ use super::populate::broken_stream;
 use super::site::Site;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::Counter;
+
+/// What is read at once, in bytes.
+const BUFFER: usize = 256 << 10;
 
 /// The verb of the porter's.
 pub(super) const EXPORT: &str = "export";
@@ -112,8 +115,9 @@ impl Answered<'_> {
         let Self { said, answers } = self;
         write_wanted(wanted, said).map_err(broken_stream)?;
         said.flush().map_err(broken_stream)?;
+        // Members are read in pieces of half a kilobyte and less, and nothing follows them.
         let mut counted = Counted {
-            inner: answers,
+            inner: BufReader::with_capacity(BUFFER, answers),
             counter,
         };
         let unpacked = match unpack(&mut counted, limits, quarantine, Ending::Trailer) {
