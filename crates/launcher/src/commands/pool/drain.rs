@@ -41,6 +41,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         context.interrupt.check()?;
         if let Some(held) = shelf.hold(&tag)? {
             let detected = context.engine_at(&place.engine, &format!("place {tag}"))?;
+            if detected.info.endpoint != place.engine {
+                // Another one was named: what is not there can't be removed there.
+                continue;
+            }
             remove(&job::site(context, &store, detected), held)?;
             removed += 1;
         }
@@ -53,6 +57,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         // One that somebody works on is taken, or made by one who will see the target.
         if let Ok(session) = store.lock(dir.id()) {
             let detected = context.engine_of(session.record())?;
+            if detected.info.endpoint != session.record().engine {
+                continue;
+            }
             removed += u64::from(drop_spare(&*detected.engine, &session)?);
         }
     }

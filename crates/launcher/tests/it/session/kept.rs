@@ -79,14 +79,14 @@ fn went(world: &World) -> Vec<Went> {
 fn what_was_surveyed_when_a_command_had_ended_is_not_surveyed_before_the_next() {
     let world = kept();
     world.cycle_kept().unwrap();
-    assert_eq!(went(&world), [Went::ByGround]);
+    assert_eq!(went(&world), [Went::Ground]);
     // Nor where the gate has taken changes out, or thrown them away, since.
     world.apply();
     tree_text::build("f first \"mine too\\n\"", &world.path("workspace"));
     let third = world.cycle_kept().unwrap();
     let synced = third.synced.clone().unwrap();
     assert_eq!((synced.sent, synced.conflicts), (1, Vec::new()));
-    assert_eq!(went(&world), [Went::ByGround; 2]);
+    assert_eq!(went(&world), [Went::Ground; 2]);
     assert!(volume(&world).contains("f first \"mine too\\n\""));
 }
 
@@ -98,7 +98,7 @@ fn what_was_changed_behind_our_back_is_a_conflict() {
     let second = world.cycle_kept().unwrap();
     let synced = second.synced.clone().unwrap();
     assert_eq!((synced.sent, synced.conflicts.len()), (0, 1));
-    assert_eq!(went(&world), [Went::BySurveyAfterAll]);
+    assert_eq!(went(&world), [Went::SurveyAfterAll]);
     assert_eq!(changes(second), ["first", "notes.txt", "second"]);
 }
 
@@ -107,7 +107,7 @@ fn what_is_not_known_of_a_volume_is_surveyed() {
     // Something of it changes owner before.
     let world = kept_fenced();
     world.cycle_kept().unwrap();
-    assert_eq!(went(&world), [Went::BySurvey]);
+    assert_eq!(went(&world), [Went::Survey]);
 
     // The survey of its last command was not believed.
     let mut world = kept();
@@ -118,9 +118,9 @@ fn what_is_not_known_of_a_volume_is_surveyed() {
     };
     drop(session);
     world.gate = limits;
-    assert_eq!(went(&world), [Went::ByGround]);
+    assert_eq!(went(&world), [Went::Ground]);
     world.cycle_kept().unwrap();
-    assert_eq!(went(&world), [Went::ByGround, Went::BySurvey]);
+    assert_eq!(went(&world), [Went::Ground, Went::Survey]);
 
     // An update broke off.
     let world = kept();

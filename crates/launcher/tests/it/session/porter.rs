@@ -30,10 +30,10 @@ pub(super) fn receive(volume: &Path, stdin: &mut dyn Read) -> Result<Receipt, Br
 /// By what an update has found out what to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Went {
-    BySurvey,
-    ByGround,
+    Survey,
+    Ground,
     /// What was believed was not so.
-    BySurveyAfterAll,
+    SurveyAfterAll,
 }
 
 /// `porter update`, with or without `--ground`. Whatever happens then, it says what it went by.
@@ -53,9 +53,9 @@ pub(super) fn update(
         false => false,
     };
     went(match (is_believed, holds) {
-        (true, true) => Went::ByGround,
-        (true, false) => Went::BySurveyAfterAll,
-        (false, _) => Went::BySurvey,
+        (true, true) => Went::Ground,
+        (true, false) => Went::SurveyAfterAll,
+        (false, _) => Went::Survey,
     });
     if !holds {
         survey(volume, stdin)?.write_to(stdout)?;
