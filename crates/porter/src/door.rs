@@ -9,19 +9,19 @@
 //!
 //! PID 1's stdin is one end of a pair of sockets, and its stdout the other. Whoever may look
 //! into PID 1 from outside takes that one (`man 2 pidfd_getfd`): it has no name that anybody
-//! could take, and lies in no directory that anybody could replace. A process inside that took
-//! it would start what it can start anyway.
+//! could take, and lies in no directory that anybody could replace. Where the engine has started
+//! the command, nobody has taken it: a process inside may, but is not heard. It would start what
+//! it can start anyway, but for the limits that `porter run` sets.
 //!
 //! There is one only, so that nothing but 0, 1 and 2 is ever open here (CON-12): the streams
 //! are given away before the process hears what it is to be.
 
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+    AddressFamily, SendAncillaryBuffer, SendFlags, SocketFlags, SocketType, sendmsg, socketpair,
+    sockopt,
 };
 use rustix::process::{Pid, WaitStatus};
 
@@ -48,6 +48,7 @@ impl Door {
         let opened = || -> io::Result<()> {
             let kind = (AddressFamily::UNIX, SocketType::SEQPACKET);
             let (ours, theirs) = socketpair(kind.0, kind.1, SocketFlags::CLOEXEC, None)?;
+            sockopt::set_socket_passcred(&ours, true)?;
             rustix::stdio::dup2_stdin(&ours)?;
             syscall::announce(io::stdin().as_fd())?;
             // Last: where it is, the door is open.
@@ -102,27 +103,22 @@ impl Door {
 /// Takes the three streams that the host hands in, if it does.
 fn take() -> io::Result<Option<[OwnedFd; 3]>> {
     let mut word = [0; START.len() + 1];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let received = recvmsg(
-        io::stdin(),
-        &mut [IoSliceMut::new(&mut word)],
-        &mut control,
-        RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC,
-    );
-    let length = match received {
-        Ok(received) => received.bytes,
-        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let mut streams = Vec::new();
-    for message in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
-            streams.extend(descriptors);
+    let message = match syscall::receive(io::stdin().as_fd(), &mut word) {
+        Ok(message) => message,
+        Err(error) => {
+            return match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
+                _ => Err(error),
+            };
         }
-    }
-    match (word.get(..length), <[OwnedFd; 3]>::try_from(streams)) {
-        (Some(START), Ok(streams)) => Ok(Some(streams)),
+    };
+    // As PID 1 sees it. Without a namespace of its own everybody has a pid, and only tests are.
+    let is_outside = !rustix::process::getpid().is_init() || message.sender == Some(0);
+    match (
+        word.get(..message.length),
+        <[OwnedFd; 3]>::try_from(message.descriptors),
+    ) {
+        (Some(START), Ok(streams)) if is_outside => Ok(Some(streams)),
         _ => Err(io::ErrorKind::InvalidData.into()),
     }
 }

@@ -1,7 +1,7 @@
 //! Raw system calls: the only unsafe code of lazaret.
 //!
 //! Two kinds. Calls that no safe wrapper offers (waiting for blocked signals, `fork`, `execve`,
-//! closing every descriptor), and the probes' calls, which hand the kernel pointers and
+//! who sent a message, closing every descriptor), and the probes' calls, which hand the kernel pointers and
 //! descriptors that can't be valid: EPERM or ENOSYS tells that a filter answered, any
 //! other error that the call reached the kernel. So a probe never has an effect, whether
 //! the control that it tests is there or not (bubblewrap's `try-syscall` does the same).
@@ -14,7 +14,7 @@
 use std::ffi::{CString, c_int, c_long};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::ptr;
 use std::time::Duration;
 
@@ -112,6 +112,68 @@ pub(crate) fn announce(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
     // SAFETY: as above.
     zero(unsafe { libc::fcntl(socket, libc::F_SETFL, flags | libc::O_ASYNC) })
+}
+
+/// A message that came in at a socket, with what came beside it.
+#[derive(Debug)]
+pub(crate) struct Message {
+    /// Bytes of it.
+    pub(crate) length: usize,
+    /// Who sent it, as a pid of this namespace; 0 for a process outside. `None` where the socket
+    /// was not asked to say (SO_PASSCRED, `man 7 unix`).
+    pub(crate) sender: Option<i32>,
+    /// The descriptors that it brought, up to eight.
+    pub(crate) descriptors: Vec<OwnedFd>,
+}
+
+/// Takes a message from a socket, if one is there. (rustix knows no sender with the pid 0.)
+pub(crate) fn receive(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<Message> {
+    // Room for eight descriptors and a sender, aligned as the kernel wants it.
+    let mut control = [0_u64; 16];
+    let mut place = libc::iovec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    };
+    // SAFETY: a zeroed msghdr is valid: no name, no buffers.
+    let mut header: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
+    header.msg_iov = &raw mut place;
+    header.msg_iovlen = 1;
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control) as _;
+    let flags = libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
+    // SAFETY: the header points to buffers that outlive the call, with their lengths.
+    let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags) };
+    let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
+    let mut message = Message {
+        length,
+        sender: None,
+        descriptors: Vec::new(),
+    };
+    // SAFETY: the kernel has filled the control buffer and set its length; the macros walk it
+    // within that, and each record's data is as long as its header says. Each descriptor in it
+    // is new and nobody else's.
+    unsafe {
+        let mut record = libc::CMSG_FIRSTHDR(&raw const header);
+        while !record.is_null() {
+            let data = libc::CMSG_DATA(record);
+            let size = (*record).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
+            match ((*record).cmsg_level, (*record).cmsg_type) {
+                (libc::SOL_SOCKET, libc::SCM_RIGHTS) => {
+                    for index in 0..size / size_of::<c_int>() {
+                        let descriptor = ptr::read_unaligned(data.cast::<c_int>().add(index));
+                        message.descriptors.push(OwnedFd::from_raw_fd(descriptor));
+                    }
+                }
+                (libc::SOL_SOCKET, libc::SCM_CREDENTIALS) => {
+                    let sender: libc::ucred = ptr::read_unaligned(data.cast());
+                    message.sender = Some(sender.pid);
+                }
+                _ => {}
+            }
+            record = libc::CMSG_NXTHDR(&raw const header, record);
+        }
+    }
+    Ok(message)
 }
 
 /// Starts a process that goes on in `body`, and ends with what that returns. Returns its pid.

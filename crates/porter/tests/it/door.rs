@@ -334,3 +334,69 @@ fn strings(mark: &Path) -> String {
     let strings = format!("\0/bin/touch\0--\0{}\0", mark.display());
     format!("{}\n{strings}", strings.len())
 }
+
+/// Set for whoever knocks from inside, as this very test.
+const INSIDE: &str = "LAZARET_TEST_KNOCKS_INSIDE";
+
+/// As where the engine has started the command: the door is open still, and a process of the
+/// container's takes its other end. It would escape the limits that `porter run` sets.
+#[test]
+fn nobody_inside_is_let_in() {
+    if knocks_inside() {
+        let first = FirstProcess::of(1).expect("it is there");
+        first
+            .start(&script("exit 0"))
+            .expect_err("it is not for us");
+        return;
+    }
+    // A namespace of its own, where the porter is PID 1.
+    let init = || {
+        let porter = env!("CARGO_BIN_EXE_lazaret-porter");
+        let namespace = duct::cmd!("unshare", "--pid", "--fork", "--kill-child", porter, "init");
+        let started = namespace.stdin_null().stdout_null().unchecked();
+        Init(started.start().expect("`unshare` of util-linux, as root"))
+    };
+    let inside = |init: &Init| {
+        let children = format!("/proc/{0}/task/{0}/children", init.pid());
+        loop {
+            let children = fs::read_to_string(&children).expect("ours");
+            if let Some(child) = children.split_whitespace().next() {
+                break child.parse::<i32>().expect("a pid");
+            }
+        }
+    };
+
+    let outer = init();
+    let first = FirstProcess::of(inside(&outer)).expect("it is there");
+    let (said, _, code) = finish(first.start(&script("echo $$")).expect("it is open"));
+    assert_eq!((said.as_str(), code), ("2\n", 0), "of the namespace");
+
+    let outer = init();
+    let pid = inside(&outer).to_string();
+    let this = std::env::current_exe().expect("a test");
+    let knock = duct::cmd!("nsenter", "--target", &pid, "--pid", this, "--exact")
+        .before_spawn(|command| {
+            command.arg("door::nobody_inside_is_let_in");
+            Ok(())
+        })
+        .env(INSIDE, "1")
+        .stdout_capture()
+        .stderr_capture();
+    let knocked = knock.unchecked().run().expect("`nsenter` of util-linux");
+    let said = String::from_utf8_lossy(&knocked.stdout).into_owned();
+    assert!(
+        knocked.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
+    // And nobody else is any more.
+    let first = FirstProcess::of(pid.parse().expect("a pid")).expect("it is there");
+    first.start(&script("exit 0")).expect_err("it is shut");
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "there is no `main` that could read it"
+)]
+fn knocks_inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
