@@ -19,7 +19,10 @@ fn program() -> &'static Path {
         let dir = tempfile::tempdir().expect("a temporary directory").keep();
         fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("ours");
         let program = dir.join("porter");
-        fs::copy(env!("CARGO_BIN_EXE_lazaret-porter"), &program).expect("it was built");
+        // By another process: what is open for writing here, a fork of another test has too, and
+        // nobody can start it then (ETXTBSY, `man 2 execve`).
+        let copy = duct::cmd!("cp", env!("CARGO_BIN_EXE_lazaret-porter"), &program);
+        copy.run().expect("it was built");
         program
     })
 }
