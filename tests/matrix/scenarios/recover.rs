@@ -79,6 +79,10 @@ fn creation_in_flight(ctx: &Ctx) -> Result<(), String> {
         drop(lazaret.signal(Signal::KILL));
         let _ended = lazaret.wait()?;
         let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+        if record.exists() {
+            // Its command had run, or might have: that is kept, with its volume.
+            let _removed = ctx.lazaret(&["rm", "--force", &name])?.expect_code(0)?;
+        }
     }
     // By name as well: what an engine makes by itself may carry no label.
     let store: String = ctx.store_id().chars().take(6).collect();
