@@ -131,8 +131,8 @@ pub use walk::{
     Hashing, Scale, ScanError, Scanned, WalkError, Walked, Weight, scan, walk, walk_cached,
 };
 pub use wire::{
-    Digests, FileTime, Ground, Guarded, Lies, Protection, Receipt, Survey, SurveyError,
-    SurveyRequest, UpdateOrder, UpdateReceipt, VolumeIdentity, Wanted, WireError, Writers,
-    read_wanted, write_wanted,
+    Digests, FileTime, Ground, GroundAnswer, Guarded, Lies, Protection, Receipt, Survey,
+    SurveyError, SurveyRequest, UpdateOrder, UpdateReceipt, VolumeIdentity, Wanted, WireError,
+    Writers, read_wanted, write_wanted,
 };
 pub use workspace::{FileIdentity, WorkspaceDir};

@@ -237,6 +237,8 @@ impl Prepared {
         session.update_soon(&mut unsynced, |record| {
             record.before = Some(before);
             record.phase = Phase::Syncing;
+            // Of a new one nothing was surveyed.
+            record.surveyed &= volume == Standing::There;
             // Before anything is: whoever comes next gives it back.
             if !was_fenced {
                 record.bounds = setting.bounds.clone();

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    Clash, Ground, PackError, Plan, Progress, Recorded, RelPathBuf, Selector, Skipped, Stance,
-    StatCache, StatRecorder, Survey, SurveyError, Surveyed, Trailer, UpdateReceipt, Walked,
+    Clash, GroundAnswer, PackError, Plan, Progress, Recorded, RelPathBuf, Selector, Skipped,
+    Stance, StatCache, StatRecorder, Survey, SurveyError, Surveyed, Trailer, UpdateReceipt, Walked,
     WorkspaceDir, Writers, escape, pack_order, reconcile, walk_cached,
 };
 
@@ -289,9 +289,9 @@ impl<'a> Update<'a> {
                 let ground = known.volume.ground(&plan.order);
                 ground.write_to(out).map_err(broken_stream)?;
                 out.flush().map_err(broken_stream)?;
-                match Ground::read_answer(answers)? {
-                    true => (known, walked, plan),
-                    false => {
+                match GroundAnswer::read_from(answers)? {
+                    GroundAnswer::Holds => (known, walked, plan),
+                    GroundAnswer::Differs => {
                         self.ask(out, &known)?;
                         let known = self.surveyed(answers, known)?;
                         let plan = self.reconcile(&known, &walked);

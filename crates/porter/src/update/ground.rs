@@ -1,6 +1,6 @@
 //! Whether a volume is what an update rests on.
 
-use lazaret_transfer::{Ground, Lies, RelPath, VolumeIdentity};
+use lazaret_transfer::{Ground, GroundAnswer, Lies, RelPath, VolumeIdentity};
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
@@ -8,15 +8,19 @@ use crate::root::Root;
 
 /// Looks at every path that was named, and at no other. What can't be looked at is not as it
 /// was believed to be.
-pub(super) fn holds(root: &Root, ground: &Ground) -> bool {
+pub(super) fn judge(root: &Root, ground: &Ground) -> GroundAnswer {
     let mut paths = ground.0.iter();
-    paths.all(|(path, lies)| match (lies, look(root, path)) {
+    let holds = paths.all(|(path, lies)| match (lies, look(root, path)) {
         // Nor is anything below a file or a link, which is named itself.
         (Lies::Nothing, Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => true,
         (Lies::Dir, Ok(stat)) => FileType::from_raw_mode(stat.st_mode) == FileType::Directory,
         (Lies::Entry(identity), Ok(stat)) => VolumeIdentity::from(&stat) == *identity,
         _ => false,
-    })
+    });
+    match holds {
+        true => GroundAnswer::Holds,
+        false => GroundAnswer::Differs,
+    }
 }
 
 fn look(root: &Root, path: &RelPath) -> Result<Stat, Errno> {

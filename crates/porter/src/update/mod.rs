@@ -34,8 +34,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use lazaret_transfer::{
-    Ground, PathError, RelPath, RelPathBuf, StreamError, UpdateOrder, UpdateReceipt, WireError,
-    escape,
+    Ground, GroundAnswer, PathError, RelPath, RelPathBuf, StreamError, UpdateOrder, UpdateReceipt,
+    WireError, escape,
 };
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -138,7 +138,8 @@ fn update(path: &Path, look: Look) -> Result<(), UpdateError> {
     let cleared = dirs.as_owner(None, |_| incoming::clear(&root));
     cleared.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
     let mut stdin = root::stdin().map_err(UpdateError::Stdin)?;
-    if !(look == Look::Ground && ground_holds(&root, &mut stdin)?) {
+    let holds = look == Look::Ground && answer_ground(&root, &mut stdin)? == GroundAnswer::Holds;
+    if !holds {
         let ahead = match look {
             Look::Ahead => Some(survey::Listing::ahead(root.reopen()?)),
             Look::Ground | Look::WhenAsked => None,
@@ -167,12 +168,12 @@ fn update(path: &Path, look: Look) -> Result<(), UpdateError> {
 }
 
 /// Hears what the host rests on, and says whether it is so.
-fn ground_holds(root: &Root, stdin: &mut File) -> Result<bool, UpdateError> {
+fn answer_ground(root: &Root, stdin: &mut File) -> Result<GroundAnswer, UpdateError> {
     let ground = Ground::read_from(stdin).map_err(UpdateError::Ground)?;
-    let holds = ground::holds(root, &ground);
+    let answer = ground::judge(root, &ground);
     let mut stdout = root::stdout().map_err(UpdateError::Receipt)?;
-    Ground::answer(holds, &mut stdout).map_err(UpdateError::Receipt)?;
-    Ok(holds)
+    answer.write_to(&mut stdout).map_err(UpdateError::Receipt)?;
+    Ok(answer)
 }
 
 fn carry_out(

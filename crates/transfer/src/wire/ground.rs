@@ -10,7 +10,7 @@ use crate::{RelPath, RelPathBuf, WireError};
 const MAGIC: Magic = *b"lzgrnd 1";
 /// One byte each.
 const HOLDS: u8 = b'y';
-const OTHERWISE: u8 = b'n';
+const DIFFERS: u8 = b'n';
 
 /// What lies at one path of a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,21 +77,36 @@ impl Ground {
         }
         Ok(Self(ground))
     }
+}
 
-    /// Answers whether it holds.
+/// What a porter says of a ground.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroundAnswer {
+    /// All of it is so.
+    Holds,
+    /// Something is not: only a survey can tell what to do.
+    Differs,
+}
+
+impl GroundAnswer {
+    /// Writes it, and flushes: whoever asked waits for it.
     ///
     /// # Errors
     /// When the writer fails.
-    pub fn answer(holds: bool, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(&[if holds { HOLDS } else { OTHERWISE }])?;
+    pub fn write_to(self, out: &mut dyn Write) -> io::Result<()> {
+        let byte = match self {
+            Self::Holds => HOLDS,
+            Self::Differs => DIFFERS,
+        };
+        out.write_all(&[byte])?;
         out.flush()
     }
 
-    /// Reads that answer.
+    /// Reads what [`Self::write_to`] wrote.
     ///
     /// # Errors
     /// When there is none.
-    pub fn read_answer(input: &mut dyn Read) -> Result<bool, WireError> {
+    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
         let mut answer = [0];
         input
             .read_exact(&mut answer)
@@ -100,8 +115,8 @@ impl Ground {
                 _ => WireError::Read(error),
             })?;
         match answer {
-            [HOLDS] => Ok(true),
-            [OTHERWISE] => Ok(false),
+            [HOLDS] => Ok(Self::Holds),
+            [DIFFERS] => Ok(Self::Differs),
             _ => Err(malformed("neither yes nor no")),
         }
     }
@@ -151,13 +166,16 @@ mod tests {
 
     #[test]
     fn an_answer_is_yes_or_no() {
-        for holds in [true, false] {
+        for answer in [GroundAnswer::Holds, GroundAnswer::Differs] {
             let mut bytes = Vec::new();
-            Ground::answer(holds, &mut bytes).expect("to memory");
-            assert_eq!(Ground::read_answer(&mut &bytes[..]).expect("one"), holds);
+            answer.write_to(&mut bytes).expect("to memory");
+            assert_eq!(
+                GroundAnswer::read_from(&mut &bytes[..]).expect("one"),
+                answer
+            );
         }
         for nonsense in [&b""[..], b"Y", b"\0"] {
-            Ground::read_answer(&mut &nonsense[..]).expect_err("neither");
+            GroundAnswer::read_from(&mut &nonsense[..]).expect_err("neither");
         }
     }
 }

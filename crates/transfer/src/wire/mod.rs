@@ -30,7 +30,7 @@ mod update;
 mod wanted;
 
 pub use frame::WireError;
-pub use ground::{Ground, Lies};
+pub use ground::{Ground, GroundAnswer, Lies};
 pub use lent::{ArrivedFile, LARGEST_LENT, LentEvent, LentFile, LentMode, MOST_LENT, read_lent};
 pub use protection::{Guarded, Protection};
 pub use receipt::{FileTime, Receipt, VolumeIdentity};

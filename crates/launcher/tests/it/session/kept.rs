@@ -126,7 +126,7 @@ fn what_is_not_known_of_a_volume_is_surveyed() {
     let world = kept();
     world.on("update", |_, call| {
         lazaret_transfer::Ground::read_from(&mut call.stdin).unwrap();
-        lazaret_transfer::Ground::answer(true, &mut call.stdout)?;
+        lazaret_transfer::GroundAnswer::Holds.write_to(&mut call.stdout)?;
         lazaret_transfer::UpdateOrder::read_from(&mut call.stdin).unwrap();
         Ok(125)
     });

@@ -11,8 +11,8 @@ use std::time::Duration;
 use lazaret_runtime::Control;
 use lazaret_transfer::wire::{Found, FoundKind};
 use lazaret_transfer::{
-    Digest, Digests, Entry, Ground, Lies, MemberKind, MemberPath, Members, Receipt, RelPath,
-    RelPathBuf, StreamLimits, StreamWriter, Survey, SurveyRequest, Tree, UpdateOrder,
+    Digest, Digests, Entry, Ground, GroundAnswer, Lies, MemberKind, MemberPath, Members, Receipt,
+    RelPath, RelPathBuf, StreamLimits, StreamWriter, Survey, SurveyRequest, Tree, UpdateOrder,
     UpdateReceipt, VolumeIdentity, Wanted, read_wanted,
 };
 use rustix::fs::FileType;
@@ -47,7 +47,11 @@ pub(super) fn update(
         true => {
             let ground = Ground::read_from(stdin)?;
             let holds = holds(volume, &ground);
-            Ground::answer(holds, stdout)?;
+            let answer = match holds {
+                true => GroundAnswer::Holds,
+                false => GroundAnswer::Differs,
+            };
+            answer.write_to(stdout)?;
             holds
         }
         false => false,

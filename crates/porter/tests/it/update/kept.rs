@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use lazaret_transfer::{
-    Clash, Entry, Ground, Hashing, Intent, Mode, Plan, Receipt, Recorded, Selection, Selector,
-    Stance, StatCache, StatRecorder, StreamLimits, Survey, Surveyed, Tree, UpdateOrder,
+    Clash, Entry, GroundAnswer, Hashing, Intent, Mode, Plan, Receipt, Recorded, Selection,
+    Selector, Stance, StatCache, StatRecorder, StreamLimits, Survey, Surveyed, Tree, UpdateOrder,
     UpdateReceipt, VolumeState, Walked, WorkspaceDir, Writers, pack_order, reconcile, walk,
     walk_cached,
 };
@@ -134,7 +134,7 @@ impl Kept {
         self.held = foreseen.as_ref().map(|plan| {
             let ground = self.known.ground(&plan.order);
             ground.write_to(&mut stdin).expect("it reads");
-            Ground::read_answer(&mut stdout).expect("an answer")
+            GroundAnswer::read_from(&mut stdout).expect("an answer") == GroundAnswer::Holds
         });
         let planned = match foreseen.filter(|_| self.held == Some(true)) {
             Some(plan) => Ok(plan),
