@@ -5,7 +5,7 @@
 //! our streams carry one more block of 512 bytes:
 //!
 //! ```text
-//! lazaret-trailer 2\n
+//! lazaret-trailer 3\n
 //! entries N\n
 //! bytes N\n
 //! stream HEX\n
@@ -31,7 +31,7 @@ pub struct Trailer {
 
 /// A block that is not a [`Trailer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a trailer of version 2")]
+#[error("not a trailer of version 3")]
 pub struct TrailerError;
 
 impl Trailer {
@@ -77,7 +77,7 @@ impl Trailer {
             bytes,
             stream,
         } = self;
-        format!("lazaret-trailer 2\nentries {entries}\nbytes {bytes}\nstream {stream}\n")
+        format!("lazaret-trailer 3\nentries {entries}\nbytes {bytes}\nstream {stream}\n")
     }
 }
 

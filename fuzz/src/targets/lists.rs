@@ -10,10 +10,10 @@ use crate::input::Input;
 
 const MAGICS: [&[u8; 8]; 5] = [
     b"lztree 1",
-    b"lzrcpt 1",
-    b"lzsurv 2",
-    b"lzask  2",
-    b"lzwant 1",
+    b"lzrcpt 3",
+    b"lzsurv 3",
+    b"lzask  4",
+    b"lzwant 3",
 ];
 
 /// The bytes are the kind of list, the count of its records, and the records; magic, count

@@ -1,20 +1,19 @@
 //! `Behind`: the half of a pack that sends, hashes and checks.
 
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use rustix::fs::Stat;
 
-use super::ahead::{Batch, Step};
+use super::batch::{Batch, Reader, Step};
 use super::header::BLOCK;
 use super::{PackError, Progress};
 use crate::checksum::Summing;
 use crate::manifest::ManifestWriter;
 use crate::stat_cache::Seen;
 use crate::walk::{check_unchanged, mode, size};
-use crate::{Digest, Entry, Paths, RelPath, RelPathBuf, StatRecorder, Trailer};
+use crate::{Digest, Entry, Paths, RelPath, RelPathBuf, StatRecorder, Trailer, WalkError};
 
 /// Takes batches in the order of the stream.
 pub(super) struct Behind<'a, 'w> {
@@ -54,15 +53,17 @@ impl<'a, 'w> Behind<'a, 'w> {
         &mut self,
         full: &Receiver<Batch>,
         empty: &SyncSender<Batch>,
-        queued: &AtomicUsize,
+        left: &AtomicUsize,
     ) -> Result<(), PackError> {
         while let Ok(mut batch) = full.recv() {
-            queued.fetch_sub(1, Ordering::Relaxed);
             let bytes = batch.complete()?;
             // First: the other side has work to do meanwhile.
             self.out.write_all(bytes).map_err(PackError::Write)?;
-            self.sum.update(bytes);
+            batch.add_to(&mut self.sum);
             batch.take(|step, paths, bytes| self.step(step, paths, bytes))?;
+            if batch.reader() == Reader::Behind {
+                left.fetch_sub(1, Ordering::Relaxed);
+            }
             (self.progress)(self.so_far);
             // A walk that has ended needs it no more.
             drop(empty.send(batch));
@@ -78,10 +79,14 @@ impl<'a, 'w> Behind<'a, 'w> {
                 }
                 self.keep(&paths[path], &entry)
             }
-            Step::Whole(path, whole) => {
-                self.so_far.bytes += whole.contents.len() as u64;
-                let digest = Digest::of(&bytes[whole.contents]);
-                self.file(&paths[path], &whole.stat, digest, &whole.file)
+            Step::Read(path, stat, digest) => {
+                self.so_far.bytes += size(&stat);
+                self.file(&paths[path], &stat, digest)
+            }
+            Step::Left(path, ..) => {
+                let name = paths[path].as_str().as_bytes();
+                let error = io::Error::other("was not read: the batch is not complete");
+                Err(WalkError::io(name, error).into())
             }
             Step::Begin(path, stat) => {
                 self.current = Some((paths[path].to_owned(), stat));
@@ -96,22 +101,15 @@ impl<'a, 'w> Behind<'a, 'w> {
             Step::End(file) => match self.current.take() {
                 None => Ok(()),
                 Some((path, stat)) => {
+                    check_unchanged(&file, &stat, path.as_str().as_bytes())?;
                     let digest = self.hasher.finalize().into();
-                    self.file(&path, &stat, digest, &file)
+                    self.file(&path, &stat, digest)
                 }
             },
         }
     }
 
-    /// Keeps a file, unless it is not what it was.
-    fn file(
-        &mut self,
-        path: &RelPath,
-        stat: &Stat,
-        digest: Digest,
-        file: &OwnedFd,
-    ) -> Result<(), PackError> {
-        check_unchanged(file, stat, path.as_str().as_bytes())?;
+    fn file(&mut self, path: &RelPath, stat: &Stat, digest: Digest) -> Result<(), PackError> {
         if let (Some(stats), Some(seen)) = (&mut self.stats, Seen::of(stat)) {
             stats.record(path, seen, &digest);
         }

@@ -1,6 +1,7 @@
 //! `pack`: a workspace into a stream.
 
 mod ahead;
+mod batch;
 mod behind;
 mod header;
 mod order;
@@ -23,7 +24,8 @@ use crate::walk::{check_unchanged, descend, mode, seconds, size};
 use crate::{
     Digest, Manifest, RelPath, Selector, Skipped, StatRecorder, Trailer, WalkError, WorkspaceDir,
 };
-use ahead::{Ahead, BATCHES, Batch, Stopped};
+use ahead::{Ahead, Stopped};
+use batch::{BATCHES, Batch};
 use behind::Behind;
 
 /// How far a pack has come.
@@ -62,7 +64,8 @@ pub enum PackError {
 /// Sends everything below `workspace` that `selector` takes in to `out`.
 ///
 /// One walk, one read per file for contents and digest, no staging; beside the manifest
-/// the memory does not grow. A thread of its own walks and reads; this one hashes and sends.
+/// the memory does not grow. A thread of its own walks; reading and hashing is shared
+/// with this one, which sends.
 /// Hard links become files of their own, holes are sent as zeros, extended attributes and
 /// owners are not sent. `progress` is called for each 256 KiB or less: return soon.
 ///
@@ -100,7 +103,7 @@ fn send(
 ) -> Result<Packed, PackError> {
     let (full, filled) = sync_channel(BATCHES);
     let (empty, emptied) = sync_channel(BATCHES);
-    let queued = AtomicUsize::new(0);
+    let left = AtomicUsize::new(0);
     for _ in 0..BATCHES {
         // It has room for all of them.
         drop(empty.send(Batch::new()));
@@ -108,14 +111,14 @@ fn send(
     let mut manifest = Manifest::default();
     let mut behind = Behind::new(out, progress, stats, ManifestWriter::new(&mut manifest));
     let (walked, taken) = thread::scope(|scope| {
-        let queued = &queued;
+        let left = &left;
         let walking = scope.spawn(move || {
-            let mut ahead = Ahead::new(full, emptied, queued)?;
+            let mut ahead = Ahead::new(full, emptied, left)?;
             let skipped = descend(workspace, selector, &mut ahead)?;
             ahead.finish()?;
             Ok::<_, Stopped>(skipped)
         });
-        let taken = behind.take_all(&filled, &empty, queued);
+        let taken = behind.take_all(&filled, &empty, left);
         // A walk that waits for either finds that nobody listens.
         drop((filled, empty));
         let walked = walking.join();

@@ -269,7 +269,7 @@ impl<'r> FrameReader<'r> {
     }
 
     pub(crate) fn checksum(&mut self) -> Result<Checksum, WireError> {
-        let bits = self.array().map(u128::from_le_bytes)?;
+        let bits = self.array().map(u64::from_le_bytes)?;
         Ok(Checksum::from_bits(bits))
     }
 

@@ -7,7 +7,7 @@ use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
 use crate::{RelPath, RelPathBuf, Trailer, WireError};
 
-const MAGIC: Magic = *b"lzrcpt 2";
+const MAGIC: Magic = *b"lzrcpt 3";
 
 /// A point in time as the kernel keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,7 +114,7 @@ impl Receipt {
     /// # Errors
     /// When it is cut off, changed, too long, or contradicts itself.
     pub fn read_from(input: &mut dyn Read, entries: u64) -> Result<Self, WireError> {
-        let mut frame = FrameReader::new(input, MAGIC, "receipt of version 2")?;
+        let mut frame = FrameReader::new(input, MAGIC, "receipt of version 3")?;
         let Some(b't') = frame.tag()? else {
             return Err(malformed("no total"));
         };

@@ -154,7 +154,7 @@ fn trailer_that_tells_something_else() {
     );
     let text = String::from_utf8(good.encode().to_vec()).unwrap();
     for text in [
-        text.replace("trailer 2", "trailer 1"),
+        text.replace("trailer 3", "trailer 2"),
         text.replace("701", "0701"),
         text.replace("entries 3\n", "entries +3\n"),
         text.replace("\n\0", "\nx\0").chars().take(512).collect(),

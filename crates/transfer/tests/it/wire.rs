@@ -289,10 +289,10 @@ fn what_is_cut_or_changed_is_refused() {
 fn noise_is_refused_without_a_panic() {
     let random = &mut Random::new(7);
     for magic in [
-        &b"lzrcpt 2"[..],
-        b"lzsurv 2",
-        b"lzask  2",
-        b"lzwant 2",
+        &b"lzrcpt 3"[..],
+        b"lzsurv 3",
+        b"lzask  4",
+        b"lzwant 3",
         b"lztree 1",
     ] {
         for _ in 0..3000 {

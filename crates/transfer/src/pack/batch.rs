@@ -1,0 +1,233 @@
+//! `Batch`: a piece of the stream on its way from one half of a pack to the other.
+
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::Stat;
+use rustix::io::Errno;
+
+use crate::checksum::Summing;
+use crate::walk::check_unchanged;
+use crate::{Checksum, Digest, Entry, PathSpan, Paths, RelPath, WalkError};
+
+/// Handing over costs a wake-up; this many bytes are worth one, and stay in the cache.
+const CAPACITY: usize = 256 << 10;
+/// Batches on their way, to and fro: what a pack holds of contents is 2 MiB.
+pub(super) const BATCHES: usize = 8;
+/// Files of one batch: with [`BATCHES`] all that are open stay below what a process may open,
+/// also where that is 256.
+const MOST_FILES: usize = 16;
+
+/// A piece of the stream, and what has to be known of it.
+#[derive(Debug)]
+pub(super) struct Batch {
+    /// Always initialised, so that a read needs no zeroing; `filled` is what counts.
+    bytes: Vec<u8>,
+    filled: usize,
+    steps: Vec<Step>,
+    paths: Paths,
+    files: usize,
+    reader: Reader,
+    /// Of the bytes, once nothing is to be read any more.
+    sum: Option<Checksum>,
+}
+
+/// Which half reads and hashes the files that are whole in a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    Ahead,
+    Behind,
+}
+
+/// What a batch holds, in the order of the stream.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// An entry that is known already, with the bytes of its contents.
+    Entry(PathSpan, Entry),
+    /// A file that was read and hashed, and was still what it had been.
+    Read(PathSpan, Stat, Digest),
+    /// A file that is open, and where in this batch the other half is to read it to.
+    Left(PathSpan, OwnedFd, Stat, Range<usize>),
+    /// A file whose contents follow, in this batch and in later ones.
+    Begin(PathSpan, Stat),
+    /// Some of them.
+    Contents(Range<usize>),
+    /// That was all of them. Whether it is still what it was is to be found out.
+    End(OwnedFd),
+}
+
+impl Batch {
+    pub(super) fn new() -> Self {
+        Self {
+            bytes: vec![0; CAPACITY],
+            filled: 0,
+            steps: Vec::new(),
+            paths: Paths::default(),
+            files: 0,
+            reader: Reader::Behind,
+            sum: None,
+        }
+    }
+
+    /// Starts filling an empty one, whose files `reader` reads.
+    pub(super) fn start(&mut self, reader: Reader) {
+        self.reader = reader;
+        self.sum = None;
+    }
+
+    pub(super) fn reader(&self) -> Reader {
+        self.reader
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.filled == 0 && self.steps.is_empty()
+    }
+
+    pub(super) fn has_files_enough(&self) -> bool {
+        self.files == MOST_FILES
+    }
+
+    /// Returns how many bytes can be added.
+    pub(super) fn room(&self) -> usize {
+        CAPACITY - self.filled
+    }
+
+    /// Adds as many bytes as there is room for, and returns the rest.
+    pub(super) fn append<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let (now, later) = bytes.split_at(bytes.len().min(self.room()));
+        let space = self.reserve(now.len());
+        self.bytes[space].copy_from_slice(now);
+        later
+    }
+
+    /// Adds what is known already.
+    pub(super) fn entry(&mut self, path: &RelPath, entry: Entry) {
+        let path = self.paths.push(path);
+        self.steps.push(Step::Entry(path, entry));
+    }
+
+    /// Adds a file of `length` bytes, for which there is room.
+    pub(super) fn file(
+        &mut self,
+        path: &RelPath,
+        file: OwnedFd,
+        stat: &Stat,
+        length: usize,
+    ) -> Result<(), WalkError> {
+        let (span, contents) = (self.paths.push(path), self.reserve(length));
+        self.files += 1;
+        let step = match self.reader {
+            Reader::Behind => Step::Left(span, file, *stat, contents),
+            Reader::Ahead => {
+                let digest = read_whole(&file, stat, &mut self.bytes[contents], path)?;
+                Step::Read(span, *stat, digest)
+            }
+        };
+        self.steps.push(step);
+        Ok(())
+    }
+
+    /// Starts a file that need not fit.
+    pub(super) fn begin(&mut self, path: &RelPath, stat: &Stat) {
+        let path = self.paths.push(path);
+        self.steps.push(Step::Begin(path, *stat));
+    }
+
+    /// Reads `length` bytes of it, for which there is room.
+    pub(super) fn contents(
+        &mut self,
+        file: &OwnedFd,
+        length: usize,
+        name: &[u8],
+    ) -> Result<(), WalkError> {
+        let space = self.reserve(length);
+        read_exactly(file, &mut self.bytes[space.clone()], name)?;
+        self.steps.push(Step::Contents(space));
+        Ok(())
+    }
+
+    /// Ends it.
+    pub(super) fn end(&mut self, file: OwnedFd) {
+        self.files += 1;
+        self.steps.push(Step::End(file));
+    }
+
+    /// Sums up what was read, while it is in the cache.
+    pub(super) fn close(&mut self) {
+        self.sum = match self.reader {
+            Reader::Ahead => Some(Checksum::of(&self.bytes[..self.filled])),
+            Reader::Behind => None,
+        };
+    }
+
+    /// Reads and hashes what is left, and returns the bytes of the stream.
+    pub(super) fn complete(&mut self) -> Result<&[u8], WalkError> {
+        for step in &mut self.steps {
+            if let Step::Left(path, file, stat, contents) = step {
+                let bytes = &mut self.bytes[contents.clone()];
+                let digest = read_whole(file, stat, bytes, &self.paths[*path])?;
+                *step = Step::Read(*path, *stat, digest);
+            }
+        }
+        Ok(&self.bytes[..self.filled])
+    }
+
+    /// Adds its bytes, which are complete.
+    pub(super) fn add_to(&self, sum: &mut Summing) {
+        let bytes = &self.bytes[..self.filled];
+        match self.sum {
+            Some(known) => sum.append(known, bytes.len() as u64),
+            None => sum.update(bytes),
+        }
+    }
+
+    /// Takes the steps, with what they refer to, and leaves the batch empty.
+    pub(super) fn take<E>(
+        &mut self,
+        mut step: impl FnMut(Step, &Paths, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let taken = self.steps.drain(..);
+        let taken = taken.map(|taken| step(taken, &self.paths, &self.bytes));
+        let outcome = taken.collect();
+        self.filled = 0;
+        self.files = 0;
+        self.paths.clear();
+        outcome
+    }
+
+    /// Takes up room.
+    fn reserve(&mut self, length: usize) -> Range<usize> {
+        let start = self.filled;
+        self.filled += length;
+        start..self.filled
+    }
+}
+
+/// Reads a file into `space`, which is as long, and holds it against what it was.
+fn read_whole(
+    file: &OwnedFd,
+    stat: &Stat,
+    space: &mut [u8],
+    path: &RelPath,
+) -> Result<Digest, WalkError> {
+    let name = path.as_str().as_bytes();
+    read_exactly(file, space, name)?;
+    check_unchanged(file, stat, name)?;
+    Ok(Digest::of(space))
+}
+
+/// Fills `space` from the position of `file`.
+fn read_exactly(file: &OwnedFd, mut space: &mut [u8], name: &[u8]) -> Result<(), WalkError> {
+    while !space.is_empty() {
+        match rustix::io::read(file, &mut *space) {
+            Ok(0) => {
+                let name = name.to_vec();
+                return Err(WalkError::Shrank { name });
+            }
+            Ok(length) => space = &mut space[length..],
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(WalkError::io(name, errno)),
+        }
+    }
+    Ok(())
+}
