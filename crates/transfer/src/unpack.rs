@@ -52,7 +52,6 @@ pub fn unpack(
         odd_files: BTreeMap::new(),
         refusals: Vec::new(),
         notes: Vec::new(),
-        buffer: vec![0; 256 << 10],
     };
     let mark = quarantine.mark();
     let trailer = unpacking.read(reader, limits, ending);
@@ -86,7 +85,6 @@ struct Unpacking<'a> {
     odd_files: BTreeMap<Vec<u8>, Entry>,
     refusals: Vec<Refusal>,
     notes: Vec<Note>,
-    buffer: Vec<u8>,
 }
 
 impl Unpacking<'_> {
@@ -158,9 +156,7 @@ impl Unpacking<'_> {
         name: &[u8],
         size: u64,
     ) -> Result<Digest, StreamError> {
-        let put = self
-            .quarantine
-            .put(&mut members.body(), size, &mut self.buffer);
+        let put = self.quarantine.put(&mut members.body(), size);
         let (digest, _) = put.map_err(|error| match error {
             InsertError::Read(error) => error.into(),
             InsertError::Store(error) => StreamError::Store(error),

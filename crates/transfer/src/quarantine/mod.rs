@@ -12,6 +12,7 @@
 mod blob;
 mod index;
 mod spool;
+mod waiting;
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -157,14 +158,16 @@ impl Quarantine {
     }
 
     fn found(&self, digest: &Digest) -> Result<Blob, QuarantineError> {
-        let held = self.lock();
+        let mut held = self.lock();
         let Some(place) = held.index.get(digest) else {
             let path = self.path.join(digest.to_hex());
             let source = io::ErrorKind::NotFound.into();
             return Err(PathError { path, source }.into());
         };
-        let blob = held.spool(place.spool).map(|spool| spool.blob(place));
-        let blob = blob.ok_or_else(|| self.damaged(digest))?;
+        let Some(spool) = held.spools.get_mut(place.spool as usize) else {
+            return Err(self.damaged(digest));
+        };
+        let blob = spool.blob(place)?;
         match blob.is_whole().at(&self.path)? {
             true => Ok(blob),
             false => Err(self.damaged(digest)),
@@ -184,7 +187,7 @@ impl Quarantine {
     /// When more than `limit` bytes come, or either side fails; nothing is left then.
     pub fn insert(&self, reader: &mut dyn Read, limit: u64) -> Result<(Digest, u64), InsertError> {
         let mark = self.mark();
-        let put = self.put(reader, limit, &mut vec![0; 64 << 10]);
+        let put = self.put(reader, limit);
         let kept = put.and_then(|put| Ok(self.keep().map(|()| put)?));
         if kept.is_err() {
             self.roll_back(mark);
@@ -200,34 +203,19 @@ impl Quarantine {
         Ok(std::fs::remove_dir_all(&self.path).at(&self.path)?)
     }
 
-    /// As [`Quarantine::insert`], with the caller's buffer, which is not empty. Nobody else
-    /// finds the blob before [`Quarantine::keep`].
+    /// As [`Quarantine::insert`]. Nobody else finds the blob before [`Quarantine::keep`].
     ///
-    /// What fits into the buffer is hashed before anything is written, so that a
-    /// blob that is there already costs no write.
+    /// What is small is hashed before anything is written, so that a blob that is there already
+    /// costs no write.
     ///
     /// # Errors
-    /// As [`Quarantine::insert`]; what was written of it is taken back by
-    /// [`Quarantine::roll_back`], or written over.
+    /// As [`Quarantine::insert`]; what came of it is taken back by [`Quarantine::roll_back`].
     pub(crate) fn put(
         &self,
         reader: &mut dyn Read,
         limit: u64,
-        buffer: &mut [u8],
     ) -> Result<(Digest, u64), InsertError> {
-        let check = |size: u64| match size > limit {
-            true => Err(InsertError::TooBig { limit }),
-            false => Ok(size),
-        };
-        let mut length = fill(reader, buffer)?;
-        let mut size = check(length as u64)?;
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&buffer[..length]);
         let mut held = self.lock();
-        let is_small = length < buffer.len();
-        if is_small && held.index.get(&hasher.finalize().into()).is_some() {
-            return Ok((hasher.finalize().into(), size));
-        }
         let number = held.own(&self.dir, &self.path)?;
         let Held { index, spools, .. } = &mut *held;
         let Some(spool) = spools.get_mut(number as usize) else {
@@ -237,41 +225,35 @@ impl Quarantine {
             .into());
         };
         let offset = spool.length();
-        spool.append(&buffer[..length])?;
-        while length == buffer.len() {
-            length = fill(reader, buffer)?;
-            size = check(size + length as u64)?;
-            hasher.update(&buffer[..length]);
-            spool.append(&buffer[..length])?;
-        }
-        let digest = hasher.finalize().into();
+        let (digest, length) = spool.add(reader, limit)?;
         if index.get(&digest).is_some() {
             spool.truncate(offset);
-            return Ok((digest, size));
+            return Ok((digest, length));
         }
         index.insert(Place {
             digest,
             spool: number,
             offset,
-            length: size,
+            length,
         });
-        Ok((digest, size))
+        Ok((digest, length))
     }
 
     /// Writes down what was put in, so that others find it.
     pub(crate) fn keep(&self) -> Result<(), QuarantineError> {
         let mut held = self.lock();
         let Held { index, spools, own } = &mut *held;
-        match own.and_then(|own| spools.get_mut(own as usize)) {
-            Some(spool) => spool.note(index.since(spool.noted_before())),
-            None => Ok(()),
+        if let Some(spool) = own.and_then(|own| spools.get_mut(own as usize)) {
+            spool.note(index.since(spool.noted_before()))?;
         }
+        held.drop_unused(&self.dir);
+        Ok(())
     }
 
     /// Returns how far it is filled.
     pub(crate) fn mark(&self) -> Mark {
         let held = self.lock();
-        let own = held.own.and_then(|own| held.spool(own));
+        let own = held.own.and_then(|own| held.spools.get(own as usize));
         Mark {
             blobs: held.index.len(),
             length: own.map_or(0, Spool::length),
@@ -281,20 +263,11 @@ impl Quarantine {
     /// Takes back what was put in since and not kept: a batch has brought it that is rejected.
     pub(crate) fn roll_back(&self, mark: Mark) {
         let mut held = self.lock();
-        let Held { index, spools, own } = &mut *held;
-        index.truncate(mark.blobs);
-        let Some(spool) = own.and_then(|own| spools.get_mut(own as usize)) else {
-            return;
-        };
-        spool.truncate(mark.length);
-        if mark.length == 0
-            && spools
-                .last_mut()
-                .is_some_and(|spool| spool.unlink(&self.dir))
-        {
-            spools.pop();
-            *own = None;
+        held.index.truncate(mark.blobs);
+        if let Some(spool) = held.own_spool() {
+            spool.truncate(mark.length);
         }
+        held.drop_unused(&self.dir);
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
@@ -311,8 +284,19 @@ impl Held {
         number
     }
 
-    fn spool(&self, number: u32) -> Option<&Spool> {
-        self.spools.get(number as usize)
+    /// Returns the one that is written to, if there is one.
+    fn own_spool(&mut self) -> Option<&mut Spool> {
+        self.spools.get_mut(self.own? as usize)
+    }
+
+    /// Removes the one that is written to, if nothing was.
+    fn drop_unused(&mut self, dir: &OwnedFd) {
+        let is_unused = |spool: &mut Spool| spool.length() == 0 && spool.unlink(dir);
+        if self.own_spool().is_some_and(is_unused) {
+            // It was added last.
+            self.spools.pop();
+            self.own = None;
+        }
     }
 
     /// Returns which spool is written to.
@@ -335,18 +319,4 @@ impl Blobs for Quarantine {
             Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
         }
     }
-}
-
-/// Reads until the buffer is full or the reader ends.
-fn fill(reader: &mut dyn Read, buffer: &mut [u8]) -> Result<usize, InsertError> {
-    let mut length = 0;
-    while length < buffer.len() {
-        match reader.read(&mut buffer[length..]) {
-            Ok(0) => break,
-            Ok(more) => length += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(InsertError::Read(error)),
-        }
-    }
-    Ok(length)
 }

@@ -1,7 +1,7 @@
 //! `Spool`: a file of contents, and the file that says what lies where in it.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::QuarantineError;
 use super::blob::Blob;
 use super::index::{Place, Record};
-use crate::{AtPath as _, PathError};
+use super::waiting::Waiting;
+use super::{InsertError, QuarantineError};
+use crate::{AtPath as _, Digest, PathError};
 
 const SPOOL: &str = "spool-";
 const INDEX: &str = "index-";
@@ -33,8 +34,10 @@ pub(super) struct Spool {
     name: String,
     /// For messages.
     path: PathBuf,
-    /// Bytes of contents.
-    length: u64,
+    /// Bytes of contents that were written.
+    written: u64,
+    /// Those that follow.
+    waiting: Waiting,
     /// Bytes of the index.
     index_length: u64,
     /// How many blobs of the quarantine need not be noted any more.
@@ -69,7 +72,8 @@ impl Spool {
                 index: begun.map_err(|error| failed(path, INDEX, &name, error))?,
                 path: path.join(format!("{SPOOL}{name}")),
                 name,
-                length: 0,
+                written: 0,
+                waiting: Waiting::default(),
                 index_length: MAGIC.len() as u64,
                 noted: known,
             });
@@ -122,7 +126,8 @@ impl Spool {
         let (records, _) = records.as_chunks::<{ Record::BYTES }>();
         let records = records.iter().filter_map(Record::read).collect();
         let spool = Self {
-            length: contents.metadata().at(path)?.len(),
+            written: contents.metadata().at(path)?.len(),
+            waiting: Waiting::default(),
             contents: Arc::new(contents),
             index,
             index_length: bytes.len() as u64,
@@ -135,7 +140,7 @@ impl Spool {
 
     /// Bytes of contents.
     pub(super) fn length(&self) -> u64 {
-        self.length
+        self.written + self.waiting.bytes().len() as u64
     }
 
     /// How many blobs of the quarantine need not be noted any more.
@@ -143,20 +148,55 @@ impl Spool {
         self.noted
     }
 
-    pub(super) fn blob(&self, place: Place) -> Blob {
-        Blob::new(Arc::clone(&self.contents), place.offset, place.length)
+    pub(super) fn blob(&mut self, place: Place) -> Result<Blob, QuarantineError> {
+        self.flush()?;
+        let contents = Arc::clone(&self.contents);
+        Ok(Blob::new(contents, place.offset, place.length))
     }
 
-    /// Adds bytes at the end.
-    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), QuarantineError> {
-        let written = self.contents.write_all_at(bytes, self.length);
+    /// Adds what `reader` gives, up to `limit` bytes, and returns digest and size.
+    pub(super) fn add(
+        &mut self,
+        reader: &mut dyn Read,
+        limit: u64,
+    ) -> Result<(Digest, u64), InsertError> {
+        if self.waiting.is_nearly_full() {
+            self.flush()?;
+        }
+        let (mut hasher, mut size) = (blake3::Hasher::new(), 0);
+        loop {
+            let piece = self.waiting.fill(reader).map_err(InsertError::Read)?;
+            size += piece.len() as u64;
+            if size > limit {
+                return Err(InsertError::TooBig { limit });
+            }
+            hasher.update(piece);
+            if !self.waiting.is_full() {
+                return Ok((hasher.finalize().into(), size));
+            }
+            self.flush()?;
+        }
+    }
+
+    /// Writes what waits.
+    fn flush(&mut self) -> Result<(), QuarantineError> {
+        let bytes = self.waiting.bytes();
+        let written = self.contents.write_all_at(bytes, self.written);
+        if written.is_err() {
+            // A full disk may have taken a part.
+            drop(self.contents.set_len(self.written));
+        }
         written.at(&self.path)?;
-        self.length += bytes.len() as u64;
+        self.written += bytes.len() as u64;
+        self.waiting.truncate(0);
         Ok(())
     }
 
     /// Writes down where new blobs lie: all of them, or none that counts (FLT-07).
     pub(super) fn note(&mut self, places: &[Place]) -> Result<(), QuarantineError> {
+        self.flush()?;
+        // Its memory, too: hardly anything is added after what is noted.
+        self.waiting = Waiting::default();
         let mut bytes = Vec::with_capacity(places.len() * Record::BYTES);
         for place in places {
             let record = Record {
@@ -177,11 +217,16 @@ impl Spool {
         Ok(())
     }
 
-    /// Takes back what was appended behind the first `length` bytes. What stays there all the
+    /// Takes back what was added behind the first `length` bytes. What stays there all the
     /// same is written over, or found by nobody.
     pub(super) fn truncate(&mut self, length: u64) {
-        drop(self.contents.set_len(length));
-        self.length = length;
+        let waiting = length.saturating_sub(self.written);
+        self.waiting
+            .truncate(usize::try_from(waiting).unwrap_or(usize::MAX));
+        if length < self.written {
+            drop(self.contents.set_len(length));
+            self.written = length;
+        }
     }
 
     /// Removes both files, where nothing was noted in them. Says whether it did.

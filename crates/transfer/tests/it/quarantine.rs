@@ -182,7 +182,13 @@ fn a_quarantine_that_is_damaged_is_refused() {
 #[test]
 fn too_many_bytes_leave_nothing() {
     let (_dir, path, quarantine) = fresh();
-    for (size, limit) in [(10, 9), (200_000, 199_999), (200_000, 70_000), (1, 0)] {
+    for (size, limit) in [
+        (10, 9),
+        (200_000, 199_999),
+        (3_000_000, 2_999_999),
+        (3_000_000, 70_000),
+        (1, 0),
+    ] {
         let inserted = quarantine.insert(&mut &pattern(size)[..], limit);
         assert!(matches!(inserted, Err(InsertError::TooBig { limit: told }) if told == limit));
     }
@@ -207,7 +213,7 @@ impl<F: FnMut(&mut [u8]) -> io::Result<usize>> Read for Then<'_, F> {
 #[test]
 fn flt_07_a_failing_reader_leaves_nothing() {
     // Early, and after some was written.
-    for length in [10, 200_000] {
+    for length in [10, 200_000, 3_000_000] {
         let (_dir, path, quarantine) = fresh();
         let bytes = pattern(length);
         let mut reader = Then(&bytes, |_: &mut [u8]| Err(io::Error::other("gone")));
@@ -223,10 +229,10 @@ fn flt_07_a_batch_that_breaks_off_is_taken_back() {
     let known = quarantine.insert(&mut &b"b"[..], 1).unwrap().0;
     let before = sizes(&path);
     let stream = TarBuilder::new()
-        .file("a", pattern(300_000))
+        .file("a", pattern(1_300_000))
         .file("b", "b")
-        .header(&Header::file("c", 700_000))
-        .raw(pattern(300_000))
+        .header(&Header::file("c", 2_700_000))
+        .raw(pattern(1_300_000))
         .into_bytes();
     let mut reader = Then(&stream, |_: &mut [u8]| Err(io::Error::other("gone")));
     let limits = StreamLimits::DEFAULT;
@@ -234,17 +240,19 @@ fn flt_07_a_batch_that_breaks_off_is_taken_back() {
     assert_eq!(unpacked.unwrap_err().code(), "io.read");
     // What was there before stays, what came with the batch is gone.
     assert_eq!(sizes(&path), before);
-    assert!(quarantine.has(&known) && !quarantine.has(&Digest::of(&pattern(300_000))));
+    assert!(quarantine.has(&known) && !quarantine.has(&Digest::of(&pattern(1_300_000))));
     let again = Quarantine::open(&path).unwrap();
-    assert!(again.has(&known) && !again.has(&Digest::of(&pattern(300_000))));
+    assert!(again.has(&known) && !again.has(&Digest::of(&pattern(1_300_000))));
     // And it goes on as if nothing had been.
-    let whole = TarBuilder::new().file("a", pattern(300_000)).end();
+    let whole = TarBuilder::new().file("a", pattern(1_300_000)).end();
     unpack(&mut &whole[..], limits, &quarantine, Ending::Plain).unwrap();
     let again = Quarantine::open(&path).unwrap();
     let mut read = Vec::new();
-    let mut blob = again.blob(&Digest::of(&pattern(300_000)), 300_000).unwrap();
+    let mut blob = again
+        .blob(&Digest::of(&pattern(1_300_000)), 1_300_000)
+        .unwrap();
     blob.read_to_end(&mut read).unwrap();
-    assert_eq!(read, pattern(300_000));
+    assert_eq!(read, pattern(1_300_000));
 }
 
 /// Set in a process that has room for 85 records of an index, as on a full disk.
