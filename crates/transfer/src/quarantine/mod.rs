@@ -181,7 +181,9 @@ impl Quarantine {
         }
     }
 
-    /// Reads `reader` to its end into a blob, and returns its digest and size.
+    /// Reads `reader` to its end into a blob, and returns its digest and size. The quarantine is
+    /// locked meanwhile: a reader that asks it for anything would wait for itself. One that was
+    /// [opened](Quarantine::blob) before may come from it.
     ///
     /// # Errors
     /// When more than `limit` bytes come, or either side fails; nothing is left then.

@@ -195,8 +195,6 @@ impl Spool {
     /// Writes down where new blobs lie: all of them, or none that counts (FLT-07).
     pub(super) fn note(&mut self, places: &[Place]) -> Result<(), QuarantineError> {
         self.flush()?;
-        // Its memory, too: hardly anything is added after what is noted.
-        self.waiting = Waiting::default();
         let mut bytes = Vec::with_capacity(places.len() * Record::BYTES);
         for place in places {
             let record = Record {

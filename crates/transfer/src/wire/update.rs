@@ -8,7 +8,7 @@ use crate::manifest::{read_entry, write_entry};
 use crate::{Receipt, RelPath, RelPathBuf, Tree, WireError};
 
 const ORDER: Magic = *b"lzordr 1";
-const RECEIPT: Magic = *b"lzupdt 2";
+const RECEIPT: Magic = *b"lzupdt 3";
 /// The longest order that is read, in bytes: as many entries as a volume may have.
 const MOST_BYTES: u64 = 1 << 30;
 
@@ -120,7 +120,7 @@ impl UpdateReceipt {
     /// # Errors
     /// When it is cut off, changed, or for something else than the order.
     pub fn read_from(input: &mut dyn Read, order: &UpdateOrder) -> Result<Self, WireError> {
-        let mut frame = FrameReader::new(input, RECEIPT, "receipt of an update of version 2")?;
+        let mut frame = FrameReader::new(input, RECEIPT, "receipt of an update of version 3")?;
         let mut stayed: Vec<RelPathBuf> = Vec::new();
         loop {
             match frame.tag()? {
