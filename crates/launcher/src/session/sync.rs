@@ -273,7 +273,7 @@ impl<'a> Update<'a> {
             None => Known::read(self.dir)?,
         };
         self.site.timings.note("reconcile", started.elapsed());
-        let (Known { volume, .. }, walked, plan) = match self.footing {
+        let (Known { baseline, volume }, walked, plan) = match self.footing {
             Footing::Survey => {
                 self.ask(out, &known)?;
                 // Both sides are looked at by now.
@@ -313,7 +313,7 @@ impl<'a> Update<'a> {
             return Err(Failure::message(FailureKind::Transfer, text));
         }
         Known {
-            baseline: plan.settled(&receipt),
+            baseline: plan.settled(baseline, &receipt),
             volume: volume.updated(&plan.order, &receipt)?,
         }
         .put(self.dir, &mut unsynced)?;

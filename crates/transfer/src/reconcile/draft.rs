@@ -1,36 +1,24 @@
 //! `Draft`: a plan in the making.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Clash, ClashKind, Plan};
 use crate::{Entry, RelPath, RelPathBuf, Tree, UpdateOrder, VolumeState};
 
 /// What was decided so far. Every path is decided once.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Draft {
     remove: BTreeSet<RelPathBuf>,
     send: Tree,
     adopted: BTreeSet<RelPathBuf>,
     stays: BTreeSet<RelPathBuf>,
     clashes: Vec<Clash>,
-    baseline: Tree,
+    moved: BTreeMap<RelPathBuf, Option<Entry>>,
     /// Directories to remove once it is known what else goes.
     leaving: Vec<RelPathBuf>,
 }
 
 impl Draft {
-    pub(super) fn new(baseline: &Tree) -> Self {
-        Self {
-            remove: BTreeSet::new(),
-            send: Tree::new(),
-            adopted: BTreeSet::new(),
-            stays: BTreeSet::new(),
-            clashes: Vec::new(),
-            baseline: baseline.clone(),
-            leaving: Vec::new(),
-        }
-    }
-
     /// The host's entry goes in; what lies there in the volume is of no use to anybody.
     pub(super) fn send(&mut self, path: &RelPath, entry: &Entry) {
         self.send.insert(path.to_owned(), entry.clone());
@@ -123,14 +111,11 @@ impl Draft {
             adopted: self.adopted.into_iter().collect(),
             stays: self.stays.into_iter().collect(),
             clashes,
-            baseline: self.baseline,
+            moved: self.moved,
         }
     }
 
     fn set(&mut self, path: &RelPath, entry: Option<&Entry>) {
-        match entry {
-            Some(entry) => drop(self.baseline.insert(path.to_owned(), entry.clone())),
-            None => drop(self.baseline.remove(path)),
-        }
+        self.moved.insert(path.to_owned(), entry.cloned());
     }
 }

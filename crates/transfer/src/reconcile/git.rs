@@ -19,12 +19,12 @@ pub(super) fn decide(sides: Sides<'_>, stance: Stance, draft: &mut Draft) {
     let Ok(git) = RelPath::new(".git") else {
         return;
     };
-    let copy = copy(volume);
     let same = |one: &Tree, other: &Tree| one.below(git).eq(other.below(git));
     if stance == Stance::Keep {
         if same(host, baseline) {
             return;
         }
+        let copy = copy(volume);
         let moved = |tree: &Tree| !state(tree).eq(state(baseline));
         let agreed = same(host, &copy) && others(volume).next().is_none();
         if !agreed && (moved(&copy) || others(volume).any(is_state)) {

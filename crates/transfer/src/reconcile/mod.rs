@@ -22,7 +22,11 @@ mod keep;
 mod part;
 mod replace;
 
-use crate::{Intent, RelPath, RelPathBuf, Tree, UpdateOrder, UpdateReceipt, VolumeState, Walked};
+use std::collections::BTreeMap;
+
+use crate::{
+    Entry, Intent, RelPath, RelPathBuf, Tree, UpdateOrder, UpdateReceipt, VolumeState, Walked,
+};
 use draft::Draft;
 pub(crate) use git::is_git_state;
 use part::Part;
@@ -68,8 +72,9 @@ pub struct Plan {
     pub stays: Vec<RelPathBuf>,
     /// What stays as it is in the volume although the host changed it: in path order.
     pub clashes: Vec<Clash>,
-    /// The baseline once the order is carried out.
-    pub baseline: Tree,
+    /// What the baseline holds once the order is carried out, where it may be something else
+    /// than now; `None` is nothing.
+    pub moved: BTreeMap<RelPathBuf, Option<Entry>>,
 }
 
 /// Decides what an update does. Nobody else changes the volume meanwhile.
@@ -80,7 +85,7 @@ pub fn reconcile(baseline: &Tree, host: &Walked, volume: &VolumeState, stance: S
         host: &host.tree,
         volume,
     };
-    let mut draft = Draft::new(baseline);
+    let mut draft = Draft::default();
     match stance {
         Stance::Keep => keep::decide(sides, &part, &mut draft),
         Stance::Reset => {
@@ -101,9 +106,9 @@ impl Plan {
             there: self.order.send.clone(),
         };
         for path in self.adopted.iter().chain(&self.stays) {
-            match self.baseline.get(path) {
-                Some(entry) => drop(intent.there.insert(path.clone(), entry.clone())),
-                None => intent.gone.push(path.clone()),
+            match self.moved.get(path) {
+                Some(Some(entry)) => drop(intent.there.insert(path.clone(), entry.clone())),
+                Some(None) | None => intent.gone.push(path.clone()),
             }
         }
         intent.gone.sort_unstable();
@@ -111,13 +116,19 @@ impl Plan {
         intent
     }
 
-    /// Returns the baseline that holds once the porter's receipt has come.
-    pub fn settled(&self, receipt: &UpdateReceipt) -> Tree {
-        let mut baseline = self.baseline.clone();
+    /// Advances the baseline that the plan was made from to what holds once the porter's
+    /// receipt has come.
+    pub fn settled(&self, mut baseline: Tree, receipt: &UpdateReceipt) -> Tree {
+        for (path, entry) in &self.moved {
+            match entry {
+                Some(entry) => drop(baseline.insert(path.clone(), entry.clone())),
+                None => drop(baseline.remove(path)),
+            }
+        }
         for path in &receipt.stayed {
             for path in path.ancestors().chain([&**path]) {
                 if baseline.get(path).is_none() {
-                    baseline.insert(path.to_owned(), crate::Entry::Dir);
+                    baseline.insert(path.to_owned(), Entry::Dir);
                 }
             }
         }

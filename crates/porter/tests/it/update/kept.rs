@@ -172,7 +172,7 @@ impl Kept {
                 child.wait().expect("it ran");
                 let known = self.known.clone().updated(&plan.order, &receipt);
                 self.known = known.expect("for this order");
-                self.baseline = plan.settled(&receipt);
+                self.baseline = plan.settled(self.baseline.clone(), &receipt);
                 self.intent = None;
                 return Ok(plan);
             }
