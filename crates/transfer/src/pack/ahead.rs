@@ -118,7 +118,7 @@ impl<'a> Ahead<'a> {
                 continue;
             }
             let length = wanted.min(self.batch.room());
-            self.batch.contents(file, length, name)?;
+            self.batch.contents(file, (size - left, length), name)?;
             left -= length as u64;
         }
         Ok(())

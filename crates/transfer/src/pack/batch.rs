@@ -133,15 +133,15 @@ impl Batch {
         self.steps.push(Step::Begin(path, *stat));
     }
 
-    /// Reads `length` bytes of it, for which there is room.
+    /// Reads `length` bytes of it from `offset` on, for which there is room.
     pub(super) fn contents(
         &mut self,
         file: &OwnedFd,
-        length: usize,
+        (offset, length): (u64, usize),
         name: &[u8],
     ) -> Result<(), WalkError> {
         let space = self.reserve(length);
-        read_exactly(file, &mut self.bytes[space.clone()], name)?;
+        read_exactly(file, offset, &mut self.bytes[space.clone()], name)?;
         self.steps.push(Step::Contents(space));
         Ok(())
     }
@@ -211,20 +211,29 @@ fn read_whole(
     path: &RelPath,
 ) -> Result<Digest, WalkError> {
     let name = path.as_str().as_bytes();
-    read_exactly(file, space, name)?;
+    read_exactly(file, 0, space, name)?;
     check_unchanged(file, stat, name)?;
     Ok(Digest::of(space))
 }
 
-/// Fills `space` from the position of `file`.
-fn read_exactly(file: &OwnedFd, mut space: &mut [u8], name: &[u8]) -> Result<(), WalkError> {
+/// Fills `space` from `offset` on.
+fn read_exactly(
+    file: &OwnedFd,
+    mut offset: u64,
+    mut space: &mut [u8],
+    name: &[u8],
+) -> Result<(), WalkError> {
     while !space.is_empty() {
-        match rustix::io::read(file, &mut *space) {
+        // Not `read`, which locks the position where several threads have open files.
+        match rustix::io::pread(file, &mut *space, offset) {
             Ok(0) => {
                 let name = name.to_vec();
                 return Err(WalkError::Shrank { name });
             }
-            Ok(length) => space = &mut space[length..],
+            Ok(length) => {
+                space = &mut space[length..];
+                offset += length as u64;
+            }
             Err(Errno::INTR) => {}
             Err(errno) => return Err(WalkError::io(name, errno)),
         }

@@ -94,7 +94,9 @@ fn append_block(
     mtime: i64,
     link: &[u8],
 ) {
-    let mut block = [0; BLOCK];
+    let start = out.len();
+    out.resize(start + BLOCK, 0);
+    let block = &mut out[start..];
     block[..name.len()].copy_from_slice(name);
     octal(&mut block[100..107], mode);
     octal(&mut block[108..115], AGENT);
@@ -106,10 +108,9 @@ fn append_block(
     block[157..157 + link.len()].copy_from_slice(link);
     block[257..265].copy_from_slice(b"ustar\x0000");
     block[345..345 + prefix.len()].copy_from_slice(prefix);
-    let sum = block.iter().map(|&byte| u64::from(byte)).sum();
-    octal(&mut block[148..154], sum);
+    let sum: u32 = block.iter().map(|&byte| u32::from(byte)).sum();
+    octal(&mut block[148..154], sum.into());
     block[154] = 0;
-    out.extend_from_slice(&block);
 }
 
 /// Fills a field with octal digits, leading zeros included.

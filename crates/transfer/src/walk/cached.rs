@@ -1,6 +1,7 @@
 //! `walk_cached`: a walk that reads only what a cache does not know.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use rustix::fs::Stat;
@@ -8,6 +9,7 @@ use rustix::fs::Stat;
 use super::engine::{Sink, by_component, descend};
 use super::hash::{HashPool, Jobs};
 use super::look::{BUNDLES, Bundling, Look, Looked, Met};
+use super::open::OpenDir;
 use super::{Hashing, WalkError, Walked, made};
 use crate::stat_cache::{Known, Search, Seen};
 use crate::{
@@ -36,7 +38,7 @@ pub fn walk_cached(
     std::thread::scope(|scope| {
         let mut workers = pool.start(scope, threads);
         let (send, bundles) = sync_channel(BUNDLES);
-        let look = Look::new(workspace.identity().dev, workers.jobs().another());
+        let look = Look::new(workers.jobs().another());
         let looking = scope.spawn(move || look.run(bundles));
         let mut sink = Cached {
             entries: Vec::new(),
@@ -111,7 +113,7 @@ impl Sink for Cached<'_, '_, '_> {
         Ok(())
     }
 
-    fn takes(&mut self, path: &RelPath, dir: BorrowedFd<'_>) -> Result<bool, WalkError> {
+    fn takes(&mut self, path: &RelPath, dir: &Arc<OpenDir>) -> Result<bool, WalkError> {
         match self.search.find(path) {
             Some(known) => self.bundling.add(known, dir).map(|()| true),
             None => Ok(false),

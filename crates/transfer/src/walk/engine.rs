@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::WalkError;
 use super::listing::Listing;
-use super::open::{OpenError, open_below, open_file};
+use super::open::{OpenDir, OpenError, open_below};
 use super::small::{SMALL_FILE_BYTES, Small};
 use crate::select::{
     CACHEDIR_SIGNATURE, CacheInside, GitPart, IgnoreFile, Ignores, Kind, Opinion, PEEK_BYTES,
@@ -39,8 +40,8 @@ pub(crate) trait Sink {
     fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), Self::Error>;
 
     /// Whether the sink looks at a regular file itself, so that nobody has to open it here.
-    /// `dir` is what it lies in.
-    fn takes(&mut self, _path: &RelPath, _dir: BorrowedFd<'_>) -> Result<bool, Self::Error> {
+    /// `dir` is what it lies in, under the last component of its path.
+    fn takes(&mut self, _path: &RelPath, _dir: &Arc<OpenDir>) -> Result<bool, Self::Error> {
         Ok(false)
     }
 
@@ -83,6 +84,7 @@ pub(crate) fn descend<S: Sink>(
         device: root.identity().dev,
         sink,
         path: Vec::with_capacity(1024),
+        names: Vec::new(),
         ignores: Ignores::default(),
         skipped: Vec::new(),
         repository: match &repository {
@@ -111,6 +113,8 @@ pub(super) struct Walk<'a, S> {
     pub(super) sink: &'a mut S,
     /// The raw path of the current entry.
     pub(super) path: Vec<u8>,
+    /// What a directory's names are read into.
+    pub(super) names: Vec<u8>,
     pub(super) ignores: Ignores,
     pub(super) skipped: Vec<Skipped>,
     pub(super) repository: Result<Option<&'a Repository>, GitProblem>,
@@ -162,7 +166,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// Walks what a directory holds; the directory itself was taken already.
     fn directory(&mut self, listing: &Listing, place: Place) -> Result<(), S::Error> {
         let depth = self.ignores.depth();
-        let fd = listing.fd().map_err(|errno| self.errno(errno))?;
+        let fd = listing.fd();
         if place == Place::Workspace && self.selector.rules() == Rules::Usual {
             self.read_ignore_files(listing, fd)?;
         }
@@ -172,7 +176,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.path.push(b'/');
             }
             self.path.extend_from_slice(name.to_bytes());
-            self.entry(listing, fd, name, *file_type, place)?;
+            self.entry(listing, fd, name, file_type, place)?;
             self.path.truncate(length);
         }
         self.ignores.truncate(depth);
@@ -237,7 +241,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 Place::Git { base } if self.path[base..].starts_with(b"refs/") => {
                     self.loose_ref(parent, name)
                 }
-                _ => self.file(parent, name),
+                _ => self.file(listing, name),
             },
             FileType::Symlink => self.symlink(parent, name),
             odd => {
@@ -351,22 +355,21 @@ impl<'a, S: Sink> Walk<'a, S> {
             CacheInside::No => Ok(false),
             CacheInside::Yes => Ok(true),
             CacheInside::Tag => {
-                let fd = inside.fd().map_err(|errno| self.errno(errno))?;
-                let tag = self.read_small(fd, c"CACHEDIR.TAG", SMALL_FILE_BYTES)?;
+                let tag = self.read_small(inside.fd(), c"CACHEDIR.TAG", SMALL_FILE_BYTES)?;
                 Ok(matches!(tag, Small::Whole(tag) if tag.starts_with(CACHEDIR_SIGNATURE)))
             }
         }
     }
 
-    pub(super) fn file(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), S::Error> {
+    pub(super) fn file(&mut self, listing: &Listing, name: &CStr) -> Result<(), S::Error> {
         let path = rel(&self.path)?;
-        if self.sink.takes(path, parent)? {
+        if self.sink.takes(path, listing.dir())? {
             return Ok(());
         }
-        match open_file(parent, name, self.device, path)? {
+        match listing.dir().open_file(name, path)? {
             Some((file, stat)) => self.sink.file(path, file, &stat),
             None => {
-                self.skip(parent, name, FileType::RegularFile, SkipReason::Mount);
+                self.skip(listing.fd(), name, FileType::RegularFile, SkipReason::Mount);
                 Ok(())
             }
         }

@@ -1,6 +1,6 @@
 //! A repository into the copy: self-contained, and nothing in it but what git needs.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use rustix::fs::{FileType, OFlags};
@@ -86,8 +86,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         if !root.is_file(c"HEAD") {
             return Ok(false);
         }
-        let fd = root.fd().map_err(|errno| self.errno(errno))?;
-        Ok(match self.read_small(fd, c"HEAD", 1024)? {
+        Ok(match self.read_small(root.fd(), c"HEAD", 1024)? {
             Small::Whole(head) => reference(&head).is_some(),
             Small::TooLong | Small::NotAFile => false,
         })
@@ -135,10 +134,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         for (name, file_type) in sources.own.entries() {
             // The rest of what git keeps elsewhere is no part of the workspace.
-            let modules = name.as_c_str() == c"modules" && !repository.modules().is_empty();
+            let modules = name == c"modules" && !repository.modules().is_empty();
             if !(is_sent(name) || modules || repository.is_worktree()) {
                 self.within(&sources.own, name, |walk, fd| {
-                    walk.skip(fd, name, *file_type, SkipReason::GitPart);
+                    walk.skip(fd, name, file_type, SkipReason::GitPart);
                     Ok(())
                 })?;
             }
@@ -184,17 +183,17 @@ impl<'a, S: Sink> Walk<'a, S> {
         let mut found = Vec::new();
         for (listing, name) in parts {
             if listing.is_dir(c"info") {
-                self.device = listing.device;
-                let fd = listing.fd().map_err(|errno| self.errno(errno))?;
+                self.device = listing.dir().device();
+                let fd = listing.fd();
                 let info = open_below(fd, c"info", OFlags::DIRECTORY, self.device);
                 let info = info.map_err(|error| self.error(error))?;
                 let info = self.list(info)?;
                 let other = |other: &CStr| other != c"exclude" && other != c"sparse-checkout";
                 if name == c"exclude" && !repository.is_worktree() {
                     self.below(b"info", |walk| {
-                        for (name, file_type) in info.entries().iter().filter(|(n, _)| other(n)) {
+                        for (name, file_type) in info.entries().filter(|(name, _)| other(name)) {
                             walk.within(&info, name, |walk, fd| {
-                                walk.skip(fd, name, *file_type, SkipReason::GitPart);
+                                walk.skip(fd, name, file_type, SkipReason::GitPart);
                                 Ok(())
                             })?;
                         }
@@ -221,7 +220,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// Stashes but the newest are known to a reflog only. The other reflogs hold what was
     /// fetched from where, and stay out.
     fn stash(&mut self, common: &Listing) -> Result<(), S::Error> {
-        let fd = common.fd().map_err(|errno| self.errno(errno))?;
+        let fd = common.fd();
         let open =
             |dir: BorrowedFd<'_>, name| open_below(dir, name, OFlags::DIRECTORY, self.device);
         let refs = open(fd, c"logs").and_then(|logs| open(logs.as_fd(), c"refs"));
@@ -259,7 +258,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         if !parent.is_file(name) {
             return Ok(());
         }
-        self.within(parent, name, |walk, fd| walk.file(fd, name))
+        self.within(parent, name, |walk, _| walk.file(parent, name))
     }
 
     /// Sends what `clean` makes of a text file; what it can't make anything of stays out.
@@ -321,11 +320,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         name: &CStr,
         work: impl FnOnce(&mut Self, BorrowedFd<'_>) -> Result<(), S::Error>,
     ) -> Result<(), S::Error> {
-        self.device = parent.device;
-        self.below(name.to_bytes(), |walk| {
-            let fd = parent.fd().map_err(|errno| walk.errno(errno))?;
-            work(walk, fd)
-        })
+        self.device = parent.dir().device();
+        self.below(name.to_bytes(), |walk| work(walk, parent.fd()))
     }
 
     /// Does something one name further down.
@@ -344,7 +340,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 }
 
 /// Names in a repository that are sent, or of which something is.
-fn is_sent(name: &CString) -> bool {
+fn is_sent(name: &CStr) -> bool {
     matches!(
         name.to_bytes(),
         b"HEAD" | b"index" | b"info" | b"objects" | b"packed-refs" | b"refs" | b"shallow"

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use rustix::fs::AtFlags;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::WalkError;
 use super::engine::size;
 use super::hash::Jobs;
-use super::open::open_file;
+use super::open::OpenDir;
 use crate::stat_cache::{Known, Seen};
 use crate::{Entry, RelPath, RelPathBuf, SkipReason, Skipped};
 
@@ -27,7 +27,7 @@ const OPENING: u64 = 4 << 10;
 /// Files of a few directories.
 #[derive(Debug, Default)]
 pub(super) struct Bundle<'a> {
-    dirs: Vec<OwnedFd>,
+    dirs: Vec<Arc<OpenDir>>,
     /// Each with the number of its directory.
     files: Vec<(usize, &'a Known)>,
 }
@@ -47,14 +47,10 @@ impl<'a> Bundling<'a> {
     }
 
     /// Adds a file that lies in `dir`. Fails when the other side has failed, which tells why.
-    pub(super) fn add(&mut self, known: &'a Known, dir: BorrowedFd<'_>) -> Result<(), WalkError> {
+    pub(super) fn add(&mut self, known: &'a Known, dir: &Arc<OpenDir>) -> Result<(), WalkError> {
         let Bundle { dirs, files } = &mut self.bundle;
-        let parent = known.path.parent();
-        let is_beside = |(_, last): &(usize, &Known)| last.path.parent() == parent;
-        if !files.last().is_some_and(is_beside) {
-            let dir = dir.try_clone_to_owned();
-            let name = known.path.as_str().as_bytes();
-            dirs.push(dir.map_err(|error| WalkError::io(name, error))?);
+        if !dirs.last().is_some_and(|last| Arc::ptr_eq(last, dir)) {
+            dirs.push(Arc::clone(dir));
         }
         files.push((dirs.len() - 1, known));
         match dirs.len() == DIRS || files.len() == FILES {
@@ -112,37 +108,32 @@ impl Looked<'_> {
 
 /// Looks at files.
 pub(super) struct Look<'a, 'scope> {
-    device: u64,
     jobs: Jobs<'scope>,
     looked: Looked<'a>,
 }
 
 impl<'a, 'scope> Look<'a, 'scope> {
     /// `jobs` gets what has to be read.
-    pub(super) fn new(device: u64, jobs: Jobs<'scope>) -> Self {
+    pub(super) fn new(jobs: Jobs<'scope>) -> Self {
         let looked = Looked::default();
-        Self {
-            device,
-            jobs,
-            looked,
-        }
+        Self { jobs, looked }
     }
 
     /// Takes bundles until there will be no more.
     pub(super) fn run(mut self, bundles: Receiver<Bundle<'a>>) -> Result<Looked<'a>, WalkError> {
         for Bundle { dirs, files } in bundles {
             for (dir, known) in files {
-                self.look(dirs[dir].as_fd(), known)?;
+                self.look(&dirs[dir], known)?;
             }
         }
         self.jobs.finish()?;
         Ok(self.looked)
     }
 
-    fn look(&mut self, dir: BorrowedFd<'_>, known: &'a Known) -> Result<(), WalkError> {
+    fn look(&mut self, dir: &OpenDir, known: &'a Known) -> Result<(), WalkError> {
         let (path, name) = (&known.path, known.path.file_name());
         let failed = |error: io::Error| WalkError::io(path.as_str().as_bytes(), error);
-        let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
+        let stat = rustix::fs::statat(dir.fd(), name, AtFlags::SYMLINK_NOFOLLOW);
         let stat = stat.map_err(|errno| failed(errno.into()))?;
         if Seen::of(&stat) == Some(known.seen) {
             let entry = known.seen.entry(known.digest);
@@ -152,7 +143,7 @@ impl<'a, 'scope> Look<'a, 'scope> {
             return Ok(());
         }
         let name = CString::new(name).map_err(|error| failed(error.into()))?;
-        match open_file(dir, &name, self.device, path)? {
+        match dir.open_file(&name, path)? {
             None => self.looked.skipped.push(Skipped {
                 name: path.as_str().as_bytes().to_vec(),
                 reason: SkipReason::Mount,

@@ -1,7 +1,7 @@
 //! Opening one component below a directory.
 
 use std::ffi::CStr;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -24,6 +24,52 @@ impl From<Errno> for OpenError {
     }
 }
 
+/// A directory that is open, for whoever opens what it holds, now or later.
+#[derive(Debug)]
+pub(crate) struct OpenDir {
+    fd: OwnedFd,
+    /// What everything in it has to lie on.
+    device: u64,
+}
+
+impl OpenDir {
+    pub(super) fn new(fd: OwnedFd, device: u64) -> Self {
+        Self { fd, device }
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    pub(super) fn device(&self) -> u64 {
+        self.device
+    }
+
+    /// Opens the regular file at `path`, which is `name` in here; `None` for one on another
+    /// file system.
+    pub(crate) fn open_file(
+        &self,
+        name: &CStr,
+        path: &RelPath,
+    ) -> Result<Option<(OwnedFd, Stat)>, WalkError> {
+        let failed = |errno| WalkError::io(path.as_str().as_bytes(), errno);
+        let changed = || WalkError::Changed {
+            name: path.as_str().as_bytes().to_vec(),
+        };
+        let file = match open_below(self.fd(), name, OFlags::empty(), self.device) {
+            Ok(file) => file,
+            Err(OpenError::Mount) => return Ok(None),
+            Err(OpenError::Errno(Errno::LOOP | Errno::NXIO)) => return Err(changed()),
+            Err(OpenError::Errno(errno)) => return Err(failed(errno)),
+        };
+        let stat = rustix::fs::fstat(&file).map_err(failed)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok(Some((file, stat))),
+            _ => Err(changed()),
+        }
+    }
+}
+
 /// Opens `name`, one component, for reading; never through a link, never into
 /// another mount, without blocking on a FIFO.
 ///
@@ -36,6 +82,9 @@ pub(crate) fn open_below(
     flags: OFlags,
     device: u64,
 ) -> Result<OwnedFd, OpenError> {
+    if !is_component(name) {
+        return Err(Errno::INVAL.into());
+    }
     let flags = flags | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     #[cfg(target_os = "linux")]
     match openat2(dir, name, flags) {
@@ -51,39 +100,19 @@ pub(crate) fn open_below(
     }
 }
 
-/// Opens the regular file at `path`, which `dir` has under `name`; `None` for one on another
-/// file system.
-pub(crate) fn open_file(
-    dir: BorrowedFd<'_>,
-    name: &CStr,
-    device: u64,
-    path: &RelPath,
-) -> Result<Option<(OwnedFd, Stat)>, WalkError> {
-    let failed = |errno| WalkError::io(path.as_str().as_bytes(), errno);
-    let changed = || WalkError::Changed {
-        name: path.as_str().as_bytes().to_vec(),
-    };
-    let file = match open_below(dir, name, OFlags::empty(), device) {
-        Ok(file) => file,
-        Err(OpenError::Mount) => return Ok(None),
-        Err(OpenError::Errno(Errno::LOOP | Errno::NXIO)) => return Err(changed()),
-        Err(OpenError::Errno(errno)) => return Err(failed(errno)),
-    };
-    let stat = rustix::fs::fstat(&file).map_err(failed)?;
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Ok(Some((file, stat))),
-        _ => Err(changed()),
-    }
+/// Whether a name leads no further than one step down; no kernel lists another.
+fn is_component(name: &CStr) -> bool {
+    let name = name.to_bytes();
+    name != b".." && !name.contains(&b'/')
 }
 
 #[cfg(target_os = "linux")]
 fn openat2(dir: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, OpenError> {
     use rustix::fs::ResolveFlags;
 
-    let resolve = ResolveFlags::BENEATH
-        | ResolveFlags::NO_SYMLINKS
-        | ResolveFlags::NO_MAGICLINKS
-        | ResolveFlags::NO_XDEV;
+    // Not `BENEATH`: one step down can't lead out, and holding it to that costs the kernel two
+    // locks of the directory.
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
     // The kernel says EAGAIN when something was renamed meanwhile.
     for _ in 0..16 {
         match rustix::fs::openat2(dir, name, flags, Mode::empty(), resolve) {
@@ -94,4 +123,24 @@ fn openat2(dir: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, O
         }
     }
     Err(Errno::AGAIN.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_step_down() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("a")).unwrap();
+        std::fs::write(dir.path().join("a/b"), "").unwrap();
+        let root = std::fs::File::open(dir.path()).unwrap();
+        let device = crate::FileIdentity::from(&rustix::fs::fstat(&root).unwrap()).dev;
+        let open = |name| open_below((&root).as_fd(), name, OFlags::empty(), device);
+        assert!(open(c"a").is_ok() && open(c".").is_ok());
+        for name in [c"..", c"a/b", c"/", c"a/../..", c"../x"] {
+            let refused = open(name).unwrap_err();
+            assert_eq!(refused, OpenError::Errno(Errno::INVAL), "{name:?}");
+        }
+    }
 }
