@@ -1,18 +1,22 @@
 //! The client below the verbs: runtime, connection, negotiation, and what several verbs need.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bollard::{API_DEFAULT_VERSION, BollardRequest, Docker};
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
+use super::objects::First;
 use super::wire::{Wire, WireError, within};
 use super::{ANSWER_LIMIT, LOAD_LIMIT, PROBE_LIMIT, REMOVAL_LIMIT, answer, objects, probe};
-use crate::{ContainerInfo, Endpoint, EngineError, EngineKind, HardenedSpec, ImageInfo};
+use crate::{
+    ContainerInfo, ContainerState, Endpoint, EngineError, EngineKind, HardenedSpec, ImageInfo,
+};
 
 /// How often images are asked for again where one goes meanwhile.
 const IMAGE_TRIES: u32 = 10;
@@ -26,6 +30,8 @@ pub(super) struct Inner {
     pub(super) docker: Docker,
     spoken: OnceCell<Spoken>,
     pub(super) runtime: Runtime,
+    /// What containers ran when they were looked up, by name.
+    running: Mutex<BTreeMap<String, First>>,
     /// What must live as long as the engine, such as a service of ours.
     keeper: Option<Box<dyn Keeper>>,
 }
@@ -111,6 +117,7 @@ impl Inner {
             docker,
             spoken: OnceCell::new(),
             runtime,
+            running: Mutex::default(),
             keeper,
         })
     }
@@ -234,10 +241,25 @@ impl Inner {
         };
         let path = format!("/containers/{name}/json");
         match self.get::<objects::Container>(subject, &path).await {
-            Ok(container) => container.into_info().map(Some),
+            Ok(container) => {
+                let first = container.first_process();
+                let info = container.into_info()?;
+                if info.state == ContainerState::Running {
+                    let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+                    running.insert(name.to_owned(), first);
+                }
+                Ok(Some(info))
+            }
             Err(EngineError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns what was the first process of a container when it was looked up last, once for
+    /// each time. Whether it still is, is to be asked of the process.
+    pub(super) fn ran(&self, name: &str) -> Option<First> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.remove(name)
     }
 
     pub(super) async fn look_up_image(&self, name: &str) -> Result<Option<ImageInfo>, EngineError> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::client::{Inner, Subject};
+use super::objects::First;
 use super::{CALL_LIMIT, objects};
 use crate::{ContainerName, Endpoint, ExecSpec, FirstProcess, Process, Terminal};
 
@@ -12,6 +13,11 @@ pub(super) fn start(inner: &Arc<Inner>, name: &ContainerName, spec: &ExecSpec) -
     if !matches!(inner.endpoint(), Endpoint::Unix(_)) || spec.terminal != Terminal::None {
         return None;
     }
+    let first = |First { pid, id }| FirstProcess::of_container(pid, &id).ok();
+    // It was just looked up, and the process itself tells whether it is the one.
+    if let Some(first) = inner.ran(name.as_str()).and_then(first) {
+        return first.start(spec).ok();
+    }
     let subject = Subject {
         verb: "inspect container",
         what: "container",
@@ -20,7 +26,5 @@ pub(super) fn start(inner: &Arc<Inner>, name: &ContainerName, spec: &ExecSpec) -
     let path = format!("/containers/{name}/json");
     let container = inner.call(CALL_LIMIT, inner.get::<objects::Container>(subject, &path));
     let container = container.ok()?;
-    let (pid, id) = container.first_process();
-    let first = FirstProcess::of_container(pid, id).ok()?;
-    first.start(spec).ok()
+    first(container.first_process())?.start(spec).ok()
 }

@@ -141,10 +141,21 @@ struct ContainerConfig {
     labels: BTreeMap<String, String>,
 }
 
+/// The first process of a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct First {
+    /// As the engine's machine counts.
+    pub(super) pid: i32,
+    /// The container's id.
+    pub(super) id: String,
+}
+
 impl Container {
-    /// Returns the pid of its first process, where the engine is, and its id.
-    pub(super) fn first_process(&self) -> (i32, &str) {
-        (self.state.pid, &self.id)
+    pub(super) fn first_process(&self) -> First {
+        First {
+            pid: self.state.pid,
+            id: self.id.clone(),
+        }
     }
 
     /// # Errors
