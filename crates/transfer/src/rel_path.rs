@@ -256,7 +256,7 @@ impl Ord for RelPath {
 }
 
 /// Counts the bytes that both begin with, eight at a time: neighbours share most of theirs.
-fn common_prefix(one: &[u8], two: &[u8]) -> usize {
+pub(crate) fn common_prefix(one: &[u8], two: &[u8]) -> usize {
     let (ones, _) = one.as_chunks::<8>();
     let (twos, _) = two.as_chunks::<8>();
     for (number, (one, two)) in ones.iter().zip(twos).enumerate() {

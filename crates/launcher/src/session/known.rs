@@ -39,7 +39,7 @@ impl Known {
         let path = dir.file("volume");
         let volume = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => received(dir, &baseline)?,
-            other => VolumeState::read_from(&mut BufReader::new(other.at(&path)?))
+            other => VolumeState::read_from(&mut BufReader::new(other.at(&path)?), &baseline)
                 .map_err(|error| damaged(&path, error))?,
         };
         Ok(Self { baseline, volume })

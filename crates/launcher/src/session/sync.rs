@@ -80,21 +80,21 @@ pub struct Synced {
     pub skipped: Vec<Skipped>,
 }
 
-/// As [`read`], timed.
-///
-/// # Errors
-/// As [`read`].
-fn read_timed(dir: &SessionDir, source: Source<'_>) -> Result<(Walked, Duration), Failure> {
-    let started = Instant::now();
-    let walked = read(dir, source)?;
-    Ok((walked, started.elapsed()))
+/// A workspace, read.
+#[derive(Debug)]
+struct Scanned {
+    walked: Walked,
+    /// What was known of it before.
+    cache: StatCache,
+    took: Duration,
 }
 
 /// Reads the workspace for an update: of files that are as they were the last time, nothing.
 ///
 /// # Errors
 /// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
-fn read(dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
+fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, Failure> {
+    let started = Instant::now();
     let path = dir.file("stat-cache");
     // Without it everything is read.
     let cache = File::open(&path)
@@ -109,7 +109,12 @@ fn read(dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
         let mut unsynced = Unsynced::default();
         unsynced.put(&path, |out| out.write_all(&next))?;
     }
-    Ok(walked)
+    let took = started.elapsed();
+    Ok(Scanned {
+        walked,
+        cache,
+        took,
+    })
 }
 
 /// Says what an update would do, by what was known of the volume when it was seen last.
@@ -118,14 +123,10 @@ fn read(dir: &SessionDir, source: Source<'_>) -> Result<Walked, Failure> {
 /// When the session's files are damaged, or the workspace can't be read.
 pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<Plan, Failure> {
     thread::scope(|scope| {
-        let reading = scope.spawn(|| read(dir, source));
+        let scanning = Ahead::Going(scope.spawn(|| scan(dir, source)));
         let Known { baseline, volume } = Known::read(dir)?;
-        Ok(reconcile(
-            &baseline,
-            &Ahead::Going(reading).finish()?,
-            &volume,
-            stance,
-        ))
+        let walked = scanning.finish()?.walked;
+        Ok(reconcile(&baseline, &walked, &volume, stance))
     })
 }
 
@@ -165,7 +166,7 @@ pub struct Update<'a> {
 /// the volume.
 #[derive(Debug)]
 pub struct Reading<'scope> {
-    walked: Ahead<'scope, (Walked, Duration)>,
+    scanned: Ahead<'scope, Scanned>,
     known: Ahead<'scope, ReadAhead>,
 }
 
@@ -184,7 +185,7 @@ impl<'scope> Reading<'scope> {
         source: Source<'env>,
     ) -> Self {
         Self {
-            walked: Ahead::Going(scope.spawn(move || read_timed(dir, source))),
+            scanned: Ahead::Going(scope.spawn(move || scan(dir, source))),
             known: Ahead::Going(scope.spawn(|| ReadAhead::of(dir))),
         }
     }
@@ -197,10 +198,10 @@ impl Reading<'static> {
     /// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
     pub(super) fn whole(dir: &SessionDir, source: Source<'_>) -> Result<Self, Failure> {
         thread::scope(|scope| {
-            let Reading { walked, known } = Reading::begin(scope, dir, source);
+            let Reading { scanned, known } = Reading::begin(scope, dir, source);
             let known = Ahead::Done(known.finish());
-            let walked = Ahead::Done(Ok(walked.finish()?));
-            Ok(Self { walked, known })
+            let scanned = Ahead::Done(Ok(scanned.finish()?));
+            Ok(Self { scanned, known })
         })
     }
 }
@@ -266,36 +267,36 @@ impl<'a> Update<'a> {
         reading: Reading<'_>,
     ) -> Result<(Synced, Unsynced), Failure> {
         let started = Instant::now();
-        let Reading { walked, known } = reading;
+        let Reading { scanned, known } = reading;
         let known = known.finish().ok().and_then(ReadAhead::if_current);
         let known = match known {
             Some(known) => known,
             None => Known::read(self.dir)?,
         };
         self.site.timings.note("reconcile", started.elapsed());
-        let (Known { baseline, volume }, walked, plan) = match self.footing {
+        let (Known { baseline, volume }, scanned, plan) = match self.footing {
             Footing::Survey => {
                 self.ask(out, &known)?;
                 // Both sides are looked at by now.
-                let walked = self.walked(walked)?;
+                let scanned = self.scanned(scanned)?;
                 let known = self.surveyed(answers, known)?;
-                let plan = self.reconcile(&known, &walked);
-                (known, walked, plan)
+                let plan = self.reconcile(&known, &scanned.walked);
+                (known, scanned, plan)
             }
             Footing::Known => {
                 let known = known.fold(self.dir)?;
-                let walked = self.walked(walked)?;
-                let plan = self.reconcile(&known, &walked);
+                let scanned = self.scanned(scanned)?;
+                let plan = self.reconcile(&known, &scanned.walked);
                 let ground = known.volume.ground(&plan.order);
                 ground.write_to(out).map_err(broken_stream)?;
                 out.flush().map_err(broken_stream)?;
                 match GroundAnswer::read_from(answers)? {
-                    GroundAnswer::Holds => (known, walked, plan),
+                    GroundAnswer::Holds => (known, scanned, plan),
                     GroundAnswer::Differs => {
                         self.ask(out, &known)?;
                         let known = self.surveyed(answers, known)?;
-                        let plan = self.reconcile(&known, &walked);
-                        (known, walked, plan)
+                        let plan = self.reconcile(&known, &scanned.walked);
+                        (known, scanned, plan)
                     }
                 }
             }
@@ -312,11 +313,11 @@ impl<'a> Update<'a> {
             let text = "the receipt is for another stream than the one that was sent";
             return Err(Failure::message(FailureKind::Transfer, text));
         }
-        Known {
+        let known = Known {
             baseline: plan.settled(baseline, &receipt),
             volume: volume.updated(&plan.order, &receipt)?,
-        }
-        .put(self.dir, &mut unsynced)?;
+        };
+        known.put(self.dir, &mut unsynced)?;
         remove_intent(self.dir)?;
         let count = |paths: &[RelPathBuf]| paths.len() as u64;
         let synced = Synced {
@@ -325,8 +326,9 @@ impl<'a> Update<'a> {
             removed: count(&plan.order.remove).saturating_sub(count(&receipt.stayed)),
             adopted: count(&plan.adopted),
             conflicts: plan.clashes,
-            skipped: walked.skipped,
+            skipped: scanned.walked.skipped,
         };
+        unsynced.spend((known, scanned.walked.tree, scanned.cache));
         Ok((synced, unsynced))
     }
 
@@ -352,10 +354,10 @@ impl<'a> Update<'a> {
         Known { baseline, volume }.fold(self.dir)
     }
 
-    fn walked(&self, walked: Ahead<'_, (Walked, Duration)>) -> Result<Walked, Failure> {
-        let (walked, took) = walked.finish()?;
-        self.site.timings.note("scan", took);
-        Ok(walked)
+    fn scanned(&self, scanned: Ahead<'_, Scanned>) -> Result<Scanned, Failure> {
+        let scanned = scanned.finish()?;
+        self.site.timings.note("scan", scanned.took);
+        Ok(scanned)
     }
 
     fn reconcile(&self, Known { baseline, volume }: &Known, walked: &Walked) -> Plan {

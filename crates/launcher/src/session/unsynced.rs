@@ -5,6 +5,7 @@
 //! sync takes long just then, because the file system may have to write down all that was
 //! copied in. So it is done while the command runs.
 
+use std::any::Any;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use lazaret_transfer::{AtPath as _, PathError};
 #[must_use = "a power cut takes it before it is synced"]
 pub struct Unsynced {
     files: Vec<(PathBuf, File)>,
+    spent: Vec<Box<dyn Any + Send>>,
 }
 
 impl Unsynced {
@@ -39,9 +41,16 @@ impl Unsynced {
         Ok(())
     }
 
+    /// Takes a value that nobody needs any more: giving back the memory of a large tree takes
+    /// as long as writing it down, and can wait as well.
+    pub fn spend(&mut self, value: impl Any + Send) {
+        self.spent.push(Box::new(value));
+    }
+
     /// Adds what another one holds.
     pub fn append(&mut self, mut other: Self) {
         self.files.append(&mut other.files);
+        self.spent.append(&mut other.spent);
     }
 
     /// Waits until all of it outlasts a power cut.

@@ -118,6 +118,11 @@ impl StatCache {
         Ok(Self { entries })
     }
 
+    /// Returns the files, in path order.
+    pub(crate) fn known(&self) -> &[Known] {
+        &self.entries
+    }
+
     /// What writing such a cache costs, in bytes that could be read instead.
     pub(crate) fn cost(&self) -> u64 {
         /// An identity, a digest, and a path of usual length.

@@ -6,21 +6,25 @@ use crate::RelPath;
 /// Both are in path order, so one look ahead is all it takes.
 pub(crate) struct Search<'a> {
     rest: &'a [Known],
+    /// How many are behind.
+    passed: usize,
 }
 
 impl<'a> Search<'a> {
     pub(crate) fn new(cache: &'a StatCache) -> Self {
         Self {
             rest: &cache.entries,
+            passed: 0,
         }
     }
 
-    /// Returns what was known of the file at `path`.
-    pub(crate) fn find(&mut self, path: &RelPath) -> Option<&'a Known> {
+    /// Returns what was known of the file at `path`, and its number in the cache.
+    pub(crate) fn find(&mut self, path: &RelPath) -> Option<(usize, &'a Known)> {
         while let [passed, rest @ ..] = self.rest
             && *passed.path < *path
         {
             self.rest = rest;
+            self.passed += 1;
         }
         let [known, rest @ ..] = self.rest else {
             return None;
@@ -29,6 +33,7 @@ impl<'a> Search<'a> {
             return None;
         }
         self.rest = rest;
-        Some(known)
+        self.passed += 1;
+        Some((self.passed - 1, known))
     }
 }

@@ -97,7 +97,9 @@ impl VolumeState {
             self.others.remove(path.as_str().as_bytes());
             self.held.insert(path, held);
         }
-        match self.orphan() {
+        let sent = order.send.iter().map(|(path, _)| path);
+        let removed = order.remove.iter().map(|path| &**path);
+        match self.orphan_at(sent.chain(removed)) {
             Some(path) => Err(contradiction(&path)),
             None => Ok(self),
         }
@@ -130,6 +132,29 @@ impl VolumeState {
     fn stays(&mut self, path: &RelPath, kind: FoundKind) {
         self.held.remove(path);
         self.others.insert(path.as_str().as_bytes().to_vec(), kind);
+    }
+
+    /// Finds something at a good path whose parent is no directory, where that is so of nothing
+    /// but what lies at `paths`, or below them.
+    fn orphan_at<'p>(&self, paths: impl Iterator<Item = &'p RelPath>) -> Option<RelPathBuf> {
+        let is_dir = |path: &RelPath| self.get(path) == Some(&Entry::Dir);
+        for path in paths {
+            if self.get(path).is_some() && !path.parent().is_none_or(is_dir) {
+                return Some(path.to_owned());
+            }
+            if is_dir(path) {
+                continue;
+            }
+            if let Some((below, _)) = self.below(path).next() {
+                return Some(below.to_owned());
+            }
+            let mut others = self.others_below(path);
+            let other = others.find_map(|(name, _)| RelPath::from_bytes(name).ok());
+            if let Some(below) = other {
+                return Some(below.to_owned());
+            }
+        }
+        None
     }
 
     /// Finds something at a good path whose parent is no directory.

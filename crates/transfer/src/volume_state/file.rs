@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use super::{Held, Origin, VolumeState};
 use crate::wire::frame::{FrameReader, FrameWriter, Magic};
 use crate::wire::{FoundKind, OddType, SurveyError};
-use crate::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, VolumeIdentity, WireError};
+use crate::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree, VolumeIdentity, WireError};
 
 const MAGIC: Magic = *b"lzvol  1";
 
@@ -63,25 +63,35 @@ impl VolumeState {
         frame.finish()
     }
 
-    /// Reads what [`VolumeState::write_to`] wrote.
+    /// Reads what [`VolumeState::write_to`] wrote. What it has in common with `alike`, most of
+    /// a baseline, is the same text in memory.
     ///
     /// # Errors
     /// When it is cut off, changed, of another version, or no state.
-    pub fn read_from(input: &mut dyn Read) -> Result<Self, SurveyError> {
+    pub fn read_from(input: &mut dyn Read, alike: &Tree) -> Result<Self, SurveyError> {
         let mut frame = FrameReader::new(input, MAGIC, "state of a volume of version 1")?;
         let mut held: Vec<(RelPathBuf, Held)> = Vec::new();
         let mut others = BTreeMap::new();
+        let mut alike = alike.entries().map(|(path, _)| path).peekable();
         while let Some(tag) = frame.tag()? {
-            let name = frame.path()?.to_vec();
+            let name = frame.path()?;
             if !matches!(tag, b'd' | b'f' | b'l') {
+                let name = name.to_vec();
                 others.insert(name, other(tag, &mut frame)?);
                 continue;
             }
-            let path = RelPath::from_bytes(&name).map_err(|_| malformed("a path"))?;
-            if held.last().is_some_and(|(last, _)| **last >= *path) {
+            let path = match alike.next_if(|path| path.as_str().as_bytes() == name) {
+                Some(path) => path.clone(),
+                None => {
+                    let path = RelPath::from_bytes(name).map_err(|_| malformed("a path"))?;
+                    while alike.next_if(|passed| ***passed <= *path).is_some() {}
+                    path.to_owned()
+                }
+            };
+            if held.last().is_some_and(|(last, _)| *last >= path) {
                 return Err(malformed("the order").into());
             }
-            held.push((path.to_owned(), entry(tag, &mut frame)?));
+            held.push((path, entry(tag, &mut frame)?));
         }
         let state = Self {
             held: held.into_iter().collect(),

@@ -1,20 +1,25 @@
 //! `walk_cached`: a walk that reads only what a cache does not know.
 
+use std::ffi::CString;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
+use std::panic::resume_unwind;
 
-use rustix::fs::Stat;
+use rustix::fs::{AtFlags, Stat};
 
-use super::engine::{Sink, by_component, descend};
-use super::hash::{HashPool, Jobs};
-use super::look::{BUNDLES, Bundling, Look, Looked, Met};
-use super::open::OpenDir;
+use super::engine::{Sink, by_component, descend, size};
+use super::hash::{HashPool, Jobs, Workers};
+use super::look::{is_looked_at, look};
+use super::open::{OpenDir, OpenError};
+use super::way::Way;
 use super::{Hashing, WalkError, Walked, made};
 use crate::stat_cache::{Known, Search, Seen};
 use crate::{
-    Entry, LinkTarget, RelPath, RelPathBuf, Selector, StatCache, StatRecorder, Tree, WorkspaceDir,
+    Entry, LinkTarget, RelPath, RelPathBuf, Selector, SkipReason, Skipped, StatCache, StatRecorder,
+    Tree, WorkspaceDir,
 };
+
+/// What opening a file costs, in bytes that could be read instead.
+const OPENING: u64 = 4 << 10;
 
 /// Reads everything below `workspace` that `selector` takes in, as [`walk`](super::walk)
 /// does, except that a file which `cache` knows as it is is not opened. What it finds is
@@ -36,100 +41,193 @@ pub fn walk_cached(
     };
     let pool = HashPool::default();
     std::thread::scope(|scope| {
-        let mut workers = pool.start(scope, threads);
-        let (send, bundles) = sync_channel(BUNDLES);
-        let look = Look::new(workers.jobs().another());
-        let looking = scope.spawn(move || look.run(bundles));
+        let looking = scope.spawn(|| look(workspace, cache.known()));
         let mut sink = Cached {
-            entries: Vec::new(),
-            own: Looked::default(),
+            found: Vec::new(),
+            read: Vec::new(),
             search: Search::new(cache),
-            bundling: Bundling::new(send),
-            jobs: workers.jobs(),
+            workers: pool.start(scope, threads),
         };
         let skipped = descend(workspace, selector, &mut sink);
+        let is_same = looking.join().unwrap_or_else(|panic| resume_unwind(panic));
+        let changed = match &skipped {
+            Ok(_) => sink.read_changed(workspace, cache, &is_same),
+            Err(_) => Ok(Vec::new()),
+        };
         let Cached {
-            entries,
-            own,
-            bundling,
+            found,
+            mut read,
+            workers,
             ..
         } = sink;
-        let rest = bundling.finish();
-        let looked = (looking.join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         // When a file has failed, that is the cause, and the others only noticed.
         let files = workers.finish()?;
-        let looked = looked?;
-        let mut skipped = skipped?;
-        rest?;
-        if !looked.skipped.is_empty() {
-            skipped.extend(looked.skipped);
+        let (mut skipped, elsewhere) = (skipped?, changed?);
+        if !elsewhere.is_empty() {
+            skipped.extend(elsewhere);
             skipped.sort_by(|one, other| by_component(&one.name, &other.name));
         }
-        let tree: Tree = (entries.into_iter())
-            .chain(looked.entries)
-            .chain(files)
-            .collect();
-        if own.lacking + looked.lacking < cache.cost() {
+        let known = cache.known();
+        let is_kept = |number: &usize| is_same[*number] || !is_looked_at(&known[*number].path);
+        let entries = found.iter().filter_map(|found| match found {
+            Found::Entry(path, entry) => Some((path.clone(), entry.clone())),
+            Found::Known(number) => is_kept(number).then(|| {
+                let Known { path, seen, digest } = &known[*number];
+                (path.clone(), seen.entry(*digest))
+            }),
+        });
+        let tree: Tree = entries.chain(files).collect();
+        let lacking = read.iter().map(|(_, seen)| seen.size() + OPENING);
+        if lacking.sum::<u64>() < cache.cost() {
             recorder.leave();
             return Ok(Walked { tree, skipped });
         }
-        let mut met: Vec<Met<'_>> = own.met.into_iter().chain(looked.met).collect();
-        met.sort_by(|one, other| one.path().cmp(other.path()));
-        for met in met {
-            match met {
-                Met::Known(Known { path, seen, digest }) => recorder.record(path, *seen, digest),
-                Met::Read(file) => {
-                    if let Some(Entry::File { digest, .. }) = tree.get(&file.0) {
-                        recorder.record(&file.0, file.1, digest);
-                    }
+        read.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        let mut read = read.into_iter().peekable();
+        let mut record_read = |recorder: &mut StatRecorder<'_>, before: Option<&RelPath>| {
+            let is_next = |(path, _): &(RelPathBuf, Seen)| before.is_none_or(|b| **path < *b);
+            while let Some((path, seen)) = read.next_if(is_next) {
+                if let Some(Entry::File { digest, .. }) = tree.get(&path) {
+                    recorder.record(&path, seen, digest);
                 }
             }
+        };
+        for found in &found {
+            if let Found::Known(number) = found
+                && is_kept(number)
+            {
+                let Known { path, seen, digest } = &known[*number];
+                record_read(recorder, Some(path));
+                recorder.record(path, *seen, digest);
+            }
         }
+        record_read(recorder, None);
         Ok(Walked { tree, skipped })
     })
 }
 
-struct Cached<'a, 's, 'scope> {
-    /// What is no file.
-    entries: Vec<(RelPathBuf, Entry)>,
-    /// The files that the cache has nothing of.
-    own: Looked<'a>,
-    search: Search<'a>,
-    bundling: Bundling<'a>,
-    jobs: &'s mut Jobs<'scope>,
+/// What the walk met.
+enum Found {
+    Entry(RelPathBuf, Entry),
+    /// A file that the cache knows under this number, and may know as it is.
+    Known(usize),
 }
 
-impl Sink for Cached<'_, '_, '_> {
+struct Cached<'a, 'scope> {
+    /// Everything but the files that are read, in path order.
+    found: Vec<Found>,
+    /// Files that are read.
+    read: Vec<(RelPathBuf, Seen)>,
+    search: Search<'a>,
+    workers: Workers<'scope>,
+}
+
+impl Cached<'_, '_> {
+    /// Reads the files that the walk met and that are not as the cache knows them. Returns
+    /// those that lie on another file system.
+    fn read_changed(
+        &mut self,
+        workspace: &WorkspaceDir,
+        cache: &StatCache,
+        is_same: &[bool],
+    ) -> Result<Vec<Skipped>, WalkError> {
+        let known = cache.known();
+        let changed = self.found.iter().filter_map(|found| match found {
+            Found::Known(number) if is_looked_at(&known[*number].path) && !is_same[*number] => {
+                Some(&*known[*number].path)
+            }
+            Found::Known(_) | Found::Entry(..) => None,
+        });
+        let mut changed = changed.peekable();
+        let mut skipped = Vec::new();
+        if changed.peek().is_none() {
+            return Ok(skipped);
+        }
+        let failed = |path: &RelPath, error| match error {
+            OpenError::Errno(errno) => WalkError::io(path.as_str().as_bytes(), errno),
+            OpenError::Mount => changed_at(path),
+        };
+        let mut way = Way::from(workspace).map_err(|error| match error {
+            OpenError::Errno(errno) => WalkError::io(b"", errno),
+            OpenError::Mount => WalkError::Changed { name: Vec::new() },
+        })?;
+        for path in changed {
+            let dir = way.parent_of(path).map_err(|error| failed(path, error))?;
+            let name = CString::new(path.file_name());
+            let name = name.map_err(|error| WalkError::io(path.as_str().as_bytes(), error))?;
+            match dir.open_file(&name, path)? {
+                Some((file, stat)) => {
+                    read(&mut self.read, self.workers.jobs(), path, file, &stat)?;
+                }
+                None => skipped.push(Skipped {
+                    name: path.as_str().as_bytes().to_vec(),
+                    reason: SkipReason::Mount,
+                    bytes: rustix::fs::statat(dir.fd(), &*name, AtFlags::SYMLINK_NOFOLLOW)
+                        .ok()
+                        .map(|stat| size(&stat)),
+                }),
+            }
+        }
+        Ok(skipped)
+    }
+}
+
+/// Has a file hashed.
+fn read(
+    reads: &mut Vec<(RelPathBuf, Seen)>,
+    jobs: &mut Jobs<'_>,
+    path: &RelPath,
+    file: OwnedFd,
+    stat: &Stat,
+) -> Result<(), WalkError> {
+    let path = path.to_owned();
+    if let Some(seen) = Seen::of(stat) {
+        reads.push((path.clone(), seen));
+    }
+    jobs.hash(path, file, *stat)
+}
+
+fn changed_at(path: &RelPath) -> WalkError {
+    let name = path.as_str().as_bytes().to_vec();
+    WalkError::Changed { name }
+}
+
+impl Sink for Cached<'_, '_> {
     type Error = WalkError;
 
     fn dir(&mut self, path: &RelPath, _: i64) -> Result<(), WalkError> {
-        self.entries.push((path.to_owned(), Entry::Dir));
+        self.found.push(Found::Entry(path.to_owned(), Entry::Dir));
         Ok(())
     }
 
     fn symlink(&mut self, path: &RelPath, target: LinkTarget, _: i64) -> Result<(), WalkError> {
-        self.entries
-            .push((path.to_owned(), Entry::Symlink { target }));
+        let entry = Entry::Symlink { target };
+        self.found.push(Found::Entry(path.to_owned(), entry));
         Ok(())
     }
 
-    fn takes(&mut self, path: &RelPath, dir: &Arc<OpenDir>) -> Result<bool, WalkError> {
-        match self.search.find(path) {
-            Some(known) => self.bundling.add(known, dir).map(|()| true),
-            None => Ok(false),
+    fn takes(&mut self, path: &RelPath, dir: &OpenDir) -> Result<bool, WalkError> {
+        let Some((number, known)) = self.search.find(path) else {
+            return Ok(false);
+        };
+        if !is_looked_at(path) {
+            let stat = rustix::fs::statat(dir.fd(), path.file_name(), AtFlags::SYMLINK_NOFOLLOW);
+            let is_same = stat.is_ok_and(|stat| Seen::of(&stat) == Some(known.seen));
+            if !is_same {
+                return Ok(false);
+            }
         }
+        self.found.push(Found::Known(number));
+        Ok(true)
     }
 
     fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), WalkError> {
-        let path = path.to_owned();
-        if let Some(seen) = Seen::of(stat) {
-            self.own.read(path.clone(), seen);
-        }
-        self.jobs.hash(path, file, *stat)
+        read(&mut self.read, self.workers.jobs(), path, file, stat)
     }
 
     fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), WalkError> {
-        self.entries.push((path.to_owned(), made(contents)));
+        let entry = made(contents);
+        self.found.push(Found::Entry(path.to_owned(), entry));
         Ok(())
     }
 }

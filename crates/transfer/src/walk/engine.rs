@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, OFlags, Stat};
 use rustix::io::Errno;
@@ -41,7 +40,7 @@ pub(crate) trait Sink {
 
     /// Whether the sink looks at a regular file itself, so that nobody has to open it here.
     /// `dir` is what it lies in, under the last component of its path.
-    fn takes(&mut self, _path: &RelPath, _dir: &Arc<OpenDir>) -> Result<bool, Self::Error> {
+    fn takes(&mut self, _path: &RelPath, _dir: &OpenDir) -> Result<bool, Self::Error> {
         Ok(false)
     }
 

@@ -35,7 +35,7 @@ pub(super) struct Workers<'scope> {
     threads: Vec<ScopedJoinHandle<'scope, Hashes>>,
 }
 
-/// Where files are handed over; there may be several.
+/// Where files are handed over.
 pub(super) struct Jobs<'scope> {
     pool: &'scope HashPool,
     send: SyncSender<Vec<Job>>,
@@ -97,7 +97,7 @@ impl<'scope> Workers<'scope> {
         &mut self.jobs
     }
 
-    /// Waits for every hash. Whoever else has [`Jobs`] finishes them first.
+    /// Waits for every hash.
     pub(super) fn finish(self) -> Hashes {
         let rest = self.jobs.finish();
         let mut all = Vec::new();
@@ -117,15 +117,6 @@ impl<'scope> Workers<'scope> {
 }
 
 impl Jobs<'_> {
-    /// Returns another one, for another thread.
-    pub(super) fn another(&self) -> Self {
-        Self {
-            pool: self.pool,
-            send: self.send.clone(),
-            batch: Vec::new(),
-        }
-    }
-
     /// Hands over what is left.
     pub(super) fn finish(mut self) -> Result<(), WalkError> {
         self.hand_over()

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::ffi::CStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
@@ -13,7 +12,7 @@ use super::open::OpenDir;
 
 /// One directory, open, with its names in order.
 pub(super) struct Listing {
-    dir: Arc<OpenDir>,
+    dir: OpenDir,
     /// The names, each with its NUL, one after the other.
     text: Vec<u8>,
     entries: Vec<Named>,
@@ -28,7 +27,7 @@ struct Named {
 }
 
 impl Listing {
-    pub(super) fn dir(&self) -> &Arc<OpenDir> {
+    pub(super) fn dir(&self) -> &OpenDir {
         &self.dir
     }
 
@@ -91,7 +90,7 @@ impl<S: Sink> Walk<'_, S> {
     /// Reads the names of a directory, sorted by bytes: that is path order.
     pub(super) fn list(&mut self, dir: OwnedFd) -> Result<Listing, S::Error> {
         let mut listing = Listing {
-            dir: Arc::new(OpenDir::new(dir, self.device)),
+            dir: OpenDir::new(dir, self.device),
             text: Vec::new(),
             entries: Vec::new(),
         };

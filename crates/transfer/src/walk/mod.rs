@@ -11,6 +11,7 @@ mod look;
 mod open;
 mod scan;
 mod small;
+mod way;
 mod weigh;
 
 use std::num::NonZeroUsize;

@@ -21,6 +21,7 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
+use crate::rel_path::common_prefix;
 use crate::{Checksum, Digest};
 
 /// The first bytes of a frame.
@@ -149,8 +150,7 @@ impl<'w, W: Write + ?Sized> FrameWriter<'w, W> {
 
     /// Fails for more than 64 KiB.
     pub(crate) fn path(&mut self, path: &[u8]) -> io::Result<&mut Self> {
-        let pairs = self.last_path.iter().zip(path);
-        let shared = pairs.take_while(|(one, other)| one == other).count();
+        let shared = common_prefix(&self.last_path, path);
         let length = u16::try_from(path.len()).map_err(|_| too_long())?;
         // Both fit, as the whole path does.
         self.buffer

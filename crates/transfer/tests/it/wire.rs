@@ -196,7 +196,13 @@ fn lists_of_updates() -> Vec<(Vec<u8>, Reader)> {
             Some(bytes(|out| read.write_to(out)))
         }),
         (bytes(|out| state().write_to(out)), |mut list| {
-            let read = VolumeState::read_from(&mut list).ok()?;
+            let whole = list;
+            let read = VolumeState::read_from(&mut list, &Tree::new()).ok()?;
+            // Whatever it shares its texts with.
+            for alike in [state().tree(), order().send] {
+                let shared = VolumeState::read_from(&mut { whole }, &alike);
+                assert_eq!(shared.ok().as_ref(), Some(&read));
+            }
             Some(bytes(|out| read.write_to(out)))
         }),
     ]
