@@ -56,7 +56,7 @@ pub fn walk_cached(
         };
         let Cached {
             found,
-            mut read,
+            read,
             workers,
             ..
         } = sink;
@@ -68,13 +68,16 @@ pub fn walk_cached(
             skipped.sort_by(|one, other| by_component(&one.name, &other.name));
         }
         let known = cache.known();
-        let is_kept = |number: &usize| is_same[*number] || !is_looked_at(&known[*number].path);
+        let as_known = |number: usize| {
+            let known = &known[number];
+            (is_same[number] || !is_looked_at(&known.path)).then_some(known)
+        };
         let entries = found.iter().filter_map(|found| match found {
             Found::Entry(path, entry) => Some((path.clone(), entry.clone())),
-            Found::Known(number) => is_kept(number).then(|| {
-                let Known { path, seen, digest } = &known[*number];
-                (path.clone(), seen.entry(*digest))
-            }),
+            Found::Known(number) => {
+                let Known { path, seen, digest } = as_known(*number)?;
+                Some((path.clone(), seen.entry(*digest)))
+            }
         });
         let tree: Tree = entries.chain(files).collect();
         let lacking = read.iter().map(|(_, seen)| seen.size() + OPENING);
@@ -82,26 +85,21 @@ pub fn walk_cached(
             recorder.leave();
             return Ok(Walked { tree, skipped });
         }
-        read.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        let mut read = read.into_iter().peekable();
-        let mut record_read = |recorder: &mut StatRecorder<'_>, before: Option<&RelPath>| {
-            let is_next = |(path, _): &(RelPathBuf, Seen)| before.is_none_or(|b| **path < *b);
-            while let Some((path, seen)) = read.next_if(is_next) {
-                if let Some(Entry::File { digest, .. }) = tree.get(&path) {
-                    recorder.record(&path, seen, digest);
-                }
+        let old = found.iter().filter_map(|found| match found {
+            Found::Entry(..) => None,
+            Found::Known(number) => {
+                as_known(*number).map(|known| (&known.path, known.seen, &known.digest))
             }
-        };
-        for found in &found {
-            if let Found::Known(number) = found
-                && is_kept(number)
-            {
-                let Known { path, seen, digest } = &known[*number];
-                record_read(recorder, Some(path));
-                recorder.record(path, *seen, digest);
-            }
+        });
+        let new = read.iter().filter_map(|(path, seen)| match tree.get(path) {
+            Some(Entry::File { digest, .. }) => Some((path, *seen, digest)),
+            _ => None,
+        });
+        let mut files: Vec<_> = old.chain(new).collect();
+        files.sort_by_key(|(path, ..)| *path);
+        for (path, seen, digest) in files {
+            recorder.record(path, seen, digest);
         }
-        record_read(recorder, None);
         Ok(Walked { tree, skipped })
     })
 }
@@ -143,24 +141,24 @@ impl Cached<'_, '_> {
         if changed.peek().is_none() {
             return Ok(skipped);
         }
-        let failed = |path: &RelPath, error| match error {
-            OpenError::Errno(errno) => WalkError::io(path.as_str().as_bytes(), errno),
-            OpenError::Mount => changed_at(path),
+        let failed = |name: &[u8], error| match error {
+            OpenError::Errno(errno) => WalkError::io(name, errno),
+            OpenError::Mount => WalkError::Changed {
+                name: name.to_vec(),
+            },
         };
-        let mut way = Way::from(workspace).map_err(|error| match error {
-            OpenError::Errno(errno) => WalkError::io(b"", errno),
-            OpenError::Mount => WalkError::Changed { name: Vec::new() },
-        })?;
+        let mut way = Way::from(workspace).map_err(|error| failed(b"", error))?;
         for path in changed {
-            let dir = way.parent_of(path).map_err(|error| failed(path, error))?;
+            let raw = path.as_str().as_bytes();
+            let dir = way.parent_of(path).map_err(|error| failed(raw, error))?;
             let name = CString::new(path.file_name());
-            let name = name.map_err(|error| WalkError::io(path.as_str().as_bytes(), error))?;
+            let name = name.map_err(|error| WalkError::io(raw, error))?;
             match dir.open_file(&name, path)? {
                 Some((file, stat)) => {
                     read(&mut self.read, self.workers.jobs(), path, file, &stat)?;
                 }
                 None => skipped.push(Skipped {
-                    name: path.as_str().as_bytes().to_vec(),
+                    name: raw.to_vec(),
                     reason: SkipReason::Mount,
                     bytes: rustix::fs::statat(dir.fd(), &*name, AtFlags::SYMLINK_NOFOLLOW)
                         .ok()
@@ -185,11 +183,6 @@ fn read(
         reads.push((path.clone(), seen));
     }
     jobs.hash(path, file, *stat)
-}
-
-fn changed_at(path: &RelPath) -> WalkError {
-    let name = path.as_str().as_bytes().to_vec();
-    WalkError::Changed { name }
 }
 
 impl Sink for Cached<'_, '_> {
