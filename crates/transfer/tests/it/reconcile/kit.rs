@@ -140,7 +140,7 @@ impl Case {
     }
 }
 
-fn receipt(tree: &Tree) -> Receipt {
+pub(super) fn receipt(tree: &Tree) -> Receipt {
     let time = FileTime {
         seconds: 1,
         nanos: 1,

@@ -3,4 +3,5 @@
 mod git;
 mod kit;
 mod random;
+mod receipts;
 mod tables;
