@@ -14,7 +14,7 @@ pub(super) fn start(inner: &Arc<Inner>, name: &ContainerName, spec: &ExecSpec) -
         return None;
     }
     let first = |First { pid, id }| FirstProcess::of_container(pid, &id).ok();
-    // It was just looked up, and the process itself tells whether it is the one.
+    // Who looked it up asked for its state; its mounts tell whether the process is still its.
     if let Some(first) = inner.ran(name.as_str()).and_then(first) {
         return first.start(spec).ok();
     }
