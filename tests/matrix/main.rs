@@ -13,6 +13,7 @@ mod api;
 mod ctx;
 mod enclosure;
 mod engine;
+mod flaky;
 mod forwarder;
 mod lazaret;
 mod options;

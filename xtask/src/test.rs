@@ -44,6 +44,14 @@ impl flags::Test {
                 "warnings",
             ];
             porter.cargo(sh, &["clippy"]).args(all).run()?;
+            // `test = false` keeps it out of `--all-targets`.
+            let matrix = ["--package", "lazaret-tests", "--test", "matrix"];
+            let deny = ["--", "-D", "warnings"];
+            porter
+                .cargo(sh, &["clippy"])
+                .args(matrix)
+                .args(deny)
+                .run()?;
         }
         {
             let _section = Section::new(sh, "tidy");

@@ -381,7 +381,7 @@ impl Drop for Tmpfs {
     fn drop(&mut self) {
         let place = self.path.display().to_string();
         if let Err(error) = command("umount", &["-l", &place]) {
-            eprintln!("{error}");
+            println!("{error}");
         }
     }
 }
