@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::watch::wait_until;
+
 /// A container or a volume.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Object {
@@ -92,8 +94,8 @@ pub(crate) fn kill(socket: &Path, object: &Object) -> Result<(), String> {
     }
 }
 
-/// Starts a program in a container, beside the command, and waits for nothing.
-pub(crate) fn exec(socket: &Path, object: &Object, argv: &[&str]) -> Result<(), String> {
+/// Runs a program in a container, beside the command, and returns its exit code.
+pub(crate) fn exec(socket: &Path, object: &Object, argv: &[&str]) -> Result<i64, String> {
     let body = serde_json::json!({ "Cmd": argv }).to_string();
     let path = format!("/containers/{}/exec", object.name());
     let answer = send(socket, "POST", &path, &body)?;
@@ -101,12 +103,26 @@ pub(crate) fn exec(socket: &Path, object: &Object, argv: &[&str]) -> Result<(), 
         200..=299 => serde_json::from_str(&answer.body).map_err(|error| error.to_string())?,
         status => return Err(format!("exec in {object}: {status} {}", answer.body)),
     };
-    let path = format!("/exec/{}/start", text(&created["Id"]));
-    let answer = send(socket, "POST", &path, "{\"Detach\":true}")?;
-    match answer.status {
-        200..=299 => Ok(()),
-        status => Err(format!("exec in {object}: {status} {}", answer.body)),
+    let id = text(&created["Id"]).to_owned();
+    let answer = send(
+        socket,
+        "POST",
+        &format!("/exec/{id}/start"),
+        "{\"Detach\":true}",
+    )?;
+    if !matches!(answer.status, 200..=299) {
+        return Err(format!(
+            "exec in {object}: {} {}",
+            answer.status, answer.body
+        ));
     }
+    let mut code = None;
+    wait_until(&format!("{argv:?} ends in {object}"), || {
+        let exec = get(socket, &format!("/exec/{id}/json"))?;
+        code = exec["ExitCode"].as_i64();
+        Ok(exec["Running"] == Value::Bool(false) && code.is_some())
+    })?;
+    code.ok_or_else(|| format!("{argv:?} has no exit code"))
 }
 
 /// Makes a volume that carries a name like ours and labels of somebody else.

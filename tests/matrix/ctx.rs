@@ -73,6 +73,39 @@ impl Ctx {
         self.scratch.path().join("home")
     }
 
+    /// Gives every command of this scenario a word: it finds it as `/tmp/WORD`.
+    ///
+    /// # Errors
+    /// No command has a container, or the engine refuses.
+    pub(crate) fn tell(&self, word: &str) -> Result<(), String> {
+        let path = format!("/tmp/{word}");
+        match self.asks(&["touch", &path])? {
+            true => Ok(()),
+            false => Err(format!("cannot touch {path} beside a command")),
+        }
+    }
+
+    /// Runs a program beside every command of this scenario, and says whether it succeeds
+    /// beside all of them.
+    ///
+    /// # Errors
+    /// No command has a container, or the engine refuses.
+    pub(crate) fn asks(&self, argv: &[&str]) -> Result<bool, String> {
+        let objects = self.objects()?;
+        let agents: Vec<&Object> = objects
+            .iter()
+            .filter(|object| object.to_string().ends_with("-agent"))
+            .collect();
+        if agents.is_empty() {
+            return Err("no command has a container".to_owned());
+        }
+        let mut all = true;
+        for agent in agents {
+            all &= api::exec(&self.engine().socket(), agent, argv)? == 0;
+        }
+        Ok(all)
+    }
+
     /// Makes a workspace from the tree language.
     pub(crate) fn workspace(&self, name: &str, tree: &str) -> PathBuf {
         let dir = self.scratch.path().join("work").join(name);

@@ -216,10 +216,15 @@ impl Running {
         self.handle.pids().first().copied().unwrap_or(0)
     }
 
+    /// `/proc/PID/FILE`; empty once the process is gone.
+    pub(crate) fn text(&self, file: &str) -> String {
+        fs::read_to_string(format!("/proc/{}/{file}", self.pid())).unwrap_or_default()
+    }
+
     /// A number out of `/proc/PID/FILE`, such as `VmHWM` of `status` or `rchar` of `io`;
     /// 0 once the process is gone.
     pub(crate) fn number(&self, file: &str, key: &str) -> u64 {
-        let text = fs::read_to_string(format!("/proc/{}/{file}", self.pid())).unwrap_or_default();
+        let text = self.text(file);
         let line = text
             .lines()
             .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));

@@ -3,13 +3,18 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
 
 use crate::ctx::Ctx;
 use crate::lazaret::Running;
 
 /// How long a phase may be in coming, on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(180);
+
+/// How often it is looked.
+const POLL: Duration = Duration::from_millis(20);
 
 /// So many bytes read or written mean that files are on their way.
 const FLOWING: u64 = 24 << 20;
@@ -19,6 +24,24 @@ pub(crate) fn phase(ctx: &Ctx) -> Option<String> {
     let text = fs::read_to_string(ctx.state().join("sessions/s/session.json")).ok()?;
     let record: serde_json::Value = serde_json::from_str(&text).ok()?;
     Some(record["phase"].as_str()?.to_owned())
+}
+
+/// Waits until `done` says so.
+///
+/// # Errors
+/// It does not within [`SOON`], or fails.
+pub(crate) fn wait_until(
+    what: &str,
+    mut done: impl FnMut() -> Result<bool, String>,
+) -> Result<(), String> {
+    let deadline = Instant::now() + SOON;
+    while !done()? {
+        if Instant::now() > deadline {
+            return Err(format!("not within {SOON:?}: {what}"));
+        }
+        std::thread::sleep(POLL);
+    }
+    Ok(())
 }
 
 impl Running {
@@ -45,6 +68,21 @@ impl Running {
     pub(crate) fn until_said(&self, word: &str) -> Result<(), String> {
         self.wait_until(&format!("the command says {word}"), SOON, || {
             self.stdout_so_far().contains(word)
+        })
+    }
+
+    /// Waits until no such signal waits for the process any more.
+    pub(crate) fn until_delivered(&self, signal: Signal) -> Result<(), String> {
+        let bit = 1_u64 << (signal.as_raw() - 1);
+        self.wait_until("the signal is delivered", SOON, || {
+            let status = self.text("status");
+            let mut masks = status.lines().filter_map(|line| {
+                let mask = line
+                    .strip_prefix("ShdPnd:")
+                    .or_else(|| line.strip_prefix("SigPnd:"))?;
+                u64::from_str_radix(mask.trim(), 16).ok()
+            });
+            masks.all(|mask| mask & bit == 0)
         })
     }
 

@@ -3,6 +3,7 @@
 //! Everything here panics with a message where a test is wrong or a file system
 //! refuses; there is nothing to handle.
 
+pub mod clock;
 pub mod git_world;
 pub mod hostile_tar;
 pub mod model;

@@ -375,8 +375,11 @@ fn full_stdout(ctx: &Ctx) -> Result<(), String> {
     reader
         .read_exact(&mut first)
         .map_err(|error| error.to_string())?;
-    // Until every buffer on the way is full.
-    std::thread::sleep(Duration::from_secs(1));
+    let room = rustix::pipe::fcntl_getpipe_size(&reader).map_err(|error| error.to_string())?;
+    // A pipe is full when no whole page is left in it.
+    lazaret.wait_until("its stdout is full", SOON, || {
+        rustix::io::ioctl_fionread(&reader).is_ok_and(|waiting| waiting + 4096 > room as u64)
+    })?;
     lazaret.signal(rustix::process::Signal::INT)?;
     let _output = lazaret.wait()?.expect_code(130)?;
     drop(reader);

@@ -209,15 +209,18 @@ fn same_edit(ctx: &Ctx) -> Result<(), String> {
 /// The user edits the head of a file while the command edits its end.
 fn merged(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", "f a \"1\\n2\\n3\\n4\\n\"\nf b \"1\\n\"");
-    let script = "echo 5 >> a; chmod +x a; echo 2 >> b; sleep 3";
+    let script = "echo 5 >> a; chmod +x a; echo 2 >> b; echo up; \
+        until test -e /tmp/end; do sleep 0.1; done";
     let running = ctx.spawn(&[
         "run", "base", "-w", "project", "--name", "s", "--apply", "never", "--", "sh", "-c", script,
     ])?;
+    running.until_said("up")?;
     // What it started from is kept while it runs.
     let texts = ctx.state().join("sessions/s/base-index");
     running.wait_until("the texts are kept", SOON, || texts.exists())?;
     fs::write(workspace.join("a"), "one\n2\n3\n4\n").map_err(|error| error.to_string())?;
     fs::write(workspace.join("b"), "one\n").map_err(|error| error.to_string())?;
+    ctx.tell("end")?;
     let _output = running.wait()?.expect_code(120)?;
     let _refused = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(1)?;
     let _rest = ctx
@@ -372,13 +375,17 @@ fn secrets(ctx: &Ctx) -> Result<(), String> {
 fn parallel(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let start = |name: &str| {
-        let script = format!("echo {name} > {name}; sleep 1");
+        let script =
+            format!("echo {name} > {name}; echo up; until test -e /tmp/end; do sleep 0.1; done");
         ctx.spawn(&[
             "run", "base", "-w", "project", "--name", name, "--apply", "auto", "--", "sh", "-c",
             &script,
         ])
     };
     let (one, two) = (start("one")?, start("two")?);
+    one.until_said("up")?;
+    two.until_said("up")?;
+    ctx.tell("end")?;
     let _one = one.wait()?.expect_code(0)?;
     let _two = two.wait()?.expect_code(0)?;
     expect_eq(

@@ -200,8 +200,7 @@ fn file_bytes(ctx: &Ctx) -> Result<(), String> {
 /// A daemon that outlives the command writes on; nothing of it is left when files are read (FLT-16).
 fn daemon(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
-    let script =
-        "(setsid sh -c 'while :; do echo x >> a; sleep 0.01; done' >/dev/null 2>&1 &); sleep 0.3";
+    let script = "(setsid sh -c 'while :; do echo x >> a; sleep 0.01; done' >/dev/null 2>&1 &); until grep -q x a; do sleep 0.05; done";
     let _output = ctx
         .lazaret(&[
             "run", "base", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,

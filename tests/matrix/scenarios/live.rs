@@ -98,12 +98,6 @@ fn goes_on(running: &Running) -> Result<(), String> {
     running.wait_until("the command goes on", SOON, || ticks(running) > before + 2)
 }
 
-/// Makes a file in the command's `/tmp`, for which it may wait.
-fn tell(ctx: &Ctx, word: &str) -> Result<(), String> {
-    let socket = ctx.engine().socket();
-    api::exec(&socket, &agent(ctx)?, &["touch", &format!("/tmp/{word}")])
-}
-
 /// The command's container.
 fn agent(ctx: &Ctx) -> Result<Object, String> {
     let mut objects = ctx.objects()?.into_iter();
@@ -182,10 +176,10 @@ fn watch(ctx: &Ctx) -> Result<(), String> {
         ("two", "modified", "a"),
         ("three", "deleted", "a"),
     ] {
-        tell(ctx, word)?;
+        ctx.tell(word)?;
         until_seen(kind, path)?;
     }
-    tell(ctx, "end")?;
+    ctx.tell("end")?;
     let lines = lines(&watch.wait()?.expect_code(0)?.stdout)?;
     expect("each line is a change", || {
         let seen = |line: &Value| line["seen"]["changes"].clone();

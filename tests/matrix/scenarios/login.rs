@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::Scenario;
 use super::agent::{outside, search};
 use crate::ctx::{Ctx, expect, expect_eq};
+use crate::watch::wait_until;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
     name: "login/is-lent-and-renewed",
@@ -49,7 +50,7 @@ fn net_17_net_20_net_22_a_login_is_lent(ctx: &Ctx) -> Result<(), String> {
         echo ready
         until test -e /workspace/go; do sleep 0.1; done
         sed 's/canary-first/canary-'sec''ond'/' login.json > new && mv new login.json
-        sleep 2; cat login.json; echo over
+        until test -e /tmp/end; do sleep 0.1; done; cat login.json; echo over
     "#;
     let running = ctx.spawn(&[
         "run", "lent", "-w", "project", "--name", "one", "--", "bash", "-c", script,
@@ -67,6 +68,12 @@ fn net_17_net_20_net_22_a_login_is_lent(ctx: &Ctx) -> Result<(), String> {
         .expect_text("session one uses the login tool-login as well")?;
     fs::write(project.join("go"), "").map_err(|error| error.to_string())?;
     let _sent = ctx.lazaret(&["sync", "one"])?.expect_code(0)?;
+    wait_until("the renewed login is kept", || {
+        let mut found = Vec::new();
+        search(&ctx.state(), &second, &mut found)?;
+        Ok(!found.is_empty())
+    })?;
+    ctx.tell("end")?;
     let output = running.wait()?.expect_code(0)?;
     let said = &output.stdout;
     for wanted in ["it has 400 1000 regular file", "\n1\n", "environ 0", "over"] {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use lazaret_image_builder::{BuildEvent, Catalog, ImageState};
 use lazaret_runtime::{Engine, EngineKind, Environment, detect};
@@ -71,16 +71,10 @@ fn the_same_images_on_every_engine() {
             let built = builder.ensure(image, &mut |_| {}).unwrap();
             assert!(!built.reused, "{name}");
 
-            let started = Instant::now();
             let again = builder
                 .ensure(image, &mut |event| panic!("{name}: {event:?}"))
                 .unwrap();
-            let took = started.elapsed();
             assert!(again.reused && again.id == built.id, "{name}: {again:?}");
-            assert!(
-                took < Duration::from_secs(2),
-                "{name}: nothing to do took {took:?}"
-            );
 
             let status = builder.status(image).unwrap();
             assert_eq!(status.state, ImageState::Current, "{name}");

@@ -185,10 +185,13 @@ fn a_program_that_does_not_end_is_ended() {
 #[test]
 fn an_interrupt_ends_the_wait() {
     let world = World::new();
-    world.program("hangs", "exec sleep 600");
+    let hangs = world.home.path().join("hangs");
+    world.program("hangs", &format!(": > {}; exec sleep 600", hangs.display()));
     let interrupt = world.interrupt.clone();
     let raiser = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(200));
+        while !hangs.exists() {
+            thread::sleep(Duration::from_millis(1));
+        }
         interrupt.raise();
     });
     let failure = world.resolve(&command(["hangs"]));

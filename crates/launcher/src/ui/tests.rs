@@ -47,11 +47,16 @@ impl Write for Broken {
 }
 
 /// A stdin on which nothing ever comes.
-struct Silence(mpsc::Receiver<()>);
+struct Silence {
+    ends: mpsc::Receiver<()>,
+    /// Raised by whom it is read.
+    reader: Interrupt,
+}
 
 impl Read for Silence {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        let _ = self.0.recv();
+        self.reader.raise();
+        let _ = self.ends.recv();
         Ok(0)
     }
 }
@@ -249,21 +254,16 @@ fn ui_07_nothing_else_is_an_answer() {
 
 #[test]
 fn flt_08_ctrl_c_ends_a_question() {
-    let (keep_open, silence) = mpsc::channel();
-    let mut setting = setting(StreamKind::Terminal);
-    setting.stdin = Box::new(io::BufReader::new(Silence(silence)));
-    let said = setting.open();
+    let (keep_open, ends) = mpsc::channel();
     let interrupt = Interrupt::new();
-    let raiser = interrupt.clone();
-    let thread = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(20));
-        raiser.raise();
-    });
+    let reader = interrupt.clone();
+    let mut setting = setting(StreamKind::Terminal);
+    setting.stdin = Box::new(io::BufReader::new(Silence { ends, reader }));
+    let said = setting.open();
     assert_eq!(
         said.ui.prompt(&QUESTION, &interrupt),
         Answer::None(NoAnswer::Interrupted)
     );
-    thread.join().unwrap();
     drop(keep_open);
 }
 

@@ -45,13 +45,19 @@ fn flt_18_a_full_disk_is_an_error() {
 #[test]
 fn flt_18_a_slow_reader_gets_everything() {
     let env = TestEnvironment::new();
-    let mut reader = duct::cmd!(env!("CARGO_BIN_EXE_lazaret"), "completions", "zsh")
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let lazaret = duct::cmd!(env!("CARGO_BIN_EXE_lazaret"), "completions", "zsh")
         .full_env([("HOME", env.path("home"))])
         .stdin_null()
-        .reader()
+        .stdout_file(writer)
+        .start()
         .unwrap();
-    // Longer than a pipe holds at once, read only after the writer has had to wait.
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    // More than a pipe holds at once: it is read once no whole page is left in it.
+    let room = rustix::pipe::fcntl_getpipe_size(&reader).unwrap() as u64;
+    while rustix::io::ioctl_fionread(&reader).unwrap() + 4096 <= room {
+        assert!(lazaret.try_wait().unwrap().is_none(), "it ended before");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
     let mut text = String::new();
     reader.read_to_string(&mut text).unwrap();
     assert!(text.ends_with('\n'));

@@ -4,24 +4,13 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ApiEngine, Endpoint, Engine as _, EngineError};
-
-/// The limit, and what a loaded machine adds.
-const LIMIT: Duration = Duration::from_secs(7);
 
 #[track_caller]
 fn probe(socket: &Path) -> EngineError {
     let engine = ApiEngine::new(Endpoint::Unix(socket.to_owned())).unwrap();
-    let begun = Instant::now();
-    let error = engine.probe().unwrap_err();
-    assert!(
-        begun.elapsed() < LIMIT,
-        "{error} after {:?}",
-        begun.elapsed()
-    );
-    error
+    engine.probe().unwrap_err()
 }
 
 /// Listens and gives every connection the same answer after its request.

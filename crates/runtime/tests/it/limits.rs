@@ -120,11 +120,10 @@ fn flt_15_a_stop_ends_the_container_at_once() {
     inside(|container| {
         let engine = &container.station.detected.engine;
         let name = &container.spec.spec().name;
-        let start = std::time::Instant::now();
         engine
             .stop_container(name, std::time::Duration::from_secs(30))
             .unwrap();
-        assert!(start.elapsed() < std::time::Duration::from_secs(20));
+        // PID 1 ends by itself: SIGKILL after the grace would be 137.
         let state = engine.container(name).unwrap().unwrap().state;
         assert!(
             matches!(

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use lazaret_tests::clock::outwait;
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
     GitMode, Hashing, Recorded, Selection, Selector, SkipReason, StatCache, StatRecorder, Tree,
@@ -39,11 +40,6 @@ fn read(dir: &Path) -> Tree {
         .tree
 }
 
-/// Lets the clock of the file system pass every time that is there.
-fn come_of_age() {
-    std::thread::sleep(Duration::from_millis(25));
-}
-
 /// A directory of 50 files and the cache of it.
 fn aged() -> (tempfile::TempDir, StatCache) {
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -52,7 +48,7 @@ fn aged() -> (tempfile::TempDir, StatCache) {
         let path = format!("d{}/f{number}", number % 7);
         fs::write(dir.path().join(path), format!("file {number:02}")).expect("new");
     }
-    come_of_age();
+    outwait();
     let (tree, cache) = look(dir.path(), &StatCache::default());
     assert_eq!((tree, cache.len()), (read(dir.path()), 50));
     (dir, cache)
@@ -104,7 +100,7 @@ fn files_that_change_places_are_seen() {
         let file = File::options().write(true).open(path(name)).expect("ours");
         file.set_modified(modified).expect("ours");
     }
-    come_of_age();
+    outwait();
     let (_, cache) = look(dir.path(), &cache);
     fs::rename(path("d1/f1"), path("d1/aside")).expect("ours");
     fs::rename(path("d1/f8"), path("d1/f1")).expect("ours");
@@ -205,7 +201,7 @@ fn times_of_the_future_are_never_believed() {
     let file = File::options().write(true).open(&path).expect("ours");
     file.set_modified(SystemTime::now() + Duration::from_secs(3600))
         .expect("ours");
-    come_of_age();
+    outwait();
     assert_eq!(look(dir.path(), &StatCache::default()).1.len(), 49);
 }
 
@@ -228,7 +224,7 @@ fn what_is_known_is_not_opened() {
         file.set_times(times.set_modified(metadata.modified().expect("Unix")))
             .expect("ours");
     }
-    come_of_age();
+    outwait();
     let (_, cache) = look(dir.path(), &cache);
     let marked = accessed("d3/f3").expect("Unix");
     look(dir.path(), &cache);
@@ -248,7 +244,7 @@ fn rules_that_look_into_files_look_each_time() {
         f y "y"
     "#,
     );
-    come_of_age();
+    outwait();
     let (tree, cache) = look(dir.path(), &StatCache::default());
     assert_eq!(tree.len(), 6);
     tree_text::build(
@@ -296,24 +292,24 @@ fn a_cache_that_lacks_little_is_kept() {
         fs::write(dir.path().join(format!("f{number:03}")), text).expect("ours");
     };
     (0..200).for_each(|number| write(number, "first"));
-    come_of_age();
+    outwait();
     let (_, first) = look(dir.path(), &StatCache::default());
     // Two files at 4 KiB each are less than 200 entries at 128 bytes each.
     write(7, "second");
     fs::remove_file(dir.path().join("f100")).expect("ours");
     write(900, "new");
-    come_of_age();
+    outwait();
     for _ in 0..2 {
         let (tree, kept) = look(dir.path(), &first);
         assert_eq!((tree, &kept), (read(dir.path()), &first));
     }
     (0..20).for_each(|number| write(number, "third"));
-    come_of_age();
+    outwait();
     let (tree, next) = look(dir.path(), &first);
     assert_eq!((tree, next.len()), (read(dir.path()), 200));
     // One large file is reason enough.
     write(50, &"x".repeat(40_000));
-    come_of_age();
+    outwait();
     let (tree, last) = look(dir.path(), &next);
     assert_ne!(last, next);
     assert_eq!((tree, last.len()), (read(dir.path()), 200));

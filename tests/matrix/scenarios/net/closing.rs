@@ -1,7 +1,5 @@
 //! That a network closes when one of the two that make it is gone (NET-23).
 
-use std::time::{Duration, Instant};
-
 use lazaret_tests::tree_text;
 use rustix::process::Signal;
 
@@ -9,12 +7,10 @@ use super::upstream::{NAME, Upstream};
 use super::{ASK, LIMIT, profile};
 use crate::api::{self, Object};
 use crate::ctx::{Ctx, expect, expect_eq};
+use crate::watch::wait_until;
 
-/// Longer than the silence after which a gateway gives its launcher up.
-const CLOSED_AFTER: Duration = Duration::from_secs(60);
-
-/// Twenty times what the command waits between two requests.
-const NOTHING_MORE: Duration = Duration::from_secs(4);
+/// Requests in a row that were refused.
+const REFUSED: usize = 10;
 
 pub(super) fn net_23_a_killed_launchers_network_is_closed_before_anybody_recovers(
     ctx: &Ctx,
@@ -27,7 +23,10 @@ pub(super) fn net_23_a_killed_launchers_network_is_closed_before_anybody_recover
     let script = format!(
         r#"{ASK}
         while :; do
-            case "$(ask {NAME}:{port} 2>/dev/null)" in *200*) ;; *) echo refused > refused;; esac
+            case "$(ask {NAME}:{port} 2>/dev/null)" in
+                *200*) rm -f /tmp/refused-* ; n=0 ;;
+                *) echo refused > refused; n=$((n+1)); : > /tmp/refused-$n ;;
+            esac
             test -e up || echo up
             touch up; sleep 0.2
         done
@@ -45,17 +44,20 @@ pub(super) fn net_23_a_killed_launchers_network_is_closed_before_anybody_recover
     expect_eq("a volume for the sockets", &has_sockets()?, &true)?;
     running.signal(Signal::KILL)?;
     let _killed = running.wait()?;
-    let deadline = Instant::now() + CLOSED_AFTER;
-    let mut heard = (upstream.heard(), Instant::now());
-    while heard.1.elapsed() < NOTHING_MORE {
-        std::thread::sleep(Duration::from_millis(200));
-        if upstream.heard() > heard.0 {
-            heard = (upstream.heard(), Instant::now());
-        }
-        expect("the network of a dead launcher is closed", || {
-            Instant::now() < deadline
-        })?;
-    }
+    let refused = |count: usize| {
+        let file = format!("/tmp/refused-{count}");
+        wait_until(&format!("{count} requests are refused"), || {
+            ctx.asks(&["test", "-e", &file])
+        })
+    };
+    refused(1)?;
+    let heard = upstream.heard();
+    refused(REFUSED)?;
+    expect_eq(
+        "requests that were heard meanwhile",
+        &upstream.heard(),
+        &heard,
+    )?;
     let _recovered = ctx.lazaret(&["recover", "net"])?.expect_code(0)?;
     let _diff = ctx
         .lazaret(&["diff", "net"])?
@@ -85,7 +87,7 @@ pub(super) fn net_23_a_command_goes_on_without_its_gateway(ctx: &Ctx) -> Result<
         IFS= read -r -t 60 line <&4; test $? -le 1 && echo "tunnel ended"
         for i in 1 2 3; do echo "after $(ask {NAME}:{port} 2>/dev/null)"; done
         (exec 5<>/dev/tcp/{address}/{port}) 2>/dev/null && echo "direct"
-        sleep 1; echo more >> a; exit 3
+        until test -e /tmp/end; do sleep 0.1; done; echo more >> a; exit 3
         "#,
         address = upstream.address
     );
@@ -100,6 +102,12 @@ pub(super) fn net_23_a_command_goes_on_without_its_gateway(ctx: &Ctx) -> Result<
         matches!(object, Object::Container { .. }) && object.to_string().ends_with("-gateway")
     });
     api::kill(&ctx.engine().socket(), &gateway.ok_or("no gateway")?)?;
+    running.wait_until("the gateway is missed", LIMIT, || {
+        running
+            .stderr_so_far()
+            .contains("the gateway of the session is gone")
+    })?;
+    ctx.tell("end")?;
     let output = running
         .wait()?
         .expect_code(3)?

@@ -67,11 +67,7 @@ pub(super) fn net_17_18_19_20_21_22_keys_stay_outside(ctx: &Ctx) -> Result<(), S
         .start()?;
     running.until_said("ready")?;
     let found = outside(ctx)?;
-    for object in ctx.objects()? {
-        if object.to_string().ends_with("-agent") {
-            api::exec(&ctx.engine().socket(), &object, &["touch", "/tmp/go"])?;
-        }
-    }
+    ctx.tell("go")?;
     let output = running.wait()?.expect_code(0)?;
     expect_eq("places of the key outside", &found, &Vec::<String>::new())?;
     expect_eq("places inside", &said(&output.stdout, "environment"), &"0")?;

@@ -58,11 +58,7 @@ pub(super) fn net_24_two_sessions_know_nothing_of_each_other(ctx: &Ctx) -> Resul
             found.starts_with(expected)
         })?;
     }
-    for object in ctx.objects()? {
-        if object.to_string().ends_with("-agent") {
-            api::exec(&ctx.engine().socket(), &object, &["touch", "/tmp/go"])?;
-        }
-    }
+    ctx.tell("go")?;
     let output = open.wait()?.expect_code(0)?;
     expect_eq(
         "what is public",
@@ -132,14 +128,16 @@ fn address_of(ctx: &Ctx, container: &Object) -> Result<IpAddr, String> {
 
 /// The host's loopback leads in; another interface of the host does not.
 fn reached_by_its_port_alone(upstream: &Upstream, said: &str) -> Result<(), String> {
-    let lines = said.lines().filter_map(|line| {
+    let mut lines = said.lines().filter_map(|line| {
         let (_, rest) = line.split_once("127.0.0.1:")?;
         rest.split_once(" leads to port 8000 inside")?
             .0
             .parse()
             .ok()
     });
-    let port: u16 = lines.last().ok_or_else(|| format!("no port: {said}"))?;
+    let port: u16 = lines
+        .next_back()
+        .ok_or_else(|| format!("no port: {said}"))?;
     let failed = |error: std::io::Error| format!("port {port}: {error}");
     let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(failed)?;
     stream.set_read_timeout(Some(LIMIT)).map_err(failed)?;

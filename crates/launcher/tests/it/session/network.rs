@@ -86,9 +86,11 @@ fn net_23_a_command_goes_on_when_its_gateway_has_ended() {
         drop(begin_gateway(call)?);
         Ok(137)
     });
-    world.command(|volume, _| {
-        // Longer than it takes to see it.
-        std::thread::sleep(std::time::Duration::from_millis(400));
+    let said = world.hearing();
+    world.command(move |volume, _| {
+        while !said().contains("the gateway of the session is gone") {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
         tree_text::build(EDITS, volume);
         0
     });

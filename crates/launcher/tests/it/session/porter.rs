@@ -6,7 +6,6 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::time::Duration;
 
 use lazaret_runtime::Control;
 use lazaret_transfer::wire::{Found, FoundKind};
@@ -128,7 +127,7 @@ fn arrive(volume: &Path, stdin: &mut dyn Read) -> Result<Receipt, Broken> {
         .map(|(path, _)| Ok((path.to_owned(), identity(&volume.join(path.as_str()))?)))
         .collect::<io::Result<BTreeMap<RelPathBuf, _>>>()?;
     // A later write must not share a tick of the clock that ctime is taken from.
-    std::thread::sleep(Duration::from_millis(12));
+    lazaret_tests::clock::outwait();
     Ok(Receipt {
         arrived,
         identities,

@@ -387,8 +387,16 @@ impl World {
 
     /// Everything said on stderr and stdout.
     pub(super) fn said(&self) -> String {
-        let said = self.said.0.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&said).into_owned()
+        self.hearing()()
+    }
+
+    /// Returns what tells [`World::said`], also while a command runs.
+    pub(super) fn hearing(&self) -> impl Fn() -> String + Send + Sync + 'static {
+        let said = self.said.clone();
+        move || {
+            let said = said.0.lock().unwrap_or_else(PoisonError::into_inner);
+            String::from_utf8_lossy(&said).into_owned()
+        }
     }
 
     /// The image of everything here.
