@@ -50,6 +50,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         pins: pins.into_vec(),
         repetition: Repetition::Odd,
         repeated: document.repeated,
+        trusted: Vec::new(),
     })
 }
 

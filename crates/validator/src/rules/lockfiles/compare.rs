@@ -6,7 +6,7 @@ use std::hash::RandomState;
 
 use super::Before;
 use super::index::{Index, Key, substance};
-use super::lock::{Lock, Pin, Repetition};
+use super::lock::{Lock, Pin, Repetition, Trusted};
 use super::source::Source;
 use crate::Severity::{Block, Note, Warn};
 use crate::rules::remarks::{Remark, Remarks, shown};
@@ -21,6 +21,7 @@ pub(super) fn compare(before: &Before<'_>, after: &Lock<'_>) -> Vec<Remark> {
         pins: Vec::new(),
         repetition: after.repetition,
         repeated: Vec::new(),
+        trusted: Vec::new(),
     };
     let known = match before {
         Before::Known(lock) => lock,
@@ -30,6 +31,7 @@ pub(super) fn compare(before: &Before<'_>, after: &Lock<'_>) -> Vec<Remark> {
     let (old, new) = (Index::of(known, &hasher), Index::of(after, &hasher));
     let mut remarks = Remarks::default();
     repeated(known, after, &mut remarks);
+    trusted(known, after, &mut remarks);
     for (key, pins) in new.keys() {
         match old.get(&key) {
             Some(known) => known_key(known, pins, &mut remarks),
@@ -73,6 +75,18 @@ fn repeated(old: &Lock<'_>, new: &Lock<'_>, remarks: &mut Remarks) {
             remarks.add(Block, "lockfile.repeated_package", Some(pin.at), || {
                 let title = title(pin);
                 format!("{title} is there twice, and readers differ in which they take")
+            });
+        }
+    }
+}
+
+/// What is not checked any more.
+fn trusted(old: &Lock<'_>, new: &Lock<'_>, remarks: &mut Remarks) {
+    let known: HashSet<&str> = old.trusted.iter().map(|trusted| &*trusted.what).collect();
+    for Trusted { what, at } in &new.trusted {
+        if !known.contains(&**what) {
+            remarks.add(Warn, "lockfile.trusted", Some(*at), || {
+                format!("says what is not checked: {}", shown(what))
             });
         }
     }

@@ -86,6 +86,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         pins: pins.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: Vec::new(),
+        trusted: Vec::new(),
     })
 }
 

@@ -36,5 +36,6 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         pins: pins.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: Vec::new(),
+        trusted: Vec::new(),
     })
 }

@@ -40,6 +40,16 @@ pub(crate) struct Lock<'a> {
     pub(crate) repetition: Repetition,
     /// Keys that stand twice in one table.
     pub(crate) repeated: Vec<Repeated>,
+    /// What its reader is told not to check.
+    pub(crate) trusted: Vec<Trusted>,
+}
+
+/// Something that is taken without a hash or a certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Trusted {
+    pub(crate) what: String,
+    /// Offset in bytes.
+    pub(crate) at: u32,
 }
 
 /// The most statements of one lockfile: with both sides full, a comparison takes some
@@ -91,5 +101,21 @@ impl<'a> Pin<'a> {
     pub(crate) fn hashed(self, integrity: Option<Cow<'a, str>>) -> Self {
         let integrity = integrity.filter(|integrity| !integrity.is_empty());
         Self { integrity, ..self }
+    }
+}
+
+impl Pin<'_> {
+    /// Makes a copy of every text.
+    pub(super) fn into_owned<'b>(self) -> Pin<'b> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Pin {
+            name: owned(self.name),
+            version: owned(self.version),
+            file: owned(self.file),
+            source: self.source.into_owned(),
+            alias: self.alias.map(owned),
+            integrity: self.integrity.map(owned),
+            at: self.at,
+        }
     }
 }

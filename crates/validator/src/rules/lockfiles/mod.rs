@@ -5,16 +5,30 @@
 //! is new may not come from where nothing came from before. No host is known by name:
 //! the hosts of the baseline are what new ones are compared with.
 
+mod bun;
 mod cargo;
 mod compare;
+mod composer;
+mod deno;
+mod flake;
 mod gemfile;
 mod go_sum;
+mod gradle;
 mod index;
+mod lines;
 mod lock;
+mod mix;
 mod npm;
+mod nuget;
+mod pdm;
+mod pipfile;
 mod pnpm;
 mod poetry;
+mod pubspec;
+mod pylock;
 mod source;
+mod swift;
+mod terraform;
 mod uv;
 mod yarn;
 mod yarn_classic;
@@ -35,19 +49,39 @@ type Read = for<'a> fn(&'a str) -> Result<Lock<'a>, Unreadable>;
 
 /// The formats by file name, folded.
 const FORMATS: &[(&str, Read)] = &[
+    (".terraform.lock.hcl", terraform::read),
+    ("bun.lock", bun::read),
     ("cargo.lock", cargo::read),
+    ("composer.lock", composer::read),
+    ("deno.lock", deno::read),
+    ("flake.lock", flake::read),
     ("gemfile.lock", gemfile::read),
+    ("gems.locked", gemfile::read),
     ("go.sum", go_sum::read),
+    ("go.work.sum", go_sum::read),
+    ("mix.lock", mix::read),
     ("npm-shrinkwrap.json", npm::read),
     ("package-lock.json", npm::read),
+    ("package.resolved", swift::read),
+    ("packages.lock.json", nuget::read),
+    ("pdm.lock", pdm::read),
+    ("pipfile.lock", pipfile::read),
     ("pnpm-lock.yaml", pnpm::read),
     ("poetry.lock", poetry::read),
+    ("pubspec.lock", pubspec::read),
+    ("pylock.toml", pylock::read),
     ("uv.lock", uv::read),
+    ("verification-metadata.xml", gradle::read),
     ("yarn.lock", yarn::read),
 ];
 
 fn format_of(path: &lazaret_transfer::RelPath) -> Option<Read> {
     let name = skeleton(path.components().last()?);
+    // PEP 751: a project may have several, `pylock.NAME.toml`.
+    let name = match name.strip_prefix("pylock.") {
+        Some(rest) if rest.ends_with(".toml") => "pylock.toml",
+        _ => &name,
+    };
     let found = FORMATS.iter().find(|(format, _)| *format == name);
     found.map(|(_, read)| *read)
 }
@@ -75,7 +109,9 @@ pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut Repor
 /// Compares both sides.
 pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
     let path = opened.path();
-    let Some(read) = format_of(path) else { return };
+    let Some(read) = format_of(path) else {
+        return by_lines(opened, report);
+    };
     let before = match opened.before() {
         Side::Absent => Before::New,
         side => match text_of(side).and_then(read) {
@@ -96,6 +132,19 @@ pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report
         Err(why) => return unreadable(opened, text, &before, &why, report),
     };
     put(compare::compare(&before, &after), path, text, report);
+}
+
+/// Compares the lines of a lockfile whose format is not read.
+fn by_lines(opened: &Opened<'_>, report: &mut Report) {
+    if !lines::is_lockfile(opened.path()) {
+        return;
+    }
+    if let (Ok(before), Ok(after)) = (text_of(opened.before()), text_of(opened.after())) {
+        put(lines::compare(before, after), opened.path(), after, report);
+    } else if !matches!(opened.before(), Side::Absent) {
+        let message = "another lockfile in a form that is not read";
+        report.path(opened.path(), Severity::Warn, "lockfile.line", message);
+    }
 }
 
 /// What is known of the lockfile before the change.

@@ -13,20 +13,36 @@ macro_rules! samples {
 }
 
 const SAMPLES: &[(&str, &str)] = samples![
+    "bun/bun.lock",
     "cargo-1/Cargo.lock",
     "cargo-2/Cargo.lock",
     "cargo-3/Cargo.lock",
     "cargo-4/Cargo.lock",
+    "composer/composer.lock",
+    "deno-3/deno.lock",
+    "deno-5/deno.lock",
+    "flake/flake.lock",
     "gemfile/Gemfile.lock",
     "go/go.sum",
+    "gradle/verification-metadata.xml",
+    "mix/mix.lock",
     "npm-1/package-lock.json",
     "npm-2/package-lock.json",
     "npm-3/npm-shrinkwrap.json",
+    "nuget/packages.lock.json",
+    "pdm-2/pdm.lock",
+    "pdm-4/pdm.lock",
+    "pipfile/Pipfile.lock",
     "pnpm-5/pnpm-lock.yaml",
     "pnpm-6/pnpm-lock.yaml",
     "pnpm-9/pnpm-lock.yaml",
     "poetry-1/poetry.lock",
     "poetry-2/poetry.lock",
+    "pubspec/pubspec.lock",
+    "pylock/pylock.toml",
+    "swift-1/Package.resolved",
+    "swift-2/Package.resolved",
+    "terraform/.terraform.lock.hcl",
     "uv-1/uv.lock",
     "yarn-1/yarn.lock",
     "yarn-berry/yarn.lock",
@@ -152,9 +168,17 @@ fn sus_23_no_hash_changes_unnoticed() {
         let read = read_of(path);
         for pin in read(text).unwrap().pins {
             let Some(hash) = pin.integrity else { continue };
+            // The revision of a branch is its version, and moves on.
+            if pin.version == hash {
+                continue;
+            }
             hashes += 1;
-            // Yarn 1 has two in one.
+            // Yarn 1 has two in one, and some have the algorithm in front.
             let hash = hash.split(" #").next().unwrap();
+            let hash = match text.contains(hash) {
+                true => hash,
+                false => hash.split_once(':').unwrap().1,
+            };
             let mut other = hash.to_owned();
             let last = if other.ends_with("==") {
                 other.len() - 4
@@ -167,10 +191,13 @@ fn sus_23_no_hash_changes_unnoticed() {
             assert_ne!(changed, *text, "{path}: {hash}");
             let before = Before::Known(read(text).unwrap());
             let remarks = compare::compare(&before, &read(&changed).unwrap());
-            let blocks = remarks
-                .iter()
-                .any(|remark| remark.severity == Severity::Block);
-            assert!(blocks, "{path}: {hash}: {remarks:?}");
+            // One of several hashes without a file name may be of a file that came later.
+            let expected = match pin.file.ends_with(hash) {
+                true => Severity::Warn,
+                false => Severity::Block,
+            };
+            let is_said = remarks.iter().any(|remark| remark.severity >= expected);
+            assert!(is_said, "{path}: {hash}: {remarks:?}");
         }
     }
     assert!(hashes > 40, "{hashes}");

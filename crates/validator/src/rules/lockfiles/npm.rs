@@ -32,6 +32,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         pins: pins.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
+        trusted: Vec::new(),
     })
 }
 

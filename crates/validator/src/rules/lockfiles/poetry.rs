@@ -52,6 +52,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         pins: pins.into_vec(),
         repetition: Repetition::Odd,
         repeated: document.repeated,
+        trusted: Vec::new(),
     })
 }
 

@@ -143,6 +143,17 @@ impl<'a> Source<'a> {
         Self::Git(address, Cow::Owned(revision.unwrap_or_default()))
     }
 
+    pub(super) fn into_owned<'b>(self) -> Source<'b> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Self::Unstated => Source::Unstated,
+            Self::Web(address) => Source::Web(address.into_owned()),
+            Self::Git(address, revision) => Source::Git(address.into_owned(), owned(revision)),
+            Self::Path(path) => Source::Path(owned(path)),
+            Self::Bundled => Source::Bundled,
+        }
+    }
+
     /// Returns the address, if there is one.
     pub(crate) fn address(&self) -> Option<&Address<'a>> {
         match self {

@@ -315,3 +315,145 @@ fn sus_23_addresses() {
     || insecure
     "#);
 }
+
+#[test]
+fn sus_33_composer() {
+    assert_snapshot!(read("composer.lock", sample!("composer/composer.lock")), @r#"
+    6: psr/log 3.0.0 https|api.forge.example|/repos/php-fig/log/zipball/7babc233de26ab19ead1b9c278128d5c434910ee = 7babc233de26ab
+    6: psr/log 3.0.0 [source] https|forge.example|/php-fig/log.git
+    27: acme/tool 1.2.0 https|packages.example|/acme/tool-1.2.0.zip = 1937c4c28f7261
+    37: acme/own dev-main path "packages/own" = fbf63c6adba57f
+    "#);
+}
+
+#[test]
+fn sus_33_pipfile() {
+    assert_snapshot!(read("Pipfile.lock", sample!("pipfile/Pipfile.lock")), @"
+    24: idna ==3.7 [sha256:4cd9b7672d7fbee8fb51fb1e049f690342035f543a8efe734b7b5ffb0c154a45] https|index.example|/simple = sha256:4cd9b76
+    24: idna ==3.7 [sha256:420fce314175df402adbeae3cfbbb85665b72d8b9bc2346f463e32a82f64b114] https|index.example|/simple = sha256:420fce3
+    24: idna ==3.7 https|index.example|/simple
+    33: tool ==1.0 [sha256:e3b98a4da31a127d4bde6e43033f66ba274cab0eb7eb1c70ec41402bf6273dd8] https|own.example|/simple = sha256:e3b98a4
+    33: tool ==1.0 https|own.example|/simple
+    40: forked  git https|forge.example|/acme/forked.git at 3f673f2a
+    ");
+}
+
+#[test]
+fn sus_33_pdm() {
+    assert_snapshot!(read("pdm.lock", sample!("pdm-2/pdm.lock")), @"
+    16: idna 3.4 [idna-3.4-py3-none-any.whl] https|files.example|/packages/idna-3.4-py3-none-any.whl = sha256:f64551f
+    17: idna 3.4 [idna-3.4.tar.gz] https|files.example|/packages/idna-3.4.tar.gz = sha256:3946ca6
+    4: idna 3.4
+    ");
+    assert_snapshot!(read("pdm.lock", sample!("pdm-4/pdm.lock")), @r#"
+    20: idna-old 3.7 [idna-3.7-py3-none-any.whl] = sha256:c75de8c
+    21: idna-old 3.7 [idna-3.7.tar.gz] = sha256:bee98bf
+    13: idna-old 3.7
+    24: forked 1.0 git https|forge.example|/acme/forked.git at 4dc7c9ec
+    33: own 0.1.0 path "./own"
+    "#);
+}
+
+#[test]
+fn sus_33_pylock() {
+    assert_snapshot!(read("pylock.toml", sample!("pylock/pylock.toml")), @r#"
+    9: idna 3.7 [idna-3.7.tar.gz] https|files.example|/packages/idna-3.7.tar.gz = sha256:03e0769
+    16: idna 3.7 [idna-3.7-py3-none-any.whl] https|files.example|/packages/idna-3.7-py3-none-any.whl = sha256:ad4063b
+    4: idna 3.7 https|index.example|/simple
+    23: forked  git https|forge.example|/acme/forked.git at 5d42ae30
+    31: own  path "own"
+    "#);
+}
+
+#[test]
+fn sus_33_mix() {
+    assert_snapshot!(read("mix.lock", sample!("mix/mix.lock")), @"
+    2: castore 1.0.4 https|hexpm| = ca0df2c95aa144
+    2: castore 1.0.4 [archive] https|hexpm| = 29c1b289e75221
+    3: jason 1.4.1 https|hexpm| = 153812ae5fea0b
+    3: jason 1.4.1 [archive] https|hexpm| = 2396a1256ac4b1
+    4: own  git https|forge.example|/acme/own.git at ec4c91af
+    ");
+}
+
+#[test]
+fn sus_33_pubspec() {
+    assert_snapshot!(read("pubspec.lock", sample!("pubspec/pubspec.lock")), @r#"
+    4: async 2.11.0 https|pub.example| = 8b53639f152c8f
+    12: flutter 0.0.0
+    17: forked 1.0.0 git https|forge.example|/acme/forked.git at ce9ed66d
+    26: own 0.1.0 path "../own"
+    "#);
+}
+
+#[test]
+fn sus_33_swift() {
+    assert_snapshot!(read("Package.resolved", sample!("swift-1/Package.resolved")), @"
+    3: swift-log 1.5.3 https|forge.example/apple/swift-log| = 640d87e741e6aa
+    ");
+    assert_snapshot!(read("Package.resolved", sample!("swift-2/Package.resolved")), @"
+    3: swift-log 1.5.3 https|forge.example/apple/swift-log| = 640d87e741e6aa
+    10: tool 4205714cdfe14ed9e3d030ddf7887781b964f510 https|forge.example/acme/tool| = 4205714cdfe14e
+    ");
+}
+
+#[test]
+fn sus_33_nuget() {
+    assert_snapshot!(read("packages.lock.json", sample!("nuget/packages.lock.json")), @r#"
+    5: newtonsoft.json 13.0.3 = Q9kfhFEFinBvcn
+    11: own  path ""
+    "#);
+}
+
+#[test]
+fn sus_33_deno() {
+    assert_snapshot!(read("deno.lock", sample!("deno-3/deno.lock")), @"
+    9: jsr:@std/path 0.210.0 = 8b5cc4df7eec7d
+    14: npm:chalk 5.3.0 = sha512-ZgLgjAn
+    24: https://modules.example/x@1.0/mod.ts  https|modules.example|/x@1.0/mod.ts = cef7fc13a38180
+    21: redirect of https://modules.example/x/mod.ts  https|modules.example|/x@1.0/mod.ts = https://module
+    ");
+    assert_snapshot!(read("deno.lock", sample!("deno-5/deno.lock")), @"
+    8: jsr:@std/assert 1.0.13 = 3f524cdc07a11d
+    13: npm:preact 10.26.9 = sha512-TrbQ1ey
+    16: npm:htm 3.1.1 = sha512-OnSy2KU
+    ");
+}
+
+#[test]
+fn sus_33_bun() {
+    assert_snapshot!(read("bun.lock", sample!("bun/bun.lock")), @r#"
+    12: forked  git github||acme/forked at 0a1b2c3 = acme-forked-0a
+    14: is-number 6.0.0 = sha512-rRvlpjX
+    16: is-odd 3.0.1 = sha512-RUKe71D
+    18: is-number 7.0.0 https|npm.example|/is-number/-/is-number-7.0.0.tgz = sha512-CTNR0jn
+    20: own-part  path "packages/part"
+    "#);
+}
+
+#[test]
+fn sus_33_gradle() {
+    assert_snapshot!(read("verification-metadata.xml", sample!("gradle/verification-metadata.xml")), @"
+    14: org.slf4j:slf4j-api 2.0.9 [slf4j-api-2.0.9.jar sha256] = sha256:711430f
+    17: org.slf4j:slf4j-api 2.0.9 [slf4j-api-2.0.9.pom sha256] = sha256:4d2f4b6
+    ");
+}
+
+#[test]
+fn sus_33_terraform() {
+    assert_snapshot!(read(".terraform.lock.hcl", sample!("terraform/.terraform.lock.hcl")), @"
+    8: registry.example/hashicorp/random 3.5.1 [h1:MxEu4U7kacPrUv6QMi7IHdQEoAk9Vlptcc53y8gSTjs=] https|registry.example| = h1:MxEu4U7kacP
+    9: registry.example/hashicorp/random 3.5.1 [zh:f998fe06afa0cfbe73e0449dc2b1698309e1b5714960f027b2858312b152c275] https|registry.example| = zh:f998fe06afa
+    4: registry.example/hashicorp/random 3.5.1 https|registry.example|
+    15: registry.example/acme/own 1.0.0 [h1:l/tfhTi4n2wazP0Zg2tlpzth+8Lgy/hLuFig//o/FZI=] https|registry.example| = h1:l/tfhTi4n2w
+    13: registry.example/acme/own 1.0.0 https|registry.example|
+    ");
+}
+
+#[test]
+fn sus_33_flake() {
+    assert_snapshot!(read("flake.lock", sample!("flake/flake.lock")), @"
+    4: nixpkgs bfeb734d2eb5d0915145c1861248757d4fd32bc2 https|github/nixos/nixpkgs| = sha256-arnx649
+    21: tool  https|files.example|/tool-1.0.tar.gz = sha256-L1BSyf0
+    ");
+}

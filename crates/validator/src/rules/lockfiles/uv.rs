@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::lock::{Lock, Pin, Pins, Repetition};
+use super::pdm::file_name;
 use super::poetry::normalized;
 use super::source::Source;
 use super::{required, text_in};
@@ -58,17 +59,8 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         pins: pins.into_vec(),
         repetition: Repetition::Odd,
         repeated: document.repeated,
+        trusted: Vec::new(),
     })
-}
-
-/// The last component of an address: what the file is called.
-fn file_name(place: Cow<'_, str>) -> Cow<'_, str> {
-    let end = place.find(['?', '#']).unwrap_or(place.len());
-    let name = place.get(..end).unwrap_or_default().rsplit('/').next();
-    match name {
-        Some(name) if !name.is_empty() => Cow::Owned(name.to_owned()),
-        _ => place,
-    }
 }
 
 fn read_source<'a>(source: &Value<'a>) -> Result<Source<'a>, Unreadable> {

@@ -53,6 +53,7 @@ fn berry(text: &str) -> Result<Lock<'_>, Unreadable> {
         pins: pins.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
+        trusted: Vec::new(),
     })
 }
 

@@ -1,0 +1,52 @@
+//! `pubspec.lock` of Dart and Flutter.
+
+use std::borrow::Cow;
+
+use super::lock::{Lock, Pin, Pins, Repetition};
+use super::source::{Address, Source};
+use super::{required, text_in};
+use crate::rules::documents::{Unreadable, Value, yaml};
+
+/// Reads a lockfile.
+pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
+    let document = yaml::read(text)?;
+    let mut pins = Pins::default();
+    for root in document.root.items() {
+        for (name, package) in root.get("packages").map_or(&[][..], Value::entries) {
+            pins.push(read_package(name, package)?)?;
+        }
+    }
+    Ok(Lock {
+        pins: pins.into_vec(),
+        repetition: Repetition::Odd,
+        repeated: document.repeated,
+        trusted: Vec::new(),
+    })
+}
+
+fn read_package<'a>(name: &Cow<'a, str>, package: &Value<'a>) -> Result<Pin<'a>, Unreadable> {
+    let version = required(package, "version")?;
+    let unknown = Unreadable::at(package.at, "has a source of an unknown kind");
+    let description = package.get("description").ok_or(unknown.clone())?;
+    let (mut hash, mut alias) = (None, None);
+    let source = match required(package, "source")?.as_ref() {
+        "hosted" => {
+            hash = text_in(description, "sha256")?;
+            let other = text_in(description, "name")?;
+            alias = other.filter(|other| other != name);
+            Source::web(required(description, "url")?)
+        }
+        "git" => {
+            let address = Address::new(required(description, "url")?);
+            Source::Git(address, required(description, "resolved-ref")?)
+        }
+        "path" => Source::Path(required(description, "path")?),
+        "sdk" => Source::Unstated,
+        _ => return Err(unknown),
+    };
+    let pin = Pin::new(package.at, name.clone(), version, source);
+    Ok(Pin {
+        alias,
+        ..pin.hashed(hash)
+    })
+}
