@@ -25,11 +25,13 @@ pub(super) fn examined(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report
             let message = format!("more than {most} MiB, which no rule looks into");
             report.path(path, Severity::Warn, "content.unexamined", message);
         }
-        after @ Side::Bytes(_) if after.text().is_none() && opened.before().text().is_some() => {
+        after @ (Side::Bytes(_) | Side::Utf16(_))
+            if after.text().is_none() && opened.before().text().is_some() =>
+        {
             let message = "was text, and is binary now: a review shows only its digest";
             report.path(path, Severity::Warn, "content.became_binary", message);
         }
-        Side::Absent | Side::Bytes(_) => {}
+        Side::Absent | Side::Bytes(_) | Side::Utf16(_) => {}
     }
 }
 
@@ -119,14 +121,14 @@ static SUSPICIOUS: [bool; 256] = {
     table
 };
 
-/// Whether a review shows these bytes as text, or a reader takes them for it: no NUL, and
-/// hardly a byte that is not UTF-8. One stray byte must not hide all the others.
+/// Whether a review shows these bytes as text, or a reader takes them for it: hardly a byte
+/// that is not UTF-8, and hardly a NUL, which a comment may hold in many a language. One stray
+/// byte must not hide all the others.
 fn is_text(bytes: &[u8]) -> bool {
-    if bytes.contains(&0) {
-        return false;
-    }
+    let nuls = bytes.iter().filter(|&&byte| byte == 0).count();
     match std::str::from_utf8(bytes) {
-        Ok(_) => true,
+        Ok(_) => nuls <= bytes.len() / 64,
+        Err(_) if nuls > 0 => false,
         Err(_) => {
             let odd: usize = bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
             odd <= bytes.len() / 8

@@ -8,6 +8,7 @@ pub(crate) mod codes;
 mod confusables;
 mod content;
 pub(crate) mod deleted;
+mod disguised;
 mod documents;
 mod fold;
 mod found_lines;
@@ -74,6 +75,13 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("modes", Rule::Change(modes::check)),
     ("contents", Rule::Contents(content::examined)),
     ("unseen characters", Rule::Contents(content::unseen)),
+    (
+        "wide characters",
+        Rule::Contents(disguised::wide_characters),
+    ),
+    ("declared encodings", Rule::Contents(disguised::declared)),
+    ("escapes", Rule::Contents(disguised::escapes)),
+    ("far right", Rule::Contents(disguised::far_right)),
     ("shebangs", Rule::Contents(content::shebang)),
     ("secrets", Rule::Contents(secrets::check)),
     ("machine code", Rule::Contents(modes::machine_code)),

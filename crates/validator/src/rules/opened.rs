@@ -22,6 +22,8 @@ pub(crate) enum Side {
     Absent,
     /// The contents, whose digest was checked.
     Bytes(Vec<u8>),
+    /// The contents as UTF-8, of a file that is UTF-16: shells and Windows read those as text.
+    Utf16(Vec<u8>),
     /// More than [`MOST_BYTES`].
     TooLarge,
     /// The contents can't be had; of the side before that is ordinary.
@@ -32,7 +34,9 @@ impl Side {
     /// Returns the contents, when they are there and UTF-8 without a NUL byte.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
-            Self::Bytes(bytes) if !bytes.contains(&0) => std::str::from_utf8(bytes).ok(),
+            Self::Bytes(bytes) | Self::Utf16(bytes) if !bytes.contains(&0) => {
+                std::str::from_utf8(bytes).ok()
+            }
             _ => None,
         }
     }
@@ -40,10 +44,39 @@ impl Side {
     /// Returns the contents, when they are there.
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
         match self {
-            Self::Bytes(bytes) => Some(bytes),
+            Self::Bytes(bytes) | Self::Utf16(bytes) => Some(bytes),
             _ => None,
         }
     }
+}
+
+/// Returns a text in UTF-16 as UTF-8: one with a byte order mark, or whose every other byte is
+/// a NUL, as it is for Latin letters.
+fn decoded(bytes: &[u8]) -> Option<Vec<u8>> {
+    const SAMPLE: usize = 512;
+    let pairs = |bytes: &[u8], read: fn([u8; 2]) -> u16| -> Option<Vec<u8>> {
+        let (pairs, rest) = bytes.as_chunks::<2>();
+        let units = pairs.iter().map(|pair| read(*pair));
+        let text: Result<String, _> = char::decode_utf16(units).collect();
+        let text = text
+            .ok()
+            .filter(|text| rest.is_empty() && !text.contains('\0'))?;
+        Some(text.into_bytes())
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => return pairs(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => return pairs(rest, u16::from_be_bytes),
+        _ => {}
+    }
+    let (sample, _) = bytes.get(..bytes.len().min(SAMPLE))?.as_chunks::<2>();
+    let all = |is_wide: fn(&[u8; 2]) -> bool| !sample.is_empty() && sample.iter().all(is_wide);
+    if all(|[low, high]| *low != 0 && *high == 0) {
+        return pairs(bytes, u16::from_le_bytes);
+    }
+    if all(|[high, low]| *low != 0 && *high == 0) {
+        return pairs(bytes, u16::from_be_bytes);
+    }
+    None
 }
 
 /// Iterates over lines, counted from 1, without the line feed and one carriage return
@@ -109,7 +142,9 @@ impl<'a> Opened<'a> {
     pub(crate) fn head(&self) -> io::Result<Vec<u8>> {
         let mut head = Vec::with_capacity(HEAD_BYTES);
         match (self.after(), &self.change.after) {
-            (Side::Bytes(bytes), _) => head.extend(bytes.iter().take(HEAD_BYTES)),
+            (Side::Bytes(bytes) | Side::Utf16(bytes), _) => {
+                head.extend(bytes.iter().take(HEAD_BYTES))
+            }
             (Side::TooLarge, Some(Entry::File { digest, .. })) => {
                 let file = self.contents.open(digest)?;
                 file.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
@@ -154,6 +189,9 @@ fn read(entry: Option<&Entry>, contents: &dyn Contents) -> Side {
     match read {
         Err(error) => Side::Unreadable(error.kind()),
         Ok(_) if Digest::of(&bytes) != *digest => Side::Unreadable(io::ErrorKind::InvalidData),
-        Ok(_) => Side::Bytes(bytes),
+        Ok(_) => match decoded(&bytes) {
+            Some(text) => Side::Utf16(text),
+            None => Side::Bytes(bytes),
+        },
     }
 }

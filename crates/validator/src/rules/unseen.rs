@@ -116,7 +116,18 @@ fn selects(previous: Option<char>, selector: char, next: Option<char>) -> bool {
             selector == '\u{fe0e}' || next == Some('\u{20e3}')
         }
         (Some(previous), '\u{e0100}'..) => previous.script() == Script::Han,
-        (Some(previous), _) => !previous.is_ascii() && !is_invisible(previous),
+        (Some(previous), '\u{fe0e}' | '\u{fe0f}') => {
+            !previous.is_ascii() && !is_invisible(previous)
+        }
+        // The others choose a form of a Han character, a mathematical sign, or a letter of
+        // scripts that are named with them (StandardizedVariants.txt).
+        (Some(previous), _) => {
+            matches!(previous, '\u{2200}'..='\u{22ff}' | '\u{2a00}'..='\u{2aff}')
+                || matches!(
+                    previous.script(),
+                    Script::Han | Script::Myanmar | Script::Phags_Pa | Script::Manichaean
+                )
+        }
         (None, _) => false,
     }
 }
@@ -155,6 +166,9 @@ mod tests {
             ("a\u{fe0f}", Unseen::Hides),
             ("hi\u{e0068}\u{e0069}", Unseen::Hides),
             ("1\u{fe0f}x", Unseen::Hides),
+            // Bytes, one behind each letter or emoji.
+            ("\u{e9}\u{fe01}", Unseen::Hides),
+            ("\u{1f600}\u{fe03}", Unseen::Hides),
             (
                 "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}\u{e0041}",
                 Unseen::Hides,

@@ -282,3 +282,56 @@ fn aud_04_fifty_thousand_files() {
     assert_eq!(verdict.findings.len(), 50_000);
     assert_eq!(verdict.validated.unwrap().changes().len(), 50_500);
 }
+
+/// Text that its reader reads as something else.
+#[test]
+fn sus_37_text_that_says_something_else() {
+    let wide = |text: &str| -> Vec<u8> {
+        let units = text.encode_utf16().flat_map(u16::to_le_bytes);
+        [0xff, 0xfe].into_iter().chain(units).collect()
+    };
+    let blanks = " ".repeat(400);
+    for (name, bytes, code) in [
+        (
+            "a.py",
+            b"# coding: utf-7\n+AAo-x()\n".to_vec(),
+            "content.encoding",
+        ),
+        ("A.java", b"// \\u000a run();\n".to_vec(), "content.escape"),
+        (
+            "a.js",
+            format!("x();{blanks}run();\n").into_bytes(),
+            "content.far_right",
+        ),
+        ("a.ps1", wide("run\r\n"), "content.encoding"),
+        (
+            "a.js",
+            b"// a\0b\nlet longer = \"as long as a line of source text is\";\n/* and one more */\n"
+                .to_vec(),
+            "content.control",
+        ),
+        (
+            "a.md",
+            "x \u{1f600}\u{fe01}\u{1f600}\u{fe02}\n".into(),
+            "content.invisible",
+        ),
+        // A scanner looks into wide characters and past NUL bytes.
+        (
+            "a.ps1",
+            wide("$k = 'ghp_0123456789abcdefghijklmnopqrstuvwxyz'\r\n"),
+            "secret.",
+        ),
+        ("a.ps1", wide("\u{202e}\r\n"), "content.invisible"),
+    ] {
+        let found = big(name, bytes);
+        assert!(found.contains(code), "{name}: {code} in\n{found}");
+    }
+    for (name, text) in [
+        ("a.py", "# coding: utf-8\nx()\n"),
+        ("A.java", "String a = \"\\u00e4\";\n"),
+        ("a.csv", "a,                                        b\n"),
+    ] {
+        let found = big(name, text.into());
+        assert!(!found.contains("warn"), "{name}: {found}");
+    }
+}

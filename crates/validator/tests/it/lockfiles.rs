@@ -504,3 +504,194 @@ fn sus_23_all_files_replaced() {
     ");
     assert_snapshot!(change("\"x\", \"y\"", "\"x\""), @"note lockfile.changed poetry.lock: packages: 0 added, 0 removed, 1 updated");
 }
+
+/// The grammar of each format: another hash or source of a known version, and an update.
+#[test]
+fn sus_33_known_versions_of_more_formats() {
+    const COMPOSER: &str = sample!("composer/composer.lock");
+    const PUBSPEC: &str = sample!("pubspec/pubspec.lock");
+    const SWIFT: &str = sample!("swift-2/Package.resolved");
+    const NUGET: &str = sample!("nuget/packages.lock.json");
+    const BUN: &str = sample!("bun/bun.lock");
+    const MIX: &str = sample!("mix/mix.lock");
+    const PIPFILE: &str = sample!("pipfile/Pipfile.lock");
+    const PYLOCK: &str = sample!("pylock/pylock.toml");
+    const FLAKE: &str = sample!("flake/flake.lock");
+    const GRADLE: &str = sample!("gradle/verification-metadata.xml");
+    const TERRAFORM: &str = sample!("terraform/.terraform.lock.hcl");
+    const DENO: &str = sample!("deno-3/deno.lock");
+    for (name, text, edits, code) in [
+        // The source of the same version.
+        (
+            "composer.lock",
+            COMPOSER,
+            &[("packages.example/acme/tool", "evil.example/acme/tool")][..],
+            "block lockfile.source",
+        ),
+        (
+            "composer.lock",
+            COMPOSER,
+            &[(
+                "forge.example/php-fig/log.git",
+                "forge.example/evil/log.git",
+            )],
+            "block lockfile.source",
+        ),
+        (
+            "pubspec.lock",
+            PUBSPEC,
+            &[("https://pub.example", "https://evil.example")],
+            "block lockfile.source",
+        ),
+        (
+            "Package.resolved",
+            SWIFT,
+            &[("apple/swift-log", "evil/swift-log")],
+            "block lockfile.source",
+        ),
+        (
+            "Pipfile.lock",
+            PIPFILE,
+            &[("https://own.example", "https://evil.example")],
+            "block lockfile.source",
+        ),
+        (
+            "pylock.toml",
+            PYLOCK,
+            &[("https://index.example", "https://evil.example")],
+            "block lockfile.source",
+        ),
+        (
+            "pylock.dev.toml",
+            PYLOCK,
+            &[("https://index.example", "https://evil.example")],
+            "block lockfile.source",
+        ),
+        (
+            "flake.lock",
+            FLAKE,
+            &[("\"NixOS\"", "\"evil\"")],
+            "block lockfile.source",
+        ),
+        (
+            "bun.lock",
+            BUN,
+            &[("npm.example", "evil.example")],
+            "block lockfile.source",
+        ),
+        (
+            "mix.lock",
+            MIX,
+            &[("forge.example/acme/own", "evil.example/acme/own")],
+            "block lockfile.source",
+        ),
+        (
+            "deno.lock",
+            DENO,
+            &[("x@1.0/mod.ts\"\n", "x@6.6/mod.ts\"\n")],
+            "block lockfile.integrity",
+        ),
+        // The contents of the same version.
+        (
+            "composer.lock",
+            COMPOSER,
+            &[("1937c4c2", "deadbeef")],
+            "block lockfile.integrity",
+        ),
+        (
+            "packages.lock.json",
+            NUGET,
+            &[("Q9kfhFEF", "AAAAAAAA")],
+            "block lockfile.integrity",
+        ),
+        (
+            "gradle/verification-metadata.xml",
+            GRADLE,
+            &[("711430f", "deadbee")],
+            "block lockfile.integrity",
+        ),
+        (
+            ".terraform.lock.hcl",
+            TERRAFORM,
+            &[("h1:l/tfhT", "h1:AAAAAA")],
+            "block lockfile.integrity",
+        ),
+        (
+            "mix.lock",
+            MIX,
+            &[("29c1b289", "deadbeef")],
+            "block lockfile.integrity",
+        ),
+        (
+            "mix.lock",
+            MIX,
+            &[(":jason, ", ":evil, ")],
+            "block lockfile.alias",
+        ),
+        (
+            "bun.lock",
+            BUN,
+            &[("\"is-odd@3.0.1\"", "\"evil@3.0.1\"")],
+            "lockfile.alias",
+        ),
+        // What is not checked any more.
+        (
+            "gradle/verification-metadata.xml",
+            GRADLE,
+            &[("org.own\"/>", "org.own\"/><trust group=\"a\"/>")],
+            "warn lockfile.trusted",
+        ),
+        (
+            "gradle/verification-metadata.xml",
+            GRADLE,
+            &[("<verify-metadata>true", "<verify-metadata>false")],
+            "warn lockfile.trusted",
+        ),
+        (
+            "Pipfile.lock",
+            PIPFILE,
+            &[("\"verify_ssl\": true", "\"verify_ssl\": false")],
+            "warn lockfile.trusted",
+        ),
+        // An update of a version, with its hash.
+        (
+            "composer.lock",
+            COMPOSER,
+            &[("1.2.0", "1.3.0"), ("1937c4c2", "deadbeef")],
+            "note lockfile.changed",
+        ),
+        (
+            "packages.lock.json",
+            NUGET,
+            &[("13.0.3", "13.0.4"), ("Q9kfhFEF", "AAAAAAAA")],
+            "note lockfile.changed",
+        ),
+        (
+            "flake.lock",
+            FLAKE,
+            &[("bfeb734d", "deadbeef"), ("arnx649", "AAAAAAA")],
+            "note lockfile.changed",
+        ),
+        (
+            "Package.resolved",
+            SWIFT,
+            &[("4205714c", "deadbeef")],
+            "note lockfile.changed",
+        ),
+        (
+            "Podfile.lock",
+            "A: 0123456789abcdef0123456789abcdef\n",
+            &[("0123456789", "9876543210")],
+            "warn lockfile.line",
+        ),
+        ("Podfile.lock", "A (1.0)\n", &[("1.0", "1.1")], ""),
+    ] {
+        let found = edited(name, text, edits);
+        let only = code == "note lockfile.changed" || code.is_empty();
+        let is_loud = found.contains("warn lockfile") || found.contains("block lockfile");
+        assert!(
+            found.contains(code) && !(only && is_loud),
+            "{name}: {edits:?}: {code:?} in\n{found}"
+        );
+    }
+}

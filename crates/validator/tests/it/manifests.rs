@@ -302,7 +302,7 @@ fn sus_17_cargo_toml() {
     ");
     assert_snapshot!(adds("cfg-if = { version = \"1\", registry = \"evil\" }"), @"warn manifest.cargo_source Cargo.toml:7: `dependencies.cfg-if.registry` comes from another registry: evil");
     assert_snapshot!(adds("cfg-if = { version = \"1\", package = \"evil\" }"), @"warn manifest.cargo_source Cargo.toml:7: `dependencies.cfg-if.package` has the contents of another package: evil");
-    assert_snapshot!(adds("cfg-if = { path = \"/tmp/evil\" }"), @"warn manifest.cargo_source Cargo.toml:7: `dependencies.cfg-if.path` comes from outside: /tmp/evil");
+    assert_snapshot!(adds("cfg-if = { path = \"/tmp/evil\" }"), @"warn manifest.cargo_source Cargo.toml:7: `dependencies.cfg-if.path` comes from outside the workspace: /tmp/evil");
     assert_snapshot!(adds("[target.'cfg(unix)'.build-dependencies.cc]\ngit = \"https://code.example/evil/cc\""), @"warn manifest.cargo_source Cargo.toml:8: `target.cfg(unix).build-dependencies.cc.git` comes from a repository: https://code.example/evil/cc");
     assert_snapshot!(adds("[patch.registry]\nlog = { path = \"log\" }"), @"warn manifest.cargo_patch Cargo.toml:8: `patch.registry.log.path` replaces a dependency by another: log");
     assert_snapshot!(adds("[lib]\nproc-macro = true"), @"warn manifest.cargo_build Cargo.toml:8: `lib.proc-macro` has something run or passed on at build");
@@ -326,4 +326,205 @@ fn sus_17_cargo_toml() {
 #[test]
 fn sus_15_native_addons() {
     assert_snapshot!(new("binding.gyp", "{}"), @"warn suspect.native_addon binding.gyp: npm runs node-gyp at install because it is there");
+}
+
+/// What each piece of a manifest is told of: the first finding of a change that adds it.
+#[test]
+fn sus_32_what_comes_from_elsewhere_or_is_run() {
+    const CARGO: &str = "[package]\nname = \"x\"\n";
+    const PYTHON: &str = "[project]\nname = \"x\"\n";
+    for (name, before, piece, code) in [
+        (
+            "requirements.txt",
+            "a==1\n",
+            "--index-url https://a.test/simple\n",
+            "manifest.requirement",
+        ),
+        (
+            "requirements.txt",
+            "a==1\n",
+            "--extra-index-url=https://a.test/simple\n",
+            "manifest.requirement",
+        ),
+        (
+            "requirements.txt",
+            "a==1\n",
+            "-i https://a.test/simple\n",
+            "manifest.requirement",
+        ),
+        (
+            "requirements.txt",
+            "a==1\n",
+            "--find-links ./wheels\n",
+            "manifest.requirement",
+        ),
+        (
+            "requirements.txt",
+            "a==1\n",
+            "--trusted-host a.test\n",
+            "manifest.requirement",
+        ),
+        (
+            "requirements.txt",
+            "a==1\n",
+            "b @ https://a.test/b.whl\n",
+            "manifest.requirement",
+        ),
+        (
+            "requirements.txt",
+            "a==1\n",
+            "https://a.test/b.whl\n",
+            "manifest.requirement",
+        ),
+        (
+            "requirements.txt",
+            "a==1\n",
+            "git+https://a.test/b#egg=b\n",
+            "manifest.requirement",
+        ),
+        (
+            "requirements.txt",
+            "a==1\n",
+            "-e ./b\n",
+            "manifest.requirement",
+        ),
+        (
+            "requirements.txt",
+            "a==1\n",
+            "./b.whl\n",
+            "manifest.requirement",
+        ),
+        (
+            "requirements.txt",
+            "a==1\n",
+            "-r ../../b.txt\n",
+            "manifest.requirement",
+        ),
+        ("requirements.txt", "a==1\n", "b==2\n", ""),
+        (
+            "requirements.txt",
+            "a==1\n",
+            "# -i https://a.test/simple\n",
+            "",
+        ),
+        ("requirements.txt", "a==1\n", "-r base.txt\n", ""),
+        (
+            "requirements/dev.txt",
+            "a==1\n",
+            "-i https://a.test/simple\n",
+            "manifest.requirement",
+        ),
+        (
+            "dev-requirements.in",
+            "a==1\n",
+            "-i https://a.test/simple\n",
+            "manifest.requirement",
+        ),
+        ("notes/dev.txt", "a==1\n", "-i https://a.test/simple\n", ""),
+        (
+            "go.mod",
+            "module x\n",
+            "replace a.test/b => ../b\n",
+            "manifest.go",
+        ),
+        (
+            "go.mod",
+            "module x\n",
+            "replace (\n\ta.test/b => c.test/b v1\n)\n",
+            "manifest.go",
+        ),
+        ("go.mod", "module x\n", "toolchain go1.99\n", "manifest.go"),
+        ("go.mod", "module x\n", "require a.test/b v1\n", ""),
+        ("go.work", "go 1.22\n", "use ../b\n", "manifest.go"),
+        ("go.work", "go 1.22\n", "use ./b\n", ""),
+        (
+            "Cargo.toml",
+            CARGO,
+            "[lib]\ncrate-type = [\"proc-macro\"]\n",
+            "manifest.cargo_build",
+        ),
+        (
+            "Cargo.toml",
+            CARGO,
+            "[lib]\nproc-macro = true\n",
+            "manifest.cargo_build",
+        ),
+        (
+            "Cargo.toml",
+            CARGO,
+            "[lib]\ncrate-type = [\"cdylib\"]\n",
+            "",
+        ),
+        (
+            "Cargo.toml",
+            CARGO,
+            "[dependencies]\nb = { path = \"../b\" }\n",
+            "manifest.cargo_source",
+        ),
+        (
+            "Cargo.toml",
+            CARGO,
+            "[dependencies]\nb = { path = \"b/../../c\" }\n",
+            "manifest.cargo_source",
+        ),
+        (
+            "Cargo.toml",
+            CARGO,
+            "[dependencies]\nb = { path = \"b\" }\n",
+            "",
+        ),
+        (
+            "crates/x/Cargo.toml",
+            CARGO,
+            "[dependencies]\nb = { path = \"../../b\" }\n",
+            "",
+        ),
+        (
+            "crates/x/Cargo.toml",
+            CARGO,
+            "[dependencies]\nb = { path = \"../../../b\" }\n",
+            "manifest.cargo_source",
+        ),
+        (
+            "pyproject.toml",
+            PYTHON,
+            "[tool.hatch.version]\nsource = \"code\"\n",
+            "manifest.build",
+        ),
+        (
+            "pyproject.toml",
+            PYTHON,
+            "[tool.setuptools.dynamic]\nversion = { attr = \"x.y\" }\n",
+            "manifest.build",
+        ),
+        (
+            "pyproject.toml",
+            PYTHON,
+            "[tool.setuptools.dynamic]\nversion = { file = \"V\" }\n",
+            "",
+        ),
+        (
+            "pyproject.toml",
+            PYTHON,
+            "[tool.pdm.version]\nsource = \"call\"\ngetter = \"x:y\"\n",
+            "manifest.build",
+        ),
+        (
+            "setup.cfg",
+            "[metadata]\nname = x\n",
+            "version = attr: x.y\n",
+            "manifest.build",
+        ),
+    ] {
+        let found = change(name, before, &format!("{before}{piece}"));
+        let is_named = match code {
+            "" => !found.contains("warn ") && !found.contains("block "),
+            code => found.contains(&format!("warn {code} {name}:")),
+        };
+        assert!(is_named, "{name}: {piece}: {code:?} in\n{found}");
+    }
+    let hashes = |hash: &str| format!("a==1 \\\n    --hash=sha256:{hash}\n");
+    assert_snapshot!(change("requirements.txt", &hashes("aa"), &hashes("bb")), @"warn manifest.requirement requirements.txt:1: `a==1` has other hashes, so other contents");
+    let updated = hashes("bb").replace("a==1", "a==2");
+    assert_snapshot!(change("requirements.txt", &hashes("aa"), &updated), @"");
 }

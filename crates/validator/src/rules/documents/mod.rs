@@ -219,7 +219,7 @@ fn has_repeated(entries: &[(Cow<'_, str>, Value<'_>)]) -> bool {
 /// every package manager skips.
 pub(crate) fn text_of(side: &Side) -> Result<&str, Unreadable> {
     match side {
-        Side::Bytes(bytes) => text_of_bytes(bytes),
+        Side::Bytes(bytes) | Side::Utf16(bytes) => text_of_bytes(bytes),
         Side::Absent => Err(Unreadable::new("there is no file")),
         Side::TooLarge => Err(Unreadable::new("is too large to be looked into")),
         Side::Unreadable(_) => Err(Unreadable::new("the contents can't be had")),

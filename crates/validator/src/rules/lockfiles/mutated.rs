@@ -50,8 +50,10 @@ const SAMPLES: &[(&str, &str)] = samples![
 
 const MANIFESTS: &[(&str, &str)] = samples![
     "manifests/cargo.toml",
+    "manifests/go.mod",
     "manifests/package.json",
     "manifests/pyproject.toml",
+    "manifests/requirements.txt",
     "manifests/setup.cfg",
 ];
 

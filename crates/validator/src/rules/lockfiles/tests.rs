@@ -388,9 +388,7 @@ fn sus_33_pubspec() {
 
 #[test]
 fn sus_33_swift() {
-    assert_snapshot!(read("Package.resolved", sample!("swift-1/Package.resolved")), @"
-    3: swift-log 1.5.3 https|forge.example/apple/swift-log| = 640d87e741e6aa
-    ");
+    assert_snapshot!(read("Package.resolved", sample!("swift-1/Package.resolved")), @"3: swift-log 1.5.3 https|forge.example/apple/swift-log| = 640d87e741e6aa");
     assert_snapshot!(read("Package.resolved", sample!("swift-2/Package.resolved")), @"
     3: swift-log 1.5.3 https|forge.example/apple/swift-log| = 640d87e741e6aa
     10: tool 4205714cdfe14ed9e3d030ddf7887781b964f510 https|forge.example/acme/tool| = 4205714cdfe14e

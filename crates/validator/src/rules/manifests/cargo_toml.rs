@@ -1,12 +1,12 @@
 //! `Cargo.toml`: what replaces a dependency, what is built from elsewhere, and what runs
 //! at build. Everything else of it is ordinary, and nothing is said of it.
 
-use super::{Difference, Place, say};
+use super::{Difference, Manifest, say};
 use crate::Severity::Warn;
 use crate::rules::remarks::Remarks;
 
 /// Judges one difference.
-pub(super) fn judge(difference: &Difference<'_, '_>, _: Place, remarks: &mut Remarks) {
+pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest, remarks: &mut Remarks) {
     match difference.path {
         ["patch" | "replace", ..] => {
             let reason = "replaces a dependency by another";
@@ -18,13 +18,18 @@ pub(super) fn judge(difference: &Difference<'_, '_>, _: Place, remarks: &mut Rem
             let reason = "has something run or passed on at build";
             say(difference, Warn, "manifest.cargo_build", reason, remarks);
         }
+        ["lib", "crate-type" | "crate_type"] if is_macro(difference) => {
+            let reason = "makes it a macro, which the compiler runs";
+            say(difference, Warn, "manifest.cargo_build", reason, remarks);
+        }
         [.., table, _, key] if is_dependencies(table) && difference.after.is_some() => {
-            let absolute = |path: &str| path.starts_with(['/', '\\', '~']);
             let text = difference.after.and_then(|value| value.text());
             let reason = match *key {
                 "git" | "branch" | "tag" | "rev" => "comes from a repository",
                 "registry" | "registry-index" => "comes from another registry",
-                "path" if text.is_some_and(|path| absolute(path)) => "comes from outside",
+                "path" if text.is_some_and(|path| manifest.leads_out(path)) => {
+                    "comes from outside the workspace"
+                }
                 "package" => "has the contents of another package",
                 _ => return,
             };
@@ -32,6 +37,12 @@ pub(super) fn judge(difference: &Difference<'_, '_>, _: Place, remarks: &mut Rem
         }
         _ => {}
     }
+}
+
+fn is_macro(difference: &Difference<'_, '_>) -> bool {
+    let after = difference.after.into_iter();
+    let mut kinds = after.flat_map(|value| value.items().iter().chain([value]));
+    kinds.any(|kind| kind.text().is_some_and(|kind| kind == "proc-macro"))
 }
 
 fn is_dependencies(table: &str) -> bool {

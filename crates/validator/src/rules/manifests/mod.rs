@@ -5,8 +5,10 @@
 //! only what runs something, or fetches from elsewhere, is pointed at.
 
 mod cargo_toml;
+mod go_mod;
 mod package_json;
 mod pyproject;
+mod requirements;
 mod setup_cfg;
 
 use lazaret_transfer::{Change, Entry, RelPath};
@@ -24,7 +26,7 @@ struct Format {
     /// The file name, folded.
     name: &'static str,
     read: for<'a> fn(&'a str) -> Result<Document<'a>, Unreadable>,
-    judge: fn(&Difference<'_, '_>, Place, &mut Remarks),
+    judge: fn(&Difference<'_, '_>, &Manifest, &mut Remarks),
     /// Whether a change that nothing is to be said of is still noted.
     rest: Rest,
 }
@@ -43,6 +45,44 @@ enum Place {
     /// Of an installed dependency: its scripts ran when it was installed, and its code
     /// runs in any case.
     Installed,
+}
+
+/// The manifest that is judged.
+#[derive(Debug, Clone, Copy)]
+struct Manifest {
+    place: Place,
+    /// How many directories of the workspace it lies in.
+    depth: usize,
+}
+
+impl Manifest {
+    fn at(path: &RelPath) -> Self {
+        let place = match path.components().any(|name| name == "node_modules") {
+            true => Place::Installed,
+            false => Place::Own,
+        };
+        Self {
+            place,
+            depth: path.components().count().saturating_sub(1),
+        }
+    }
+
+    /// Whether a path that the manifest names leads out of the workspace.
+    fn leads_out(&self, path: &str) -> bool {
+        if path.starts_with(['/', '\\', '~']) || path.get(1..2) == Some(":") {
+            return true;
+        }
+        let mut depth = self.depth;
+        for name in path.split(['/', '\\']) {
+            match name {
+                "" | "." => {}
+                ".." if depth == 0 => return true,
+                ".." => depth -= 1,
+                _ => depth += 1,
+            }
+        }
+        false
+    }
 }
 
 const FORMATS: &[Format] = &[
@@ -70,11 +110,45 @@ const FORMATS: &[Format] = &[
         judge: cargo_toml::judge,
         rest: Rest::Quiet,
     },
+    Format {
+        name: "go.mod",
+        read: go_mod::read,
+        judge: go_mod::judge,
+        rest: Rest::Quiet,
+    },
+    Format {
+        name: "go.work",
+        read: go_mod::read,
+        judge: go_mod::judge,
+        rest: Rest::Quiet,
+    },
+    Format {
+        name: "requirements.txt",
+        read: requirements::read,
+        judge: requirements::judge,
+        rest: Rest::Quiet,
+    },
 ];
 
 fn format_of(path: &RelPath) -> Option<&'static Format> {
     let name = skeleton(path.components().last()?);
+    let dir = path.parent().map(|dir| skeleton(dir.file_name()));
+    let name = match is_requirements(&name, dir.as_deref()) {
+        true => "requirements.txt",
+        false => &name,
+    };
     FORMATS.iter().find(|format| format.name == name)
+}
+
+/// `requirements-dev.txt`, `dev_requirements.in`, `constraints.txt`, `requirements/dev.txt`.
+fn is_requirements(name: &str, dir: Option<&str>) -> bool {
+    let Some((stem, "txt" | "in")) = name.rsplit_once('.') else {
+        return false;
+    };
+    let words = ["requirements", "constraints"];
+    words
+        .iter()
+        .any(|word| stem.contains(word) || dir == Some(word))
 }
 
 /// What is not about contents: a manifest that goes, or that becomes a link.
@@ -120,11 +194,7 @@ pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report
         Ok(after) => after,
         Err(why) => return unreadable(path, text, known, &why, report),
     };
-    let place = match path.components().any(|name| name == "node_modules") {
-        true => Place::Installed,
-        false => Place::Own,
-    };
-    let remarks = remarks_of(format, place, before.as_ref(), &after);
+    let remarks = remarks_of(format, &Manifest::at(path), before.as_ref(), &after);
     put(remarks, path, text, report);
 }
 
@@ -133,7 +203,7 @@ type Reading<'a> = Result<Document<'a>, Unreadable>;
 /// Compares two documents; without the first everything is new.
 fn remarks_of(
     format: &Format,
-    place: Place,
+    manifest: &Manifest,
     before: Option<&Reading<'_>>,
     after: &Document<'_>,
 ) -> Vec<Remark> {
@@ -159,7 +229,7 @@ fn remarks_of(
     let said = remarks.count();
     let root = known.map(|known| &known.root);
     differences(root, Some(&after.root), &mut |difference| {
-        (format.judge)(difference, place, &mut remarks);
+        (format.judge)(difference, manifest, &mut remarks);
     });
     if format.rest == Rest::Noted && remarks.count() == said {
         remarks.add(Note, "manifest.changed", None, || {
@@ -286,14 +356,18 @@ pub(crate) fn exercise(name: &str, before: &[u8], after: &[u8]) -> bool {
         return false;
     };
     let before = side(before);
-    let remarks = remarks_of(format, Place::Own, Some(&before), &document);
+    let manifest = Manifest {
+        place: Place::Own,
+        depth: 0,
+    };
+    let remarks = remarks_of(format, &manifest, Some(&before), &document);
     assert!(remarks.len() < 400, "a flood");
     for remark in &remarks {
         assert!(remark.message.len() < 2000, "a long message");
         assert!(!remark.message.contains(char::is_control), "a raw message");
         assert!(remark.at.is_none_or(|at| at as usize <= after.len()));
     }
-    for remark in remarks_of(format, Place::Own, Some(&side(after)), &document) {
+    for remark in remarks_of(format, &manifest, Some(&side(after)), &document) {
         let is_odd_before = !document.repeated.is_empty();
         assert!(remark.severity == Note || is_odd_before, "{remark:?}");
     }

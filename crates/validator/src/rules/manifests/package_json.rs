@@ -1,6 +1,6 @@
 //! `package.json`: scripts that run at install, and keys that choose other code.
 
-use super::{Difference, Place, say};
+use super::{Difference, Manifest, Place, say};
 use crate::Severity::{Block, Warn};
 use crate::rules::remarks::Remarks;
 
@@ -82,11 +82,11 @@ const DEPENDENCIES: [&str; 4] = [
 ];
 
 /// Judges one difference.
-pub(super) fn judge(difference: &Difference<'_, '_>, place: Place, remarks: &mut Remarks) {
+pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest, remarks: &mut Remarks) {
     match difference.path {
         ["scripts", _] if difference.after.is_none() => {}
         ["scripts", name] if HOOKS.contains(name) => {
-            let severity = match place {
+            let severity = match manifest.place {
                 Place::Own => Block,
                 Place::Installed => Warn,
             };
@@ -100,7 +100,7 @@ pub(super) fn judge(difference: &Difference<'_, '_>, place: Place, remarks: &mut
             );
         }
         // Of an installed package nobody runs the others.
-        ["scripts", _] if place == Place::Installed => {}
+        ["scripts", _] if manifest.place == Place::Installed => {}
         ["scripts", ..] => say(
             difference,
             Warn,
@@ -108,12 +108,12 @@ pub(super) fn judge(difference: &Difference<'_, '_>, place: Place, remarks: &mut
             "is run by name",
             remarks,
         ),
-        ["bin", ..] | ["directories", "bin", ..] if place == Place::Own => {
+        ["bin", ..] | ["directories", "bin", ..] if manifest.place == Place::Own => {
             let reason = "becomes a program on the path";
             say(difference, Warn, "manifest.script", reason, remarks);
         }
         [list, _] if DEPENDENCIES.contains(list) => dependency(difference, remarks),
-        [key, ..] if QUIET.contains(key) || place == Place::Installed => {}
+        [key, ..] if QUIET.contains(key) || manifest.place == Place::Installed => {}
         ["directories", ..] => {}
         [] => say(difference, Warn, "manifest.setting", "is no table", remarks),
         _ => {

@@ -1,13 +1,13 @@
 //! `pyproject.toml`: what builds the package, what tools run, and where packages are
 //! looked for.
 
-use super::{Difference, Place, chooses_index, names_address, runs_something, say};
+use super::{Difference, Manifest, chooses_index, names_address, runs_something, say};
 use crate::Severity::{Block, Warn};
 use crate::rules::documents::Value;
 use crate::rules::remarks::Remarks;
 
 /// Judges one difference.
-pub(super) fn judge(difference: &Difference<'_, '_>, _: Place, remarks: &mut Remarks) {
+pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut Remarks) {
     match difference.path {
         ["build-system", ..] => {
             let reason = "chooses the code that builds the package";
@@ -37,6 +37,15 @@ fn judge_tool(difference: &Difference<'_, '_>, tool: &str, rest: &[&str], remark
             .any(|key| ["channels", "pypi-options"].contains(key)),
         _ => false,
     };
+    let computes = matches!(
+        (tool, rest),
+        ("hatch" | "pdm", ["version", ..]) | ("setuptools", ["dynamic", .., "attr"])
+    );
+    if computes && difference.after.is_some() {
+        let reason = "imports or runs code to find the version";
+        say(difference, Warn, "manifest.build", reason, remarks);
+        return;
+    }
     if chooses || rest.iter().any(|key| chooses_index(key)) {
         let reason = "chooses where packages come from";
         say(difference, Block, "manifest.registry", reason, remarks);

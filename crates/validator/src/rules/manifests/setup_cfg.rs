@@ -1,16 +1,20 @@
 //! `setup.cfg`: what setuptools and the tools beside it run, and where they look.
 
-use super::{Difference, Place, chooses_index, names_address, runs_something, say};
+use super::{Difference, Manifest, chooses_index, names_address, runs_something, say};
 use crate::Severity::{Block, Warn};
 use crate::rules::remarks::Remarks;
 
 /// Judges one difference: a section and a key.
-pub(super) fn judge(difference: &Difference<'_, '_>, _: Place, remarks: &mut Remarks) {
+pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut Remarks) {
     let [section, rest @ ..] = difference.path else {
         return;
     };
     let key = rest.first().copied().unwrap_or_default();
-    if chooses_index(key) {
+    let text = difference.after.and_then(|value| value.text());
+    if text.is_some_and(|text| text.trim_start().starts_with("attr:")) {
+        let reason = "imports code to find what it says";
+        say(difference, Warn, "manifest.build", reason, remarks);
+    } else if chooses_index(key) {
         let reason = "chooses where packages come from";
         say(difference, Block, "manifest.registry", reason, remarks);
     } else if key == "setup_requires" {
