@@ -312,7 +312,7 @@ fn sus_17_cargo_toml() {
     ");
     for piece in [
         "cfg-if = \"1\"",
-        "cfg-if = { version = \"1\", features = [\"x\"], path = \"../cfg-if\" }",
+        "cfg-if = { version = \"1\", features = [\"x\"], path = \"cfg-if\" }",
         "[profile.release]\nlto = true",
         "[features]\ndefault = []",
         "[dev-dependencies]\ninsta.workspace = true",
