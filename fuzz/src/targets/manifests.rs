@@ -18,27 +18,48 @@ macro_rules! sample {
 }
 
 const LOCKFILES: &[Sample] = &[
+    sample!(".terraform.lock.hcl", "terraform/.terraform.lock.hcl"),
+    sample!("bun.lock", "bun/bun.lock"),
     sample!("cargo.lock", "cargo-1/Cargo.lock"),
     sample!("cargo.lock", "cargo-4/Cargo.lock"),
+    sample!("composer.lock", "composer/composer.lock"),
+    sample!("deno.lock", "deno-3/deno.lock"),
+    sample!("deno.lock", "deno-5/deno.lock"),
+    sample!("flake.lock", "flake/flake.lock"),
     sample!("gemfile.lock", "gemfile/Gemfile.lock"),
     sample!("go.sum", "go/go.sum"),
+    sample!("mix.lock", "mix/mix.lock"),
     sample!("package-lock.json", "npm-1/package-lock.json"),
     sample!("package-lock.json", "npm-2/package-lock.json"),
     sample!("npm-shrinkwrap.json", "npm-3/npm-shrinkwrap.json"),
+    sample!("package.resolved", "swift-1/Package.resolved"),
+    sample!("package.resolved", "swift-2/Package.resolved"),
+    sample!("packages.lock.json", "nuget/packages.lock.json"),
+    sample!("pdm.lock", "pdm-2/pdm.lock"),
+    sample!("pdm.lock", "pdm-4/pdm.lock"),
+    sample!("pipfile.lock", "pipfile/Pipfile.lock"),
     sample!("pnpm-lock.yaml", "pnpm-5/pnpm-lock.yaml"),
     sample!("pnpm-lock.yaml", "pnpm-6/pnpm-lock.yaml"),
     sample!("pnpm-lock.yaml", "pnpm-9/pnpm-lock.yaml"),
     sample!("poetry.lock", "poetry-1/poetry.lock"),
     sample!("poetry.lock", "poetry-2/poetry.lock"),
+    sample!("pubspec.lock", "pubspec/pubspec.lock"),
+    sample!("pylock.toml", "pylock/pylock.toml"),
     sample!("uv.lock", "uv-1/uv.lock"),
+    sample!(
+        "verification-metadata.xml",
+        "gradle/verification-metadata.xml"
+    ),
     sample!("yarn.lock", "yarn-1/yarn.lock"),
     sample!("yarn.lock", "yarn-berry/yarn.lock"),
 ];
 
 const MANIFESTS: &[Sample] = &[
     sample!("cargo.toml", "manifests/cargo.toml"),
+    sample!("go.mod", "manifests/go.mod"),
     sample!("package.json", "manifests/package.json"),
     sample!("pyproject.toml", "manifests/pyproject.toml"),
+    sample!("requirements.txt", "manifests/requirements.txt"),
     sample!("setup.cfg", "manifests/setup.cfg"),
 ];
 

@@ -97,6 +97,28 @@ fn lockfile(name: &str, side: char) -> String {
             },
             "]\n[metadata]\nlock-version=\"2.0\"\n#",
         ),
+        "bun.lock" => (
+            "{\"lockfileVersion\":1,\"packages\":{",
+            100_000,
+            |text, side, n| {
+                let _ = write!(
+                    text,
+                    "\"{side}\\u0062{n:x}\":[\"{side}\\u0062{n:x}@1\",\"H://{side}{n:x}\",{{}},\"a{n}\"],"
+                );
+            },
+            "}}",
+        ),
+        "mix.lock" => (
+            "%{\n",
+            131_000,
+            |text, side, n| {
+                let _ = writeln!(
+                    text,
+                    "\"{side}{n:x}\": {{:git, \"H://{n:x}\", \"a{n}\", []}},"
+                );
+            },
+            "}\n",
+        ),
         "go.sum" => (
             "",
             131_000,
@@ -140,6 +162,8 @@ fn p9_the_worst_lockfile_of_each_format() {
         "uv.lock",
         "poetry.lock",
         "go.sum",
+        "bun.lock",
+        "mix.lock",
         "Gemfile.lock",
     ] {
         let env = world();
