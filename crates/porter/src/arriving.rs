@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Write as _};
 
-use lazaret_transfer::{Members, StreamError, StreamLimits};
+use lazaret_transfer::{FileTime, Members, StreamError, StreamLimits};
 use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
 /// The host packs its own workspace: only names, which have to be kept, are bounded.
@@ -55,16 +55,16 @@ pub(crate) fn write_body(
     }
 }
 
-/// Returns the times of a file that was last changed at `mtime`, in seconds since 1970.
-pub(crate) fn modified(mtime: i64) -> Timestamps {
+/// Returns the times of a file that was last changed at `mtime`.
+pub(crate) fn modified(mtime: FileTime) -> Timestamps {
     Timestamps {
         last_access: Timespec {
             tv_sec: 0,
             tv_nsec: UTIME_OMIT,
         },
         last_modification: Timespec {
-            tv_sec: mtime,
-            tv_nsec: 0,
+            tv_sec: mtime.seconds,
+            tv_nsec: mtime.nanos.into(),
         },
     }
 }

@@ -49,7 +49,7 @@ fn export(path: &Path) -> Result<(), ExportError> {
     let root = Root::open(path)?;
     let mut stdin = root::stdin().map_err(ExportError::Stdin)?;
     match survey::answer(&root, &mut stdin, None)? {
-        Answered::Whole => Ok(send::wanted(&root, &mut stdin)?),
+        Answered::Whole { .. } => Ok(send::wanted(&root, &mut stdin)?),
         Answered::GivenUp => Ok(()),
     }
 }

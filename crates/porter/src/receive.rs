@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use lazaret_transfer::{
-    LinkTarget, Member, MemberKind, MemberPath, Mode, PathError, Receipt, RelPath, RelPathBuf,
-    StreamError, VolumeIdentity, escape,
+    FileTime, LinkTarget, Member, MemberKind, MemberPath, Mode, PathError, Receipt, RelPath,
+    RelPathBuf, StreamError, VolumeIdentity, escape,
 };
 use rustix::fs::{AtFlags, OFlags};
 
@@ -164,7 +164,7 @@ impl Arriving<'_> {
         &mut self,
         path: &RelPath,
         mode: Mode,
-        mtime: i64,
+        mtime: FileTime,
         stream: &mut Stream,
     ) -> Result<VolumeIdentity, ReceiveError> {
         let failed = |error: io::Error| ReceiveError::write(path, error);
@@ -189,7 +189,7 @@ impl Arriving<'_> {
         &mut self,
         path: &RelPath,
         target: &LinkTarget,
-        mtime: i64,
+        mtime: FileTime,
     ) -> Result<VolumeIdentity, ReceiveError> {
         let parent = self.parent(path)?;
         let (name, nofollow) = (path.file_name(), AtFlags::SYMLINK_NOFOLLOW);

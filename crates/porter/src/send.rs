@@ -56,7 +56,7 @@ fn send_file(
         return Err(changed());
     }
     let mode = Mode::from_unix(found.mode);
-    let (size, mtime) = (found.size, found.mtime.seconds);
+    let (size, mtime) = (found.size, found.mtime);
     let sent = stream.file(&wanted.path, mode, size, mtime, &file, &mut |_| {});
     sent.map_err(|error| match error {
         SendFileError::Write(error) => SendError::Pipe(error),

@@ -113,7 +113,7 @@ pub(crate) use rel_path::{PathSpan, Paths};
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{
     CACHEDIR_SIGNATURE, CacheInside, GitMode, Only, RESERVED_NAME, SelectError, Selection,
-    Selector, SkipReason, Skipped, is_cache_beside,
+    Selector, SkipReason, Skipped, is_cache_beside, is_git_index,
 };
 pub use stat_cache::{Recorded, StatCache, StatRecorder};
 pub use stream_error::StreamError;

@@ -21,7 +21,7 @@ use crate::session::pause::Pausable;
 use crate::session::record::{Outside, Phase, PickedGit, Record};
 use crate::session::site::Site;
 use crate::session::store::{SessionDir, Store};
-use crate::session::sync::{Footing, Source, Started, Synced, Terms, Update, plan};
+use crate::session::sync::{Footing, Source, Started, Synced, Terms, Update, plan, quiet_since};
 use crate::session::texts;
 use crate::session::turn::Turn;
 use crate::ui::{OutputFormat, Tone, Ui, bytes, count};
@@ -228,6 +228,7 @@ fn while_it_runs(
             counter: phase.counter(),
             writers: Writers::Held,
             footing: Footing::Survey,
+            quiet_since: None,
             fenced: bounds.is_fenced().then_some(bounds),
         };
         let started = update.start()?;
@@ -317,6 +318,7 @@ fn in_a_container(
             counter: phase.counter(),
             writers: Writers::Gone,
             footing: Footing::Survey,
+            quiet_since: quiet_since(site, record),
             fenced: None,
         };
         let (synced, unsynced) = update.start().and_then(Started::finish)?;

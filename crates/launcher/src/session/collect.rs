@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
@@ -43,6 +44,7 @@ impl Stopped {
             mut session,
             exporter,
         } = self;
+        let quiet_since_ms = milliseconds(SystemTime::now());
         let outcome = site.step("collect", |phase| {
             let standby = match standby {
                 Some(standby) => standby,
@@ -55,6 +57,7 @@ impl Stopped {
                 session.update(|record| {
                     record.phase = Phase::Collected;
                     record.surveyed = true;
+                    record.quiet_since_ms = quiet_since_ms;
                 })?;
                 Ok(Collected::Ready(session))
             }
@@ -67,6 +70,12 @@ impl Stopped {
             }
         }
     }
+}
+
+/// Returns the milliseconds since 1970, rounded up.
+fn milliseconds(now: SystemTime) -> Option<u64> {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_nanos().div_ceil(1_000_000)).ok()
 }
 
 fn bring_out(

@@ -22,7 +22,7 @@ use super::prepare::{Hatched, Nest, Prepared, Way};
 use super::record::NewRecord;
 use super::site::{Site, WORKSPACE};
 use super::store::{LockedSession, SessionDir};
-use super::sync::{Footing, Reading, Source, Synced, Terms, Update};
+use super::sync::{Footing, Reading, Source, Synced, Terms, Update, quiet_since};
 use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::Counter;
@@ -160,6 +160,7 @@ impl Prepared {
             site.step("protect", |_| guard.release())?;
         }
         let is_surveyed = self.nest.session()?.record().surveyed && !Known::has_intent(&dir)?;
+        let quiet_since = quiet_since(site, self.nest.session()?.record());
         let footing = match is_surveyed && guard.is_none() {
             true => Footing::Known,
             false => Footing::Survey,
@@ -175,6 +176,7 @@ impl Prepared {
                     counter: phase.counter(),
                     writers: Writers::Gone,
                     footing,
+                    quiet_since,
                     fenced: None,
                 };
                 let proven = call.prove(site, &self.spec)?;

@@ -145,6 +145,10 @@ pub struct Record {
     /// is what it holds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub surveyed: bool,
+    /// Milliseconds from 1970 to a moment at which every process of the last command had ended;
+    /// `None` if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet_since_ms: Option<u64>,
     /// Where the session was before [`Phase::Syncing`], which changes none of it.
     #[serde(default)]
     pub before: Option<Phase>,
@@ -322,6 +326,7 @@ impl Record {
             selection: Some(new.selection),
             reset: false,
             surveyed: false,
+            quiet_since_ms: None,
             before: None,
             bounds: new.bounds,
             egress: new.egress,

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    Clash, GroundAnswer, PackError, Plan, Progress, Recorded, RelPathBuf, Selector, Skipped,
-    Stance, StatCache, StatRecorder, Survey, SurveyError, Surveyed, Trailer, UpdateReceipt, Walked,
-    WorkspaceDir, Writers, escape, pack_order, reconcile, walk_cached,
+    Clash, FileTime, GroundAnswer, PackError, Plan, Progress, Recorded, RelPathBuf, Selector,
+    Skipped, Stance, StatCache, StatRecorder, Survey, SurveyError, Surveyed, Trailer,
+    UpdateReceipt, Walked, WorkspaceDir, Writers, escape, pack_order, reconcile, walk_cached,
 };
 
 use super::collect::limits;
@@ -139,6 +139,16 @@ pub enum Footing {
     Known,
 }
 
+/// Returns when the last process of a session's command had ended. An engine on another machine
+/// goes by another clock.
+pub fn quiet_since(site: &Site<'_>, record: &Record) -> Option<FileTime> {
+    let ms = record.quiet_since_ms.filter(|_| !site.info.is_remote())?;
+    Some(FileTime {
+        seconds: i64::try_from(ms / 1000).ok()?,
+        nanos: u32::try_from(ms % 1000).ok()? * 1_000_000,
+    })
+}
+
 /// An update that is about to begin.
 #[derive(Debug)]
 pub struct Update<'a> {
@@ -158,6 +168,8 @@ pub struct Update<'a> {
     pub writers: Writers,
     /// What it goes by.
     pub footing: Footing,
+    /// When the command's last process had ended, if that is known in the volume's own time.
+    pub quiet_since: Option<FileTime>,
     /// What the command is kept from while it stands still: none of it is written to.
     pub fenced: Option<&'a Bounds>,
 }
@@ -274,7 +286,7 @@ impl<'a> Update<'a> {
             None => Known::read(self.dir)?,
         };
         self.site.timings.note("reconcile", started.elapsed());
-        let (Known { baseline, volume }, scanned, plan) = match self.footing {
+        let (Known { baseline, volume }, scanned, mut plan) = match self.footing {
             Footing::Survey => {
                 self.ask(out, &known)?;
                 // Both sides are looked at by now.
@@ -306,6 +318,7 @@ impl<'a> Update<'a> {
         }
         let mut unsynced = Unsynced::default();
         put_intent(self.dir, &plan.intent(), &mut unsynced)?;
+        plan.order.quiet_since = self.quiet_since;
         plan.order.write_to(out).map_err(broken_stream)?;
         let sent = self.send(out, &plan)?;
         let receipt = UpdateReceipt::read_from(answers, &plan.order)?;

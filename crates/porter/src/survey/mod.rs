@@ -10,6 +10,7 @@ mod list;
 
 use std::fs::File;
 use std::io;
+use std::time::Instant;
 
 use lazaret_transfer::wire::{Found, FoundKind};
 use lazaret_transfer::{
@@ -57,7 +58,10 @@ impl SurveyFailure {
 /// What became of a survey that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answered {
-    Whole,
+    Whole {
+        /// A moment at which the agent's processes were held; `None` if they are gone.
+        held: Option<Instant>,
+    },
     /// The volume holds more than the limits allow.
     GivenUp,
 }
@@ -70,9 +74,11 @@ pub(crate) fn answer(
     ahead: Option<Listing>,
 ) -> Result<Answered, SurveyFailure> {
     let asking = SurveyRequest::begin(stdin)?;
+    let mut held = None;
     let ahead = match asking.writers {
         Writers::Gone => ahead,
         Writers::Held => {
+            held = Some(Instant::now());
             // A store into a mapped page that is dirty already does not move ctime until the
             // page has been written back. A mapping that is made later does, by its first
             // store.
@@ -90,7 +96,7 @@ pub(crate) fn answer(
         Ok(survey) => {
             // Whoever reads this may let the agent go on.
             outwait(survey.found.iter().filter_map(ctime));
-            (survey.write_to(&mut stdout), Answered::Whole)
+            (survey.write_to(&mut stdout), Answered::Whole { held })
         }
         Err(SurveyFailure::Limit(limit)) => {
             let written = Survey::write_given_up(&limit, &mut stdout);

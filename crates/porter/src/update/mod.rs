@@ -25,6 +25,7 @@
 mod dirs;
 mod ground;
 mod incoming;
+mod times;
 mod write;
 
 use std::ffi::OsString;
@@ -32,6 +33,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Instant;
 
 use lazaret_transfer::{
     Ground, GroundAnswer, PathError, RelPath, RelPathBuf, StreamError, UpdateOrder, UpdateReceipt,
@@ -44,6 +47,7 @@ use crate::clock::outwait;
 use crate::root::{self, Root};
 use crate::survey::{self, Answered, SurveyFailure};
 use dirs::Dirs;
+use times::Times;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UpdateError {
@@ -131,6 +135,7 @@ enum Look {
 }
 
 fn update(path: &Path, look: Look) -> Result<(), UpdateError> {
+    let begun = Instant::now();
     let root = Root::open(path)?;
     // The modes of the stream are the modes of the volume.
     rustix::process::umask(rustix::fs::Mode::empty());
@@ -139,17 +144,25 @@ fn update(path: &Path, look: Look) -> Result<(), UpdateError> {
     cleared.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
     let mut stdin = root::stdin().map_err(UpdateError::Stdin)?;
     let holds = look == Look::Ground && answer_ground(&root, &mut stdin)? == GroundAnswer::Holds;
+    // Unless the survey finds that they are only held, the agent's processes are gone by now.
+    let mut still_since = begun;
     if !holds {
         let ahead = match look {
             Look::Ahead => Some(survey::Listing::ahead(root.reopen()?)),
             Look::Ground | Look::WhenAsked => None,
         };
-        if survey::answer(&root, &mut stdin, ahead)? == Answered::GivenUp {
-            return Ok(());
+        match survey::answer(&root, &mut stdin, ahead)? {
+            Answered::GivenUp => return Ok(()),
+            Answered::Whole { held } => still_since = held.unwrap_or(begun),
         }
     }
     let order = UpdateOrder::read_from(&mut stdin)?;
-    let receipt = carry_out(&root, &mut dirs, &order, stdin);
+    if order.quiet_since.is_none() && !order.send.is_empty() {
+        // Whatever the agent wrote is older than the moment that is chosen now.
+        thread::sleep(Times::GAP.saturating_sub(still_since.elapsed()));
+    }
+    let times = Times::choose(order.quiet_since);
+    let receipt = carry_out(&root, &mut dirs, &order, times, stdin);
     if receipt.is_err() {
         // A half-written file may be what filled the disk; the next update clears it too.
         let _left = incoming::clear(&root);
@@ -180,10 +193,11 @@ fn carry_out(
     root: &Root,
     dirs: &mut Dirs<'_>,
     order: &UpdateOrder,
+    times: Times,
     stdin: File,
 ) -> Result<UpdateReceipt, UpdateError> {
     let stayed = remove(dirs, &order.remove)?;
-    let written = write::all(root, dirs, &order.send, stdin)?;
+    let written = write::all(root, dirs, &order.send, times, stdin)?;
     Ok(UpdateReceipt { written, stayed })
 }
 

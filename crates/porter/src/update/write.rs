@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::dirs::Dirs;
+use super::times::Times;
 use super::{UpdateError, incoming};
 use crate::arriving::{self, BUFFER, BodyError, Stream, modified};
 use crate::root::Root;
@@ -23,6 +24,7 @@ pub(super) fn all(
     root: &Root,
     dirs: &mut Dirs<'_>,
     ordered: &Tree,
+    times: Times,
     stdin: File,
 ) -> Result<Receipt, UpdateError> {
     let mut members = arriving::stream(stdin);
@@ -30,6 +32,7 @@ pub(super) fn all(
     let mut writing = Writing {
         dirs,
         incoming: made.map_err(|errno| UpdateError::Leftovers(errno.into()))?,
+        times,
         identities: Vec::with_capacity(ordered.len()),
         buffer: vec![0; BUFFER],
     };
@@ -62,6 +65,7 @@ pub(super) fn all(
 struct Writing<'a, 'r> {
     dirs: &'a mut Dirs<'r>,
     incoming: OwnedFd,
+    times: Times,
     identities: Vec<(RelPathBuf, VolumeIdentity)>,
     buffer: Vec<u8>,
 }
@@ -75,7 +79,7 @@ impl Writing<'_, '_> {
         stream: &mut Stream,
     ) -> Result<(), UpdateError> {
         let failed = |errno| UpdateError::at(path, errno);
-        let mtime = modified(member.mtime);
+        let mtime = modified(self.times.of(path, member.mtime));
         let identity = match (ordered, &member.kind) {
             (Entry::Dir, MemberKind::Dir) => {
                 let made = self.dirs.in_parent(path, |parent| make_dir(parent, path));

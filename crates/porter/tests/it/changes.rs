@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use lazaret_tests::{Random, random_tree, tree_text};
@@ -12,7 +13,7 @@ use crate::session::{PROJECT, Session, check, fast_tempdir, packed, print};
 #[test]
 fn what_arrives_is_what_was_there() {
     let workspace = tree_text::temp(PROJECT);
-    let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
+    let old = SystemTime::UNIX_EPOCH + Duration::new(1_600_000_000, 176_543_219);
     let file = fs::File::open(workspace.path().join("README.md")).expect("just built");
     file.set_modified(old).expect("our own");
     let session = Session::start(workspace.path());
@@ -25,6 +26,12 @@ fn what_arrives_is_what_was_there() {
     let metadata =
         |path: &str| fs::symlink_metadata(session.volume.path().join(path)).expect("there");
     assert_eq!(metadata("README.md").mtime(), 1_600_000_000);
+    assert_eq!(metadata("README.md").mtime_nsec(), 176_543_219);
+    let link = |root: &Path| {
+        let link = fs::symlink_metadata(root.join("src/link")).expect("there");
+        link.modified().expect("on Linux")
+    };
+    assert_eq!(link(session.volume.path()), link(workspace.path()));
     assert_eq!(metadata("README.md").mode() & 0o7777, 0o644);
     assert_eq!(metadata("run.sh").mode() & 0o7777, 0o755);
     assert_eq!(metadata("src").mode() & 0o7777, 0o755);

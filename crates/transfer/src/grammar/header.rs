@@ -1,11 +1,12 @@
 //! `Header`: one 512-byte block of POSIX ustar.
 //!
 //! Offsets are those of POSIX.1-1988, as pax(1) and tar(5) give them. Owner
-//! numbers, owner names and device numbers are not read at all: nothing is ever
-//! set from them (TAR-32).
+//! numbers and owner names are not read at all: nothing is ever set from them
+//! (TAR-32). Device numbers are read as the part of a second, as `StreamWriter` has
+//! it, and are no reason to refuse anything.
 
 use super::number;
-use crate::StreamError;
+use crate::{FileTime, StreamError};
 
 /// The unit of a tar stream, in bytes.
 pub(super) const BLOCK: usize = 512;
@@ -95,11 +96,21 @@ impl<'a> Header<'a> {
         Ok((mode & 0o7777) as u32)
     }
 
-    /// Modification time, in seconds since 1970.
-    pub(super) fn mtime(&self) -> Result<i64, StreamError> {
+    /// Modification time.
+    pub(super) fn mtime(&self) -> Result<FileTime, StreamError> {
         let mut field = [0; 12];
         field.copy_from_slice(&self.block[136..148]);
-        number::time(&field).ok_or(StreamError::Number { field: "mtime" })
+        let seconds = number::time(&field).ok_or(StreamError::Number { field: "mtime" })?;
+        let nanos = self.nanos().unwrap_or(0);
+        Ok(FileTime { seconds, nanos })
+    }
+
+    /// The part of the second: microseconds where a device's major number would be, and
+    /// nanoseconds where its minor one would. Other writers have zeros or nothing there.
+    fn nanos(&self) -> Option<u32> {
+        let micros = number::octal(&self.block[329..337]).filter(|micros| *micros < 1_000_000)?;
+        let nanos = number::octal(&self.block[337..345]).filter(|nanos| *nanos < 1000)?;
+        u32::try_from(micros * 1000 + nanos).ok()
     }
 }
 

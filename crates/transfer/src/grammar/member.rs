@@ -1,6 +1,6 @@
 //! `Member`: one entry of a stream, as it passed the grammar.
 
-use crate::{LinkTarget, Mode, Refusal, RelPathBuf};
+use crate::{FileTime, LinkTarget, Mode, Refusal, RelPathBuf};
 
 /// One entry of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,9 +9,9 @@ pub struct Member {
     pub path: MemberPath,
     /// What it is.
     pub kind: MemberKind,
-    /// Modification time, in seconds since 1970, rounded down. Any value: the
-    /// reader clamps it where a file system or format asks for it (TAR-33).
-    pub mtime: i64,
+    /// Modification time. Any value: the reader clamps it where a file system or
+    /// format asks for it (TAR-33).
+    pub mtime: FileTime,
     /// What was dropped or made safe.
     pub notes: Vec<Note>,
 }

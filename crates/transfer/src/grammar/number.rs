@@ -1,5 +1,10 @@
 //! The numbers of headers and PAX records.
 
+use crate::FileTime;
+
+/// In a second.
+const NANOS: u32 = 1_000_000_000;
+
 /// Reads an octal header field: digits, then at least one NUL or space, then
 /// nothing but NUL and space.
 ///
@@ -52,8 +57,8 @@ pub(super) fn decimal(text: &[u8]) -> Result<u64, DecimalError> {
     digits.parse().map_err(|_| DecimalError::Range)
 }
 
-/// Reads a PAX time, `-12.5`, and rounds it down to whole seconds.
-pub(super) fn decimal_time(text: &[u8]) -> Result<i64, DecimalError> {
+/// Reads a PAX time, `-12.5`, and rounds it down to nanoseconds.
+pub(super) fn decimal_time(text: &[u8]) -> Result<FileTime, DecimalError> {
     let (negative, rest) = match text {
         [b'-', rest @ ..] => (true, rest),
         rest => (false, rest),
@@ -67,10 +72,25 @@ pub(super) fn decimal_time(text: &[u8]) -> Result<i64, DecimalError> {
         return Err(DecimalError::Form);
     }
     let whole = i64::try_from(decimal(whole)?).map_err(|_| DecimalError::Range)?;
-    let part = fraction.iter().any(|&digit| digit != b'0');
-    Ok(match negative {
-        false => whole,
-        true => -whole - i64::from(part),
+    let (kept, dropped) = fraction.split_at(fraction.len().min(9));
+    let zeros = std::iter::repeat_n(&b'0', 9 - kept.len());
+    let nanos = kept.iter().chain(zeros);
+    let nanos = nanos.fold(0, |nanos, digit| nanos * 10 + u32::from(digit - b'0'));
+    let is_rounded = dropped.iter().any(|&digit| digit != b'0');
+    let nanos = nanos + u32::from(negative && is_rounded);
+    Ok(match (negative, nanos) {
+        (false, nanos) => FileTime {
+            seconds: whole,
+            nanos,
+        },
+        (true, 0) => FileTime {
+            seconds: -whole,
+            nanos,
+        },
+        (true, nanos) => FileTime {
+            seconds: -whole - 1,
+            nanos: NANOS - nanos,
+        },
     })
 }
 
@@ -144,11 +164,19 @@ mod tests {
         ] {
             assert_eq!(decimal(wrong), Err(DecimalError::Form), "{wrong:?}");
         }
-        assert_eq!(decimal_time(b"12.000"), Ok(12));
-        assert_eq!(decimal_time(b"12.999999999"), Ok(12));
-        assert_eq!(decimal_time(b"-12"), Ok(-12));
-        assert_eq!(decimal_time(b"-12.5"), Ok(-13));
-        assert_eq!(decimal_time(b"-9223372036854775807.5"), Ok(i64::MIN));
+        let time = |seconds, nanos| Ok(FileTime { seconds, nanos });
+        assert_eq!(decimal_time(b"12.000"), time(12, 0));
+        assert_eq!(decimal_time(b"12.5"), time(12, 500_000_000));
+        assert_eq!(decimal_time(b"12.0000000019"), time(12, 1));
+        assert_eq!(decimal_time(b"12.9999999999"), time(12, 999_999_999));
+        assert_eq!(decimal_time(b"-12"), time(-12, 0));
+        assert_eq!(decimal_time(b"-12.5"), time(-13, 500_000_000));
+        assert_eq!(decimal_time(b"-12.0000000001"), time(-13, 999_999_999));
+        assert_eq!(decimal_time(b"-12.9999999999"), time(-13, 0));
+        assert_eq!(
+            decimal_time(b"-9223372036854775807.5"),
+            time(i64::MIN, 500_000_000)
+        );
         assert_eq!(
             decimal_time(b"9223372036854775808"),
             Err(DecimalError::Range)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::number::{self, DecimalError};
-use crate::StreamError;
+use crate::{FileTime, StreamError};
 
 /// What the records of one PAX header say.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) struct Pax {
     /// Replaces the header's size.
     pub(super) size: Option<u64>,
     /// Replaces the header's modification time.
-    pub(super) mtime: Option<i64>,
+    pub(super) mtime: Option<FileTime>,
     /// Keys of extended attributes and access lists, which are dropped (TAR-31).
     pub(super) dropped: BTreeSet<Vec<u8>>,
 }
@@ -116,7 +116,10 @@ mod tests {
         let expected = Pax {
             path: Some(b"a\0=\xff".to_vec()),
             size: Some(0),
-            mtime: Some(-1),
+            mtime: Some(FileTime {
+                seconds: -1,
+                nanos: 0,
+            }),
             ..Pax::default()
         };
         assert_eq!(pax, Ok(expected));

@@ -13,8 +13,9 @@ use rustix::fs::Stat;
 
 use super::batch::{Batch, Reader};
 use super::header::{self, BLOCK, Kind};
-use crate::walk::{Sink, mode, seconds, size};
-use crate::{Digest, Entry, LinkTarget, Mode, RelPath, WalkError};
+use super::mtime;
+use crate::walk::{Sink, mode, size};
+use crate::{Digest, Entry, FileTime, LinkTarget, Mode, RelPath, WalkError};
 
 /// As long as the other half has so many batches to read, it has enough to do for the time that
 /// it takes to fill one more and read its files here.
@@ -88,7 +89,7 @@ impl<'a> Ahead<'a> {
         self.full.send(batch).map_err(|_| Stopped::Unheard)
     }
 
-    fn member(&mut self, path: &RelPath, kind: Kind<'_>, mtime: i64) -> Result<(), Stopped> {
+    fn member(&mut self, path: &RelPath, kind: Kind<'_>, mtime: FileTime) -> Result<(), Stopped> {
         let mut header = std::mem::take(&mut self.header);
         header.clear();
         header::append(&mut header, path, kind, mtime);
@@ -128,13 +129,18 @@ impl<'a> Ahead<'a> {
 impl Sink for Ahead<'_> {
     type Error = Stopped;
 
-    fn dir(&mut self, path: &RelPath, mtime: i64) -> Result<(), Stopped> {
-        self.member(path, Kind::Dir, mtime)?;
+    fn dir(&mut self, path: &RelPath) -> Result<(), Stopped> {
+        self.member(path, Kind::Dir, FileTime::default())?;
         self.batch.entry(path, Entry::Dir);
         Ok(())
     }
 
-    fn symlink(&mut self, path: &RelPath, target: LinkTarget, mtime: i64) -> Result<(), Stopped> {
+    fn symlink(
+        &mut self,
+        path: &RelPath,
+        target: LinkTarget,
+        mtime: FileTime,
+    ) -> Result<(), Stopped> {
         self.member(path, Kind::Symlink { target: &target }, mtime)?;
         self.batch.entry(path, Entry::Symlink { target });
         Ok(())
@@ -142,7 +148,7 @@ impl Sink for Ahead<'_> {
 
     fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), Stopped> {
         let (mode, size) = (mode(stat), size(stat));
-        self.member(path, Kind::File { mode, size }, seconds(stat))?;
+        self.member(path, Kind::File { mode, size }, mtime(path, stat))?;
         if size > self.batch.room() as u64 && size <= LARGEST_IN_ONE {
             self.hand_over()?;
         }
@@ -169,7 +175,7 @@ impl Sink for Ahead<'_> {
             mode: Mode::Plain,
             size,
         };
-        self.member(path, kind, 0)?;
+        self.member(path, kind, FileTime::default())?;
         self.append(contents)?;
         self.append(&[0; BLOCK][..header::padding(size)])?;
         let entry = Entry::File {

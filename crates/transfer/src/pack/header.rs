@@ -1,13 +1,19 @@
 //! The blocks of our streams: ustar, and PAX only where ustar ends.
 
-use crate::{LinkTarget, Mode, RelPath};
+use crate::{FileTime, LinkTarget, Mode, RelPath};
 
 pub(super) const BLOCK: usize = 512;
 
 /// The earliest time that is sent: 1980-01-01, before which zip tools refuse files.
-const EARLIEST: i64 = 315_532_800;
+const EARLIEST: FileTime = FileTime {
+    seconds: 315_532_800,
+    nanos: 0,
+};
 /// The latest time that fits eleven octal digits.
-const LATEST: i64 = 0o777_7777_7777;
+const LATEST: FileTime = FileTime {
+    seconds: 0o777_7777_7777,
+    nanos: 999_999_999,
+};
 /// Sizes from here on need a PAX record.
 const USTAR_SIZES: u64 = 0o1_0000_0000_0000;
 /// Owner and group of everything: the agent.
@@ -22,7 +28,7 @@ pub(super) enum Kind<'a> {
 }
 
 /// Appends everything that comes before a body.
-pub(super) fn append(out: &mut Vec<u8>, path: &RelPath, kind: Kind<'_>, mtime: i64) {
+pub(super) fn append(out: &mut Vec<u8>, path: &RelPath, kind: Kind<'_>, mtime: FileTime) {
     let mtime = mtime.clamp(EARLIEST, LATEST);
     let mut records = Vec::new();
     let text = path.as_str().as_bytes();
@@ -91,7 +97,7 @@ fn append_block(
     (prefix, name): (&[u8], &[u8]),
     mode: u64,
     size: u64,
-    mtime: i64,
+    mtime: FileTime,
     link: &[u8],
 ) {
     let start = out.len();
@@ -102,11 +108,15 @@ fn append_block(
     octal(&mut block[108..115], AGENT);
     octal(&mut block[116..123], AGENT);
     octal(&mut block[124..135], size);
-    octal(&mut block[136..147], mtime.unsigned_abs());
+    octal(&mut block[136..147], mtime.seconds.unsigned_abs());
     block[148..156].fill(b' ');
     block[156] = flag;
     block[157..157 + link.len()].copy_from_slice(link);
     block[257..265].copy_from_slice(b"ustar\x0000");
+    // Device numbers mean nothing in a header that is none of a device's: what they hold is
+    // the part of the second, in microseconds, and the rest of it in nanoseconds.
+    octal(&mut block[329..336], u64::from(mtime.nanos / 1000));
+    octal(&mut block[337..344], u64::from(mtime.nanos % 1000));
     block[345..345 + prefix.len()].copy_from_slice(prefix);
     let sum: u32 = block.iter().map(|&byte| u32::from(byte)).sum();
     octal(&mut block[148..154], sum.into());

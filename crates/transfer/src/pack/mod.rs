@@ -20,9 +20,11 @@ pub use order::pack_order;
 pub use stream::{SendFileError, StreamWriter};
 
 use crate::manifest::ManifestWriter;
-use crate::walk::{check_unchanged, descend, mode, seconds, size};
+
+use crate::walk::{check_unchanged, descend, mode, size};
 use crate::{
-    Digest, Manifest, RelPath, Selector, Skipped, StatRecorder, Trailer, WalkError, WorkspaceDir,
+    Digest, FileTime, Manifest, RelPath, Selector, Skipped, StatRecorder, Trailer, WalkError,
+    WorkspaceDir, is_git_index,
 };
 use ahead::{Ahead, Stopped};
 use batch::{BATCHES, Batch};
@@ -143,6 +145,19 @@ fn send(
     })
 }
 
+/// Returns the time that a file is sent with.
+///
+/// That of a git index is rounded down to its second. Git takes an entry of the same second as
+/// its index for one that may have changed since, and looks into the file; the copy's
+/// configuration (`checkStat = minimal`) compares nothing finer than seconds.
+fn mtime(path: &RelPath, stat: &Stat) -> FileTime {
+    let mtime = FileTime::modified(stat);
+    match is_git_index(path) {
+        true => FileTime { nanos: 0, ..mtime },
+        false => mtime,
+    }
+}
+
 /// Sends an open file that is at its start. `progress` is told the bytes of each piece.
 fn send_file(
     stream: &mut StreamWriter<&mut dyn Write>,
@@ -157,7 +172,14 @@ fn send_file(
         hasher.update(piece);
         progress(piece.len() as u64);
     };
-    let sent = stream.file(path, mode(stat), size(stat), seconds(stat), file, &mut tee);
+    let sent = stream.file(
+        path,
+        mode(stat),
+        size(stat),
+        mtime(path, stat),
+        file,
+        &mut tee,
+    );
     sent.map_err(|error| match error {
         SendFileError::Write(error) => PackError::Write(error),
         SendFileError::Read(error) => WalkError::io(name, error).into(),

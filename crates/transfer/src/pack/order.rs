@@ -9,8 +9,8 @@ use rustix::fs::Stat;
 use super::{PackError, Progress, StreamWriter, send_file};
 use crate::walk::{Sink, descend, mode, size};
 use crate::{
-    Digest, Entry, LinkTarget, Mode, RelPath, Selector, Trailer, Tree, UpdateOrder, WalkError,
-    WorkspaceDir,
+    Digest, Entry, FileTime, LinkTarget, Mode, RelPath, Selector, Trailer, Tree, UpdateOrder,
+    WalkError, WorkspaceDir,
 };
 
 /// Sends what `order` says to `out`, in the form of [`pack`](crate::pack). It is the
@@ -84,15 +84,20 @@ impl Sink for Picking<'_> {
         self.order.below(path).next().is_some() || self.has_pointers && path.as_str() == ".git"
     }
 
-    fn dir(&mut self, path: &RelPath, mtime: i64) -> Result<(), PackError> {
+    fn dir(&mut self, path: &RelPath) -> Result<(), PackError> {
         match self.ordered(path)? {
             None => Ok(()),
-            Some(Entry::Dir) => self.stream.dir(path, mtime).map_err(PackError::Write),
+            Some(Entry::Dir) => self.stream.dir(path).map_err(PackError::Write),
             Some(_) => Err(changed(path).into()),
         }
     }
 
-    fn symlink(&mut self, path: &RelPath, target: LinkTarget, mtime: i64) -> Result<(), PackError> {
+    fn symlink(
+        &mut self,
+        path: &RelPath,
+        target: LinkTarget,
+        mtime: FileTime,
+    ) -> Result<(), PackError> {
         match self.ordered(path)? {
             None => Ok(()),
             Some(Entry::Symlink { target: ordered }) if *ordered == target => {
@@ -140,7 +145,9 @@ impl Sink for Picking<'_> {
             return Err(changed(path).into());
         }
         self.so_far.bytes += contents.len() as u64;
-        let sent = self.stream.contents(path, Mode::Plain, contents, 0);
+        let sent = self
+            .stream
+            .contents(path, Mode::Plain, contents, FileTime::default());
         sent.map_err(PackError::Write)
     }
 }

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::header::{self, BLOCK, Kind};
 use crate::checksum::Summing;
-use crate::{LinkTarget, Mode, RelPath, Trailer};
+use crate::{FileTime, LinkTarget, Mode, RelPath, Trailer};
 
 /// What a pipe holds, and it stays in the second-level cache: 8 % less processor time
 /// than 32 KiB, as fewer files are hashed in pieces; larger chunks gain nothing more.
@@ -18,8 +18,9 @@ const SMALLEST_READ: usize = 4 << 10;
 /// Writes a stream: members in path order, then the end mark and the trailer.
 ///
 /// The grammar is that of [`Members`](crate::Members), narrowed: uid and gid 1000,
-/// no names of owners, modes 0755 and 0644, whole seconds from 1980 on, PAX records
-/// only for paths, targets and sizes that ustar cannot hold. The same members
+/// no names of owners, modes 0755 and 0644, times from 1980 on, their nanoseconds in the
+/// fields of device numbers, PAX records only for paths, targets and sizes that ustar cannot
+/// hold. The same members
 /// become the same bytes.
 #[derive(Debug)]
 #[must_use = "without `finish` the stream is cut off, and the other side refuses it"]
@@ -63,19 +64,24 @@ impl<W: Write> StreamWriter<W> {
         }
     }
 
-    /// Adds a directory. Members come in path order: the other side refuses any other.
+    /// Adds a directory, whose time tells nothing. Members come in path order: the other side refuses any other.
     ///
     /// # Errors
     /// When the stream cannot be written.
-    pub fn dir(&mut self, path: &RelPath, mtime: i64) -> io::Result<()> {
-        self.member(path, Kind::Dir, mtime)
+    pub fn dir(&mut self, path: &RelPath) -> io::Result<()> {
+        self.member(path, Kind::Dir, FileTime::default())
     }
 
     /// Adds a symbolic link.
     ///
     /// # Errors
     /// When the stream cannot be written.
-    pub fn symlink(&mut self, path: &RelPath, target: &LinkTarget, mtime: i64) -> io::Result<()> {
+    pub fn symlink(
+        &mut self,
+        path: &RelPath,
+        target: &LinkTarget,
+        mtime: FileTime,
+    ) -> io::Result<()> {
         self.member(path, Kind::Symlink { target }, mtime)
     }
 
@@ -88,7 +94,7 @@ impl<W: Write> StreamWriter<W> {
         path: &RelPath,
         mode: Mode,
         contents: &[u8],
-        mtime: i64,
+        mtime: FileTime,
     ) -> io::Result<()> {
         let size = contents.len() as u64;
         self.member(path, Kind::File { mode, size }, mtime)?;
@@ -107,7 +113,7 @@ impl<W: Write> StreamWriter<W> {
         path: &RelPath,
         mode: Mode,
         size: u64,
-        mtime: i64,
+        mtime: FileTime,
         file: impl AsFd,
         tee: &mut dyn FnMut(&[u8]),
     ) -> Result<(), SendFileError> {
@@ -153,7 +159,7 @@ impl<W: Write> StreamWriter<W> {
         Ok(trailer)
     }
 
-    fn member(&mut self, path: &RelPath, kind: Kind<'_>, mtime: i64) -> io::Result<()> {
+    fn member(&mut self, path: &RelPath, kind: Kind<'_>, mtime: FileTime) -> io::Result<()> {
         self.entries += 1;
         let mut header = std::mem::take(&mut self.header);
         header.clear();

@@ -107,6 +107,7 @@ impl Draft {
             order: UpdateOrder {
                 remove: self.remove.into_iter().collect(),
                 send: self.send,
+                quiet_since: None,
             },
             adopted: self.adopted.into_iter().collect(),
             stays: self.stays.into_iter().collect(),

@@ -16,6 +16,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 pub use caches::{CACHEDIR_SIGNATURE, CacheInside, is_cache_beside};
+pub use git::is_git_index;
 pub(crate) use git::{GitPart, git_part, is_ordinary};
 pub(crate) use ignores::{BadLine, IgnoreFile, Ignores};
 pub use only::Only;

@@ -14,8 +14,8 @@ use super::way::Way;
 use super::{Hashing, WalkError, Walked, made};
 use crate::stat_cache::{Known, Search, Seen};
 use crate::{
-    Entry, LinkTarget, RelPath, RelPathBuf, Selector, SkipReason, Skipped, StatCache, StatRecorder,
-    Tree, WorkspaceDir,
+    Entry, FileTime, LinkTarget, RelPath, RelPathBuf, Selector, SkipReason, Skipped, StatCache,
+    StatRecorder, Tree, WorkspaceDir,
 };
 
 /// What opening a file costs, in bytes that could be read instead.
@@ -188,12 +188,17 @@ fn read(
 impl Sink for Cached<'_, '_> {
     type Error = WalkError;
 
-    fn dir(&mut self, path: &RelPath, _: i64) -> Result<(), WalkError> {
+    fn dir(&mut self, path: &RelPath) -> Result<(), WalkError> {
         self.found.push(Found::Entry(path.to_owned(), Entry::Dir));
         Ok(())
     }
 
-    fn symlink(&mut self, path: &RelPath, target: LinkTarget, _: i64) -> Result<(), WalkError> {
+    fn symlink(
+        &mut self,
+        path: &RelPath,
+        target: LinkTarget,
+        _: FileTime,
+    ) -> Result<(), WalkError> {
         let entry = Entry::Symlink { target };
         self.found.push(Found::Entry(path.to_owned(), entry));
         Ok(())

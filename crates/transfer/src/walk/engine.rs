@@ -18,21 +18,21 @@ use crate::select::{
     RESERVED_NAME, Reach, Rules, Suspicion, git_part, is_cache_beside, is_ordinary, suspicion,
 };
 use crate::{
-    GitProblem, LinkTarget, RelPath, RelPathBuf, Repository, Selector, SkipReason, Skipped,
-    WorkspaceDir,
+    FileTime, GitProblem, LinkTarget, RelPath, RelPathBuf, Repository, Selector, SkipReason,
+    Skipped, WorkspaceDir,
 };
 
 /// Who takes what the walk finds, in path order.
 pub(crate) trait Sink {
     type Error: From<WalkError>;
 
-    fn dir(&mut self, path: &RelPath, mtime: i64) -> Result<(), Self::Error>;
+    fn dir(&mut self, path: &RelPath) -> Result<(), Self::Error>;
 
     fn symlink(
         &mut self,
         path: &RelPath,
         target: LinkTarget,
-        mtime: i64,
+        mtime: FileTime,
     ) -> Result<(), Self::Error>;
 
     /// Takes an open regular file at its start.
@@ -339,13 +339,12 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             Err(error) => return Err(self.error(error).into()),
         };
-        let stat = rustix::fs::fstat(&dir).map_err(|errno| self.errno(errno))?;
         let listing = self.list(dir)?;
         if cache == CacheCheck::Inside && self.is_cache(&listing)? {
             self.skip(parent, name, FileType::Directory, SkipReason::Cache);
             return Ok(());
         }
-        self.sink.dir(rel(&self.path)?, seconds(&stat))?;
+        self.sink.dir(rel(&self.path)?)?;
         self.directory(&listing, place)
     }
 
@@ -382,7 +381,9 @@ impl<'a, S: Sink> Walk<'a, S> {
         };
         let stat = self.stat(parent, name)?;
         match LinkTarget::from_bytes(target.to_bytes()) {
-            Ok(target) => self.sink.symlink(rel(&self.path)?, target, seconds(&stat)),
+            Ok(target) => self
+                .sink
+                .symlink(rel(&self.path)?, target, FileTime::modified(&stat)),
             Err(error) => {
                 self.skip(parent, name, FileType::Symlink, SkipReason::Target(error));
                 Ok(())
@@ -441,12 +442,6 @@ fn odd_reason(file_type: FileType) -> SkipReason {
         FileType::CharacterDevice | FileType::BlockDevice => SkipReason::Device,
         _ => SkipReason::Unknown,
     }
-}
-
-/// Returns the modification time, in whole seconds since 1970.
-#[expect(clippy::unnecessary_cast, reason = "the width differs between systems")]
-pub(crate) fn seconds(stat: &Stat) -> i64 {
-    stat.st_mtime as i64
 }
 
 /// Returns the size, in bytes; no file system has a negative one.

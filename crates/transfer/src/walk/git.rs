@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use rustix::fs::{FileType, OFlags};
 
 use super::WalkError;
-use super::engine::{CacheCheck, Place, Sink, Walk, rel, seconds};
+use super::engine::{CacheCheck, Place, Sink, Walk, rel};
 use super::listing::Listing;
 use super::open::open_below;
 use super::small::Small;
@@ -121,8 +121,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             },
             repository,
         };
-        let stat = rustix::fs::fstat(repository.own().fd()).map_err(|errno| self.errno(errno))?;
-        self.sink.dir(rel(&self.path)?, seconds(&stat))?;
+        self.sink.dir(rel(&self.path)?)?;
         let sent = self.parts(&sources, module);
         sent?;
         if std::mem::take(&mut self.promised) {
@@ -209,7 +208,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return Ok(());
         }
         self.below(b"info", |walk| {
-            walk.sink.dir(rel(&walk.path)?, 0)?;
+            walk.sink.dir(rel(&walk.path)?)?;
             for (info, name) in &found {
                 walk.whole(info, name)?;
             }
@@ -232,9 +231,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             return Ok(());
         }
         self.below(b"logs", |walk| {
-            walk.sink.dir(rel(&walk.path)?, 0)?;
+            walk.sink.dir(rel(&walk.path)?)?;
             walk.below(b"refs", |walk| {
-                walk.sink.dir(rel(&walk.path)?, 0)?;
+                walk.sink.dir(rel(&walk.path)?)?;
                 walk.text(&refs, c"stash", |log| Some(reflog(&log)))
             })
         })

@@ -36,7 +36,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return Ok(());
         }
         self.below(b"modules", |walk| {
-            walk.sink.dir(rel(&walk.path)?, 0)?;
+            walk.sink.dir(rel(&walk.path)?)?;
             let mut open: Vec<&RelPath> = Vec::new();
             for module in modules {
                 // The directories that a name with slashes lies in.
@@ -50,7 +50,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                     if !open.contains(&dir) {
                         open.push(dir);
                         walk.below(dir.as_str().as_bytes(), |walk| {
-                            walk.sink.dir(rel(&walk.path)?, 0)
+                            walk.sink.dir(rel(&walk.path)?)
                         })?;
                     }
                 }

@@ -20,14 +20,16 @@ use std::os::fd::OwnedFd;
 use rustix::fs::Stat;
 
 pub use cached::walk_cached;
-pub(crate) use engine::{Sink, descend, seconds, size};
+pub(crate) use engine::{Sink, descend, size};
 pub use error::WalkError;
 pub(crate) use hash::check_unchanged;
 use hash::{HashPool, Workers};
 pub use scan::{ScanError, Scanned, scan};
 pub use weigh::{Scale, Weight};
 
-use crate::{Digest, Entry, LinkTarget, Mode, RelPath, Selector, Skipped, Tree, WorkspaceDir};
+use crate::{
+    Digest, Entry, FileTime, LinkTarget, Mode, RelPath, Selector, Skipped, Tree, WorkspaceDir,
+};
 
 /// More threads gain nothing from one disk.
 const MOST_THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
@@ -101,12 +103,17 @@ struct Listed {
 impl Sink for Listed {
     type Error = WalkError;
 
-    fn dir(&mut self, path: &RelPath, _: i64) -> Result<(), WalkError> {
+    fn dir(&mut self, path: &RelPath) -> Result<(), WalkError> {
         self.tree.insert(path.to_owned(), Entry::Dir);
         Ok(())
     }
 
-    fn symlink(&mut self, path: &RelPath, target: LinkTarget, _: i64) -> Result<(), WalkError> {
+    fn symlink(
+        &mut self,
+        path: &RelPath,
+        target: LinkTarget,
+        _: FileTime,
+    ) -> Result<(), WalkError> {
         self.tree.insert(path.to_owned(), Entry::Symlink { target });
         Ok(())
     }
@@ -136,12 +143,17 @@ struct Hashed<'scope> {
 impl Sink for Hashed<'_> {
     type Error = WalkError;
 
-    fn dir(&mut self, path: &RelPath, _: i64) -> Result<(), WalkError> {
+    fn dir(&mut self, path: &RelPath) -> Result<(), WalkError> {
         self.tree.insert(path.to_owned(), Entry::Dir);
         Ok(())
     }
 
-    fn symlink(&mut self, path: &RelPath, target: LinkTarget, _: i64) -> Result<(), WalkError> {
+    fn symlink(
+        &mut self,
+        path: &RelPath,
+        target: LinkTarget,
+        _: FileTime,
+    ) -> Result<(), WalkError> {
         self.tree.insert(path.to_owned(), Entry::Symlink { target });
         Ok(())
     }

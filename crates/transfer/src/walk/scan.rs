@@ -8,8 +8,8 @@ use super::engine::{Sink, descend, size};
 use super::hash::{HashPool, Workers};
 use super::{Hashing, WalkError};
 use crate::{
-    Digest, Entry, LinkTarget, LinkTargetError, Mode, Note, Refusal, RelPath, Selector, SkipReason,
-    Skipped, StreamError, StreamLimits, Tree, WorkspaceDir,
+    Digest, Entry, FileTime, LinkTarget, LinkTargetError, Mode, Note, Refusal, RelPath, Selector,
+    SkipReason, Skipped, StreamError, StreamLimits, Tree, WorkspaceDir,
 };
 
 /// A directory, read.
@@ -195,12 +195,17 @@ impl Sink for Counted<'_, '_> {
         }
     }
 
-    fn dir(&mut self, path: &RelPath, _: i64) -> Result<(), ScanError> {
+    fn dir(&mut self, path: &RelPath) -> Result<(), ScanError> {
         self.tree.insert(path.to_owned(), Entry::Dir);
         Ok(())
     }
 
-    fn symlink(&mut self, path: &RelPath, target: LinkTarget, _: i64) -> Result<(), ScanError> {
+    fn symlink(
+        &mut self,
+        path: &RelPath,
+        target: LinkTarget,
+        _: FileTime,
+    ) -> Result<(), ScanError> {
         self.charge(target.as_str().len())?;
         self.tree.insert(path.to_owned(), Entry::Symlink { target });
         Ok(())

@@ -10,12 +10,26 @@ use crate::{RelPath, RelPathBuf, Trailer, WireError};
 const MAGIC: Magic = *b"lzrcpt 3";
 
 /// A point in time as the kernel keeps it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FileTime {
-    /// Seconds since 1970.
+    /// Seconds since 1970, rounded down.
     pub seconds: i64,
     /// Nanoseconds within the second.
     pub nanos: u32,
+}
+
+impl FileTime {
+    /// Returns the last change of the contents, as `stat` gives it.
+    #[expect(
+        clippy::unnecessary_cast,
+        reason = "the fields' types differ between Linux and macOS"
+    )]
+    pub(crate) fn modified(stat: &rustix::fs::Stat) -> Self {
+        Self {
+            seconds: stat.st_mtime as i64,
+            nanos: stat.st_mtime_nsec as u32,
+        }
+    }
 }
 
 /// How an entry is told from any later state of it, without reading it.
@@ -47,10 +61,7 @@ impl From<&rustix::fs::Stat> for VolumeIdentity {
             ino: stat.st_ino as u64,
             size: stat.st_size as u64,
             mode: stat.st_mode as u32,
-            mtime: FileTime {
-                seconds: stat.st_mtime as i64,
-                nanos: stat.st_mtime_nsec as u32,
-            },
+            mtime: FileTime::modified(stat),
             ctime: FileTime {
                 seconds: stat.st_ctime as i64,
                 nanos: stat.st_ctime_nsec as u32,

@@ -5,9 +5,9 @@ use std::io::{self, Read, Write};
 use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
 use crate::manifest::{read_entry, write_entry};
-use crate::{Receipt, RelPath, RelPathBuf, Tree, WireError};
+use crate::{FileTime, Receipt, RelPath, RelPathBuf, Tree, WireError};
 
-const ORDER: Magic = *b"lzordr 1";
+const ORDER: Magic = *b"lzordr 2";
 const RECEIPT: Magic = *b"lzupdt 3";
 /// The longest order that is read, in bytes: as many entries as a volume may have.
 const MOST_BYTES: u64 = 1 << 30;
@@ -22,6 +22,10 @@ pub struct UpdateOrder {
     /// What the stream brings: a part of a tree, to which the parents may be missing. A
     /// file is put in its place only if it is what stands here.
     pub send: Tree,
+    /// When the agent's last process had ended, at the latest. `None` if one may still be
+    /// there, or if host and volume may go by different clocks. Sent files get times that
+    /// follow from it.
+    pub quiet_since: Option<FileTime>,
 }
 
 /// The proof that an order was carried out.
@@ -47,6 +51,9 @@ impl UpdateOrder {
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut list = Vec::new();
         let mut frame = FrameWriter::new(&mut list, ORDER);
+        if let Some(time) = self.quiet_since {
+            frame.tag(b'q')?.i64(time.seconds).u32(time.nanos);
+        }
         for path in &self.remove {
             frame.tag(b'r')?.path(path.as_str().as_bytes())?;
         }
@@ -75,10 +82,22 @@ impl UpdateOrder {
             return Err(WireError::TooLong);
         }
         let mut list = input.take(length);
-        let mut frame = FrameReader::new(&mut list, ORDER, "order of version 1")?;
+        let mut frame = FrameReader::new(&mut list, ORDER, "order of version 2")?;
         let mut remove: Vec<RelPathBuf> = Vec::new();
         let mut send: Vec<(RelPathBuf, _)> = Vec::new();
+        let mut quiet_since = None;
         while let Some(tag) = frame.tag()? {
+            if tag == b'q' {
+                let time = FileTime {
+                    seconds: frame.i64()?,
+                    nanos: frame.u32()?,
+                };
+                let is_first = remove.is_empty() && send.is_empty();
+                if !is_first || quiet_since.replace(time).is_some() {
+                    return Err(malformed("the order"));
+                }
+                continue;
+            }
             let path = path(&mut frame)?;
             let last = match (tag, send.last()) {
                 (b'r', None) => remove.last(),
@@ -97,7 +116,11 @@ impl UpdateOrder {
             return Err(WireError::Trailing);
         }
         let send = send.into_iter().collect();
-        Ok(Self { remove, send })
+        Ok(Self {
+            remove,
+            send,
+            quiet_since,
+        })
     }
 }
 

@@ -38,6 +38,7 @@ fn order(dir: &Path, paths: &[&str]) -> UpdateOrder {
         send: wanted
             .map(|(path, entry)| (path.to_owned(), entry.clone()))
             .collect(),
+        quiet_since: None,
     }
 }
 

@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
-    Ending, GitMode, Hashing, PackError, Packed, Quarantine, Selection, Selector, StreamLimits,
-    Unpacked, WorkspaceDir, escape, pack, unpack, walk,
+    Ending, GitMode, Hashing, Members, PackError, Packed, Quarantine, Selection, Selector,
+    StreamLimits, Unpacked, WorkspaceDir, escape, pack, unpack, walk,
 };
 
 pub(crate) fn selector(git: GitMode, exclude: &[&str]) -> Selector {
@@ -589,4 +590,37 @@ fn two_thousand_random_trees_are_packed_and_unpacked() {
         assert_eq!(unpacked.tree, tree, "seed {seed}");
         assert_eq!(unpacked.trailer, Some(packed.trailer), "seed {seed}");
     }
+}
+
+/// A build inside compares times as finely as the host's file system keeps them. An index of
+/// git is the exception: its time says which of its entries may have changed since.
+#[test]
+fn times_are_sent_to_the_nanosecond() {
+    let dir = tree_text::temp(
+        r#"
+        f a "x"
+        f .git/HEAD "ref: refs/heads/main"
+        f .git/index "x"
+        d .git/objects/
+        d .git/refs/
+        "#,
+    );
+    let time = UNIX_EPOCH + Duration::new(1_600_000_000, 176_543_219);
+    for (path, time) in [("a", time), (".git/index", time), (".git/HEAD", UNIX_EPOCH)] {
+        let file = std::fs::File::open(dir.path().join(path)).expect("just built");
+        file.set_modified(time).expect("our own");
+    }
+    let (_, stream) = packed(dir.path(), &selector(GitMode::Full, &[]));
+    let mut members = Members::new(&stream[..], StreamLimits::DEFAULT);
+    let mut times = Vec::new();
+    while let Some(member) = members.next().expect("our stream") {
+        times.push((member.path.as_bytes().to_vec(), member.mtime));
+    }
+    let sent = |path: &str| {
+        let found = times.iter().find(|(name, _)| name == path.as_bytes());
+        found.map(|(_, time)| (time.seconds, time.nanos))
+    };
+    assert_eq!(sent("a"), Some((1_600_000_000, 176_543_219)));
+    assert_eq!(sent(".git/index"), Some((1_600_000_000, 0)));
+    assert_eq!(sent(".git/HEAD"), Some((315_532_800, 0)));
 }

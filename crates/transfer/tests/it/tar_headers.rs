@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder};
-use lazaret_transfer::Members;
+use lazaret_transfer::{FileTime, Members};
 
 use crate::stream::{LIMITS, outcome, rejected};
 
@@ -177,11 +177,12 @@ fn tar_33_times() {
                 .end(),
         )
     };
-    assert_eq!(pax("-2147483648"), Ok(-2_147_483_648));
-    assert_eq!(pax("15032385535"), Ok(15_032_385_535));
-    assert_eq!(pax("-0.5"), Ok(-1));
-    assert_eq!(pax("-1.5"), Ok(-2));
-    assert_eq!(pax("1.999999999"), Ok(1));
+    let time = |seconds, nanos| Ok(FileTime { seconds, nanos });
+    assert_eq!(pax("-2147483648"), time(-2_147_483_648, 0));
+    assert_eq!(pax("15032385535"), time(15_032_385_535, 0));
+    assert_eq!(pax("-0.5"), time(-1, 500_000_000));
+    assert_eq!(pax("-1.5"), time(-2, 500_000_000));
+    assert_eq!(pax("1.999999999"), time(1, 999_999_999));
     for value in [
         "1e30",
         "NaN",
@@ -194,15 +195,37 @@ fn tar_33_times() {
         assert_eq!(pax(value), Err("pax.number"), "{value}");
     }
     let header = |header: Header| mtime(one(&header));
+    let file = || Header::file("f", 0);
     assert_eq!(
-        header(Header::file("f", 0).base256(Field::Mtime, -2_147_483_648)),
-        Ok(-2_147_483_648)
+        header(file().base256(Field::Mtime, -2_147_483_648)),
+        time(-2_147_483_648, 0)
     );
     assert_eq!(
-        header(Header::file("f", 0).base256(Field::Mtime, 15_032_385_535)),
-        Ok(15_032_385_535)
+        header(file().base256(Field::Mtime, 15_032_385_535)),
+        time(15_032_385_535, 0)
     );
-    assert_eq!(header(Header::file("f", 0).octal(Field::Mtime, 7)), Ok(7));
+    assert_eq!(header(file().octal(Field::Mtime, 7)), time(7, 0));
+    // The part of a second, as the packer writes it, and what else may stand there.
+    let parts = |major: &str, minor: &str| {
+        let header = header(
+            file()
+                .raw(Field::Devmajor, major)
+                .raw(Field::Devminor, minor),
+        );
+        header.map(|time| time.nanos)
+    };
+    assert_eq!(parts("3641077\0", "0001747\0"), Ok(999_999_999));
+    assert_eq!(parts("0000001\0", "0000002\0"), Ok(1002));
+    for (major, minor) in [
+        ("3641100\0", "0000000\0"),
+        ("0000001\0", "0001750\0"),
+        ("0000001\0", ""),
+        ("", ""),
+        ("\u{7f}nonsens", "0000001\0"),
+        ("0000001\0", "-000001\0"),
+    ] {
+        assert_eq!(parts(major, minor), Ok(0), "{major:?} {minor:?}");
+    }
 }
 
 #[test]

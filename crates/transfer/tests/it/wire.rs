@@ -14,8 +14,11 @@ fn path(text: &str) -> RelPathBuf {
     text.parse().expect("a path")
 }
 
+fn time(seconds: i64) -> FileTime {
+    FileTime { seconds, nanos: 5 }
+}
+
 fn identity(ino: u64, mode: u32, size: u64) -> VolumeIdentity {
-    let time = |seconds| FileTime { seconds, nanos: 5 };
     VolumeIdentity {
         ino,
         size,
@@ -146,6 +149,7 @@ fn order() -> UpdateOrder {
     UpdateOrder {
         remove: ["a", "gone"].map(path).into(),
         send,
+        quiet_since: Some(time(7)),
     }
 }
 

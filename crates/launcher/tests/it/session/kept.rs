@@ -208,3 +208,30 @@ fn fails_at_each(kept: fn() -> World, kind: Kind) -> usize {
     }
     met
 }
+
+/// What the user edits later than that can't be older than anything that the command built.
+#[test]
+fn an_update_says_when_the_last_command_had_ended() {
+    let world = kept();
+    let ended = world.record().unwrap().quiet_since_ms.unwrap();
+    let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = std::sync::Arc::clone(&told);
+    world.on("update", move |_, call| {
+        lazaret_transfer::Ground::read_from(&mut call.stdin).unwrap();
+        lazaret_transfer::GroundAnswer::Holds.write_to(&mut call.stdout)?;
+        let order = lazaret_transfer::UpdateOrder::read_from(&mut call.stdin).unwrap();
+        heard.lock().unwrap().push(order.quiet_since.unwrap());
+        Ok(125)
+    });
+    drop(world.cycle_kept().unwrap_err());
+    let told: Vec<u64> = (told.lock().unwrap().iter())
+        .map(|time| time.seconds.unsigned_abs() * 1000 + u64::from(time.nanos / 1_000_000))
+        .collect();
+    assert_eq!(told, [ended]);
+    // It is so until the next command starts, and of that one another moment is told.
+    assert_eq!(world.record().unwrap().quiet_since_ms, Some(ended));
+    let world = kept();
+    let first = world.record().unwrap().quiet_since_ms;
+    world.cycle_kept().unwrap();
+    assert!(world.record().unwrap().quiet_since_ms > first);
+}

@@ -440,7 +440,7 @@ fn say(dir: &Path, count: usize, shape: Shape) {
         if let Entry::File { mode, .. } = shape(n) {
             let text = old_text(n);
             stream
-                .contents(&path(n), mode, text.as_bytes(), 315_532_800)
+                .contents(&path(n), mode, text.as_bytes(), FileTime::default())
                 .unwrap();
         }
     }

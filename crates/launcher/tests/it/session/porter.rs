@@ -10,9 +10,9 @@ use std::path::Path;
 use lazaret_runtime::Control;
 use lazaret_transfer::wire::{Found, FoundKind};
 use lazaret_transfer::{
-    Digest, Digests, Entry, Ground, GroundAnswer, Lies, MemberKind, MemberPath, Members, Receipt,
-    RelPath, RelPathBuf, StreamLimits, StreamWriter, Survey, SurveyRequest, Tree, UpdateOrder,
-    UpdateReceipt, VolumeIdentity, Wanted, read_wanted,
+    Digest, Digests, Entry, FileTime, Ground, GroundAnswer, Lies, MemberKind, MemberPath, Members,
+    Receipt, RelPath, RelPathBuf, StreamLimits, StreamWriter, Survey, SurveyRequest, Tree,
+    UpdateOrder, UpdateReceipt, VolumeIdentity, Wanted, read_wanted,
 };
 use rustix::fs::FileType;
 
@@ -224,7 +224,7 @@ pub(super) fn send(
         let mut bytes = fs::read(&at)?;
         altered(&mut bytes);
         let mode = lazaret_transfer::Mode::from_unix(identity(&at)?.mode);
-        stream.contents(&wanted.path, mode, &bytes, 315_532_800)?;
+        stream.contents(&wanted.path, mode, &bytes, FileTime::default())?;
     }
     stream.finish()?;
     Ok(())

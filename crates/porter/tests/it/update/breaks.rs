@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 
 use lazaret_transfer::{
-    Digest, Entry, Mode, RelPath, Stance, StreamLimits, StreamWriter, Survey, UpdateOrder, Writers,
-    diff,
+    Digest, Entry, FileTime, Mode, RelPath, Stance, StreamLimits, StreamWriter, Survey,
+    UpdateOrder, Writers, diff,
 };
 
 use super::kept::{Fault, Kept, clashes, update_verb};
@@ -188,7 +188,9 @@ fn what_was_not_ordered_gets_no_name() {
     };
     let contents = |stream: &mut StreamWriter<&mut Vec<u8>>, path: &str, mode, text: &[u8]| {
         let path = RelPath::new(path).expect("a path");
-        stream.contents(path, mode, text, 0).expect("to memory");
+        stream
+            .contents(path, mode, text, FileTime::default())
+            .expect("to memory");
     };
     let plain = Mode::Plain;
     for (stream, reason) in [
@@ -207,7 +209,9 @@ fn what_was_not_ordered_gets_no_name() {
         (
             stream(&|stream| {
                 let target = "docs".parse().expect("a target");
-                stream.symlink(readme, &target, 0).expect("to memory");
+                stream
+                    .symlink(readme, &target, FileTime::default())
+                    .expect("to memory");
             }),
             "README.md: not what was ordered",
         ),

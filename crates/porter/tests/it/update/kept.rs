@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use lazaret_transfer::{
-    Clash, Entry, GroundAnswer, Hashing, Intent, Mode, Plan, Receipt, Recorded, Selection,
-    Selector, Stance, StatCache, StatRecorder, StreamLimits, Survey, Surveyed, Tree, UpdateOrder,
-    UpdateReceipt, VolumeState, Walked, WorkspaceDir, Writers, pack_order, reconcile, walk,
-    walk_cached,
+    Clash, Entry, FileTime, GroundAnswer, Hashing, Intent, Mode, Plan, Receipt, Recorded,
+    Selection, Selector, Stance, StatCache, StatRecorder, StreamLimits, Survey, Surveyed, Tree,
+    UpdateOrder, UpdateReceipt, VolumeState, Walked, WorkspaceDir, Writers, pack_order, reconcile,
+    walk, walk_cached,
 };
 
 use crate::exporting::{Exporting, list};
@@ -44,6 +44,8 @@ pub(crate) struct Kept {
     pub(crate) is_believed: bool,
     /// Whether it did, as the porter has found where the last update was to write.
     pub(crate) held: Option<bool>,
+    /// When the agent's last process had ended, if that is known.
+    pub(crate) quiet_since: Option<FileTime>,
 }
 
 /// An update that did not come to its end.
@@ -87,6 +89,7 @@ impl Kept {
             start: update_verb,
             is_believed: false,
             held: None,
+            quiet_since: None,
         }
     }
 
@@ -200,6 +203,10 @@ impl Kept {
         };
         let mut out = Cutting { inner: stdin, room };
         let workspace = WorkspaceDir::open_ambient(self.workspace.path()).expect("ours");
+        let order = &UpdateOrder {
+            quiet_since: self.quiet_since,
+            ..order.clone()
+        };
         let written = order.write_to(&mut out).map_err(drop).and_then(|()| {
             pack_order(&workspace, &selector(), order, &mut out, &mut |_| {})
                 .map(drop)

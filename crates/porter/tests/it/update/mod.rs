@@ -9,3 +9,4 @@ mod owner;
 mod repositories;
 mod sequences;
 mod tables;
+mod times;

@@ -23,6 +23,7 @@ fn advanced(volume: &str, remove: &[&str], send: &str) -> String {
     let order = UpdateOrder {
         remove: remove.iter().map(parse).collect(),
         send,
+        quiet_since: None,
     };
     let claims = UpdateReceipt {
         written,
