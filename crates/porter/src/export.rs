@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use lazaret_transfer::PathError;
 
@@ -48,7 +49,10 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
 fn export(path: &Path) -> Result<(), ExportError> {
     let root = Root::open(path)?;
     let mut stdin = root::stdin().map_err(ExportError::Stdin)?;
-    match survey::answer(&root, &mut stdin, None)? {
+    // Of a volume that is mounted read-only none is opened up: a capability has every
+    // directory readable here.
+    let lifts = Arc::default();
+    match survey::answer(&root, &mut stdin, None, &lifts)? {
         Answered::Whole { .. } => Ok(send::wanted(&root, &mut stdin)?),
         Answered::GivenUp => Ok(()),
     }

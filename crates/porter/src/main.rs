@@ -17,6 +17,7 @@ mod hold;
 mod init;
 mod layer;
 mod lend;
+mod lifts;
 mod limit;
 mod oom;
 mod order;

@@ -1,6 +1,7 @@
 //! Comparing what is listed with what is known: both are in path order.
 
 use std::iter::Peekable;
+use std::sync::Arc;
 
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
@@ -12,6 +13,7 @@ use rustix::io::Errno;
 use super::SurveyFailure;
 use super::hash::hash_all;
 use super::list::{Listed, Listing, Sink};
+use crate::lifts::Lifts;
 use crate::root::Root;
 
 /// Takes a listing of the whole volume in.
@@ -19,10 +21,12 @@ pub(super) fn compare(
     root: &Root,
     request: &SurveyRequest,
     listing: Listing,
+    lifts: &Arc<Lifts>,
 ) -> Result<Survey, SurveyFailure> {
     let mut comparison = Comparison {
         root,
         request,
+        lifts,
         known: request.known.iter().peekable(),
         survey: Survey::default(),
         changed: Vec::new(),
@@ -37,9 +41,13 @@ pub(super) fn compare(
         changed,
         ..
     } = comparison;
-    for (index, digest) in hash_all(root, &changed)? {
-        if let FoundKind::File { digest: unset, .. } = &mut survey.found[index].kind {
-            *unset = Some(digest);
+    for (index, hashed) in hash_all(root, &changed)? {
+        if let FoundKind::File {
+            digest, identity, ..
+        } = &mut survey.found[index].kind
+        {
+            *digest = Some(hashed.digest);
+            *identity = hashed.identity;
         }
     }
     Ok(survey)
@@ -48,6 +56,7 @@ pub(super) fn compare(
 struct Comparison<'a> {
     root: &'a Root,
     request: &'a SurveyRequest,
+    lifts: &'a Arc<Lifts>,
     known: Peekable<std::slice::Iter<'a, (RelPathBuf, VolumeIdentity)>>,
     survey: Survey,
     changed: Vec<Changed>,
@@ -122,7 +131,7 @@ impl Comparison<'_> {
             Errno::LOOP | Errno::NOENT | Errno::NOTDIR => SurveyFailure::changed(path),
             errno => SurveyFailure::read(name, errno),
         })?;
-        Listing::of(inside, name.to_vec()).take_in(self)
+        Listing::of(inside, name.to_vec(), Arc::clone(self.lifts)).take_in(self)
     }
 
     fn file(

@@ -20,6 +20,7 @@ use lazaret_transfer::{
 use rustix::fs::{AtFlags, FileType};
 
 use super::SurveyFailure;
+use crate::lifts::Lifts;
 use crate::root::{self, LOST_AND_FOUND};
 
 /// More threads gain nothing from one file system.
@@ -87,6 +88,7 @@ struct Shared {
     /// Something was begun, done or taken.
     moved: Condvar,
     next: AtomicUsize,
+    lifts: Arc<Lifts>,
 }
 
 #[derive(Debug, Default)]
@@ -103,8 +105,8 @@ struct State {
 
 impl Listing {
     /// Begins now, on a few threads: as many as there are cores, and as can be had.
-    pub(crate) fn ahead(top: OwnedFd) -> Self {
-        let mut listing = Self::of(top, Vec::new());
+    pub(crate) fn ahead(top: OwnedFd, lifts: Arc<Lifts>) -> Self {
+        let mut listing = Self::of(top, Vec::new(), lifts);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         for _ in 0..cores.min(MOST_THREADS) {
             let shared = Arc::clone(&listing.shared);
@@ -115,8 +117,11 @@ impl Listing {
     }
 
     /// Looks at nothing before it is taken in. `path` is the raw one of the directory.
-    pub(super) fn of(top: OwnedFd, path: Vec<u8>) -> Self {
-        let shared = Shared::default();
+    pub(super) fn of(top: OwnedFd, path: Vec<u8>, lifts: Arc<Lifts>) -> Self {
+        let shared = Shared {
+            lifts,
+            ..Shared::default()
+        };
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
         shared.lock().todo.push(Task {
             number,
@@ -234,7 +239,9 @@ impl Shared {
             } => {
                 let path = listed.raw().to_vec();
                 let failed = |errno| SurveyFailure::read(&path, errno);
-                let dir = root::open_dir(&parent, &name).map_err(failed)?;
+                let mode = listed.identity.mode;
+                let dir = self.lifts.open_dir(&parent, &name, &path, mode);
+                let dir = dir.map_err(failed)?;
                 let names = root::names(&dir).map_err(failed)?;
                 listed.is_cache = is_cache(&name, &siblings, &dir, &names);
                 if listed.is_cache {
@@ -378,7 +385,7 @@ mod tests {
     #[test]
     fn threads_change_nothing_of_the_order() {
         let tree = tree();
-        let alone = taken(Listing::of(open(tree.path()), Vec::new()));
+        let alone = taken(Listing::of(open(tree.path()), Vec::new(), Arc::default()));
         let expected = ["a", "a/0", "a/0/file", "a/1", "a/1/file", "a/10"];
         assert_eq!(alone[..6], expected);
         assert!(alone.contains(&"b/node_modules cache".to_owned()));
@@ -388,7 +395,10 @@ mod tests {
             .collect();
         assert!(paths.is_sorted());
         for _ in 0..20 {
-            assert_eq!(taken(Listing::ahead(open(tree.path()))), alone);
+            assert_eq!(
+                taken(Listing::ahead(open(tree.path()), Arc::default())),
+                alone
+            );
         }
     }
 
@@ -396,7 +406,11 @@ mod tests {
     fn a_directory_of_its_own_is_listed_under_its_path() {
         let tree = tree();
         let below = tree.path().join("b/node_modules");
-        let listed = taken(Listing::of(open(&below), b"b/node_modules".to_vec()));
+        let listed = taken(Listing::of(
+            open(&below),
+            b"b/node_modules".to_vec(),
+            Arc::default(),
+        ));
         assert_eq!(listed[..2], ["b/node_modules/0", "b/node_modules/0/file"]);
     }
 
@@ -410,18 +424,18 @@ mod tests {
             }
         }
         let tree = tree();
-        let listing = Listing::ahead(open(tree.path()));
+        let listing = Listing::ahead(open(tree.path()), Arc::default());
         let shared = Arc::clone(&listing.shared);
         listing.take_in(&mut Refusing).unwrap_err();
         assert_eq!(Arc::strong_count(&shared), 1);
-        drop(Listing::ahead(open(tree.path())));
+        drop(Listing::ahead(open(tree.path()), Arc::default()));
     }
 
     /// What waits is bounded, also where nobody takes anything in for a while.
     #[test]
     fn a_listing_that_is_full_waits() {
         let tree = tree();
-        let listing = Listing::of(open(tree.path()), Vec::new());
+        let listing = Listing::of(open(tree.path()), Vec::new(), Arc::default());
         listing.shared.lock().waiting = MOST_WAITING;
         let mut listing = listing;
         let shared = Arc::clone(&listing.shared);

@@ -10,6 +10,7 @@ mod list;
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 use std::time::Instant;
 
 use lazaret_transfer::wire::{Found, FoundKind};
@@ -19,6 +20,7 @@ use lazaret_transfer::{
 use rustix::io::Errno;
 
 use crate::clock::outwait;
+use crate::lifts::Lifts;
 use crate::root::{self, Root};
 use compare::compare;
 
@@ -67,11 +69,13 @@ pub(crate) enum Answered {
 }
 
 /// Reads the request from `stdin` and answers it on stdout. `ahead` is a listing that was begun
-/// before; it counts only where nobody could write since.
+/// before; it counts only where nobody could write since. Directories that may not be looked at
+/// are opened up, and stay so until `lifts` are undone.
 pub(crate) fn answer(
     root: &Root,
     stdin: &mut File,
     ahead: Option<Listing>,
+    lifts: &Arc<Lifts>,
 ) -> Result<Answered, SurveyFailure> {
     let asking = SurveyRequest::begin(stdin)?;
     let mut held = None;
@@ -88,11 +92,11 @@ pub(crate) fn answer(
     };
     let listing = match ahead {
         Some(listing) => listing,
-        None => Listing::ahead(root.reopen()?),
+        None => Listing::ahead(root.reopen()?, Arc::clone(lifts)),
     };
     let request = asking.finish()?;
     let mut stdout = root::stdout().map_err(SurveyFailure::Pipe)?;
-    let (written, answered) = match compare(root, &request, listing) {
+    let (written, answered) = match compare(root, &request, listing, lifts) {
         Ok(survey) => {
             // Whoever reads this may let the agent go on.
             outwait(survey.found.iter().filter_map(ctime));

@@ -3,29 +3,26 @@
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use lazaret_transfer::{RelPath, RelPathBuf};
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::root::{Root, chmod};
-
-const OWNER_ALL: u32 = 0o700;
+use crate::lifts::Lifts;
+use crate::root::Root;
 
 /// Opens directories below the root, never through a link, and lets their owner write to
 /// those that the agent made read-only, for as long as the update takes.
 pub(super) struct Dirs<'a> {
     root: &'a Root,
+    lifts: &'a Lifts,
     /// The directory that was used last.
     open: Option<(RelPathBuf, OwnedFd)>,
-    /// What was made writable, and the mode that it had.
-    lifted: Vec<(OwnedFd, u32)>,
 }
 
 impl<'a> Dirs<'a> {
-    pub(super) fn new(root: &'a Root) -> Self {
+    pub(super) fn new(root: &'a Root, lifts: &'a Lifts) -> Self {
         Self {
             root,
+            lifts,
             open: None,
-            lifted: Vec::new(),
         }
     }
 
@@ -47,26 +44,21 @@ impl<'a> Dirs<'a> {
     ) -> Result<T, Errno> {
         match work(self) {
             Err(Errno::ACCESS) => {
-                self.lift(path)?;
+                self.lifts.lift(self.root, path)?;
                 work(self)
             }
             outcome => outcome,
         }
     }
 
+    /// Takes note that a directory is gone.
+    pub(super) fn removed(&self, path: &RelPath) {
+        self.lifts.forget(path);
+    }
+
     /// Closes what is open.
     pub(super) fn close(&mut self) {
         self.open = None;
-    }
-
-    /// Gives every directory the mode back that the agent chose, and returns the first
-    /// failure.
-    pub(super) fn restore(&mut self) -> Result<(), Errno> {
-        let mut outcome = Ok(());
-        for (dir, mode) in self.lifted.drain(..).rev() {
-            outcome = outcome.and(chmod(&dir, mode));
-        }
-        outcome
     }
 
     fn dir(&mut self, path: Option<&RelPath>) -> Result<BorrowedFd<'_>, Errno> {
@@ -80,30 +72,4 @@ impl<'a> Dirs<'a> {
         let open = self.open.as_ref().ok_or(Errno::NOENT)?;
         Ok(open.1.as_fd())
     }
-
-    /// Gives the owner all rights in `path` and everything above it.
-    fn lift(&mut self, path: Option<&RelPath>) -> Result<(), Errno> {
-        let mut at = self.lift_one(self.root.as_fd().try_clone_to_owned().map_err(errno)?)?;
-        for component in path.iter().flat_map(|path| path.components()) {
-            // Needs no right to the directory itself, and never follows a link.
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let dir = rustix::fs::openat(&at, component, flags, Mode::empty())?;
-            at = self.lift_one(dir)?;
-        }
-        Ok(())
-    }
-
-    fn lift_one(&mut self, dir: OwnedFd) -> Result<OwnedFd, Errno> {
-        let mode = rustix::fs::fstat(&dir)?.st_mode;
-        if mode & OWNER_ALL != OWNER_ALL {
-            chmod(&dir, mode | OWNER_ALL)?;
-            let kept = dir.try_clone().map_err(errno)?;
-            self.lifted.push((kept, mode));
-        }
-        Ok(dir)
-    }
-}
-
-fn errno(error: std::io::Error) -> Errno {
-    Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }

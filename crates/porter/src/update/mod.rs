@@ -33,6 +33,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
@@ -44,6 +45,7 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use crate::clock::outwait;
+use crate::lifts::Lifts;
 use crate::root::{self, Root};
 use crate::survey::{self, Answered, SurveyFailure};
 use dirs::Dirs;
@@ -135,24 +137,43 @@ enum Look {
 }
 
 fn update(path: &Path, look: Look) -> Result<(), UpdateError> {
-    let begun = Instant::now();
-    let root = Root::open(path)?;
     // The modes of the stream are the modes of the volume.
     rustix::process::umask(rustix::fs::Mode::empty());
-    let mut dirs = Dirs::new(&root);
-    let cleared = dirs.as_owner(None, |_| incoming::clear(&root));
+    let lifts = Arc::new(Lifts::default());
+    let root = lifts.open_root(path)?;
+    let done = talk(&root, &lifts, look);
+    // The modes that the agent chose come back, however this ended.
+    let restored = lifts.restore(&root);
+    let Some(receipt) = done? else {
+        return Ok(());
+    };
+    restored.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
+    let mut stdout = root::stdout().map_err(UpdateError::Receipt)?;
+    let written = receipt.write_to(&mut stdout);
+    written.map_err(UpdateError::Receipt)?;
+    // Before the end, or the next word: until then nothing of the agent's runs.
+    let identities = receipt.written.identities.values();
+    outwait(identities.map(|identity| identity.ctime));
+    Ok(())
+}
+
+/// Hears what is to be done and does it; `None` if the volume is over the limits.
+fn talk(root: &Root, lifts: &Arc<Lifts>, look: Look) -> Result<Option<UpdateReceipt>, UpdateError> {
+    let begun = Instant::now();
+    let mut dirs = Dirs::new(root, lifts);
+    let cleared = dirs.as_owner(None, |_| incoming::clear(root));
     cleared.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
     let mut stdin = root::stdin().map_err(UpdateError::Stdin)?;
-    let holds = look == Look::Ground && answer_ground(&root, &mut stdin)? == GroundAnswer::Holds;
+    let holds = look == Look::Ground && answer_ground(root, &mut stdin)? == GroundAnswer::Holds;
     // Unless the survey finds that they are only held, the agent's processes are gone by now.
     let mut still_since = begun;
     if !holds {
         let ahead = match look {
-            Look::Ahead => Some(survey::Listing::ahead(root.reopen()?)),
+            Look::Ahead => Some(survey::Listing::ahead(root.reopen()?, Arc::clone(lifts))),
             Look::Ground | Look::WhenAsked => None,
         };
-        match survey::answer(&root, &mut stdin, ahead)? {
-            Answered::GivenUp => return Ok(()),
+        match survey::answer(root, &mut stdin, ahead, lifts)? {
+            Answered::GivenUp => return Ok(None),
             Answered::Whole { held } => still_since = held.unwrap_or(begun),
         }
     }
@@ -162,22 +183,12 @@ fn update(path: &Path, look: Look) -> Result<(), UpdateError> {
         thread::sleep(Times::GAP.saturating_sub(still_since.elapsed()));
     }
     let times = Times::choose(order.quiet_since);
-    let receipt = carry_out(&root, &mut dirs, &order, times, stdin);
+    let receipt = carry_out(root, &mut dirs, &order, times, stdin);
     if receipt.is_err() {
         // A half-written file may be what filled the disk; the next update clears it too.
-        let _left = incoming::clear(&root);
+        let _left = incoming::clear(root);
     }
-    // The modes that the agent chose come back, however this ended.
-    let restored = dirs.restore();
-    let receipt = receipt?;
-    restored.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
-    let mut stdout = root::stdout().map_err(UpdateError::Receipt)?;
-    let written = receipt.write_to(&mut stdout);
-    written.map_err(UpdateError::Receipt)?;
-    // Before the end, or the next word: until then nothing of the agent's runs.
-    let identities = receipt.written.identities.values();
-    outwait(identities.map(|identity| identity.ctime));
-    Ok(())
+    receipt.map(Some)
 }
 
 /// Hears what the host rests on, and says whether it is so.
@@ -214,7 +225,7 @@ fn remove(dirs: &mut Dirs<'_>, paths: &[RelPathBuf]) -> Result<Vec<RelPathBuf>, 
             }
         });
         match removed {
-            Ok(()) => {}
+            Ok(()) => dirs.removed(path),
             // Something of the agent's, or a volume of another name that is mounted there.
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::BUSY) => stayed.push(path.clone()),
             Err(errno) => return Err(UpdateError::at(path, errno)),
