@@ -99,7 +99,7 @@ impl Ledger<'_> {
 
     fn lock(&self) -> Result<File, CacheError> {
         if let Some(dir) = self.file.parent() {
-            fs::create_dir_all(dir).map_err(at(dir))?;
+            crate::private_dir(dir).map_err(at(dir))?;
         }
         let path = self.beside(".guard");
         let file = File::create(&path).map_err(at(&path))?;

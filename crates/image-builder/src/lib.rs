@@ -87,3 +87,10 @@ pub const INPUTS_LABEL: &str = "io.lazaret.inputs";
 
 /// Raised whenever the same recipe and porter would give another image.
 const BUILDER_VERSION: u32 = 2;
+
+/// Makes a directory, and those above it, for the user alone: what lies there is believed.
+fn private_dir(path: &std::path::Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(path)
+}

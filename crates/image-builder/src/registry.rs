@@ -169,7 +169,7 @@ impl RegistryBase<'_> {
         engine: &dyn Engine,
         on_event: &mut dyn FnMut(BuildEvent),
     ) -> Result<Taken, RegistryError> {
-        fs::create_dir_all(self.cache).map_err(at(self.cache))?;
+        crate::private_dir(self.cache).map_err(at(self.cache))?;
         let guard_path = self.cache.join(format!("registry-{}.guard", self.digest()));
         let guard = File::create(&guard_path).map_err(at(&guard_path))?;
         guard.lock().map_err(at(&guard_path))?;
@@ -263,7 +263,7 @@ impl RegistryBase<'_> {
     /// Moves the layers into the cache. The record comes last and makes them count.
     fn commit(&self, scratch: &Path, taken: &Taken, record: &[u8]) -> Result<(), RegistryError> {
         let dir = self.dir();
-        fs::create_dir_all(&dir).map_err(at(&dir))?;
+        crate::private_dir(&dir).map_err(at(&dir))?;
         for layer in &taken.layers {
             let name = layer_name(&layer.sha256);
             let fresh = scratch.join(&name);

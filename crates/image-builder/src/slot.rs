@@ -86,7 +86,7 @@ impl Slot<'_> {
 
     /// Takes the right to fill the slot; `on_wait` is told when somebody else has it.
     pub(crate) fn lock(&self, on_wait: impl FnOnce()) -> Result<Guard, CacheError> {
-        fs::create_dir_all(self.cache).map_err(at(self.cache))?;
+        crate::private_dir(self.cache).map_err(at(self.cache))?;
         let path = self.guard_path();
         let lock = File::create(&path).map_err(at(&path))?;
         match lock.try_lock() {
@@ -102,7 +102,7 @@ impl Slot<'_> {
 
     /// Takes the right to fill the slot; `None` when somebody else has it.
     pub(crate) fn try_lock(&self) -> Result<Option<Guard>, CacheError> {
-        fs::create_dir_all(self.cache).map_err(at(self.cache))?;
+        crate::private_dir(self.cache).map_err(at(self.cache))?;
         let path = self.guard_path();
         let lock = File::create(&path).map_err(at(&path))?;
         match lock.try_lock() {
@@ -136,7 +136,7 @@ impl Slot<'_> {
         record: &str,
     ) -> Result<(), CacheError> {
         let dir = self.dir();
-        fs::create_dir_all(&dir).map_err(at(&dir))?;
+        crate::private_dir(&dir).map_err(at(&dir))?;
         let kept = self.layer(&digest.hex);
         fs::rename(fresh, &kept).map_err(at(&kept))?;
 

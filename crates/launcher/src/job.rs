@@ -1,7 +1,8 @@
 //! `Job`: one run, from a profile and a workspace to an exit code.
 
 use std::collections::BTreeMap;
-use std::thread;
+use std::panic::resume_unwind;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use lazaret_runtime::{Detected, EngineKind, EnvName, Limits, SessionId, Unenforceable};
@@ -13,6 +14,7 @@ use crate::engine_memory::{EngineMemory, Recalled};
 use crate::environment::{Environment, StreamKind};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::file_limit::FileLimit;
 use crate::gate::case::Case;
 use crate::gate::choices::Choices;
 use crate::gate::decide::decide;
@@ -28,7 +30,7 @@ use crate::session::collect::Collected;
 use crate::session::command::Patience;
 use crate::session::cycle::{self, Cycle, Invocation, Order};
 use crate::session::egress::{self, Bound};
-use crate::session::kept::Again;
+use crate::session::kept::{Again, Standing};
 use crate::session::pool::{Ahead, Filling, let_go};
 use crate::session::prepare::Setting;
 use crate::session::record::{
@@ -92,6 +94,9 @@ struct Project<'a> {
     ports: Vec<Bound>,
 }
 
+/// A look at the sizes of what goes in, under way.
+type Weighing<'scope> = ScopedJoinHandle<'scope, Result<(), Failure>>;
+
 /// How a run ended.
 #[derive(Debug)]
 pub struct JobEnd {
@@ -137,10 +142,16 @@ impl Job {
             ports,
         };
         let dir = project.again.as_ref().map(|session| session.dir().clone());
+        let limit = FileLimit::of(&self.profile);
         thread::scope(|scope| {
             // Beside everything that the engine is asked.
             let reading = dir.as_ref().map(|dir| Reading::begin(scope, dir, source));
-            self.run_in(project, reading, &remembered, context)
+            // Of a session with a volume only what is sent counts, and the reading tells that.
+            let weighing = match dir {
+                Some(_) => None,
+                None => Some(scope.spawn(move || limit.check(source))),
+            };
+            self.run_in(project, (reading, weighing), &remembered, context)
         })
     }
 
@@ -148,7 +159,7 @@ impl Job {
     fn run_in(
         self,
         project: Project<'_>,
-        reading: Option<Reading<'_>>,
+        (reading, weighing): (Option<Reading<'_>>, Option<Weighing<'_>>),
         remembered: &Remembered,
         context: &Context,
     ) -> Result<JobEnd, Failure> {
@@ -166,7 +177,13 @@ impl Job {
         } = source;
         let memory = EngineMemory::at(context.env.cache_dir()?.join("engines"));
         let record = again.as_ref().map(|session| session.record());
-        let detected = context.engine_for(record, &memory)?;
+        let detected = context.engine_for(record, &memory);
+        if let Some(weighing) = weighing {
+            weighing
+                .join()
+                .unwrap_or_else(|panic| resume_unwind(panic))?;
+        }
+        let detected = detected?;
         let remembered_as = detected.remembered.clone();
         context.interrupt.check()?;
         let images = image::ensure_both(context, &detected, [&self.profile.image, "porter"])?;
@@ -202,6 +219,12 @@ impl Job {
         let again = again
             .map(|session| Again::find(&site, session))
             .transpose()?;
+        if again
+            .as_ref()
+            .is_some_and(|again| again.volume == Standing::Gone)
+        {
+            FileLimit::of(&self.profile).check(source)?;
+        }
         let order = Order {
             id,
             again,
@@ -467,6 +490,6 @@ pub fn limits(profile: &Profile) -> Limits {
         shm: 64 << 20,
         home: rules.tmp,
         nofile: 65_536,
-        fsize: profile.gate.max_bytes.max(profile.gate.max_file_bytes),
+        fsize: FileLimit::of(profile).bytes(),
     }
 }

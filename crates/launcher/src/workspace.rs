@@ -7,13 +7,14 @@ use lazaret_transfer::{RelPath, RelPathBuf, WorkspaceDir};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
+use crate::own_dirs;
 
 /// Opens the workspace at `path`, relative to the current directory. This is the one
 /// place of the launcher where a host path becomes a capability.
 ///
 /// # Errors
 /// Names what is wrong: missing, not a directory, unreadable, `/`, the home directory or
-/// a directory that contains it.
+/// a directory that contains it, or one around or in a directory of lazaret's own.
 pub fn open(path: &Path, env: &Environment) -> Result<WorkspaceDir, Failure> {
     let shown = path.display().to_string();
     let refuse = |reason: &str| {
@@ -52,6 +53,7 @@ pub fn open(path: &Path, env: &Environment) -> Result<WorkspaceDir, Failure> {
             return Err(refuse("contains your home directory").hinted(hint));
         }
     }
+    own_dirs::check_workspace(real, env)?;
     // A directory that may be entered but not listed opens, and then reads as an error.
     drop(std::fs::read_dir(real).map_err(unreadable)?);
     Ok(workspace)

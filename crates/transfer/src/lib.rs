@@ -128,7 +128,8 @@ pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};
 pub use volume_state::{Surveyed, VolumeState};
 pub use walk::{
-    Hashing, Scale, ScanError, Scanned, WalkError, Walked, Weight, scan, walk, walk_cached,
+    Hashing, Scale, ScanError, Scanned, Sized, WalkError, Walked, Weight, larger_than, scan, walk,
+    walk_cached,
 };
 pub use wire::{
     Digests, FileTime, Ground, GroundAnswer, Guarded, Lies, Protection, Receipt, Survey,

@@ -10,6 +10,7 @@ use crate::demo::{GOOD, HOSTILE, materialise};
 use crate::exit_code::ExitCode;
 use crate::extent;
 use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::file_limit::FileLimit;
 use crate::gate::report::Report;
 use crate::job::{Attendance, Job, JobEnd};
 use crate::profile::{ApplyMode, Profile};
@@ -48,7 +49,13 @@ pub(crate) fn run(profile: Profile, args: &Args, context: &Context) -> Result<Ex
     let selector = extent::of_profile(&profile, None, &Bounds::default())?;
     if args.dry_run {
         let reach = Reach::of(&profile, &Bounds::default(), &context.env);
-        return super::dry_run::run(&workspace, &selector, reach, context);
+        return super::dry_run::run(
+            &workspace,
+            &selector,
+            reach,
+            FileLimit::of(&profile),
+            context,
+        );
     }
     let ui = &context.ui;
     ui.status(&format!(

@@ -11,8 +11,10 @@ use serde_json::{Value, json};
 use crate::commands::dry_run::reach::words;
 use crate::commands::image;
 use crate::context::Context;
+use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::own_dirs;
 use crate::porter;
 use crate::profile;
 use crate::secret::{self, Presence};
@@ -61,6 +63,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
 }
 
 fn examine(context: &Context) -> Result<Report, Failure> {
+    // What it holds is read below.
+    let own = own_dirs::all(&context.env);
+    if let Some(config) = own.iter().find(|own| own.word() == "config") {
+        config.check(context.env.uid)?;
+    }
     let engines =
         lazaret_runtime::candidates(&context.engine_choice()?, &context.env.for_detection())?;
     let used = engines
@@ -79,8 +86,8 @@ fn examine(context: &Context) -> Result<Report, Failure> {
         engines,
         used,
         directories: vec![
-            directory("state", context.env.state_dir()),
-            directory("cache", context.env.cache_dir()),
+            directory("state", context.env.state_dir(), &context.env),
+            directory("cache", context.env.cache_dir(), &context.env),
         ],
         images,
         network: UserNetwork::load(&context.env),
@@ -111,7 +118,7 @@ fn keys(context: &Context) -> Result<Vec<(String, String, Presence)>, Failure> {
 
 /// Finds out whether a directory, or the first of its parents that is there, can be
 /// written to; creates nothing.
-fn directory(what: &'static str, path: Result<PathBuf, Failure>) -> Directory {
+fn directory(what: &'static str, path: Result<PathBuf, Failure>, env: &Environment) -> Directory {
     let path = match path {
         Ok(path) => path,
         Err(failure) => {
@@ -133,6 +140,10 @@ fn directory(what: &'static str, path: Result<PathBuf, Failure>) -> Directory {
                 what.to_uppercase()
             ))
     });
+    let own = own_dirs::all(env)
+        .into_iter()
+        .find(|own| own.word() == what);
+    let problem = problem.or_else(|| own?.check(env.uid).err());
     Directory {
         what,
         path: Some(path),

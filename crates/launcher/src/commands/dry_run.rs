@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::file_limit::FileLimit;
 use crate::git;
 use crate::ui::OutputFormat;
 use listing::{Group, Left, groups};
@@ -48,6 +49,7 @@ pub(crate) fn run(
     workspace: &WorkspaceDir,
     selector: &Selector,
     reach: Reach,
+    limit: FileLimit,
     context: &Context,
 ) -> Result<ExitCode, Failure> {
     let walked = walked(workspace, selector, context)?;
@@ -61,6 +63,7 @@ pub(crate) fn run(
         })
         .collect();
     files.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let large = walked.tree.larger_than(limit.bytes());
     let mut scale = Scale::new(workspace, MOST_NAMES);
     let left = walked.skipped.iter().map(|skipped| Left {
         name: escape(&skipped.name),
@@ -79,6 +82,8 @@ pub(crate) fn run(
         OutputFormat::Json => context.ui.json(&document(workspace, &listing)),
         OutputFormat::Text => text::print(&listing, &context.ui),
     }
+    // As the run would end.
+    limit.refuse(&large)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -35,8 +35,14 @@ use crate::cli::Command;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::own_dirs;
 
 pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failure> {
+    match command {
+        // These look into no directory of lazaret's, or say themselves what is wrong with one.
+        Command::Completions(_) | Command::Man(_) | Command::Rules(_) | Command::Doctor(_) => {}
+        _ => own_dirs::check(&context.env)?,
+    }
     match command {
         Command::Run(args) => run::run(args, context),
         Command::Diff(args) => diff::run(args, context),

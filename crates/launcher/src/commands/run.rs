@@ -15,6 +15,7 @@ use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::extent::Extent;
 use crate::failure::{Failure, FailureKind};
+use crate::file_limit::FileLimit;
 use crate::git;
 use crate::job::{Attendance, Job};
 use crate::profile::units::Span;
@@ -146,10 +147,11 @@ fn dry_run(
     context: &Context,
 ) -> Result<ExitCode, Failure> {
     let workspace = &extent.root;
+    let limit = FileLimit::of(&extent.profile);
     let reach = || Reach::of(&extent.profile, &extent.bounds, &context.env);
     let store = Store::open_if_there(&context.env.state_dir()?)?;
     let (Some(store), Some(id)) = (store, &args.name) else {
-        return super::dry_run::run(workspace, selector, reach(), context);
+        return super::dry_run::run(workspace, selector, reach(), limit, context);
     };
     let again = match kept::take(&store, id, workspace)? {
         Some(session) => session.dir().file("volume").exists(),
@@ -164,7 +166,7 @@ fn dry_run(
             };
             super::sync::dry_run(&store, id, source, context)
         }
-        false => super::dry_run::run(workspace, selector, reach(), context),
+        false => super::dry_run::run(workspace, selector, reach(), limit, context),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::extent;
 use crate::failure::{Failure, FailureKind};
+use crate::file_limit::FileLimit;
 use crate::gate::report::{ClashReport, Live, SyncReport};
 use crate::session::cycle::{describe, report_synced};
 use crate::session::fence::Guard;
@@ -130,6 +131,7 @@ pub(crate) fn dry_run(
         return Err(resumed::not_waiting(&record));
     }
     let plan = plan(&dir, source, Terms::of(&record).stance)?;
+    let limit = FileLimit::of_session(record.gate);
     let ui = &context.ui;
     let shown = |path: &lazaret_transfer::RelPath| escape(path.as_str().as_bytes());
     let size = |entry: &Entry| match entry {
@@ -150,9 +152,11 @@ pub(crate) fn dry_run(
             adopted: plan.adopted.len() as u64,
             conflicts: plan.clashes.iter().map(ClashReport::from).collect(),
         });
+        limit.check_order(&plan.order)?;
         return Ok(ExitCode::SUCCESS);
     }
     list(&plan, ui, size);
+    limit.check_order(&plan.order)?;
     Ok(ExitCode::SUCCESS)
 }
 

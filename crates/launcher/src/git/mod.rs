@@ -27,6 +27,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
 pub use inside::variables;
 use program::Program;
+pub(crate) use scratch::PREFIX as SCRATCH;
 use scratch::Scratch;
 use workshop::Workshop;
 

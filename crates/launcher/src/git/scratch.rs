@@ -8,8 +8,10 @@ use rustix::fs::FlockOperation;
 use tempfile::TempDir;
 
 use crate::failure::{Failure, FailureKind};
+use crate::session::store::private_dir;
 
-const PREFIX: &str = "git-";
+/// What the names of these directories begin with.
+pub(crate) const PREFIX: &str = "git-";
 
 /// How often a directory is made anew.
 const TRIES: usize = 50;
@@ -24,7 +26,7 @@ pub(super) struct Scratch {
 impl Scratch {
     /// Makes one in the state directory, and removes those whose owners are dead.
     pub(super) fn create(state: &Path) -> Result<Self, Failure> {
-        std::fs::create_dir_all(state).at(state)?;
+        private_dir(state)?;
         for entry in std::fs::read_dir(state).at(state)?.flatten() {
             if entry.file_name().to_string_lossy().starts_with(PREFIX) {
                 // One that can't be removed is in nobody's way.

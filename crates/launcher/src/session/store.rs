@@ -500,7 +500,11 @@ fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-pub(super) fn private_dir(path: &Path) -> Result<(), PathError> {
+/// Makes a directory, and those above it, for the user alone.
+///
+/// # Errors
+/// The disk's.
+pub(crate) fn private_dir(path: &Path) -> Result<(), PathError> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)

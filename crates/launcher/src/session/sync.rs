@@ -29,6 +29,7 @@ use super::site::{Site, WORKSPACE};
 use super::store::SessionDir;
 use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
+use crate::file_limit::FileLimit;
 use crate::interrupt::Guard;
 use crate::ui::Counter;
 
@@ -313,6 +314,7 @@ impl<'a> Update<'a> {
                 }
             }
         };
+        FileLimit::of_session(self.terms.gate).check_order(&plan.order)?;
         if let Some(bounds) = self.fenced {
             leave_alone(bounds, &plan)?;
         }

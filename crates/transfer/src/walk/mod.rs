@@ -10,6 +10,7 @@ mod listing;
 mod look;
 mod open;
 mod scan;
+mod sizes;
 mod small;
 mod way;
 mod weigh;
@@ -25,6 +26,7 @@ pub use error::WalkError;
 pub(crate) use hash::check_unchanged;
 use hash::{HashPool, Workers};
 pub use scan::{ScanError, Scanned, scan};
+pub use sizes::{Sized, larger_than};
 pub use weigh::{Scale, Weight};
 
 use crate::{

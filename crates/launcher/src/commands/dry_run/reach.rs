@@ -80,7 +80,7 @@ impl Reach {
         json!({
             "network": { "mode": self.network, "allow": self.allow },
             "secrets": list(&self.secrets, "host"),
-            "files": list(&self.files, "to"),
+            "logins": list(&self.files, "to"),
             "protect": self.protect,
         })
     }

@@ -1,0 +1,96 @@
+//! `larger_than`: files that are too large to go in, found without opening one.
+
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{AtFlags, Stat};
+
+use super::WalkError;
+use super::engine::{Sink, descend, size};
+use super::open::OpenDir;
+use crate::{Entry, FileTime, LinkTarget, RelPath, RelPathBuf, Selector, Tree, WorkspaceDir};
+
+/// A file and its size in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sized {
+    /// Where it is.
+    pub path: RelPathBuf,
+    /// Its size, holes included.
+    pub bytes: u64,
+}
+
+/// Returns the files below `workspace` that `selector` takes in and that have more than `limit`
+/// bytes, in path order. It is the walk of [`pack`](crate::pack).
+///
+/// # Errors
+/// The first directory that cannot be read.
+pub fn larger_than(
+    limit: u64,
+    workspace: &WorkspaceDir,
+    selector: &Selector,
+) -> Result<Vec<Sized>, WalkError> {
+    let mut sink = Large {
+        limit,
+        found: Vec::new(),
+    };
+    descend(workspace, selector, &mut sink)?;
+    Ok(sink.found)
+}
+
+impl Tree {
+    /// Returns the files that have more than `limit` bytes, in path order.
+    pub fn larger_than(&self, limit: u64) -> Vec<Sized> {
+        let large = self.iter().filter_map(|(path, entry)| match entry {
+            Entry::File { size, .. } if *size > limit => Some(Sized {
+                path: path.to_owned(),
+                bytes: *size,
+            }),
+            _ => None,
+        });
+        large.collect()
+    }
+}
+
+struct Large {
+    limit: u64,
+    found: Vec<Sized>,
+}
+
+impl Large {
+    fn look(&mut self, path: &RelPath, stat: &Stat) {
+        let bytes = size(stat);
+        if bytes > self.limit {
+            let path = path.to_owned();
+            self.found.push(Sized { path, bytes });
+        }
+    }
+}
+
+impl Sink for Large {
+    type Error = WalkError;
+
+    fn dir(&mut self, _: &RelPath) -> Result<(), WalkError> {
+        Ok(())
+    }
+
+    fn symlink(&mut self, _: &RelPath, _: LinkTarget, _: FileTime) -> Result<(), WalkError> {
+        Ok(())
+    }
+
+    fn takes(&mut self, path: &RelPath, dir: &OpenDir) -> Result<bool, WalkError> {
+        // One that is gone by now is for the copy to find.
+        if let Ok(stat) = rustix::fs::statat(dir.fd(), path.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+        {
+            self.look(path, &stat);
+        }
+        Ok(true)
+    }
+
+    fn file(&mut self, path: &RelPath, _: OwnedFd, stat: &Stat) -> Result<(), WalkError> {
+        self.look(path, stat);
+        Ok(())
+    }
+
+    fn made(&mut self, _: &RelPath, _: &[u8]) -> Result<(), WalkError> {
+        Ok(())
+    }
+}
