@@ -28,6 +28,7 @@ mod round_trip;
 mod round_trip_large;
 mod starter;
 mod terminal;
+mod times;
 
 use crate::ctx::Ctx;
 
@@ -57,6 +58,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     terminal::SCENARIOS,
     private::SCENARIOS,
     kept::SCENARIOS,
+    times::SCENARIOS,
     pool::SCENARIOS,
     pool_kept::SCENARIOS,
     interrupt::SCENARIOS,

@@ -1,0 +1,189 @@
+//! Times of files: what a build inside makes of them, and directories that an agent closed.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use lazaret_tests::tree_text;
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::Scenario;
+use crate::ctx::{Ctx, expect, expect_eq};
+use crate::lazaret::Output;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "times/to-the-nanosecond",
+        run: exact,
+    },
+    Scenario {
+        name: "times/make-sees-edits-while-it-runs",
+        run: live,
+    },
+    Scenario {
+        name: "times/make-sees-edits-between-runs",
+        run: kept,
+    },
+    Scenario {
+        name: "times/flt-28-closed-directories",
+        run: |ctx| closed(ctx, "x/g x/sub x d"),
+    },
+    Scenario {
+        name: "times/flt-28-a-closed-workspace",
+        run: |ctx| closed(ctx, "."),
+    },
+];
+
+const TREE: &str =
+    "f Makefile \"out: src.c\\n\\t@cp src.c out; echo built `cat out`\\n\"\nf src.c one\n";
+
+fn run(ctx: &Ctx, script: &str) -> Result<Output, String> {
+    ctx.lazaret(&[
+        "run", "base", "-w", "project", "--name", "s", "--keep", "--apply", "never", "--", "sh",
+        "-c", script,
+    ])
+}
+
+fn failed(error: std::io::Error) -> String {
+    error.to_string()
+}
+
+/// Writes a file, and says that it is so old.
+fn write(workspace: &Path, name: &str, text: &str, age: Option<Duration>) -> Result<(), String> {
+    let path = workspace.join(name);
+    fs::write(&path, text).map_err(failed)?;
+    match age {
+        None => Ok(()),
+        Some(age) => {
+            let file = File::open(&path).map_err(failed)?;
+            file.set_modified(SystemTime::now() - age).map_err(failed)
+        }
+    }
+}
+
+fn gone(ctx: &Ctx) -> Result<(), String> {
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    Ok(())
+}
+
+fn exact(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let time = |name: &str| {
+        let metadata = fs::metadata(workspace.join(name)).map_err(failed)?;
+        Ok::<_, String>(format!("{}.{:09}", metadata.mtime(), metadata.mtime_nsec()))
+    };
+    let _told = run(ctx, "date -r src.c +%s.%N; date -r Makefile +%s.%N")?
+        .expect_text(&time("src.c")?)?
+        .expect_text(&time("Makefile")?)?;
+    gone(ctx)
+}
+
+/// How a source changes between two builds.
+const EDITS: [(&str, Option<Duration>); 4] = [
+    // In the second of the build.
+    ("two", None),
+    // Before it, and sent after it.
+    ("three", Some(Duration::from_millis(900))),
+    ("four", Some(Duration::from_secs(30))),
+    // By an old file: `cp -p`, `tar -x`, `mv`.
+    ("five", Some(Duration::from_secs(20 * 365 * 86_400))),
+];
+
+fn live(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let script = "make; for word in two three four five; do \
+        until grep -q $word src.c; do sleep 0.02; done; make; done; echo over";
+    let running = ctx.spawn(&[
+        "run", "base", "-w", "project", "--name", "s", "--keep", "--apply", "never", "--", "sh",
+        "-c", script,
+    ])?;
+    running.until_said("built one")?;
+    for (word, age) in EDITS {
+        write(&workspace, "src.c", word, age)?;
+        let _sent = ctx.lazaret(&["sync", "s"])?.expect_code(0)?;
+        running.until_said(&format!("built {word}"))?;
+    }
+    running.until_said("over")?;
+    let _kept = running.wait()?.expect_code(120)?;
+    gone(ctx)
+}
+
+fn kept(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    let _first = run(ctx, "make; make")?.expect_text("built one")?;
+    for (word, age) in EDITS {
+        write(&workspace, "src.c", word, age)?;
+        let _built = run(ctx, "make")?.expect_text(&format!("built {word}"))?;
+        // By `sync`, at rest.
+        let again = format!("{word} again");
+        write(&workspace, "src.c", &again, age)?;
+        let _sent = ctx.lazaret(&["sync", "s"])?.expect_code(0)?;
+        let _built = run(ctx, "make")?.expect_text(&format!("built {again}"))?;
+    }
+    // What is as it was is not built again.
+    let output = run(ctx, "make")?.expect_text("is up to date")?;
+    expect("nothing is built", || !output.stdout.contains("built"))?;
+    gone(ctx)
+}
+
+/// FLT-28: what the agent has closed is surveyed, updated and collected as if it had not.
+fn closed(ctx: &Ctx, closes: &str) -> Result<(), String> {
+    let tree = "f a \"a\\n\"\nf d/b \"b\\n\"\nf d/c \"c\\n\"\nf e \"e\\n\"\n";
+    let workspace = ctx.workspace("project", tree);
+    let script = format!(
+        "mkdir -p x/sub; echo 1 > x/sub/f; echo 2 > x/g; echo theirs > d/b; chmod 000 {closes}"
+    );
+    let _first = run(ctx, &script)?.expect_code(120)?;
+    write(&workspace, "a", "mine\n", None)?;
+    let seen = if closes == "." { "true" } else { "cat a" };
+    let second = run(ctx, seen)?.expect_code(120)?;
+    expect("what was sent is there", || {
+        closes == "." || second.stdout.contains("mine")
+    })?;
+    write(&workspace, "d/c", "mine\n", None)?;
+    let synced = ctx.told(&["sync", "s", "--json"])?;
+    expect_eq("one file is sent", &synced["sent"], &json!(1))?;
+    let running = ctx.spawn(&[
+        "run",
+        "base",
+        "-w",
+        "project",
+        "--name",
+        "s",
+        "--keep",
+        "--apply",
+        "never",
+        "--",
+        "sh",
+        "-c",
+        "echo up; sleep 600",
+    ])?;
+    running.until_said("up")?;
+    write(&workspace, "e", "mine\n", None)?;
+    let synced = ctx.told(&["sync", "s", "--json"])?;
+    expect_eq("one file goes in beside it", &synced["sent"], &json!(1))?;
+    running.signal(Signal::KILL)?;
+    let _killed = running.wait()?;
+    let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+    let report = ctx.told(&["diff", "s", "--json"])?;
+    expect_eq(
+        "what the agent did",
+        &report["changes"],
+        &json!({
+            "added": ["x", "x/g", "x/sub", "x/sub/f"],
+            "modified": ["d/b"],
+            "deleted": [],
+        }),
+    )?;
+    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    expect_eq(
+        "both sides' work",
+        &tree_text::dump(&workspace),
+        &"f a \"mine\\n\"\nf d/b \"theirs\\n\"\nf d/c \"mine\\n\"\nf e \"mine\\n\"\n\
+          f x/g \"2\\n\"\nf x/sub/f \"1\\n\"\n"
+            .to_owned(),
+    )?;
+    gone(ctx)
+}
