@@ -10,8 +10,11 @@
 //! itself before it waits: its report is the first that it says.
 
 use std::ffi::{CString, OsString};
+use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use rustix::process::DumpableBehavior;
@@ -26,6 +29,8 @@ use crate::syscall;
 const NOT_EXECUTABLE: u8 = 126;
 /// Not found.
 const NOT_FOUND: u8 = 127;
+/// All rights of an owner.
+const OWNER_ALL: u32 = 0o700;
 
 /// Why the command was not started.
 #[derive(Debug, thiserror::Error)]
@@ -88,7 +93,11 @@ fn become_command(arguments: impl Iterator<Item = OsString>) -> Result<NotWanted
         plan.prove()?;
         match poised::listen()? {
             Heard::Go => enter(&dir)?,
-            Heard::End => return Ok(NotWanted),
+            Heard::End => {
+                // A command that has a terminal is started there by the engine.
+                let _its_own_affair = go_to(&dir);
+                return Ok(NotWanted);
+            }
         }
     }
     prepare(&plan)?;
@@ -160,10 +169,33 @@ impl Plan {
 /// Goes to `dir`, and leaves the command an empty stdin.
 fn enter(dir: &OsString) -> Result<(), Error> {
     let step = |step| move |source| Error::Prepare { step, source };
-    std::env::set_current_dir(dir).map_err(step("enter the directory"))?;
+    go_to(dir).map_err(step("enter the directory"))?;
     let nothing = std::fs::File::open("/dev/null").map_err(step("open /dev/null"))?;
     let became = rustix::stdio::dup2_stdin(&nothing);
     became.map_err(|error| step("close stdin")(error.into()))
+}
+
+/// Goes to `dir`. An earlier command of the session may have closed it, or what is above it: the
+/// next one starts there all the same.
+fn go_to(dir: &OsString) -> io::Result<()> {
+    match std::env::set_current_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_up(dir.as_ref());
+            std::env::set_current_dir(dir)
+        }
+        gone => gone,
+    }
+}
+
+/// Gives the owner all rights in `dir` and everything above it that is the agent's.
+fn open_up(dir: &Path) {
+    let way: Vec<&Path> = dir.ancestors().collect();
+    for dir in way.into_iter().rev() {
+        if let Ok(found) = fs::metadata(dir) {
+            let mode = found.permissions().mode() | OWNER_ALL;
+            let _not_ours = fs::set_permissions(dir, fs::Permissions::from_mode(mode));
+        }
+    }
 }
 
 fn prepare(plan: &Plan) -> Result<(), Error> {
