@@ -1,16 +1,18 @@
 //! `porter init`: PID 1 of every container.
 //!
 //! Everything else comes by the engine's exec, but for one process, which may be handed in at
-//! its [`door`](crate::door). It reaps what is orphaned, and ends the container in order when it is told so from outside. The kernel
-//! shields PID 1 from signals it has no handler for, and kills the whole namespace when
+//! its [`door`](crate::door). It reaps what is orphaned, and ends the container in order when it
+//! is told so from outside, or when the command's [`deadline`](crate::deadline) has passed. The
+//! kernel shields PID 1 from signals it has no handler for, and kills the whole namespace when
 //! PID 1 ends (`man 7 pid_namespaces`).
 
 use std::io;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitOptions, WaitStatus, wait};
 
+use crate::deadline::Deadline;
 use crate::door::Door;
 use crate::oom;
 use crate::syscall::{BlockedSignals, signal_everyone};
@@ -31,12 +33,25 @@ enum Phase {
     Ending,
 }
 
-/// Runs until SIGTERM from outside has ended every process; the engine's SIGKILL ends those
-/// that do not obey.
+/// Why everyone was asked to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// SIGTERM from outside, or a deadline of a command that had ended before.
+    Asked,
+    /// The command's time was up.
+    TimedOut,
+}
+
+/// Runs until SIGTERM from outside, or the command's deadline, has ended every process. The
+/// engine's SIGKILL ends those that do not obey, or this process does by ending.
 pub(crate) fn run() -> ExitCode {
     match supervise() {
-        Ok(()) if oom::kills() > 0 => ExitCode::from(crate::OUT_OF_MEMORY),
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(cause) => ExitCode::from(match (cause, oom::kills() > 0) {
+            (Cause::Asked, false) => 0,
+            (Cause::Asked, true) => crate::OUT_OF_MEMORY,
+            (Cause::TimedOut, false) => crate::TIMED_OUT,
+            (Cause::TimedOut, true) => crate::TIMED_OUT_AND_OUT_OF_MEMORY,
+        }),
         Err(error) => {
             crate::complain(&format!("init: {error}"));
             ExitCode::from(crate::FAILED)
@@ -44,37 +59,64 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-fn supervise() -> io::Result<()> {
+fn supervise() -> io::Result<Cause> {
     let signals = BlockedSignals::all()?;
     let mut door = Door::open();
     let mut phase = Phase::Idle;
+    let mut cause = Cause::Asked;
+    let mut deadline: Option<Deadline> = None;
     loop {
         reap(|pid, status| door.ended(pid, status));
         door.look();
-        if phase == Phase::Ending && everyone_is_gone() {
-            return Ok(());
+        // In each round: an agent that floods PID 1 with signals must not hold the clock up.
+        let now = Instant::now();
+        let is_due = deadline.is_some_and(|deadline| deadline.at() <= now);
+        if phase == Phase::Idle && is_due {
+            if deadline.is_some_and(Deadline::is_running) {
+                cause = Cause::TimedOut;
+            }
+            if !end_everyone() {
+                return Ok(cause);
+            }
+            phase = Phase::Ending;
         }
-        let timeout = match phase {
-            Phase::Idle => IDLE,
-            Phase::Ending => POLL,
+        if phase == Phase::Ending && everyone_is_gone() {
+            return Ok(cause);
+        }
+        if deadline.is_some_and(|deadline| deadline.kill_at() <= now) {
+            // The kernel kills those that are left.
+            return Ok(cause);
+        }
+        let timeout = match (phase, deadline) {
+            (Phase::Idle, None) => IDLE,
+            (Phase::Idle, Some(deadline)) => deadline.at().duration_since(now).min(IDLE),
+            (Phase::Ending, _) => POLL,
         };
         let Some(received) = signals.wait(timeout)? else {
             continue;
         };
+        Deadline::hear(&mut deadline, received);
         // A process inside may not end the session by signalling PID 1, be it by accident
         // (`kill -1`): only senders outside this pid namespace are shown as pid 0.
         if received.signal == libc::SIGTERM && received.sender == 0 {
-            if !is_first() {
-                // Someone shares the host's pid namespace with us: everyone would be
-                // everyone on the host.
-                return Ok(());
+            if !end_everyone() {
+                return Ok(cause);
             }
             phase = Phase::Ending;
-            // ESRCH: there is nobody; EPERM: nobody whom we may signal. Either way the
-            // next round decides.
-            let _nobody = signal_everyone(libc::SIGTERM);
         }
     }
+}
+
+/// Asks every other process to end. Returns false if this process is not the first of its
+/// namespace: then everyone would be everyone on the host, and nothing is sent.
+fn end_everyone() -> bool {
+    if !is_first() {
+        return false;
+    }
+    // ESRCH: there is nobody; EPERM: nobody whom we may signal. Either way the
+    // next round decides.
+    let _nobody = signal_everyone(libc::SIGTERM);
+    true
 }
 
 /// Takes the exit status of every child that has ended.

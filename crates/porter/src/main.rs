@@ -7,9 +7,11 @@
 
 mod arriving;
 mod clock;
+mod deadline;
 mod deflated;
 mod dial;
 mod door;
+mod empty;
 mod export;
 mod gateway;
 mod guard;
@@ -44,8 +46,14 @@ use std::process::ExitCode;
 const FAILED: u8 = 125;
 
 /// What `init` ends with when the kernel's OOM killer was in the container. The launcher
-/// knows it by the same number.
+/// knows this number and the next two as well.
 const OUT_OF_MEMORY: u8 = 37;
+
+/// What `init` ends with when it ended the command at its deadline.
+const TIMED_OUT: u8 = 38;
+
+/// Both.
+const TIMED_OUT_AND_OUT_OF_MEMORY: u8 = 39;
 
 fn main() -> ExitCode {
     act(std::env::args_os().skip(1))
@@ -57,6 +65,7 @@ fn act(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match verb.to_str() {
         Some("deflated") => deflated::run(arguments, |rest| act(rest.into_iter())),
         Some("dial") => dial::run(arguments),
+        Some("empty") => empty::run(arguments),
         Some("export") => export::run(arguments),
         Some("gateway") => gateway::run(arguments),
         Some("hold") => hold::run(arguments),
@@ -74,8 +83,8 @@ fn act(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Some("update") => update::run(arguments),
         _ => {
             complain(
-                "usage: porter deflated|dial|export|gateway|hold|init|layer|lend|probe|protect|receive|relay|\
-                 release|run|sealed|thaw|update",
+                "usage: porter deflated|dial|empty|export|gateway|hold|init|layer|lend|probe|protect|receive|\
+                 relay|release|run|sealed|thaw|update",
             );
             ExitCode::from(FAILED)
         }

@@ -1,5 +1,5 @@
-//! `porter run [--limit nofile=1024]… [--without CON-04]… [--poised DIR [--expect KEY=VALUE]…]
-//! -- CMD…`: becomes the command.
+//! `porter run [--limit nofile=1024]… [--timeout MILLISECONDS] [--without CON-04]…
+//! [--poised DIR [--expect KEY=VALUE]…] -- CMD…`: becomes the command.
 //!
 //! The probe has judged the container; this looks once more at what it is itself about to
 //! hand to the command, in the same process, and gives nothing else away: no descriptor
@@ -7,7 +7,8 @@
 //! a control that the engine does not have (a virtual machine instead). `--poised` waits for
 //! its words on stdin first ([`poised`]), so that starting the process costs nothing once the
 //! command may start; its directory may appear meanwhile. With `--expect` it is the probe
-//! itself before it waits: its report is the first that it says.
+//! itself before it waits: its report is the first that it says. `--timeout` has PID 1 end the
+//! command when its time is up ([`deadline`]).
 
 use std::ffi::{CString, OsString};
 use std::fs;
@@ -16,9 +17,11 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use rustix::process::DumpableBehavior;
 
+use crate::deadline::{self, DeadlineError};
 use crate::limit::Limit;
 use crate::poised::{self, Heard, PoisedError};
 use crate::probe::{self, ProbeError};
@@ -37,7 +40,7 @@ const OWNER_ALL: u32 = 0o700;
 enum Error {
     /// The arguments make no sense.
     #[error(
-        "usage: porter run [--limit NAME=NUMBER]… [--without CON-nn]… [--poised DIR [--expect KEY=VALUE]…] -- COMMAND [ARGUMENT…]"
+        "usage: porter run [--limit NAME=NUMBER]… [--timeout MILLISECONDS] [--without CON-nn]… [--poised DIR [--expect KEY=VALUE]…] -- COMMAND [ARGUMENT…]"
     )]
     Usage,
     /// What the command would inherit is more than it may have.
@@ -52,6 +55,9 @@ enum Error {
     /// Whoever held it never said that it may start.
     #[error(transparent)]
     Poised(#[from] PoisedError),
+    /// PID 1 does not keep the deadline.
+    #[error(transparent)]
+    Deadline(#[from] DeadlineError),
     /// A step of the preparation failed.
     #[error("{step}: {source}")]
     Prepare {
@@ -100,6 +106,9 @@ fn become_command(arguments: impl Iterator<Item = OsString>) -> Result<NotWanted
             }
         }
     }
+    if let Some(timeout) = plan.timeout {
+        deadline::set(timeout)?;
+    }
     prepare(&plan)?;
     let source = syscall::exec(&plan.argv);
     let command = plan.argv.first().map(|name| name.as_bytes());
@@ -113,6 +122,8 @@ fn become_command(arguments: impl Iterator<Item = OsString>) -> Result<NotWanted
 #[derive(Debug, Default)]
 struct Plan {
     limits: Vec<Limit>,
+    /// How long the command may take; `None` for ever.
+    timeout: Option<Duration>,
     without: Vec<String>,
     /// Where a command goes to that waits for its word.
     poised: Option<OsString>,
@@ -132,6 +143,10 @@ impl Plan {
             let value = arguments.next().ok_or(Error::Usage)?;
             match argument.to_str() {
                 Some("--limit") => plan.limits.push(Limit::parse(&value).ok_or(Error::Usage)?),
+                Some("--timeout") => {
+                    let millis = value.to_str().and_then(|value| value.parse().ok());
+                    plan.timeout = Some(millis.map(Duration::from_millis).ok_or(Error::Usage)?);
+                }
                 Some("--expect") => plan.probe.extend([argument, value]),
                 Some("--without") => {
                     let control = value.into_string().map_err(|_| Error::Usage)?;

@@ -28,6 +28,8 @@ pub(crate) struct Received {
     pub(crate) signal: c_int,
     /// Who sent it, as a pid of this namespace; 0 for the kernel and for processes outside.
     pub(crate) sender: i32,
+    /// The value that came with it; `None` for a signal that carries none.
+    pub(crate) value: Option<u64>,
 }
 
 /// The signals that are waited for instead of delivered.
@@ -68,8 +70,17 @@ impl BlockedSignals {
         }
         // SAFETY: the call has filled it in; every signal that is not a timer's or a
         // fault's has a sender there, and the union is plain numbers for those as well.
-        let sender = unsafe { info.assume_init().si_pid() };
-        Ok(Some(Received { signal, sender }))
+        // A queued one has a value beside it.
+        let (sender, value) = unsafe {
+            let info = info.assume_init();
+            let queued = info.si_code == libc::SI_QUEUE;
+            (info.si_pid(), queued.then(|| info.si_value().sival_ptr))
+        };
+        Ok(Some(Received {
+            signal,
+            sender,
+            value: value.map(|value| value as u64),
+        }))
     }
 }
 
@@ -88,6 +99,19 @@ pub(crate) fn reset_signals() {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, set.as_ptr(), ptr::null_mut());
     }
+}
+
+/// Sends a signal with a value to a process (`man 3 sigqueue`).
+///
+/// # Errors
+/// `EAGAIN` when the receiver has as many signals queued as it may.
+pub(crate) fn queue_signal(pid: i32, signal: c_int, value: u64) -> io::Result<()> {
+    let value = usize::try_from(value).unwrap_or(usize::MAX);
+    let value = libc::sigval {
+        sival_ptr: ptr::without_provenance_mut(value),
+    };
+    // SAFETY: the value is a number, which neither side uses as an address.
+    zero(unsafe { libc::sigqueue(pid, signal, value) })
 }
 
 /// Sends a signal to every process that we may signal, except ourselves (and PID 1).

@@ -2,8 +2,10 @@
 
 mod broken_transfers;
 mod changes;
+mod deadline;
 mod deflated;
 mod door;
+mod emptying;
 mod exporting;
 mod layer;
 mod lend;

@@ -1,0 +1,234 @@
+//! `porter run --timeout`: PID 1 ends the command in time, with no launcher to tell it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use lazaret_runtime::{ExecSpec, FirstProcess, Process, Starter, Stdin, Terminal};
+
+/// What `init` ends with when it ended the command at its deadline.
+const TIMED_OUT: i32 = 38;
+
+/// Only what hangs takes that long.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Who starts the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// PID 1, for the launcher.
+    Door,
+    /// The engine: PID 1 is not the parent of the command.
+    Exec,
+}
+
+/// A porter that is PID 1 of a namespace of its own, and of the agent's user.
+struct Container {
+    handle: duct::Handle,
+    /// Where its processes write to.
+    dir: tempfile::TempDir,
+    porter: PathBuf,
+}
+
+impl Container {
+    fn start() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        // Where the agent's user can execute it, wherever the test was built.
+        let porter = dir.path().join("porter");
+        fs::copy(env!("CARGO_BIN_EXE_lazaret-porter"), &porter).expect("it was built");
+        let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        fs::set_permissions(dir.path(), everyone).expect("ours");
+        let namespace = ["--pid", "--fork", "--mount-proc", "--kill-child", "setpriv"];
+        let init = duct::cmd("unshare", namespace)
+            .before_spawn({
+                let porter = porter.clone();
+                move |command| {
+                    command.args(USER).arg(&porter).arg("init");
+                    Ok(())
+                }
+            })
+            .stdin_null()
+            .stdout_null()
+            .unchecked();
+        let handle = init.start().expect("`unshare` of util-linux, as root");
+        Self {
+            handle,
+            dir,
+            porter,
+        }
+    }
+
+    /// The pid of its first process, outside.
+    fn first(&self) -> i32 {
+        let unshare = self.handle.pids()[0];
+        let children = format!("/proc/{unshare}/task/{unshare}/children");
+        loop {
+            let children = fs::read_to_string(&children).expect("ours");
+            let child = children.split_whitespace().next();
+            let child = child.and_then(|child| child.parse::<i32>().ok());
+            // Not before it is the porter: `setpriv` comes first.
+            if let Some(child) = child
+                && fs::read_to_string(format!("/proc/{child}/comm")).is_ok_and(|c| c == "porter\n")
+            {
+                return child;
+            }
+        }
+    }
+
+    /// Starts a shell command that may take `timeout`.
+    fn run(&self, way: Way, timeout: Duration, script: &str) -> Command {
+        let porter = self.porter.to_str().expect("a name that we chose");
+        let millis = timeout.as_millis().to_string();
+        let mut argv = vec![porter, "run", "--timeout", &millis];
+        for control in ["CON-01", "CON-02", "CON-03", "CON-04"] {
+            argv.extend(["--without", control]);
+        }
+        argv.extend(["--", "/bin/sh", "-c", script]);
+        match way {
+            Way::Door => {
+                let spec = ExecSpec {
+                    argv: argv.iter().map(|&word| word.to_owned()).collect(),
+                    env: [].into(),
+                    workdir: Some(self.dir.path().display().to_string()),
+                    stdin: Stdin::Closed,
+                    terminal: Terminal::None,
+                    starter: Starter::FirstProcess,
+                };
+                let first = FirstProcess::of(self.first()).expect("it is there");
+                Command::Door(first.start(&spec).expect("it is open"))
+            }
+            Way::Exec => {
+                let target = self.first().to_string();
+                let enter = ["--target", &target, "--pid", "--mount", "setpriv"];
+                let words = argv.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+                let command = duct::cmd("nsenter", enter)
+                    .before_spawn(move |command| {
+                        command.args(USER).args(&words);
+                        Ok(())
+                    })
+                    .dir(self.dir.path())
+                    .stdin_null()
+                    .unchecked();
+                let handle = command.start().expect("`nsenter` of util-linux");
+                Command::Exec(Box::new(handle))
+            }
+        }
+    }
+
+    /// Waits until every process of the namespace is gone, and returns what PID 1 ended with.
+    fn end(self) -> i32 {
+        let ended = self
+            .handle
+            .wait_timeout(LIMIT)
+            .expect("it can be waited for");
+        let code = ended.map(|output| output.status.code());
+        if code.is_none() {
+            self.handle.kill().expect("it can be killed");
+        }
+        code.expect("it ends in time").expect("by itself")
+    }
+}
+
+/// What keeps a command's streams open.
+enum Command {
+    Door(#[expect(dead_code, reason = "its streams stay open")] Process),
+    Exec(Box<duct::Handle>),
+}
+
+impl Drop for Command {
+    fn drop(&mut self) {
+        if let Self::Exec(handle) = self {
+            let _gone = handle.kill();
+        }
+    }
+}
+
+/// The agent's user, as in a container.
+const USER: [&str; 3] = ["--reuid=1000", "--regid=1000", "--clear-groups"];
+
+const WAYS: [Way; 2] = [Way::Door, Way::Exec];
+
+#[test]
+fn flt_27_pid_1_ends_a_command_whose_launcher_says_nothing() {
+    for way in WAYS {
+        let container = Container::start();
+        let begun = Instant::now();
+        let timeout = Duration::from_millis(500);
+        // What it leaves behind goes as well.
+        let _command = container.run(way, timeout, "setsid sleep 1000 & sleep 1000");
+        assert_eq!(container.end(), TIMED_OUT, "{way:?}");
+        assert!(begun.elapsed() >= timeout, "{way:?}");
+    }
+}
+
+#[test]
+fn flt_27_a_command_that_ignores_sigterm_is_killed_after_the_grace() {
+    let container = Container::start();
+    let begun = Instant::now();
+    let script = "trap '' TERM; while :; do sleep 0.1; done";
+    let _command = container.run(Way::Exec, Duration::from_millis(100), script);
+    assert_eq!(container.end(), TIMED_OUT);
+    assert!(begun.elapsed() >= Duration::from_secs(15));
+}
+
+/// The agent has PID 1's uid: it asks for an hour, and tries to get at PID 1's memory.
+#[test]
+fn flt_27_the_agent_can_not_extend_its_deadline() {
+    for way in WAYS {
+        let container = Container::start();
+        let kept = container.dir.path().to_owned();
+        let script = format!(
+            "cd {}; /usr/bin/kill -s RTMIN+5 -q 3600000 1 && touch asked; \
+             cat /proc/1/environ >/dev/null && touch readable; \
+             (: <>/proc/1/mem) && touch writable; \
+             ls -l /proc/1/fd >/dev/null && touch listed; \
+             touch tried; sleep 1000",
+            kept.display()
+        );
+        let command = container.run(way, Duration::from_millis(500), &script);
+        let give_up = Instant::now() + LIMIT;
+        while !kept.join("tried").exists() {
+            assert!(Instant::now() < give_up, "{way:?}: it never tried");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(kept.join("asked").exists(), "{way:?}");
+        for mark in ["readable", "writable", "listed"] {
+            assert!(!kept.join(mark).exists(), "{way:?}: {mark}");
+        }
+        assert_eq!(container.end(), TIMED_OUT, "{way:?}");
+        drop(command);
+    }
+}
+
+/// The command ended in time, and only what it left behind met the deadline.
+#[test]
+fn flt_27_a_command_that_ended_before_is_not_called_timed_out() {
+    for way in WAYS {
+        let container = Container::start();
+        let script = "setsid sleep 1000 & exit 0";
+        let _command = container.run(way, Duration::from_millis(100), script);
+        assert_eq!(container.end(), 0, "{way:?}");
+    }
+}
+
+/// A command whose deadline is not kept does not start.
+#[test]
+fn flt_27_without_a_porter_as_pid_1_the_command_does_not_start() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut argv = vec!["run", "--timeout", "1000"];
+    for control in ["CON-01", "CON-02", "CON-03", "CON-04"] {
+        argv.extend(["--without", control]);
+    }
+    argv.extend(["--", "/bin/touch", "mark"]);
+    let output = duct::cmd(env!("CARGO_BIN_EXE_lazaret-porter"), argv)
+        .dir(dir.path())
+        .stderr_capture()
+        .unchecked()
+        .run()
+        .expect("it was built");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "porter: cannot set the deadline: PID 1 is no porter\n"
+    );
+    assert_eq!(output.status.code(), Some(125));
+    assert!(!dir.path().join("mark").exists());
+}
