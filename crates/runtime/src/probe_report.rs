@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
+use std::time::Duration;
 
 use crate::{
     Access, Control, ENGINE_ENV, EnvName, HardenedSpec, Namespace, Network, UserNamespace,
@@ -288,10 +289,16 @@ impl HardenedSpec {
     /// Everything that the agent's container runs must come this way: it is where the
     /// limits of a process are set and where leaked descriptors end.
     pub fn run_argv(&self, command: &[String]) -> Vec<String> {
-        self.run(Vec::new(), command)
+        self.timed_argv(command, None)
     }
 
-    /// As [`HardenedSpec::run_argv`], for a command that first reports on every control, as
+    /// As [`HardenedSpec::run_argv`], for a command that PID 1 ends after `timeout`, whether its
+    /// launcher still lives or not (FLT-27).
+    pub fn timed_argv(&self, command: &[String], timeout: Option<Duration>) -> Vec<String> {
+        self.run(time_limit(timeout).collect(), command)
+    }
+
+    /// As [`HardenedSpec::timed_argv`], for a command that first reports on every control, as
     /// [`HardenedSpec::probe_argv`] does, then does what it hears on its stdin up to [`GO`]
     /// and goes to `dir`. It finds its own stdin empty. `env` names the variables that only it has.
     pub fn poised_argv<'a>(
@@ -299,8 +306,10 @@ impl HardenedSpec {
         dir: &str,
         env: impl Iterator<Item = &'a EnvName>,
         command: &[String],
+        timeout: Option<Duration>,
     ) -> Vec<String> {
-        let mut poised = vec!["--poised".to_owned(), dir.to_owned()];
+        let mut poised: Vec<String> = time_limit(timeout).collect();
+        poised.extend(["--poised".to_owned(), dir.to_owned()]);
         poised.extend(self.questions());
         poised.extend(env.flat_map(|name| ["--expect".to_owned(), format!("env={name}")]));
         self.run(poised, command)
@@ -431,6 +440,12 @@ fn capability_mask(capabilities: &[&str]) -> u64 {
         .fold(0, |mask, bit: u64| mask | bit)
 }
 
+/// Says how long a command may take, as the porter's `run` reads it.
+fn time_limit(timeout: Option<Duration>) -> impl Iterator<Item = String> {
+    let words = timeout.map(|timeout| ["--timeout".to_owned(), timeout.as_millis().to_string()]);
+    words.into_iter().flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -537,7 +552,15 @@ mod tests {
         insta::assert_snapshot!(spec.run_argv(&["sh".to_owned(), "-c".to_owned()]).join(" "),
             @"/lazaret/porter run --limit core=0 --limit fsize=1073741824 --limit nofile=20000 --limit nproc=100 --limit data=268435456 --without CON-15 --without CON-16 --without CON-17 -- sh -c");
         let name: EnvName = "TOKEN".parse().unwrap();
-        let poised = spec.poised_argv("/workspace/a b", [&name].into_iter(), &["sh".to_owned()]);
+        let minute = Some(Duration::from_secs(60));
+        insta::assert_snapshot!(spec.timed_argv(&["sh".to_owned()], minute)[18..].join(" "),
+            @"--timeout 60000 -- sh");
+        let poised = |timeout| {
+            let command = ["sh".to_owned()];
+            spec.poised_argv("/workspace/a b", [&name].into_iter(), &command, timeout)
+        };
+        assert_eq!(poised(minute)[18..21], ["--timeout", "60000", "--poised"]);
+        let poised = poised(None);
         insta::assert_snapshot!(poised[12..22].join("|"),
             @"--without|CON-15|--without|CON-16|--without|CON-17|--poised|/workspace/a b|--expect|uid=1000");
         // The same questions as the probe's, and the command's own variables.

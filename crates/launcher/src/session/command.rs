@@ -23,7 +23,8 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 /// How long a command may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// Until SIGTERM; `None` for ever. Measured on the monotonic clock (FLT-23).
+    /// Until SIGTERM; `None` for ever. Measured on the monotonic clock (FLT-23), pauses
+    /// included. PID 1 keeps the same limit, two seconds later (FLT-27).
     pub timeout: Option<Duration>,
     /// From SIGTERM to SIGKILL.
     pub grace: Duration,
@@ -184,6 +185,11 @@ impl Supervisor<'_> {
             let tick = Instant::now() + Watchdog::TICK;
             let deadline = timeout.map_or(tick, |timeout| timeout.min(tick));
             match mailbox.wait(Some(deadline)) {
+                // A launcher that was stopped meanwhile: PID 1 has ended the command, and the
+                // container with it (FLT-27).
+                Event::Value(Err(_)) if timeout.is_some_and(|end| Instant::now() >= end) => {
+                    return Ok((128 + SIGTERM, Some(Ending::TimedOut)));
+                }
                 Event::Value(end) => return Ok((end?, None)),
                 Event::Deadline if timeout.is_some_and(|end| Instant::now() >= end) => {
                     break Ending::TimedOut;
@@ -194,7 +200,7 @@ impl Supervisor<'_> {
         };
         // A paused process hears nothing.
         self.watchdog.let_go(self.engine)?;
-        self.engine.signal_container(self.container, SIGTERM)?;
+        self.signal(SIGTERM)?;
         let exit = self.wait_for_end(mailbox)?;
         Ok((exit, Some(ending)))
     }
@@ -215,11 +221,7 @@ impl Supervisor<'_> {
             }
         }
         self.watchdog.let_go(self.engine)?;
-        match self.engine.signal_container(self.container, SIGKILL) {
-            // It ended in this very moment: nothing is left to kill.
-            Ok(()) | Err(EngineError::NotFound { .. } | EngineError::Refused { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
+        self.signal(SIGKILL)?;
         let give_up_at = Instant::now() + LAST_WORDS;
         loop {
             match mailbox.wait(Some(give_up_at)) {
@@ -227,6 +229,17 @@ impl Supervisor<'_> {
                 Event::Interrupt(_) => {}
                 Event::Deadline => return Err(CommandError::Undead),
             }
+        }
+    }
+}
+
+impl Supervisor<'_> {
+    /// Signals the container's first process.
+    fn signal(&self, signal: i32) -> Result<(), EngineError> {
+        match self.engine.signal_container(self.container, signal) {
+            // It ended in this very moment: nothing is left to signal.
+            Err(EngineError::NotFound { .. } | EngineError::Refused { .. }) => Ok(()),
+            other => other,
         }
     }
 }

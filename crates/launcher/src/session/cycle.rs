@@ -137,6 +137,7 @@ fn cycle(
             Destination::Screen => Connection::Terminal,
             _ => Connection::Streams,
         },
+        timeout: order.patience.timeout,
     };
     let mut populated = match order.again {
         None => {

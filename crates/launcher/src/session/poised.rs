@@ -7,6 +7,7 @@
 //! container.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use lazaret_runtime::{
     ContainerName, END, Engine, EngineError, ExecSpec, GO, HardenedSpec, Process, Stdin, Terminal,
@@ -28,6 +29,8 @@ pub(super) struct Call {
     pub(super) workdir: String,
     /// Whether it has the user's terminal.
     pub(super) connection: Connection,
+    /// How long it may take: PID 1 ends it then, unless the launcher has.
+    pub(super) timeout: Option<Duration>,
 }
 
 /// What a command is connected with.
@@ -64,7 +67,7 @@ impl Call {
     pub(super) fn prove(&self, site: &Site<'_>, agent: &HardenedSpec) -> Result<Proven, Failure> {
         let Invocation { argv, env } = &self.invocation;
         let exec = ExecSpec {
-            argv: agent.poised_argv(&self.workdir, env.keys(), argv),
+            argv: agent.poised_argv(&self.workdir, env.keys(), argv, self.timeout),
             env: env.clone(),
             ..porter(&[], Stdin::Piped)
         };
@@ -96,7 +99,7 @@ impl Call {
             Poised::Later => {
                 let terminal = Terminal::Allocated(terminal::size());
                 let exec = ExecSpec {
-                    argv: agent.run_argv(&self.invocation.argv),
+                    argv: agent.timed_argv(&self.invocation.argv, self.timeout),
                     env: self.invocation.env.clone(),
                     workdir: Some(self.workdir.clone()),
                     terminal,

@@ -23,6 +23,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// tell it of the first process only.
 const OUT_OF_MEMORY: i32 = 37;
 
+/// What it ends with when it ended the command at its deadline: the launcher was stopped, or
+/// killed, and could not.
+const TIMED_OUT: i32 = 38;
+
+/// Both.
+const TIMED_OUT_AND_OUT_OF_MEMORY: i32 = 39;
+
 /// A session whose container has ended: the volume changes no more.
 #[derive(Debug)]
 #[must_use = "its changes are in the volume only: collect them"]
@@ -53,18 +60,13 @@ impl Stopped {
                 .engine
                 .container(&agent)?
                 .map(|container| container.state);
-            let was_oom_killed = matches!(
-                state,
-                Some(
-                    ContainerState::Exited {
-                        oom_killed: true,
-                        ..
-                    } | ContainerState::Exited {
-                        code: OUT_OF_MEMORY,
-                        ..
-                    }
-                )
-            );
+            let (code, was_hit) = match state {
+                Some(ContainerState::Exited { code, oom_killed }) => (code, oom_killed),
+                _ => (0, false),
+            };
+            let is = |codes: [i32; 2]| codes.contains(&code);
+            let was_oom_killed = was_hit || is([OUT_OF_MEMORY, TIMED_OUT_AND_OUT_OF_MEMORY]);
+            let has_timed_out = is([TIMED_OUT, TIMED_OUT_AND_OUT_OF_MEMORY]);
             // They keep the volume in use, and have nothing to look at any more.
             sweep(&*site.engine, session.dir(), session.record(), Sweep::All)?;
             if turn.is_none() || session.dir().file("intent").exists() {
@@ -85,6 +87,7 @@ impl Stopped {
                 record.phase = Phase::Stopped;
                 if let Some(end) = &mut record.end {
                     end.oom_killed |= was_oom_killed;
+                    end.timed_out |= has_timed_out;
                 }
             })?;
             drop(turn);

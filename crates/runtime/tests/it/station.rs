@@ -153,7 +153,10 @@ impl Running<'_> {
         let report = self.exec(self.spec.probe_argv());
         assert_eq!(report.code, 0, "{name}: {report:?}");
         let command = ["/bin/true".to_owned()];
-        let poised = self.exec(self.spec.poised_argv("/", std::iter::empty(), &command));
+        let poised = self.exec(
+            self.spec
+                .poised_argv("/", std::iter::empty(), &command, None),
+        );
         assert_eq!(poised.code, 125, "{name}: {poised:?}");
         assert!(poised.stderr.contains("never told to start"), "{poised:?}");
         assert_eq!(verdicts(&report), verdicts(&poised), "{name}");
