@@ -71,6 +71,7 @@ pub(crate) fn remove(store: &Store, id: &SessionId, context: &Context) -> Result
     let detected = context.engine_of(session.record())?;
     Belongings::of_store(&*detected.engine, store.id())?
         .of(&session.record().owner())
+        .surveyed(session.record())
         .remove(&*detected.engine)?;
     session.remove()?;
     Ok(())

@@ -158,8 +158,10 @@ pub fn finish(
 /// does not change by it (FLT-24).
 fn remove_belongings(session: &LockedSession, site: &Site<'_>) {
     site.chores.finish();
-    let removed = Belongings::of_store(&*site.engine, &site.store_id)
-        .and_then(|all| all.of(&session.record().owner()).remove(&*site.engine));
+    let removed = Belongings::of_store(&*site.engine, &site.store_id).and_then(|all| {
+        let all = all.of(&session.record().owner());
+        all.surveyed(session.record()).remove(&*site.engine)
+    });
     if let Err(error) = removed {
         let volume = session.record().volume();
         let words = lazaret_transfer::escape(error.to_string().as_bytes());

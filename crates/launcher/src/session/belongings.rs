@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
+use super::emptying::empty;
 use super::owner::Owner;
+use super::record::Record;
 use lazaret_runtime::{ContainerName, ContainerState, Engine, EngineError, Label, VolumeName};
 
 /// How often a volume is looked at again that something has mounted, and how long after each
@@ -25,6 +27,18 @@ pub struct Belongings {
     pub running: Vec<ContainerName>,
     /// Volumes.
     pub volumes: Vec<(VolumeName, String)>,
+    /// How deep the volumes are.
+    depth: Depth,
+}
+
+/// How deep the directories of a volume are.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// As deep as an agent has made them.
+    #[default]
+    Unknown,
+    /// No deeper than what lazaret carries.
+    Bounded,
 }
 
 impl Belongings {
@@ -62,6 +76,7 @@ impl Belongings {
             containers,
             running,
             volumes: volumes.collect(),
+            depth: Depth::Unknown,
         })
     }
 
@@ -81,6 +96,7 @@ impl Belongings {
                 .into_iter()
                 .filter(|(_, s)| wanted(s))
                 .collect(),
+            depth: self.depth,
         }
     }
 
@@ -88,6 +104,23 @@ impl Belongings {
     #[must_use]
     pub fn of(self, owner: &Owner) -> Self {
         self.only(|tag| tag == owner.tag.as_str())
+    }
+
+    /// Says that no command has written to the volumes, so their depth is bounded: an engine
+    /// removes them as they are.
+    #[must_use]
+    pub(super) fn unused(mut self) -> Self {
+        self.depth = Depth::Bounded;
+        self
+    }
+
+    /// Says what the record of their session knows of the volumes.
+    #[must_use]
+    pub fn surveyed(self, record: &Record) -> Self {
+        match record.seen_whole {
+            true => self.unused(),
+            false => self,
+        }
     }
 
     /// Whether a container of these runs.
@@ -144,12 +177,15 @@ impl Belongings {
     /// another one, on Podman without any label. Nothing but our own containers ever has a
     /// volume of that name, so it is looked for only where there was one of those.
     ///
+    /// A volume whose depth is not known is emptied first, and so is one that the engine fails
+    /// to remove.
+    ///
     /// # Errors
     /// The engine's; what is gone is no error.
     pub fn remove(&self, engine: &dyn Engine) -> Result<(), EngineError> {
         self.remove_containers(engine)?;
         for (volume, tag) in &self.volumes {
-            self.remove_volume(engine, volume, tag)?;
+            self.remove_filled(engine, volume, tag)?;
         }
         let mut made: Vec<(VolumeName, &String)> = self
             .containers
@@ -160,9 +196,41 @@ impl Belongings {
         made.sort_unstable();
         made.dedup();
         for (volume, tag) in made {
-            self.remove_volume(engine, &volume, tag)?;
+            self.remove_filled(engine, &volume, tag)?;
         }
         Ok(())
+    }
+
+    /// Removes a volume that an agent may have filled.
+    fn remove_filled(
+        &self,
+        engine: &dyn Engine,
+        volume: &VolumeName,
+        tag: &str,
+    ) -> Result<(), EngineError> {
+        let owner = self.owner_of(volume, tag);
+        if let (Depth::Unknown, Some(owner)) = (self.depth, &owner) {
+            // If it can't be emptied, the engine may still be able to remove it.
+            drop(empty(engine, owner));
+        }
+        match (self.remove_volume(engine, volume, tag), owner) {
+            // Podman has forgotten it by now, but not its files: the container brings it back.
+            (Err(EngineError::Refused { .. }), Some(owner)) => {
+                drop(empty(engine, &owner));
+                self.remove_volume(engine, volume, tag)
+            }
+            (settled, _) => settled,
+        }
+    }
+
+    /// Returns whose workspace a volume holds; `None` if it holds something else.
+    fn owner_of(&self, volume: &VolumeName, tag: &str) -> Option<Owner> {
+        let owner = Owner {
+            tag: tag.parse().ok()?,
+            store: self.store.clone(),
+            workspace: None,
+        };
+        (owner.volume() == *volume).then_some(owner)
     }
 
     /// Removes a volume. Where it is in use, a container that its owner had asked for has

@@ -212,7 +212,7 @@ impl Berth {
         let all = Belongings::of_store(&*engine, &self.owner.store)?.of(&self.owner);
         match self.standing {
             Standing::There => all.remove_passing(&*engine, &self.owner),
-            Standing::Gone => all.remove(&*engine),
+            Standing::Gone => all.unused().remove(&*engine),
         }
     }
 }

@@ -53,11 +53,12 @@ impl Stopped {
             bring_out(site, &session, standby, phase.counter())
         })?;
         match outcome {
-            Ok(()) => {
+            Ok(Seen { whole }) => {
                 session.update(|record| {
                     record.phase = Phase::Collected;
                     record.surveyed = true;
                     record.quiet_since_ms = quiet_since_ms;
+                    record.seen_whole = whole;
                 })?;
                 Ok(Collected::Ready(session))
             }
@@ -83,7 +84,7 @@ fn bring_out(
     session: &LockedSession,
     standby: Standby,
     counter: &Counter,
-) -> Attempt<()> {
+) -> Attempt<Seen> {
     let Standby {
         known,
         lease,
@@ -97,7 +98,7 @@ fn bring_out(
     let outcome = fetch_all(session, (lease.name(), porter), known, counter, site);
     drop(guard);
     site.chores.remove(lease);
-    if !matches!(outcome, Ok(Ok(()))) {
+    if !matches!(outcome, Ok(Ok(_))) {
         // A half-filled spool is no use to anybody, and may be what filled the disk (FLT-07).
         drop(fs::remove_dir_all(session.dir().file("quarantine")));
     }
@@ -112,7 +113,7 @@ fn fetch_all(
     known: Known,
     counter: &Counter,
     site: &Site<'_>,
-) -> Attempt<()> {
+) -> Attempt<Seen> {
     let (dir, record) = (session.dir(), session.record());
     let limits = limits(record.gate);
     let path = dir.file("quarantine");
@@ -142,7 +143,14 @@ fn fetch_all(
     };
     known.write_volume(dir)?;
     texts::keep_changed(site.ui, dir, record, &known);
-    Ok(Ok(()))
+    let whole = known.volume.is_seen_whole();
+    Ok(Ok(Seen { whole }))
+}
+
+/// What the survey has seen of the volume.
+struct Seen {
+    /// Every directory.
+    whole: bool,
 }
 
 /// What a survey found, and what it is held against.

@@ -14,6 +14,7 @@ mod converse;
 pub mod cycle;
 mod deflated;
 pub mod egress;
+mod emptying;
 pub mod exporter;
 pub mod fence;
 pub mod history;

@@ -239,6 +239,7 @@ impl Prepared {
             record.phase = Phase::Syncing;
             // Of a new one nothing was surveyed.
             record.surveyed &= volume == Standing::There;
+            record.seen_whole &= record.surveyed;
             // Before anything is: whoever comes next gives it back.
             if !was_fenced {
                 record.bounds = setting.bounds.clone();

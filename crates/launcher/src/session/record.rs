@@ -149,6 +149,10 @@ pub struct Record {
     /// `None` if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet_since_ms: Option<u64>,
+    /// Whether that survey has seen every directory of the volume: then an engine can remove it
+    /// as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub seen_whole: bool,
     /// Where the session was before [`Phase::Syncing`], which changes none of it.
     #[serde(default)]
     pub before: Option<Phase>,
@@ -327,6 +331,7 @@ impl Record {
             reset: false,
             surveyed: false,
             quiet_since_ms: None,
+            seen_whole: false,
             before: None,
             bounds: new.bounds,
             egress: new.egress,

@@ -172,7 +172,10 @@ fn finish_apply(session: &LockedSession) -> Result<Recovered, Failure> {
 /// keeps that.
 fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), Failure> {
     match session.record().keep {
-        KeepVolume::UntilSettled => belongings(site, session)?.remove(&*site.engine)?,
+        KeepVolume::UntilSettled => {
+            let all = belongings(site, session)?.surveyed(session.record());
+            all.remove(&*site.engine)?;
+        }
         KeepVolume::Always => drop(pool::sweep(&*site.engine, session)?),
     }
     Ok(())
@@ -187,7 +190,7 @@ fn remove_all(site: &Site<'_>, session: &LockedSession) -> Result<(), Failure> {
         .record()
         .is_younger_than(IN_FLIGHT, SystemTime::now());
     loop {
-        belongings(site, session)?.remove(&*site.engine)?;
+        belongings(site, session)?.unused().remove(&*site.engine)?;
         if !is_young {
             return Ok(());
         }

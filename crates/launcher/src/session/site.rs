@@ -243,20 +243,7 @@ impl Site<'_> {
         record: &Record,
         image: &Pinned,
     ) -> Result<HardenedSpec, Unenforceable> {
-        let spec = ContainerSpec {
-            name: record.guard(),
-            role: Role::Guard,
-            image: image.reference().clone(),
-            privilege: Privilege::GiveAway,
-            volumes: vec![mount(record.volume(), Access::ReadWrite)],
-            env: BTreeMap::new(),
-            workdir: "/".to_owned(),
-            limits: exporter_limits(),
-            labels: record.owner().labels("guard"),
-            network: Network::None,
-            hosts: Vec::new(),
-        };
-        HardenedSpec::new(spec, &self.info)
+        guard_spec(&record.owner(), &self.info, image)
     }
 
     fn reader_spec(
@@ -284,6 +271,32 @@ impl Site<'_> {
         };
         HardenedSpec::new(spec, &self.info)
     }
+}
+
+/// Hardens the container that makes entries of a volume root's, gives them back, or empties the
+/// volume.
+///
+/// # Errors
+/// Names the control that the engine can't enforce.
+pub(super) fn guard_spec(
+    owner: &Owner,
+    engine: &EngineInfo,
+    image: &Pinned,
+) -> Result<HardenedSpec, Unenforceable> {
+    let spec = ContainerSpec {
+        name: owner.name("guard"),
+        role: Role::Guard,
+        image: image.reference().clone(),
+        privilege: Privilege::GiveAway,
+        volumes: vec![mount(owner.volume(), Access::ReadWrite)],
+        env: BTreeMap::new(),
+        workdir: "/".to_owned(),
+        limits: exporter_limits(),
+        labels: owner.labels("guard"),
+        network: Network::None,
+        hosts: Vec::new(),
+    };
+    HardenedSpec::new(spec, engine)
 }
 
 fn sockets(owner: &Owner, access: Access) -> VolumeMount {

@@ -119,6 +119,14 @@ impl VolumeState {
             .collect()
     }
 
+    /// Returns true if a survey has seen every directory of the volume: then none is deeper
+    /// than [`MAX_DEPTH`](crate::MAX_DEPTH). Caches are not looked into, and neither is what
+    /// has a name that breaks a rule.
+    pub fn is_seen_whole(&self) -> bool {
+        let mut others = self.others.values();
+        !others.any(|kind| matches!(kind, FoundKind::Cache | FoundKind::BadName))
+    }
+
     /// Looks a carried entry up.
     pub fn get(&self, path: &RelPath) -> Option<&Entry> {
         self.held.get(path).map(|held| &held.entry)

@@ -106,6 +106,7 @@ fn make(site: &Site<'_>, shelf: &Shelf, filling: &Filling, fit: &Fit) -> Result<
 pub fn remove(site: &Site<'_>, held: Held) -> Result<(), Failure> {
     Belongings::of_store(&*site.engine, &held.owner.store)?
         .of(&held.owner)
+        .unused()
         .remove(&*site.engine)?;
     Ok(held.forget()?)
 }
