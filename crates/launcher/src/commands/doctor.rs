@@ -1,5 +1,7 @@
 //! `lazaret doctor`: the engines, the directories, the images, and what to do.
 
+mod inotify;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +47,8 @@ struct Report {
     /// Keys and logins of the profiles: profile, name, whether it is there.
     keys: Vec<(String, String, Presence)>,
     porter: Result<usize, Failure>,
+    /// How many inotify instances a user of this machine may have.
+    inotify: Option<u64>,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
@@ -93,6 +97,7 @@ fn examine(context: &Context) -> Result<Report, Failure> {
         network: UserNetwork::load(&context.env),
         keys: keys(context)?,
         porter: porter::bytes().map(<[u8]>::len),
+        inotify: inotify::limit(),
     })
 }
 
@@ -228,8 +233,14 @@ impl Report {
                     .to_owned(),
             );
         }
+        advice.extend(self.inotify_advice());
         advice.dedup();
         advice
+    }
+
+    fn inotify_advice(&self) -> Option<String> {
+        let used = self.engines.get(self.used?)?;
+        inotify::advice(used.result.as_ref().ok()?, self.inotify?)
     }
 
     fn print(&self, context: &Context, advice: &[String]) {
@@ -333,6 +344,7 @@ impl Report {
             "keys": self.keys.iter().map(|(profile, name, presence)| {
                 json!({ "profile": profile, "name": name, "presence": presence.word() })
             }).collect::<Vec<_>>(),
+            "inotify_instances": self.inotify,
             "porter_bytes": self.porter.as_ref().ok(),
             "advice": advice,
         })
