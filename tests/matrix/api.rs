@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -176,6 +176,15 @@ pub(crate) fn has_container(socket: &Path, name: &str) -> Result<bool, String> {
 /// Whether a volume is there.
 pub(crate) fn has_volume(socket: &Path, name: &str) -> Result<bool, String> {
     Ok(request(socket, "GET", &format!("/volumes/{name}"))?.status == 200)
+}
+
+/// Where the files of a volume lie on this machine.
+pub(crate) fn mountpoint(socket: &Path, name: &str) -> Result<PathBuf, String> {
+    let volume = get(socket, &format!("/volumes/{name}"))?;
+    match text(&volume["Mountpoint"]) {
+        place if place.is_empty() => Err(format!("volume {name} has no place")),
+        place => Ok(place.into()),
+    }
 }
 
 /// The answer to `GET path` as JSON.

@@ -2,6 +2,8 @@
 
 mod agent;
 mod bad_input;
+mod deadline;
+mod depth;
 mod fault;
 mod fault_daemon;
 mod gate;
@@ -51,6 +53,8 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     isolation::SCENARIOS,
     protect::SCENARIOS,
     limits::SCENARIOS,
+    deadline::SCENARIOS,
+    depth::SCENARIOS,
     live::SCENARIOS,
     mapped::SCENARIOS,
     net::SCENARIOS,
