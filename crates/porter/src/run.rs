@@ -107,7 +107,11 @@ fn become_command(arguments: impl Iterator<Item = OsString>) -> Result<NotWanted
         }
     }
     if let Some(timeout) = plan.timeout {
-        deadline::set(timeout)?;
+        match deadline::set(timeout) {
+            // A virtual machine may have another PID 1; the launcher keeps the limit there.
+            Err(DeadlineError::NoContainer) if plan.is_without("CON-22") => {}
+            set => set?,
+        }
     }
     prepare(&plan)?;
     let source = syscall::exec(&plan.argv);
@@ -166,6 +170,11 @@ impl Plan {
             true => Ok(plan),
             false => Err(Error::Usage),
         }
+    }
+
+    /// Whether the engine does not have a control.
+    fn is_without(&self, control: &str) -> bool {
+        self.without.iter().any(|name| name == control)
     }
 
     /// Says what holds here, where it was asked.
