@@ -19,7 +19,12 @@ use crate::section::Section;
 use crate::setup::{self, Consent};
 
 /// Variables by which a caller names an engine of their own.
-const ENGINE_VARIABLES: [&str; 3] = ["LAZARET_ENGINE", "DOCKER_HOST", "CONTAINER_HOST"];
+const ENGINE_VARIABLES: [&str; 4] = [
+    "LAZARET_ENGINE",
+    "DOCKER_HOST",
+    "DOCKER_CONTEXT",
+    "CONTAINER_HOST",
+];
 
 impl flags::Run {
     pub(crate) fn run(self, sh: &Shell) -> Result<Infallible> {

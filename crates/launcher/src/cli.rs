@@ -47,7 +47,8 @@ pub struct Global {
     #[arg(long, global = true, help_heading = "Global options")]
     pub json: bool,
     /// Engine: docker, podman, apple, or an endpoint such as unix:///run/podman/podman.sock
-    /// [env: LAZARET_ENGINE] [default: the first one found]
+    /// [env: LAZARET_ENGINE] [default: what DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST or
+    /// Docker's current context names, else the first one found]
     #[arg(
         long,
         global = true,

@@ -1,12 +1,12 @@
 //! `Context`: what every verb gets.
 
-use lazaret_runtime::{Detected, EngineChoice, Memory, Starter};
+use lazaret_runtime::{DecidedBy, Detected, EngineChoice, EngineRequest, Memory, Starter};
 use lazaret_transfer::escape;
 
 use crate::cli::Global;
 use crate::commands::doctor::describe;
 use crate::environment::Environment;
-use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::failure::{Failure, FailureKind, unusable};
 use crate::interrupt::Interrupt;
 use crate::session::record::Record;
 use crate::ui::{ColorChoice, OutputFormat, ProgressChoice, Ui, UiOptions, Verbosity};
@@ -17,10 +17,40 @@ pub struct Options {
     /// What the user interface is made of.
     pub ui: UiOptions,
     /// The engine, as it was named; `None` to find one.
-    pub engine: Option<String>,
+    pub engine: Option<EngineName>,
     /// Who starts the first process of ours in a container.
     pub starter: Starter,
 }
+
+/// An engine, as it was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineName {
+    /// Its name or its address.
+    pub text: String,
+    /// What names it: `--engine` or `LAZARET_ENGINE`.
+    pub by: DecidedBy,
+}
+
+impl EngineName {
+    /// Reads `--engine`, else `LAZARET_ENGINE`.
+    fn find(global: &Global, env: &Environment) -> Option<Self> {
+        let variable = || {
+            let value = env.os(ENGINE_VARIABLE)?;
+            Some(Self {
+                text: value.to_string_lossy().into_owned(),
+                by: DecidedBy::Variable(ENGINE_VARIABLE),
+            })
+        };
+        let typed = global.engine.clone().map(|text| Self {
+            text,
+            by: DecidedBy::Flag,
+        });
+        typed.or_else(variable)
+    }
+}
+
+/// Names an engine where `--engine` does not.
+const ENGINE_VARIABLE: &str = "LAZARET_ENGINE";
 
 impl Options {
     /// Joins what was typed with the environment.
@@ -47,10 +77,7 @@ impl Options {
                     (false, false) => Verbosity::Normal,
                 },
             },
-            engine: global
-                .engine
-                .clone()
-                .or_else(|| chosen("LAZARET_ENGINE").map(str::to_owned)),
+            engine: EngineName::find(global, env),
             starter: match chosen("LAZARET_STARTER") {
                 Some("engine") => Starter::Engine,
                 _ => Starter::FirstProcess,
@@ -83,7 +110,7 @@ impl Context {
     /// # Errors
     /// Says where it was tried, what went wrong there, and what to do.
     pub fn engine(&self) -> Result<Detected, Failure> {
-        self.connect(&self.engine_choice()?, None)
+        self.connect(&self.engine_request()?, None)
     }
 
     /// Connects to the engine that a run is for: the one that was named, that its session
@@ -97,36 +124,37 @@ impl Context {
         record: Option<&Record>,
         memory: &dyn Memory,
     ) -> Result<Detected, Failure> {
-        let choice = match record {
-            Some(record) => self.choice_at(&record.engine, &format!("session {}", record.id))?,
-            None => self.engine_choice()?,
+        let request = match record {
+            Some(record) => self.request_at(&record.engine, format!("session {}", record.id))?,
+            None => self.engine_request()?,
         };
-        self.connect(&choice, Some(memory))
+        self.connect(&request, Some(memory))
     }
 
     fn connect(
         &self,
-        choice: &EngineChoice,
+        request: &EngineRequest,
         memory: Option<&dyn Memory>,
     ) -> Result<Detected, Failure> {
         let environment = self.env.for_detection();
         self.interrupt.check()?;
         let detected = match memory {
-            Some(memory) => lazaret_runtime::detect_remembering(choice, &environment, memory),
-            None => lazaret_runtime::detect(choice, &environment),
+            Some(memory) => lazaret_runtime::detect_remembering(request, &environment, memory),
+            None => lazaret_runtime::detect(request, &environment),
         };
         // An engine that was silent for seconds is less to say than that the user went.
         self.interrupt.check()?;
         let detected = detected?;
         self.ui.detail(&format!(
-            "engine: {} at {}",
+            "engine: {} at {} ({})",
             describe(&detected.info),
-            escape(detected.info.endpoint.as_bytes())
+            escape(detected.info.endpoint.as_bytes()),
+            escape(detected.by.to_string().as_bytes())
         ));
         Ok(detected)
     }
 
-    /// Connects to the engine that was named, or to every one that answers.
+    /// Connects to the engine that was named, by whatever means, or to every one that answers.
     ///
     /// # Errors
     /// As [`Context::engine`].
@@ -135,7 +163,7 @@ impl Context {
             return Ok(vec![self.engine()?]);
         }
         self.interrupt.check()?;
-        let found = lazaret_runtime::detect_all(&EngineChoice::Auto, &self.env.for_detection());
+        let found = lazaret_runtime::detect_all(&self.engine_request()?, &self.env.for_detection());
         self.interrupt.check()?;
         Ok(found?)
     }
@@ -145,35 +173,40 @@ impl Context {
     /// # Errors
     /// As [`Context::engine`].
     pub fn engine_of(&self, record: &Record) -> Result<Detected, Failure> {
-        self.engine_at(&record.engine, &format!("session {}", record.id))
+        self.engine_at(&record.engine, format!("session {}", record.id))
     }
 
     /// Connects to the engine in which something lives; `--engine` has the last word.
     ///
     /// # Errors
     /// As [`Context::engine`].
-    pub fn engine_at(&self, endpoint: &str, what: &str) -> Result<Detected, Failure> {
-        self.connect(&self.choice_at(endpoint, what)?, None)
+    pub fn engine_at(&self, endpoint: &str, what: String) -> Result<Detected, Failure> {
+        self.connect(&self.request_at(endpoint, what)?, None)
     }
 
-    fn choice_at(&self, endpoint: &str, what: &str) -> Result<EngineChoice, Failure> {
+    fn request_at(&self, endpoint: &str, what: String) -> Result<EngineRequest, Failure> {
         match self.options.engine {
-            Some(_) => self.engine_choice(),
-            None => endpoint.parse::<EngineChoice>().or_fail(
-                FailureKind::State,
-                &format!("the engine of {what} is unknown"),
-            ),
+            Some(_) => self.engine_request(),
+            None => match endpoint.parse::<EngineChoice>() {
+                Ok(choice) => Ok(EngineRequest::by(choice, DecidedBy::Record(what))),
+                Err(error) => Err(Failure::new(FailureKind::State, error)
+                    .context(format!("the engine of {what} is unknown"))),
+            },
         }
     }
 
-    /// Returns which engine was asked for.
+    /// Returns which engine was asked for, by `--engine` or `LAZARET_ENGINE`.
     ///
     /// # Errors
     /// When what was typed names none.
-    pub fn engine_choice(&self) -> Result<EngineChoice, Failure> {
-        let Some(text) = &self.options.engine else {
-            return Ok(EngineChoice::Auto);
+    pub fn engine_request(&self) -> Result<EngineRequest, Failure> {
+        let Some(EngineName { text, by }) = &self.options.engine else {
+            let auto = EngineChoice::Auto;
+            return Ok(EngineRequest::by(auto, DecidedBy::Detected));
         };
-        Ok(text.parse::<EngineChoice>()?)
+        match text.parse::<EngineChoice>() {
+            Ok(choice) => Ok(EngineRequest::by(choice, by.clone())),
+            Err(error) => Err(unusable(by, error)),
+        }
     }
 }

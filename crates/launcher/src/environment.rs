@@ -82,7 +82,8 @@ impl Environment {
         self.os(name)?.to_str()
     }
 
-    fn os(&self, name: &str) -> Option<&OsStr> {
+    /// Returns a variable as it is; an empty one counts as absent.
+    pub(crate) fn os(&self, name: &str) -> Option<&OsStr> {
         let value = self.variables.get(name)?;
         (!value.is_empty()).then_some(value.as_os_str())
     }
@@ -127,13 +128,16 @@ impl Environment {
 
     /// Returns what the search for an engine looks at.
     pub fn for_detection(&self) -> lazaret_runtime::Environment {
-        let text = |name| self.text(name).map(str::to_owned);
+        // One that is not UTF-8 names an engine all the same: it is refused, not passed over.
+        let text = |name| Some(self.os(name)?.to_string_lossy().into_owned());
         let path = |name| self.os(name).map(PathBuf::from);
         lazaret_runtime::Environment {
-            lazaret_engine: text("LAZARET_ENGINE"),
             docker_host: text("DOCKER_HOST"),
             docker_context: text("DOCKER_CONTEXT"),
             docker_config: path("DOCKER_CONFIG"),
+            docker_tls_verify: text("DOCKER_TLS_VERIFY"),
+            docker_tls: text("DOCKER_TLS"),
+            docker_cert_path: text("DOCKER_CERT_PATH"),
             container_host: text("CONTAINER_HOST"),
             xdg_runtime_dir: path("XDG_RUNTIME_DIR"),
             home: path("HOME"),

@@ -1,5 +1,6 @@
 //! `Failure`: an error on its way to the user, and the one place that words it.
 
+mod engine;
 mod library;
 
 use std::error::Error;
@@ -9,7 +10,7 @@ use serde_json::json;
 
 use crate::exit_code::ExitCode;
 
-pub(crate) use library::engine_hint;
+pub(crate) use engine::{engine_hint, unusable, way_out};
 
 /// What sort of failure it is; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -294,6 +294,9 @@ pub enum EngineError {
         /// The cause.
         source: io::Error,
     },
+    /// What was chosen names no engine that can be reached.
+    #[error(transparent)]
+    Choice(#[from] crate::ChoiceError),
     /// The socket is there, but not for us.
     #[error("no permission to use {endpoint}: {source}")]
     Denied {

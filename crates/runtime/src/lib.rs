@@ -24,8 +24,9 @@ pub use api::ApiEngine;
 pub use apple::AppleEngine;
 pub use control::{Control, UnknownControl};
 pub use detect::{
-    Candidate, ChoiceError, DetectError, Detected, Endpoint, EngineChoice, Environment, Memory,
-    NamedEngine, candidates, detect, detect_all, detect_remembering,
+    Candidate, Candidates, ChoiceError, DecidedBy, DetectError, Detected, Endpoint, EngineChoice,
+    EngineRequest, Environment, Memory, NamedEngine, Scheme, candidates, detect, detect_all,
+    detect_remembering,
 };
 pub use engine::{
     ContainerInfo, ContainerState, Engine, EngineError, EngineInfo, EngineKind, ExecSpec, Greeting,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use lazaret_image_builder::{BuildEvent, Catalog, ImageState};
-use lazaret_runtime::{Engine, EngineKind, Environment, detect};
+use lazaret_runtime::{Engine, EngineKind, EngineRequest, Environment, detect};
 
 use crate::build::program;
 use crate::mini_registry::MiniRegistry;
@@ -26,16 +26,12 @@ fn engines() -> Vec<(String, Arc<dyn Engine>)> {
         return Vec::new();
     };
     let surroundings = Environment {
-        lazaret_engine: None,
-        docker_host: None,
-        docker_context: None,
-        docker_config: None,
-        container_host: None,
         xdg_runtime_dir: environment("XDG_RUNTIME_DIR").map(PathBuf::from),
         home: environment("HOME").map(PathBuf::from),
         path: environment("PATH"),
         uid: rustix::process::geteuid().as_raw(),
         root: PathBuf::from("/"),
+        ..Environment::default()
     };
     names
         .into_string()
@@ -43,7 +39,7 @@ fn engines() -> Vec<(String, Arc<dyn Engine>)> {
         .split(',')
         .filter(|name| !name.is_empty())
         .map(|name| {
-            let detected = detect(&name.parse().unwrap(), &surroundings);
+            let detected = detect(&EngineRequest::flag(name.parse().unwrap()), &surroundings);
             (
                 name.to_owned(),
                 detected

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use lazaret_image_builder::{ImageState, ListedImage};
-use lazaret_runtime::{Candidate, EngineInfo, EngineKind, UserNamespace};
+use lazaret_runtime::{Candidate, Candidates, DecidedBy, EngineInfo, EngineKind, UserNamespace};
 use lazaret_transfer::escape;
 use serde_json::{Value, json};
 
@@ -38,6 +38,8 @@ struct Directory {
 
 /// What was found, and whether it will do.
 struct Report {
+    /// What decided which engines were tried.
+    by: DecidedBy,
     engines: Vec<Candidate>,
     /// Index of the engine that a verb without a choice would use.
     used: Option<usize>,
@@ -72,8 +74,8 @@ fn examine(context: &Context) -> Result<Report, Failure> {
     if let Some(config) = own.iter().find(|own| own.word() == "config") {
         config.check(context.env.uid)?;
     }
-    let engines =
-        lazaret_runtime::candidates(&context.engine_choice()?, &context.env.for_detection())?;
+    let Candidates { by, tried: engines } =
+        lazaret_runtime::candidates(&context.engine_request()?, &context.env.for_detection());
     let used = engines
         .iter()
         .position(|candidate| candidate.result.is_ok());
@@ -87,6 +89,7 @@ fn examine(context: &Context) -> Result<Report, Failure> {
         )),
     };
     Ok(Report {
+        by,
         engines,
         used,
         directories: vec![
@@ -210,11 +213,12 @@ impl Report {
             }
         }
         if self.used.is_none() {
-            advice.push(
-                "Install Docker or Podman and start it; in lazaret's own repository \
-                 `cargo xtask setup` does both."
+            advice.push(match &self.by {
+                DecidedBy::Detected => "Install Docker or Podman and start it; in lazaret's own \
+                                        repository `cargo xtask setup` does both."
                     .to_owned(),
-            );
+                by => crate::failure::way_out(by),
+            });
         }
         let problems = self
             .directories
@@ -247,6 +251,11 @@ impl Report {
         let ui = &context.ui;
         let heading = |text: &str| ui.result(&ui.paint_result(Tone::Strong, text));
         heading("Engines, in the order in which they are tried");
+        let by = escape(self.by.to_string().as_bytes());
+        ui.result(&match &self.by {
+            DecidedBy::Detected => format!("  {by}: nothing names an engine"),
+            _ => format!("  decided by {by}: no other engine is tried"),
+        });
         if self.engines.is_empty() {
             ui.result("  none");
         }
@@ -337,6 +346,8 @@ impl Report {
         json!({
             "version": env!("CARGO_PKG_VERSION"),
             "ok": self.can_work(),
+            "decided_by": self.by.code(),
+            "decided_by_text": self.by.to_string(),
             "engines": engines,
             "directories": directories,
             "images": self.images.as_ref().ok().map(|images| image::to_json(images)),

@@ -1,9 +1,7 @@
 //! One `From` per error of the crates below: which kind it is, and what to do.
 
 use lazaret_image_builder::BuildError;
-use lazaret_runtime::{
-    ChoiceError, DetectError, EngineError, LeaseError, NameError, ProbeFailure, Unenforceable,
-};
+use lazaret_runtime::{LeaseError, NameError, ProbeFailure, Unenforceable};
 use lazaret_transfer::{
     ApplyError, InsertError, NotAsSurveyed, PackError, PathError, QuarantineError, RecoverError,
     SelectError, StreamError, SurveyError, UndoError, WalkError, WireError,
@@ -15,75 +13,6 @@ use crate::profile::ProfileError;
 use crate::session::hold::HoldError;
 use crate::session::store::StoreError;
 use crate::session::turn::TurnError;
-
-/// What to do about an error of an engine.
-pub(crate) fn engine_hint(error: &EngineError) -> Option<&'static str> {
-    match error {
-        EngineError::Timeout { .. } => Some(
-            "It is there but does not answer: look at its log, restart it, or name another \
-             engine with --engine.",
-        ),
-        EngineError::Unreachable { .. } => Some(
-            "Start the engine, or name another one with --engine; `lazaret doctor` shows what was \
-             tried.",
-        ),
-        EngineError::Denied { .. } => Some(
-            "Use an engine of your own (rootless Podman needs no permission), or have an \
-             administrator give you access to the socket; access to a rootful engine is as good \
-             as root.",
-        ),
-        EngineError::TooOld { .. } => Some("Update the engine, or name another one with --engine."),
-        EngineError::Lost { .. } => {
-            Some("`lazaret ls` shows what is left of the session; `lazaret recover` takes it up.")
-        }
-        _ => None,
-    }
-}
-
-impl From<EngineError> for Failure {
-    fn from(error: EngineError) -> Self {
-        let hint = engine_hint(&error);
-        let failure = Self::new(FailureKind::Engine, error);
-        match hint {
-            Some(hint) => failure.hinted(hint),
-            None => failure,
-        }
-    }
-}
-
-impl From<DetectError> for Failure {
-    fn from(error: DetectError) -> Self {
-        match error {
-            DetectError::Choice(error) => Self::new(FailureKind::Usage, error),
-            DetectError::None { tried } => {
-                let mut text = String::from("no container engine can be used");
-                let mut hints = Vec::new();
-                for candidate in tried {
-                    let Err(error) = candidate.result else {
-                        continue;
-                    };
-                    text.push_str(&format!("\n{}: {error}", candidate.origin));
-                    // Sockets that are not there are the normal case, and each says the same.
-                    if !matches!(error, EngineError::Unreachable { .. }) {
-                        hints.extend(Self::from(error).hints);
-                    }
-                }
-                if hints.is_empty() {
-                    hints.push(
-                        "Install Docker or Podman and start it, or name an engine with --engine; \
-                         `lazaret doctor` shows what was tried."
-                            .to_owned(),
-                    );
-                }
-                hints.dedup();
-                Self {
-                    hints,
-                    ..Self::message(FailureKind::Engine, text)
-                }
-            }
-        }
-    }
-}
 
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
@@ -239,12 +168,6 @@ impl From<HoldError> for Failure {
                 Self::new(FailureKind::Engine, error)
             }
         }
-    }
-}
-
-impl From<ChoiceError> for Failure {
-    fn from(error: ChoiceError) -> Self {
-        Self::new(FailureKind::Usage, error)
     }
 }
 

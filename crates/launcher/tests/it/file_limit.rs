@@ -36,7 +36,6 @@ fn flt_29_a_file_over_the_limit_is_said_before_anything_is_made() {
             "{said}"
         );
         assert!(said.stderr.contains("gate.max_bytes"), "{said}");
-        assert!(said.took < std::time::Duration::from_secs(10), "{said}");
         // The list is there all the same.
         assert_eq!(said.stdout.contains("data/large.bin"), more.contains("dry"));
     }

@@ -1,6 +1,7 @@
 //! Integration tests of the crate, one binary: mostly the command line as a process.
 
 mod check;
+mod choice;
 mod demo;
 mod drivers;
 mod engines;

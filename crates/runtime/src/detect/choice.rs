@@ -1,4 +1,4 @@
-//! `EngineChoice`: which engine was asked for, by `--engine` or `LAZARET_ENGINE`.
+//! `EngineChoice`: which engine was asked for, by a name or an address.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub enum Endpoint {
 /// Why a text names no engine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
-    /// Neither a name nor a URL.
+    /// Neither a name nor an address.
     #[error(
         "{text:?} names no engine: expected docker, podman, podman-rootless, apple, unix:///PATH or tcp://HOST:PORT"
     )]
@@ -50,16 +50,95 @@ pub enum ChoiceError {
         /// The offending text.
         text: String,
     },
+    /// No address.
+    #[error("{text:?} names no engine: expected unix:///PATH or tcp://HOST:PORT")]
+    NoAddress {
+        /// The offending text.
+        text: String,
+    },
     /// A way to reach an engine that is not implemented.
-    #[error(
-        "{text:?}: engines over {scheme} are not supported yet; forward the socket and use unix:///PATH"
-    )]
+    #[error("{text:?}{with}: engines over {scheme} are not supported")]
     Unsupported {
         /// The offending text.
         text: String,
-        /// `ssh`, `tcp with TLS`, `a named pipe`.
-        scheme: &'static str,
+        /// What asks for it beside the text, such as ` with DOCKER_TLS_VERIFY`; empty for
+        /// nothing.
+        with: String,
+        /// How the engine would be reached.
+        scheme: Scheme,
     },
+    /// No context has that name.
+    #[error("there is no Docker context {name:?} in {}", directory.display())]
+    NoContext {
+        /// The name.
+        name: String,
+        /// Where it was looked for.
+        directory: PathBuf,
+    },
+    /// A context without an address of a Docker engine.
+    #[error("the Docker context {name:?} names no Docker endpoint")]
+    NoEndpoint {
+        /// The name.
+        name: String,
+    },
+    /// A context whose address can't be used.
+    #[error("the Docker context {name:?}: {source}")]
+    Context {
+        /// The name.
+        name: String,
+        /// Why.
+        source: Box<Self>,
+    },
+    /// Docker's configuration can't be read, so it may name any context.
+    #[error("the Docker context in force is unknown: {reason}")]
+    Config {
+        /// Why not.
+        reason: String,
+    },
+    /// Two variables, two engines.
+    #[error("{one} and {other} name two engines")]
+    TwoEngines {
+        /// One of them.
+        one: &'static str,
+        /// The other.
+        other: &'static str,
+    },
+}
+
+impl ChoiceError {
+    /// Returns what was written: an address, or the name of a context; empty if that is not
+    /// known.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Unknown { text } | Self::NoAddress { text } | Self::Unsupported { text, .. } => {
+                text
+            }
+            Self::NoContext { name, .. } | Self::NoEndpoint { name } => name,
+            Self::Context { source, .. } => source.text(),
+            Self::Config { .. } | Self::TwoEngines { .. } => "",
+        }
+    }
+}
+
+/// A way to reach an engine that is not implemented.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// `ssh://`.
+    Ssh,
+    /// TLS over TCP.
+    Tls,
+    /// A named pipe of Windows.
+    Pipe,
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ssh => "ssh",
+            Self::Tls => "tcp with TLS",
+            Self::Pipe => "a named pipe",
+        })
+    }
 }
 
 impl NamedEngine {
@@ -113,9 +192,10 @@ impl FromStr for Endpoint {
     fn from_str(text: &str) -> Result<Self, ChoiceError> {
         let unsupported = |scheme| ChoiceError::Unsupported {
             text: text.to_owned(),
+            with: String::new(),
             scheme,
         };
-        let unknown = || ChoiceError::Unknown {
+        let unknown = || ChoiceError::NoAddress {
             text: text.to_owned(),
         };
         if let Some(path) = text.strip_prefix("unix://") {
@@ -136,15 +216,15 @@ impl FromStr for Endpoint {
                     .bytes()
                     .all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte));
             return match port.parse::<u16>() {
-                Ok(2376) => Err(unsupported("tcp with TLS")),
+                Ok(2376) => Err(unsupported(Scheme::Tls)),
                 Ok(port) if host_ok && port != 0 => Ok(Self::Tcp(address.to_owned())),
                 _ => Err(unknown()),
             };
         }
         match text.split_once("://") {
-            Some(("ssh", _)) => Err(unsupported("ssh")),
-            Some(("https", _)) => Err(unsupported("tcp with TLS")),
-            Some(("npipe", _)) => Err(unsupported("a named pipe")),
+            Some(("ssh", _)) => Err(unsupported(Scheme::Ssh)),
+            Some(("https", _)) => Err(unsupported(Scheme::Tls)),
+            Some(("npipe", _)) => Err(unsupported(Scheme::Pipe)),
             _ => Err(unknown()),
         }
     }
@@ -162,7 +242,11 @@ impl FromStr for EngineChoice {
             .find(|name| name.as_str() == text)
         {
             Some(name) => Ok(Self::Named(name)),
-            None => text.parse().map(Self::Endpoint),
+            None => match text.parse() {
+                Ok(endpoint) => Ok(Self::Endpoint(endpoint)),
+                Err(ChoiceError::NoAddress { text }) => Err(ChoiceError::Unknown { text }),
+                Err(error) => Err(error),
+            },
         }
     }
 }
@@ -207,11 +291,11 @@ mod tests {
         }
         check(
             "ssh://me@host",
-            "\"ssh://me@host\": engines over ssh are not supported yet; forward the socket and use unix:///PATH",
+            "\"ssh://me@host\": engines over ssh are not supported",
         );
         check(
             "tcp://host:2376",
-            "\"tcp://host:2376\": engines over tcp with TLS are not supported yet; forward the socket and use unix:///PATH",
+            "\"tcp://host:2376\": engines over tcp with TLS are not supported",
         );
     }
 }

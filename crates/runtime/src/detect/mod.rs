@@ -1,36 +1,44 @@
 //! Finds an engine: which one was asked for, where it may listen, which one answers.
 //!
-//! The order without a choice: `LAZARET_ENGINE`; `DOCKER_HOST`, the Docker context,
-//! the default Docker sockets; `CONTAINER_HOST`, the Podman sockets (rootful, then the
-//! user's), a private `podman system service`; Apple `container`.
+//! What the user chose is final: `--engine`, `LAZARET_ENGINE`, `DOCKER_HOST`, a Docker context
+//! or `CONTAINER_HOST` name the one place that is tried, and if it can't be used, that is an
+//! error (NET-25). The order without a choice: the default Docker sockets; the Podman sockets
+//! (rootful, then the user's), a private `podman system service`; Apple `container`.
 
 mod choice;
+mod chosen;
+mod decided;
 mod places;
 mod service;
 
-pub use choice::{ChoiceError, Endpoint, EngineChoice, NamedEngine};
+pub use choice::{ChoiceError, Endpoint, EngineChoice, NamedEngine, Scheme};
+pub use decided::{DecidedBy, EngineRequest};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use self::places::{Door, Place, Wanted, places};
+use self::places::{Door, Place, Search, Wanted, search};
 use self::service::PodmanService;
 use crate::api::ApiEngine;
 use crate::apple::AppleEngine;
 use crate::{Engine, EngineError, EngineInfo, EngineKind, Greeting};
 
 /// What detection reads of the process's environment. Filled once, in `main`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// `LAZARET_ENGINE`.
-    pub lazaret_engine: Option<String>,
     /// `DOCKER_HOST`.
     pub docker_host: Option<String>,
     /// `DOCKER_CONTEXT`.
     pub docker_context: Option<String>,
     /// `DOCKER_CONFIG`: the directory used instead of `~/.docker`.
     pub docker_config: Option<PathBuf>,
+    /// `DOCKER_TLS_VERIFY`.
+    pub docker_tls_verify: Option<String>,
+    /// `DOCKER_TLS`.
+    pub docker_tls: Option<String>,
+    /// `DOCKER_CERT_PATH`.
+    pub docker_cert_path: Option<String>,
     /// `CONTAINER_HOST`.
     pub container_host: Option<String>,
     /// `XDG_RUNTIME_DIR`.
@@ -45,6 +53,13 @@ pub struct Environment {
     pub root: PathBuf,
 }
 
+impl Environment {
+    /// Returns the socket that Docker listens on by default.
+    fn docker_socket(&self) -> PathBuf {
+        self.root.join("var/run/docker.sock")
+    }
+}
+
 /// An engine that answered.
 #[derive(Debug, Clone)]
 pub struct Detected {
@@ -52,6 +67,8 @@ pub struct Detected {
     pub engine: Arc<dyn Engine>,
     /// What its probe said.
     pub info: EngineInfo,
+    /// What decided for it.
+    pub by: DecidedBy,
     /// Under which greeting it said so, where that was remembered and not asked now.
     pub remembered: Option<Greeting>,
 }
@@ -88,15 +105,38 @@ pub struct Candidate {
 /// Why there is no engine.
 #[derive(Debug, thiserror::Error)]
 pub enum DetectError {
-    /// What was asked for makes no sense.
-    #[error(transparent)]
-    Choice(#[from] ChoiceError),
-    /// Nothing of what was tried answered.
+    /// What was chosen can't be used.
+    #[error("cannot use the engine that {by} names")]
+    Chosen {
+        /// What chose it.
+        by: DecidedBy,
+        /// Every place that was tried, in order.
+        tried: Vec<Candidate>,
+    },
+    /// Nothing was chosen, and nothing of what was tried answered.
     #[error("no container engine answers")]
     None {
         /// Every place that was tried, in order.
         tried: Vec<Candidate>,
     },
+}
+
+impl DetectError {
+    fn new(by: DecidedBy, tried: Vec<Candidate>) -> Self {
+        match by {
+            DecidedBy::Detected => Self::None { tried },
+            by => Self::Chosen { by, tried },
+        }
+    }
+}
+
+/// Every place that was tried, and what decided for them.
+#[derive(Debug)]
+pub struct Candidates {
+    /// What decided.
+    pub by: DecidedBy,
+    /// The places, in order.
+    pub tried: Vec<Candidate>,
 }
 
 /// Returns the first engine that answers and is of the kind asked for.
@@ -105,8 +145,8 @@ pub enum DetectError {
 ///
 /// # Errors
 /// When none does; the error holds every place that was tried and why it did not serve.
-pub fn detect(choice: &EngineChoice, environment: &Environment) -> Result<Detected, DetectError> {
-    detect_remembering(choice, environment, &Nothing)
+pub fn detect(request: &EngineRequest, environment: &Environment) -> Result<Detected, DetectError> {
+    detect_remembering(request, environment, &Nothing)
 }
 
 /// As [`detect`], but asks an engine that is slow to say what it is only when `memory` does
@@ -115,18 +155,19 @@ pub fn detect(choice: &EngineChoice, environment: &Environment) -> Result<Detect
 /// # Errors
 /// As [`detect`].
 pub fn detect_remembering(
-    choice: &EngineChoice,
+    request: &EngineRequest,
     environment: &Environment,
     memory: &dyn Memory,
 ) -> Result<Detected, DetectError> {
+    let Search { by, places } = search(request, environment);
     let mut tried = Vec::new();
-    for place in places(choice, environment)? {
-        match place.open(memory) {
+    for place in places {
+        match place.open(&by, memory) {
             Ok(detected) => return Ok(detected),
             Err(error) => tried.push(place.candidate(Err(error))),
         }
     }
-    Err(DetectError::None { tried })
+    Err(DetectError::new(by, tried))
 }
 
 /// Returns every engine that answers and is of the kind asked for, each once.
@@ -136,16 +177,17 @@ pub fn detect_remembering(
 /// # Errors
 /// As [`detect`].
 pub fn detect_all(
-    choice: &EngineChoice,
+    request: &EngineRequest,
     environment: &Environment,
 ) -> Result<Vec<Detected>, DetectError> {
+    let Search { by, places } = search(request, environment);
     let (mut found, mut tried): (Vec<Detected>, Vec<Candidate>) = (Vec::new(), Vec::new());
-    for place in places(choice, environment)? {
+    for place in places {
         let podman_answers = found.iter().any(|one| one.info.kind == EngineKind::Podman);
         if podman_answers && matches!(place.door, Door::Service(_)) {
             continue;
         }
-        match place.open(&Nothing) {
+        match place.open(&by, &Nothing) {
             Ok(detected) => {
                 let is_new = |one: &Detected| one.info.endpoint != detected.info.endpoint;
                 if found.iter().all(is_new) {
@@ -156,44 +198,34 @@ pub fn detect_all(
         }
     }
     match found.is_empty() {
-        true => Err(DetectError::None { tried }),
+        true => Err(DetectError::new(by, tried)),
         false => Ok(found),
     }
 }
 
 /// Tries every place, the ones after a success too. A private service is started only
 /// where no socket of Podman's answers.
-///
-/// # Errors
-/// When the environment names an engine that makes no sense.
-pub fn candidates(
-    choice: &EngineChoice,
-    environment: &Environment,
-) -> Result<Vec<Candidate>, DetectError> {
+pub fn candidates(request: &EngineRequest, environment: &Environment) -> Candidates {
+    let Search { by, places } = search(request, environment);
     let mut tried: Vec<Candidate> = Vec::new();
-    for place in places(choice, environment)? {
+    for place in places {
         let podman_answers = tried.iter().any(
             |candidate| matches!(&candidate.result, Ok(info) if info.kind == EngineKind::Podman),
         );
         if podman_answers && matches!(place.door, Door::Service(_)) {
             continue;
         }
-        let result = place.open(&Nothing).map(|detected| detected.info);
+        let result = place.open(&by, &Nothing).map(|detected| detected.info);
         tried.push(place.candidate(result));
     }
-    Ok(tried)
+    Candidates { by, tried }
 }
 
 impl Place {
-    fn open(&self, memory: &dyn Memory) -> Result<Detected, EngineError> {
+    fn open(&self, by: &DecidedBy, memory: &dyn Memory) -> Result<Detected, EngineError> {
         let engine: Arc<dyn Engine> = match &self.door {
             Door::Api(Ok(endpoint)) => Arc::new(ApiEngine::new(endpoint.clone())?),
-            Door::Api(Err(error)) => {
-                return Err(EngineError::Unreachable {
-                    endpoint: self.endpoint(),
-                    source: std::io::Error::new(std::io::ErrorKind::Unsupported, error.clone()),
-                });
-            }
+            Door::Api(Err(error)) => return Err(error.clone().into()),
             Door::Service(program) => {
                 let service = PodmanService::start(program)?;
                 let endpoint = service.endpoint();
@@ -234,6 +266,7 @@ impl Place {
         Ok(Detected {
             engine,
             info,
+            by: by.clone(),
             remembered,
         })
     }
@@ -241,9 +274,7 @@ impl Place {
     fn endpoint(&self) -> String {
         match &self.door {
             Door::Api(Ok(endpoint)) => endpoint.to_string(),
-            Door::Api(Err(
-                ChoiceError::Unknown { text } | ChoiceError::Unsupported { text, .. },
-            )) => text.clone(),
+            Door::Api(Err(error)) => error.text().to_owned(),
             Door::Service(program) => format!("{} system service", program.display()),
             Door::Command(program) => program.display().to_string(),
         }

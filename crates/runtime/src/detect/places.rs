@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
-use super::{ChoiceError, DetectError, Endpoint, EngineChoice, Environment, NamedEngine};
+use super::chosen::{self, Chosen};
+use super::{
+    ChoiceError, DecidedBy, Endpoint, EngineChoice, EngineRequest, Environment, NamedEngine,
+};
 use crate::EngineKind;
 
 /// A place to try.
@@ -37,85 +38,70 @@ pub(super) enum Wanted {
     Rootless,
 }
 
-/// Returns the places for a choice.
-///
-/// # Errors
-/// When `LAZARET_ENGINE` holds no choice.
-pub(super) fn places(
-    choice: &EngineChoice,
-    environment: &Environment,
-) -> Result<Vec<Place>, DetectError> {
+/// What decided, and where to look for it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Search {
+    pub(super) by: DecidedBy,
+    pub(super) places: Vec<Place>,
+}
+
+/// Returns the places for a request. Where the user has named one, there is no other: an
+/// engine that nobody chose is never used in place of one that was.
+pub(super) fn search(request: &EngineRequest, environment: &Environment) -> Search {
+    use NamedEngine::{Apple, Docker, Podman, PodmanRootless};
+    let podman = Wanted::Kind(EngineKind::Podman);
     let mut places = Vec::new();
-    match (choice, &environment.lazaret_engine) {
-        (EngineChoice::Auto, Some(text)) if !text.is_empty() => {
-            let choice: EngineChoice = text.parse()?;
-            match choice {
-                EngineChoice::Auto => automatic(environment, &mut places),
-                choice => chosen(&choice, "LAZARET_ENGINE", environment, &mut places),
-            }
+    let (chosen, wanted) = match &request.choice {
+        EngineChoice::Endpoint(endpoint) => {
+            let chosen = Chosen {
+                by: request.by.clone(),
+                endpoint: Ok(endpoint.clone()),
+            };
+            (Some(chosen), Wanted::Any)
         }
-        (EngineChoice::Auto, _) => automatic(environment, &mut places),
-        (choice, _) => chosen(choice, "--engine", environment, &mut places),
-    }
-    // `DOCKER_HOST` often is the default socket.
-    let mut seen: Vec<Place> = Vec::new();
-    for place in places {
-        if !seen
-            .iter()
-            .any(|other| other.door == place.door && other.wanted == place.wanted)
-        {
-            seen.push(place);
-        }
-    }
-    Ok(seen)
-}
-
-fn automatic(environment: &Environment, places: &mut Vec<Place>) {
-    docker(environment, Wanted::Any, places);
-    podman_sockets(environment, Wanted::Any, places);
-    podman_service(environment, Wanted::Any, places);
-    apple(environment, places);
-}
-
-fn chosen(choice: &EngineChoice, origin: &str, environment: &Environment, places: &mut Vec<Place>) {
-    match choice {
-        EngineChoice::Auto => automatic(environment, places),
-        EngineChoice::Endpoint(endpoint) => places.push(Place {
-            door: Door::Api(Ok(endpoint.clone())),
-            wanted: Wanted::Any,
-            origin: origin.to_owned(),
-        }),
-        EngineChoice::Named(NamedEngine::Docker) => {
-            docker(environment, Wanted::Kind(EngineKind::Docker), places);
-        }
-        EngineChoice::Named(NamedEngine::Podman) => {
-            let wanted = Wanted::Kind(EngineKind::Podman);
-            podman_sockets(environment, wanted, places);
-            podman_service(environment, wanted, places);
-        }
-        EngineChoice::Named(NamedEngine::PodmanRootless) => rootless(environment, places),
-        EngineChoice::Named(NamedEngine::Apple) => apple(environment, places),
-    }
-}
-
-fn docker(environment: &Environment, wanted: Wanted, places: &mut Vec<Place>) {
-    if let Some(host) = filled(environment.docker_host.as_ref()) {
+        EngineChoice::Auto => (chosen::any(environment), Wanted::Any),
+        EngineChoice::Named(Docker) => (
+            chosen::docker(environment),
+            Wanted::Kind(EngineKind::Docker),
+        ),
+        EngineChoice::Named(Podman) => (chosen::podman(environment), podman),
+        EngineChoice::Named(PodmanRootless) => (chosen::podman(environment), Wanted::Rootless),
+        EngineChoice::Named(Apple) => (None, Wanted::Kind(EngineKind::Apple)),
+    };
+    if let Some(Chosen { by, endpoint }) = chosen {
         places.push(Place {
-            door: Door::Api(host.parse()),
+            door: Door::Api(endpoint),
             wanted,
-            origin: "DOCKER_HOST".to_owned(),
+            origin: by.to_string(),
         });
-    } else if let Some((name, host)) = docker_context(environment) {
-        places.push(Place {
-            door: Door::Api(host.parse()),
-            wanted,
-            origin: format!("the Docker context {name:?}"),
-        });
+        return Search { by, places };
     }
+    match &request.choice {
+        EngineChoice::Named(Docker) => docker_sockets(environment, wanted, &mut places),
+        EngineChoice::Named(Podman) => {
+            podman_sockets(environment, wanted, &mut places);
+            podman_service(environment, wanted, &mut places);
+        }
+        EngineChoice::Named(PodmanRootless) => rootless(environment, &mut places),
+        EngineChoice::Named(Apple) => apple(environment, &mut places),
+        EngineChoice::Auto | EngineChoice::Endpoint(_) => {
+            docker_sockets(environment, wanted, &mut places);
+            podman_sockets(environment, wanted, &mut places);
+            podman_service(environment, wanted, &mut places);
+            apple(environment, &mut places);
+        }
+    }
+    Search {
+        by: request.by.clone(),
+        places,
+    }
+}
+
+fn docker_sockets(environment: &Environment, wanted: Wanted, places: &mut Vec<Place>) {
     let home = environment.home.iter().flat_map(|home| {
         [".docker/run/docker.sock", ".docker/desktop/docker.sock"].map(|path| home.join(path))
     });
-    let sockets = [environment.root.join("var/run/docker.sock")]
+    let sockets = [environment.docker_socket()]
         .into_iter()
         .chain(
             environment
@@ -133,7 +119,6 @@ fn docker(environment: &Environment, wanted: Wanted, places: &mut Vec<Place>) {
 }
 
 fn podman_sockets(environment: &Environment, wanted: Wanted, places: &mut Vec<Place>) {
-    container_host(environment, wanted, places);
     let rootful = environment.root.join("run/podman/podman.sock");
     places.push(socket_place(rootful, wanted, "the rootful Podman socket"));
     for socket in user_sockets(environment) {
@@ -142,7 +127,6 @@ fn podman_sockets(environment: &Environment, wanted: Wanted, places: &mut Vec<Pl
 }
 
 fn rootless(environment: &Environment, places: &mut Vec<Place>) {
-    container_host(environment, Wanted::Rootless, places);
     if environment.uid != 0 {
         for socket in user_sockets(environment) {
             places.push(socket_place(
@@ -171,16 +155,6 @@ fn rootless(environment: &Environment, places: &mut Vec<Place>) {
             Wanted::Rootless,
             "a user's Podman socket",
         ));
-    }
-}
-
-fn container_host(environment: &Environment, wanted: Wanted, places: &mut Vec<Place>) {
-    if let Some(host) = filled(environment.container_host.as_ref()) {
-        places.push(Place {
-            door: Door::Api(host.parse()),
-            wanted,
-            origin: "CONTAINER_HOST".to_owned(),
-        });
     }
 }
 
@@ -234,10 +208,6 @@ fn socket_place(socket: PathBuf, wanted: Wanted, origin: &str) -> Place {
     }
 }
 
-fn filled(text: Option<&String>) -> Option<&String> {
-    text.filter(|text| !text.is_empty())
-}
-
 fn find_program(environment: &Environment, name: &str) -> Option<PathBuf> {
     std::env::split_paths(environment.path.as_ref()?)
         .filter(|directory| directory.is_absolute())
@@ -249,196 +219,5 @@ fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// `~/.docker/config.json`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DockerConfig {
-    current_context: Option<String>,
-}
-
-/// `~/.docker/contexts/meta/*/meta.json`; each directory is named by a digest of the name.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct ContextMeta {
-    name: String,
-    #[serde(default)]
-    endpoints: ContextEndpoints,
-}
-
-#[derive(Default, Deserialize)]
-struct ContextEndpoints {
-    docker: Option<ContextEndpoint>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct ContextEndpoint {
-    host: String,
-}
-
-/// Returns the Docker context in force and its address. `default` is no context.
-fn docker_context(environment: &Environment) -> Option<(String, String)> {
-    let directory = match &environment.docker_config {
-        Some(directory) => directory.clone(),
-        None => environment.home.as_ref()?.join(".docker"),
-    };
-    let name = match filled(environment.docker_context.as_ref()) {
-        Some(name) => name.clone(),
-        None => read_json::<DockerConfig>(&directory.join("config.json"))?.current_context?,
-    };
-    if name.is_empty() || name == "default" {
-        return None;
-    }
-    let found = fs::read_dir(directory.join("contexts/meta"))
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| read_json::<ContextMeta>(&entry.ok()?.path().join("meta.json")))
-        .find(|meta| meta.name == name)
-        .and_then(|meta| Some(meta.endpoints.docker?.host));
-    // A context that is named but not there is a place that does not answer.
-    let host = found.unwrap_or_else(|| format!("(no such context: {name})"));
-    Some((name, host))
-}
-
-fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn environment(root: &Path) -> Environment {
-        Environment {
-            lazaret_engine: None,
-            docker_host: None,
-            docker_context: None,
-            docker_config: None,
-            container_host: None,
-            xdg_runtime_dir: None,
-            home: None,
-            path: None,
-            uid: 1000,
-            root: root.to_owned(),
-        }
-    }
-
-    fn show(choice: &str, environment: &Environment) -> String {
-        match places(&choice.parse().unwrap(), environment) {
-            Ok(places) => places
-                .iter()
-                .map(|place| {
-                    let door = match &place.door {
-                        Door::Api(Ok(endpoint)) => endpoint.to_string(),
-                        Door::Api(Err(error)) => error.to_string(),
-                        Door::Service(program) => format!("service {}", program.display()),
-                        Door::Command(program) => format!("command {}", program.display()),
-                    };
-                    let root = environment.root.display().to_string();
-                    format!("{:?} {} ({})\n", place.wanted, door, place.origin)
-                        .replace(&root, "ROOT")
-                })
-                .collect(),
-            Err(error) => error.to_string(),
-        }
-    }
-
-    fn touch(path: &Path, mode: u32) {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, "").unwrap();
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    }
-
-    #[test]
-    fn an_empty_machine_names_the_default_places() {
-        let root = tempfile::tempdir().unwrap();
-        insta::assert_snapshot!(show("auto", &environment(root.path())), @r"
-        Any unix://ROOT/var/run/docker.sock (a default Docker socket)
-        Any unix://ROOT/run/podman/podman.sock (the rootful Podman socket)
-        Any unix://ROOT/run/user/1000/podman/podman.sock (the user's Podman socket)
-        ");
-    }
-
-    #[test]
-    fn the_order_is_docker_then_podman_then_apple() {
-        let root = tempfile::tempdir().unwrap();
-        let mut environment = environment(root.path());
-        let home = root.path().join("home");
-        environment.home = Some(home.clone());
-        environment.docker_host = Some("tcp://127.0.0.1:2375".to_owned());
-        environment.container_host = Some("ssh://core@vm/run/podman.sock".to_owned());
-        environment.xdg_runtime_dir = Some(root.path().join("run/user/1000"));
-        environment.path = Some(root.path().join("bin").into_os_string());
-        touch(&root.path().join("bin/podman"), 0o755);
-        touch(&root.path().join("bin/container"), 0o755);
-        touch(&home.join(".docker/run/docker.sock"), 0o600);
-        insta::assert_snapshot!(show("auto", &environment), @r#"
-        Any tcp://127.0.0.1:2375 (DOCKER_HOST)
-        Any unix://ROOT/var/run/docker.sock (a default Docker socket)
-        Any unix://ROOT/home/.docker/run/docker.sock (a default Docker socket)
-        Any "ssh://core@vm/run/podman.sock": engines over ssh are not supported yet; forward the socket and use unix:///PATH (CONTAINER_HOST)
-        Any unix://ROOT/run/podman/podman.sock (the rootful Podman socket)
-        Any unix://ROOT/run/user/1000/podman/podman.sock (the user's Podman socket)
-        Any service ROOT/bin/podman (a private Podman service)
-        Kind(Apple) command ROOT/bin/container (Apple container on PATH)
-        "#);
-        environment.lazaret_engine = Some("podman-rootless".to_owned());
-        environment.container_host = None;
-        insta::assert_snapshot!(show("auto", &environment), @"
-        Rootless unix://ROOT/run/user/1000/podman/podman.sock (the user's Podman socket)
-        Rootless service ROOT/bin/podman (a private Podman service)
-        ");
-        // What is typed wins.
-        insta::assert_snapshot!(show("unix:///x.sock", &environment), @"Any unix:///x.sock (--engine)");
-        environment.lazaret_engine = Some("dcoker".to_owned());
-        insta::assert_snapshot!(show("auto", &environment), @r#""dcoker" names no engine: expected docker, podman, podman-rootless, apple, unix:///PATH or tcp://HOST:PORT"#);
-    }
-
-    #[test]
-    fn root_means_a_users_socket_by_rootless() {
-        let root = tempfile::tempdir().unwrap();
-        let mut environment = environment(root.path());
-        environment.uid = 0;
-        touch(&root.path().join("run/user/1001/podman/podman.sock"), 0o600);
-        fs::create_dir_all(root.path().join("run/user/1002")).unwrap();
-        insta::assert_snapshot!(show("podman-rootless", &environment), @"Rootless unix://ROOT/run/user/1001/podman/podman.sock (a user's Podman socket)");
-        insta::assert_snapshot!(show("podman", &environment), @"Kind(Podman) unix://ROOT/run/podman/podman.sock (the rootful Podman socket)");
-    }
-
-    #[test]
-    fn a_docker_context_is_followed() {
-        let root = tempfile::tempdir().unwrap();
-        let mut environment = environment(root.path());
-        let docker = root.path().join("docker");
-        environment.docker_config = Some(docker.clone());
-        let meta = docker.join("contexts/meta/0a1b/meta.json");
-        touch(&meta, 0o600);
-        fs::write(&meta, r#"{"Name":"colima","Metadata":{},"Endpoints":{"docker":{"Host":"unix:///colima.sock","SkipTLSVerify":false}}}"#).unwrap();
-        fs::write(
-            docker.join("config.json"),
-            r#"{"auths":{},"currentContext":"colima"}"#,
-        )
-        .unwrap();
-        let first = |environment: &Environment| {
-            show("docker", environment)
-                .lines()
-                .next()
-                .map(str::to_owned)
-        };
-        assert_eq!(
-            first(&environment).as_deref(),
-            Some(r#"Kind(Docker) unix:///colima.sock (the Docker context "colima")"#)
-        );
-        environment.docker_context = Some("default".to_owned());
-        assert_eq!(
-            first(&environment).as_deref(),
-            Some("Kind(Docker) unix://ROOT/var/run/docker.sock (a default Docker socket)")
-        );
-        environment.docker_context = Some("lost".to_owned());
-        assert!(
-            first(&environment)
-                .unwrap()
-                .contains("no such context: lost")
-        );
-    }
-}
+mod tests;

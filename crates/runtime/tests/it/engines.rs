@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lazaret_runtime::fake::FakeEngine;
-use lazaret_runtime::{Detected, Engine as _, EngineChoice, Environment, detect};
+use lazaret_runtime::{DecidedBy, Detected, Engine as _, EngineRequest, Environment, detect};
 
 use crate::guest;
 
@@ -22,6 +22,7 @@ pub(crate) fn fake() -> Detected {
     });
     let info = fake.probe().unwrap();
     Detected {
+        by: DecidedBy::Detected,
         remembered: None,
         engine: Arc::new(fake),
         info,
@@ -44,8 +45,8 @@ pub(crate) fn real() -> Vec<(String, Detected)> {
         .map(str::trim)
         .filter(|name| !name.is_empty())
         .map(|name| {
-            let choice: EngineChoice = name.parse().unwrap();
-            let detected = detect(&choice, &environment())
+            let request = EngineRequest::flag(name.parse().unwrap());
+            let detected = detect(&request, &environment())
                 .unwrap_or_else(|error| panic!("{name} was named but does not answer: {error:?}"));
             (name.to_owned(), detected)
         })
@@ -57,15 +58,11 @@ pub(crate) fn environment() -> Environment {
     #[expect(clippy::disallowed_methods, reason = "the tests read what main would")]
     let variable = |name: &str| std::env::var_os(name);
     Environment {
-        lazaret_engine: None,
-        docker_host: None,
-        docker_context: None,
-        docker_config: None,
-        container_host: None,
         xdg_runtime_dir: variable("XDG_RUNTIME_DIR").map(Into::into),
         home: variable("HOME").map(Into::into),
         path: variable("PATH"),
         uid,
         root: "/".into(),
+        ..Environment::default()
     }
 }

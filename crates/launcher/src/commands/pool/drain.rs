@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         }
         context.interrupt.check()?;
         if let Some(held) = shelf.hold(&tag)? {
-            let detected = context.engine_at(&place.engine, &format!("place {tag}"))?;
+            let detected = context.engine_at(&place.engine, format!("place {tag}"))?;
             if detected.info.endpoint != place.engine {
                 // Another one was named: what is not there can't be removed there.
                 continue;
