@@ -64,6 +64,9 @@ pub enum Denied {
     /// What came is no request that everybody reads alike (NET-13).
     #[error("what came is no strict HTTP/1.1 request")]
     BadRequest,
+    /// The query of a request holds a credential of the workload's own (NET-26).
+    #[error("the query of the request holds a credential of the workload's own")]
+    Credential,
     /// The head or greeting is above its cap in bytes or time (NET-14).
     #[error("the head of the request is too long or took too long")]
     Head,
@@ -85,7 +88,7 @@ pub enum Denied {
 }
 
 /// Every code with what it stands for, for those that read logs.
-const CODES: [(&str, Denied); 29] = [
+const CODES: [(&str, Denied); 30] = [
     ("net.rule", Denied::Rule),
     ("net.not_listed", Denied::NotListed),
     ("net.port", Denied::Port),
@@ -102,6 +105,7 @@ const CODES: [(&str, Denied); 29] = [
     ("net.no_sni", Denied::NoSni),
     ("net.not_tls", Denied::NotTls),
     ("net.bad_request", Denied::BadRequest),
+    ("net.credential", Denied::Credential),
     ("net.head", Denied::Head),
     ("net.connections", Denied::Connections),
     ("net.bytes", Denied::Bytes),

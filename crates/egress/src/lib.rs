@@ -11,6 +11,7 @@
 
 mod address;
 mod caps;
+mod credential;
 mod denied;
 mod event;
 mod host_name;
@@ -26,6 +27,7 @@ mod via;
 
 pub use address::AddressClass;
 pub use caps::Caps;
+pub use credential::is_credential;
 pub use denied::Denied;
 pub use event::{Event, Verdict};
 pub use host_name::{HostName, NameError};

@@ -65,6 +65,21 @@ pub struct Route {
     pub scheme: Scheme,
     /// The key.
     pub secret: Secret,
+    /// Fields of requests that go on to this vendor beside the usual ones, in lower case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pass: Vec<String>,
+}
+
+impl Route {
+    /// Returns what the workload sees in the place of the key.
+    pub fn placeholder(&self) -> String {
+        Self::placeholder_of(&self.name)
+    }
+
+    /// Returns what the workload sees in the place of the key of this name.
+    pub fn placeholder_of(name: &str) -> String {
+        format!("lazaret-placeholder-{name}")
+    }
 }
 
 /// How a header carries a key.

@@ -82,6 +82,7 @@ pub fn prepare(
             header: rule.broker.header.clone(),
             scheme: rule.broker.scheme,
             secret,
+            pass: rule.broker.pass.clone(),
         });
     }
     let plan = Plan {

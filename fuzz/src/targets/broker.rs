@@ -21,6 +21,7 @@ pub(crate) fn request(bytes: &[u8]) {
         header: "x-api-key".to_owned(),
         scheme: Scheme::Raw,
         secret: Secret::new(KEY.to_owned()),
+        pass: Vec::new(),
     };
     let Some(passed) = fuzz::request(bytes, &route) else {
         return;

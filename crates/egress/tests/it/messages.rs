@@ -14,6 +14,7 @@ fn order() -> Order {
             header: "x-api-key".to_owned(),
             scheme: Scheme::Raw,
             secret: Secret::new("canary-value".to_owned()),
+            pass: Vec::new(),
         }],
         trust: Vec::new(),
         inside: String::new(),

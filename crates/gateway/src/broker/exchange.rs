@@ -17,6 +17,7 @@ use super::body::{BadBody, Body};
 use super::forward;
 use super::framing::Framing;
 use super::head::{BadHead, RequestHead, ResponseHead};
+use super::query::own_credential;
 use super::source::{Source, SourceError};
 use crate::context::Decision;
 use crate::journal::now;
@@ -28,6 +29,9 @@ const MOST_INTERIM: usize = 16;
 
 /// The longest path in the log, in bytes.
 const LONGEST_PATH: usize = 256;
+
+/// The longest name of a parameter in an answer, in characters.
+const LONGEST_NAME: usize = 64;
 
 type Upstream = Source<StreamOwned<ClientConnection, TcpStream>>;
 
@@ -180,6 +184,21 @@ impl Connection<'_> {
         // The answer would be the request, with the key (RFC 9110, 9.3.8).
         if head.method == "TRACE" {
             return Err(Answer::new(405, "TRACE is not served").into());
+        }
+        let placeholder = self.broker.route.placeholder();
+        if let Some(name) = own_credential(&head.target, &placeholder) {
+            let denied = Denied::Credential;
+            let mut decision = Decision::of(&self.broker.route.target, Via::Broker, self.id);
+            decision.reason = Some(denied);
+            // Nothing passes, heard or not.
+            let _unheard = self.context.tell(decision);
+            let name: String = name.escape_debug().take(LONGEST_NAME).collect();
+            let what = format!(
+                "the request is refused: `{name}` in its query carries a credential, and \
+                 the broker adds the only one that goes on; leave it out ({})",
+                denied.code()
+            );
+            return Err(Answer::new(403, what).into());
         }
         let mut expected = head.fields.words("expect").peekable();
         let waits = expected.peek().is_some();

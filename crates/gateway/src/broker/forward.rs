@@ -1,11 +1,12 @@
 //! What of a head goes on, and what does not.
 
-use lazaret_egress::{HostPort, Patterns, Route, Scheme};
+use lazaret_egress::{HostPort, Patterns, Route, Scheme, is_credential};
 use zeroize::Zeroizing;
 
+use super::fields::passes;
 use super::framing::Framing;
 use super::head::{Fields, RequestHead, ResponseHead};
-use super::query::without_credentials;
+use super::query::without_placeholder;
 
 /// Fields that belong to one connection (RFC 9110, 7.6.1), and those that are written anew.
 const OF_THE_CONNECTION: [&str; 10] = [
@@ -21,19 +22,6 @@ const OF_THE_CONNECTION: [&str; 10] = [
     "upgrade",
 ];
 
-/// Fields that carry credentials. The workload's own never go on: with an account of its
-/// own at the vendor it could take anything out through an allowed host (NET-18).
-const CREDENTIALS: [&str; 8] = [
-    "api-key",
-    "authorization",
-    "cookie",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "set-cookie",
-    "x-api-key",
-    "x-goog-api-key",
-];
-
 /// Writes the request as it goes to the vendor, with the key.
 pub(super) fn request(head: &RequestHead, route: &Route) -> Zeroizing<Vec<u8>> {
     let key = match route.scheme {
@@ -46,7 +34,7 @@ pub(super) fn request(head: &RequestHead, route: &Route) -> Zeroizing<Vec<u8>> {
         4096 + size(head) + key.iter().map(|part| part.len()).sum::<usize>(),
     ));
     let mut write = |text: &str| out.extend_from_slice(text.as_bytes());
-    let target = without_credentials(&head.target);
+    let target = without_placeholder(&head.target, &route.placeholder());
     write(&format!("{} {target} HTTP/1.1\r\n", head.method));
     write(&format!("host: {}\r\n", authority(&route.target)));
     write(&format!("{}: ", route.header.to_ascii_lowercase()));
@@ -55,11 +43,7 @@ pub(super) fn request(head: &RequestHead, route: &Route) -> Zeroizing<Vec<u8>> {
     // What is compressed can't be scrubbed of a key that comes back.
     write("accept-encoding: identity\r\nconnection: close\r\n");
     write(&framing(head.framing, &head.method));
-    let own = [
-        route.header.to_ascii_lowercase(),
-        "accept-encoding".to_owned(),
-    ];
-    for field in going_on(&head.fields, &own) {
+    for field in going_on(&head.fields, |name| passes(name, route)) {
         out.extend_from_slice(&field);
     }
     out.extend_from_slice(b"\r\n");
@@ -88,7 +72,7 @@ pub(super) fn response(
         Framing::Nothing if matches!(head.status, 204 | 304) => {}
         other => out.extend_from_slice(framing(other, "").as_bytes()),
     }
-    for field in going_on(&head.fields, &[]) {
+    for field in going_on(&head.fields, |name| !is_credential(name.as_bytes())) {
         out.extend_from_slice(&patterns.scrub(&field));
     }
     out.extend_from_slice(b"\r\n");
@@ -108,14 +92,14 @@ fn framing(framing: Framing, method: &str) -> String {
     }
 }
 
-/// The fields that go on, each as a line.
-fn going_on<'a>(fields: &'a Fields, own: &'a [String]) -> impl Iterator<Item = Vec<u8>> + 'a {
+/// The fields that go on, each as a line: those that `passes` lets, and that are not of the
+/// connection.
+fn going_on(fields: &Fields, passes: impl Fn(&str) -> bool) -> impl Iterator<Item = Vec<u8>> {
     let named: Vec<String> = fields.words("connection").collect();
     let stays = move |name: &str| {
         OF_THE_CONNECTION.contains(&name)
-            || CREDENTIALS.contains(&name)
-            || own.iter().any(|other| other == name)
             || named.iter().any(|other| other == name)
+            || !passes(name)
     };
     fields
         .iter()

@@ -8,6 +8,7 @@ use super::body::Body;
 use super::forward;
 use super::framing::Framing;
 use super::head::{RequestHead, ResponseHead};
+use super::query::own_credential;
 use super::source::Source;
 
 const LIMIT: usize = 64 * 1024;
@@ -30,6 +31,9 @@ pub struct Passed {
 pub fn request(bytes: &[u8], route: &Route) -> Option<Passed> {
     let mut source = Source::new(bytes);
     let head = RequestHead::parse(&source.head(LIMIT, TIME).ok()?).ok()?;
+    if own_credential(&head.target, &route.placeholder()).is_some() {
+        return None;
+    }
     let body = body(head.framing, &mut source)?;
     let mut sent = forward::request(&head, route).to_vec();
     write(&mut sent, head.framing, &body);

@@ -1,7 +1,7 @@
 //! The broker: serves a host with a key that the workload never has.
 //!
-//! A request is read strictly, stripped of the workload's own credentials, given the key,
-//! and sent to the one host that the key belongs to, over TLS that is always verified. The
+//! A request is read strictly, stripped of every field that may carry a credential of the
+//! workload's own, given the key, and sent to the one host that the key belongs to, over TLS that is always verified. The
 //! answer comes back as it comes in, piece by piece; where the vendor's answer holds the key
 //! it is scrubbed (NET-20).
 //!
@@ -12,6 +12,7 @@
 mod answer;
 mod body;
 mod exchange;
+mod fields;
 mod forward;
 mod framing;
 #[cfg(feature = "fuzz")]

@@ -128,6 +128,8 @@ pub(super) struct RawBroker {
     pub(super) header: Spanned<String>,
     pub(super) base_url_env: Option<Spanned<String>>,
     pub(super) scheme: Option<RawScheme>,
+    #[serde(default)]
+    pub(super) pass: Vec<Spanned<String>>,
 }
 
 /// `secrets.NAME.broker.scheme`.

@@ -29,7 +29,8 @@ pub fn schema() -> Value {
         table(json!({
             "host": { "type": "string" }, "header": { "type": "string" },
             "base_url_env": { "type": "string" },
-            "scheme": { "enum": ["raw", "bearer"] }
+            "scheme": { "enum": ["raw", "bearer"] },
+            "pass": strings
         })),
         &["host", "header"],
     );

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lazaret_egress::{HostName, HostPort, Port, Scheme};
+use lazaret_egress::{HostName, HostPort, Port, Route, Scheme, is_credential};
 use lazaret_runtime::EnvName;
 
 use super::raw::{RawScheme, RawSecret};
@@ -53,12 +53,14 @@ pub struct BrokerRule {
     pub scheme: Scheme,
     /// The variable inside that holds the URL by which the host is reached.
     pub base_url_env: Option<EnvName>,
+    /// Fields of requests that go on to the host beside the usual ones, in lower case.
+    pub pass: Vec<String>,
 }
 
 impl SecretRule {
     /// What the command sees in the place of the key.
     pub fn placeholder(&self) -> String {
-        format!("lazaret-placeholder-{}", self.name)
+        Route::placeholder_of(&self.name)
     }
 }
 
@@ -150,6 +152,19 @@ fn secret(
         let what = "`broker.header`: expected the name of a header, such as \"x-api-key\"";
         return Err(wrong(broker.header.span(), what));
     }
+    let mut pass = Vec::new();
+    for field in &broker.pass {
+        let name = field.get_ref().to_ascii_lowercase();
+        let is_name = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if name.is_empty() || !is_name || name == header || is_credential(name.as_bytes()) {
+            let what = "`broker.pass`: expected names of headers that carry no credential, such \
+                        as \"openai-organization\"";
+            return Err(wrong(field.span(), what));
+        }
+        pass.push(name);
+    }
     let scheme = match broker.scheme {
         Some(RawScheme::Raw) => Scheme::Raw,
         Some(RawScheme::Bearer) => Scheme::Bearer,
@@ -165,6 +180,7 @@ fn secret(
             header,
             scheme,
             base_url_env: variable(&broker.base_url_env, "broker.base_url_env")?,
+            pass,
         },
     })
 }

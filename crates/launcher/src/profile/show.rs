@@ -85,6 +85,8 @@ struct ShownBroker<'a> {
     scheme: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     base_url_env: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pass: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -135,6 +137,7 @@ fn shown_secret(secret: &SecretRule) -> ShownSecret<'_> {
                 Scheme::Bearer => "bearer",
             },
             base_url_env: broker.base_url_env.as_ref().map(EnvName::as_str),
+            pass: &broker.pass,
         },
     }
 }

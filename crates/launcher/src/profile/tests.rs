@@ -315,6 +315,37 @@ fn a_key_that_would_go_in_is_refused() {
 }
 
 #[test]
+fn net_26_a_profile_names_fields_that_go_on() {
+    let profile = |pass: &str| {
+        format!(
+            "image = \"base\"\n[network]\nmode = \"allowlist\"\n[secrets.key]\n\
+             from = {{ env = \"KEY\" }}\n\
+             broker = {{ host = \"h.org\", header = \"x-token\", pass = [\"{pass}\"] }}"
+        )
+    };
+    for name in ["openai-organization", "X-Tenant"] {
+        let text = profile(name);
+        let found = parse(&text).unwrap().secrets[0].broker.pass.clone();
+        assert_eq!(found, [name.to_ascii_lowercase()]);
+    }
+    for name in [
+        "",
+        "x_tenant",
+        "x tenant",
+        "authorization",
+        "X-Api-Key",
+        "x-token",
+        "cookie",
+    ] {
+        let error = error(&profile(name));
+        assert!(
+            error.contains("that carry no credential"),
+            "{name}: {error}"
+        );
+    }
+}
+
+#[test]
 fn the_place_is_marked() {
     assert_snapshot!(error("image = \"base\"\n[limits]\n  tmp   = \"8x\" # too much"), @r#"
     p.toml:3:11: found "8x", expected a size such as "512m" or "8g" (units: k, m, g, t)

@@ -39,10 +39,14 @@ pub(super) fn net_17_18_19_20_21_22_keys_stay_outside(ctx: &Ctx) -> Result<(), S
         r#"{ASK}
         vendor=${{VENDOR_URL#http://127.0.0.1:}}
         exec 3<>/dev/tcp/127.0.0.1/$vendor
-        printf 'GET /v1/things?key=mine&page=2 HTTP/1.1\r\nHost: x\r\n' >&3
+        printf 'GET /v1/things?key=%s&page=2 HTTP/1.1\r\nHost: x\r\n' "$VENDOR_KEY" >&3
         printf 'x-api-key: mine\r\nAuthorization: Bearer mine\r\nCookie: mine\r\n' >&3
+        printf 'X_Api_Key: mine\r\nPRIVATE-TOKEN: mine\r\nX-Other: mine\r\n' >&3
         printf 'X-Goog-Api-Key: mine\r\nConnection: close\r\n\r\n' >&3
         IFS= read -r -t 60 line <&3; echo "vendor ${{line%$'\r'}}"; exec 3<&-
+        exec 3<>/dev/tcp/127.0.0.1/$vendor
+        printf 'GET /v1/things?oauth_token=mine HTTP/1.1\r\nHost: x\r\n\r\n' >&3
+        IFS= read -r -t 60 line <&3; echo "query ${{line%$'\r'}}"; exec 3<&-
         exec 3<>/dev/tcp/127.0.0.1/$vendor
         printf 'GET /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' >&3
         cat <&3 >/tmp/echo; exec 3<&-
@@ -77,6 +81,10 @@ pub(super) fn net_17_18_19_20_21_22_keys_stay_outside(ctx: &Ctx) -> Result<(), S
         &said(&output.stdout, "vendor "),
         &"HTTP/1.1 200",
     )?;
+    let query = said(&output.stdout, "query ");
+    expect(&format!("a credential in a query: {query}"), || {
+        query.starts_with("HTTP/1.1 403")
+    })?;
     let around = said(&output.stdout, "around");
     expect(&format!("no other way to the vendor: {around}"), || {
         around.starts_with("HTTP/1.1 403")

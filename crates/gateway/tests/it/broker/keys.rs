@@ -18,14 +18,17 @@ fn net_17_the_vendor_gets_the_key_and_nobody_the_placeholder() {
             Scheme::Raw => format!("x-api-key: {PLACEHOLDER}\r\n"),
             Scheme::Bearer => format!("authorization: Bearer {PLACEHOLDER}\r\n"),
         };
-        let answer = gateway.say(&post(&format!("{own}x-other: kept\r\n"), "the body"));
+        let answer = gateway.say(&post(
+            &format!("{own}anthropic-version: kept\r\n"),
+            "the body",
+        ));
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         assert!(answer.ends_with("2\r\n{}\r\n0\r\n\r\n"), "{answer}");
         let request = requests.recv_timeout(PATIENCE).expect("it came");
         assert!(has_key(&request, scheme), "{request:?}");
         assert!(!request.text().contains(PLACEHOLDER), "{request:?}");
         assert_eq!(request.path, "/v1/messages?beta=true");
-        assert_eq!(request.header("x-other"), Some("kept"));
+        assert_eq!(request.header("anthropic-version"), Some("kept"));
         let host = format!("{HOST}:{}", vendor.port);
         assert_eq!(request.header("host"), Some(&*host));
         assert_eq!(request.body, b"the body");
@@ -58,6 +61,113 @@ fn net_18_the_workloads_own_credentials_stay_behind() {
         .iter()
         .filter(|(name, _)| name == "x-api-key");
     assert_eq!(keys.count(), 1, "{request:?}");
+}
+
+/// What becomes of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Passes,
+    Dropped,
+}
+
+/// Fields, by the clients that send them or the vendors that take a key in them.
+#[rustfmt::skip]
+const FIELDS: &[(&str, Fate)] = &[
+    // Any client.
+    ("accept", Fate::Passes), ("accept-language", Fate::Passes), ("content-type", Fate::Passes),
+    ("content-encoding", Fate::Passes), ("user-agent", Fate::Passes), ("range", Fate::Passes),
+    ("if-none-match", Fate::Passes), ("idempotency-key", Fate::Passes), ("traceparent", Fate::Passes),
+    ("x-request-id", Fate::Passes),
+    // Anthropic's libraries and Claude Code.
+    ("anthropic-version", Fate::Passes), ("anthropic-beta", Fate::Passes),
+    ("anthropic-dangerous-direct-browser-access", Fate::Passes), ("x-app", Fate::Passes),
+    ("x-stainless-lang", Fate::Passes), ("x-stainless-retry-count", Fate::Passes),
+    ("X-Stainless-Helper-Method", Fate::Passes), ("x-claude-code-session-id", Fate::Passes),
+    // OpenAI's libraries and Codex.
+    ("openai-beta", Fate::Passes), ("originator", Fate::Passes), ("version", Fate::Passes),
+    ("x-codex-turn-metadata", Fate::Passes), ("x-client-request-id", Fate::Passes),
+    // OpenRouter's, as aider sends them; Google's.
+    ("http-referer", Fate::Passes), ("x-title", Fate::Passes), ("x-goog-api-client", Fate::Passes),
+    // What the profile names.
+    ("x-special", Fate::Passes), ("x-other", Fate::Dropped),
+    // Keys, as vendors take them.
+    ("X_Api_Key", Fate::Dropped), ("x_api-key", Fate::Dropped), ("api_key", Fate::Dropped),
+    ("PRIVATE-TOKEN", Fate::Dropped), ("JOB-TOKEN", Fate::Dropped), ("X-Auth-Token", Fate::Dropped),
+    ("Xi-Api-Key", Fate::Dropped), ("Ocp-Apim-Subscription-Key", Fate::Dropped),
+    ("X-Goog-Api-Key", Fate::Dropped), ("X-Amz-Security-Token", Fate::Dropped),
+    ("X-Auth-Key", Fate::Dropped), ("X-Functions-Key", Fate::Dropped), ("apikey", Fate::Dropped),
+    ("x-stainless-api-key", Fate::Dropped), ("x-claude-token", Fate::Dropped),
+    ("Token", Fate::Dropped), ("X-Figma-Token", Fate::Dropped), ("DD-API-KEY", Fate::Dropped),
+    ("Http_Authorization", Fate::Dropped), ("Authorization_", Fate::Dropped),
+    // Accounts, sessions, and what makes one request another.
+    ("OpenAI-Organization", Fate::Dropped), ("OpenAI-Project", Fate::Dropped),
+    ("ChatGPT-Account-Id", Fate::Dropped), ("x-goog-user-project", Fate::Dropped),
+    ("session_id", Fate::Dropped), ("content_type", Fate::Dropped), ("user_agent", Fate::Dropped),
+    ("x_special", Fate::Dropped), ("x-forwarded-for", Fate::Dropped), ("forwarded", Fate::Dropped),
+    ("x-http-method-override", Fate::Dropped), ("x-original-url", Fate::Dropped),
+    ("referer", Fate::Dropped),
+];
+
+#[test]
+fn net_26_fields_pass_by_a_list() {
+    let authority = Authority::new("a vendor's");
+    let (vendor, requests) = Vendor::answering(&authority, OK);
+    for scheme in [Scheme::Raw, Scheme::Bearer] {
+        let gateway = Gateway::new(vendor.port, &authority, scheme);
+        for (name, fate) in FIELDS {
+            let answer = gateway.say(&post(&format!("{name}: own-value\r\n"), "{}"));
+            assert!(answer.starts_with("HTTP/1.1 200 "), "{name}: {answer}");
+            let request = requests.recv_timeout(PATIENCE).expect("it came");
+            let found = match request.text().contains("own-value") {
+                true => Fate::Passes,
+                false => Fate::Dropped,
+            };
+            assert_eq!(found, *fate, "{name}: {request:?}");
+            assert!(has_key(&request, scheme), "{name}: {request:?}");
+        }
+    }
+}
+
+#[test]
+fn net_26_a_credential_in_a_query_is_refused() {
+    let authority = Authority::new("a vendor's");
+    let (vendor, requests) = Vendor::answering(&authority, OK);
+    let gateway = Gateway::new(vendor.port, &authority, Scheme::Raw);
+    for query in [
+        "oauth_token=own",
+        "token=own",
+        "X-Amz-Signature=own",
+        "X-Amz-Credential=own",
+        "sig=own",
+        "key=own",
+        "alt=sse&k%65y=own",
+        "a=1;access_token=own",
+        "key[]=own",
+        "key=lazaret-placeholder-KEY&key=own",
+    ] {
+        let line = format!("GET /v1/x?{query} HTTP/1.1\r\nHost: a\r\n\r\n");
+        let answer = gateway.say(line.as_bytes());
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{query}: {answer}");
+        assert!(answer.contains("carries a credential"), "{query}: {answer}");
+        assert!(answer.contains("net.credential"), "{query}: {answer}");
+    }
+    assert!(requests.try_recv().is_err(), "nothing came");
+    let log = gateway.log();
+    assert!(log.contains("\"reason\":\"net.credential\""), "{log}");
+    // What lazaret gave the workload, and what says where a list goes on.
+    for (query, passed) in [
+        (format!("key={PLACEHOLDER}&page=2"), "/v1/x?page=2"),
+        (
+            "pageToken=a&max_tokens=1".to_owned(),
+            "/v1/x?pageToken=a&max_tokens=1",
+        ),
+    ] {
+        let line = format!("GET /v1/x?{query} HTTP/1.1\r\nHost: a\r\n\r\n");
+        let answer = gateway.say(line.as_bytes());
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{query}: {answer}");
+        let request = requests.recv_timeout(PATIENCE).expect("it came");
+        assert_eq!(request.path, passed);
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ use lazaret_tests::model::{Authority, Request};
 use rustls::{ServerConnection, StreamOwned};
 
 const KEY: &str = "sk-canary-0123456789-abcdefghij";
-const PLACEHOLDER: &str = "lazaret-placeholder";
+const PLACEHOLDER: &str = "lazaret-placeholder-KEY";
 const HOST: &str = "vendor.test";
 /// Far longer than anything takes on a machine that is not stuck.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -117,6 +117,7 @@ impl Gateway {
             header: header.to_owned(),
             scheme,
             secret: Secret::new(KEY.to_owned()),
+            pass: vec!["x-special".to_owned()],
         };
         let policy = Policy {
             mode: Mode::Allowlist,
