@@ -4,7 +4,6 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::support::{Outcome, TestEnvironment};
 

@@ -15,6 +15,7 @@ mod outcomes;
 mod pool;
 mod porter;
 mod review;
+mod secrets;
 mod spare;
 mod spare_faults;
 mod spare_sequences;

@@ -11,17 +11,19 @@ use std::sync::mpsc::{Receiver, SyncSender};
 
 use rustix::fs::Stat;
 
-use super::batch::{Batch, Reader};
+use super::batch::{Added, Batch, Reader, Unread};
 use super::header::{self, BLOCK, Kind};
 use super::mtime;
-use crate::walk::{Sink, mode, size};
-use crate::{Digest, Entry, FileTime, LinkTarget, Mode, RelPath, WalkError};
+use crate::walk::{KeyCheck, Sink, mode, size};
+use crate::{Digest, Entry, FileTime, LinkTarget, MAX_PATH_BYTES, Mode, RelPath, WalkError};
 
 /// As long as the other half has so many batches to read, it has enough to do for the time that
 /// it takes to fill one more and read its files here.
 const ENOUGH_LEFT: usize = 4;
 /// A file up to this size goes into one batch, even if there is less room in the one at hand.
 const LARGEST_IN_ONE: u64 = 32 << 10;
+/// The longest header, PAX records included: three blocks, and a path of 4 KiB.
+const LONGEST_HEADER: usize = 3 * BLOCK + 2 * MAX_PATH_BYTES;
 /// Less free space than this is not worth a read.
 const SMALLEST_READ: usize = 4 << 10;
 
@@ -146,23 +148,49 @@ impl Sink for Ahead<'_> {
         Ok(())
     }
 
-    fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), Stopped> {
+    fn file(
+        &mut self,
+        path: &RelPath,
+        file: OwnedFd,
+        stat: &Stat,
+        check: KeyCheck,
+    ) -> Result<(), Stopped> {
         let (mode, size) = (mode(stat), size(stat));
-        self.member(path, Kind::File { mode, size }, mtime(path, stat))?;
+        let kind = Kind::File { mode, size };
+        if check.looks_into(size) {
+            // What may be taken out again is in one batch, its header too.
+            let whole = size + (LONGEST_HEADER + BLOCK) as u64;
+            if whole > self.batch.room() as u64 {
+                self.hand_over()?;
+            }
+        }
+        let start = self.batch.end_of_bytes();
+        self.member(path, kind, mtime(path, stat))?;
         if size > self.batch.room() as u64 && size <= LARGEST_IN_ONE {
             self.hand_over()?;
         }
-        match usize::try_from(size) {
+        let added = match usize::try_from(size) {
             Ok(length) if length <= self.batch.room() => {
-                self.batch.file(path, file, stat, length)?;
+                let header = start..self.batch.end_of_bytes();
+                let stat = *stat;
+                let unread = Unread {
+                    file,
+                    stat,
+                    check,
+                    header,
+                };
+                self.batch.file(path, unread, length)?
             }
             _ => {
                 self.batch.begin(path, stat);
                 self.contents(path.as_str().as_bytes(), &file, size)?;
                 self.batch.end(file);
+                Added::Yes
             }
+        };
+        if added == Added::Yes {
+            self.append(&[0; BLOCK][..header::padding(size)])?;
         }
-        self.append(&[0; BLOCK][..header::padding(size)])?;
         match self.batch.has_files_enough() {
             true => self.hand_over(),
             false => Ok(()),

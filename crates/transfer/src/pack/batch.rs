@@ -6,8 +6,10 @@ use std::os::fd::OwnedFd;
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
+use super::header;
 use crate::checksum::Summing;
-use crate::walk::check_unchanged;
+use crate::select::holds_private_key;
+use crate::walk::{KeyCheck, check_unchanged, size};
 use crate::{Checksum, Digest, Entry, PathSpan, Paths, RelPath, WalkError};
 
 /// Handing over costs a wake-up; this many bytes are worth one, and stay in the cache.
@@ -46,14 +48,46 @@ pub(super) enum Step {
     Entry(PathSpan, Entry),
     /// A file that was read and hashed, and was still what it had been.
     Read(PathSpan, Stat, Digest),
-    /// A file that is open, and where in this batch the other half is to read it to.
-    Left(PathSpan, OwnedFd, Stat, Range<usize>),
+    /// A file that is open, and that the other half is to read.
+    Left(PathSpan, Unread),
+    /// A file that was read, and stays out since it holds a key.
+    Kept(PathSpan, Stat),
     /// A file whose contents follow, in this batch and in later ones.
     Begin(PathSpan, Stat),
     /// Some of them.
     Contents(Range<usize>),
     /// That was all of them. Whether it is still what it was is to be found out.
     End(OwnedFd),
+}
+
+/// A file whose header is in a batch, and whose contents are to be read into it.
+#[derive(Debug)]
+pub(super) struct Unread {
+    pub(super) file: OwnedFd,
+    pub(super) stat: Stat,
+    pub(super) check: KeyCheck,
+    /// Where in the batch its header is. It has to be in this one as a whole if the contents
+    /// are looked into.
+    pub(super) header: Range<usize>,
+}
+
+/// Whether a file is still in a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Added {
+    Yes,
+    /// It stays out, and there is nothing of it in the batch.
+    No,
+}
+
+impl Step {
+    /// Follows bytes that moved to the front, since `cut` was taken out before them.
+    fn follow(&mut self, cut: &Range<usize>) {
+        if let Self::Contents(contents) = self
+            && contents.start >= cut.end
+        {
+            *contents = contents.start - cut.len()..contents.end - cut.len();
+        }
+    }
 }
 
 impl Batch {
@@ -106,25 +140,32 @@ impl Batch {
         self.steps.push(Step::Entry(path, entry));
     }
 
-    /// Adds a file of `length` bytes, for which there is room.
+    /// Returns where the next byte goes.
+    pub(super) fn end_of_bytes(&self) -> usize {
+        self.filled
+    }
+
+    /// Adds a file of `length` bytes, for which there is room, right behind its header.
     pub(super) fn file(
         &mut self,
         path: &RelPath,
-        file: OwnedFd,
-        stat: &Stat,
+        file: Unread,
         length: usize,
-    ) -> Result<(), WalkError> {
+    ) -> Result<Added, WalkError> {
         let (span, contents) = (self.paths.push(path), self.reserve(length));
         self.files += 1;
-        let step = match self.reader {
-            Reader::Behind => Step::Left(span, file, *stat, contents),
-            Reader::Ahead => {
-                let digest = read_whole(&file, stat, &mut self.bytes[contents], path)?;
-                Step::Read(span, *stat, digest)
-            }
+        let (step, added) = match self.reader {
+            Reader::Behind => (Step::Left(span, file), Added::Yes),
+            Reader::Ahead => match file.read(&mut self.bytes[contents], path)? {
+                Some(digest) => (Step::Read(span, file.stat, digest), Added::Yes),
+                None => {
+                    self.filled = file.header.start;
+                    (Step::Kept(span, file.stat), Added::No)
+                }
+            },
         };
         self.steps.push(step);
-        Ok(())
+        Ok(added)
     }
 
     /// Starts a file that need not fit.
@@ -162,12 +203,27 @@ impl Batch {
 
     /// Reads and hashes what is left, and returns the bytes of the stream.
     pub(super) fn complete(&mut self) -> Result<&[u8], WalkError> {
+        let mut cuts: Vec<Range<usize>> = Vec::new();
         for step in &mut self.steps {
-            if let Step::Left(path, file, stat, contents) = step {
-                let bytes = &mut self.bytes[contents.clone()];
-                let digest = read_whole(file, stat, bytes, &self.paths[*path])?;
-                *step = Step::Read(*path, *stat, digest);
+            if let Step::Left(path, file) = step {
+                let (path, stat) = (*path, file.stat);
+                let (start, size) = (file.header.end, size(&stat));
+                let end = start + usize::try_from(size).unwrap_or(usize::MAX);
+                let contents = &mut self.bytes[start..end];
+                *step = match file.read(contents, &self.paths[path])? {
+                    Some(digest) => Step::Read(path, stat, digest),
+                    None => {
+                        cuts.push(file.header.start..end + header::padding(size));
+                        Step::Kept(path, stat)
+                    }
+                };
             }
+        }
+        // The last first, so that those before it stay where they are.
+        for cut in cuts.iter().rev() {
+            self.bytes.copy_within(cut.end..self.filled, cut.start);
+            self.filled -= cut.len();
+            self.steps.iter_mut().for_each(|step| step.follow(cut));
         }
         Ok(&self.bytes[..self.filled])
     }
@@ -203,17 +259,18 @@ impl Batch {
     }
 }
 
-/// Reads a file into `space`, which is as long, and holds it against what it was.
-fn read_whole(
-    file: &OwnedFd,
-    stat: &Stat,
-    space: &mut [u8],
-    path: &RelPath,
-) -> Result<Digest, WalkError> {
-    let name = path.as_str().as_bytes();
-    read_exactly(file, 0, space, name)?;
-    check_unchanged(file, stat, name)?;
-    Ok(Digest::of(space))
+impl Unread {
+    /// Reads the file into `space`, which is as long, and holds it against what it was; `None`
+    /// for one that holds a key.
+    fn read(&self, space: &mut [u8], path: &RelPath) -> Result<Option<Digest>, WalkError> {
+        let name = path.as_str().as_bytes();
+        read_exactly(&self.file, 0, space, name)?;
+        check_unchanged(&self.file, &self.stat, name)?;
+        match self.check.looks_into(space.len() as u64) && holds_private_key(space) {
+            true => Ok(None),
+            false => Ok(Some(Digest::of(space))),
+        }
+    }
 }
 
 /// Fills `space` from `offset` on.

@@ -12,8 +12,8 @@ use super::{PackError, Progress};
 use crate::checksum::Summing;
 use crate::manifest::ManifestWriter;
 use crate::stat_cache::Seen;
-use crate::walk::{check_unchanged, mode, size};
-use crate::{Digest, Entry, Paths, RelPath, RelPathBuf, StatRecorder, Trailer, WalkError};
+use crate::walk::{check_unchanged, holds_key, mode, size};
+use crate::{Digest, Entry, Paths, RelPath, RelPathBuf, Skipped, StatRecorder, Trailer, WalkError};
 
 /// Takes batches in the order of the stream.
 pub(super) struct Behind<'a, 'w> {
@@ -27,6 +27,8 @@ pub(super) struct Behind<'a, 'w> {
     current: Option<(RelPathBuf, Stat)>,
     /// Of what has arrived of it.
     hasher: blake3::Hasher,
+    /// What stays out for what it holds.
+    skipped: Vec<Skipped>,
 }
 
 impl<'a, 'w> Behind<'a, 'w> {
@@ -45,6 +47,7 @@ impl<'a, 'w> Behind<'a, 'w> {
             sum: Summing::default(),
             current: None,
             hasher: blake3::Hasher::new(),
+            skipped: Vec::new(),
         }
     }
 
@@ -83,6 +86,10 @@ impl<'a, 'w> Behind<'a, 'w> {
                 self.so_far.bytes += size(&stat);
                 self.file(&paths[path], &stat, digest)
             }
+            Step::Kept(path, stat) => {
+                self.skipped.push(holds_key(&paths[path], &stat));
+                Ok(())
+            }
             Step::Left(path, ..) => {
                 let name = paths[path].as_str().as_bytes();
                 let error = io::Error::other("was not read: the batch is not complete");
@@ -120,6 +127,11 @@ impl<'a, 'w> Behind<'a, 'w> {
     fn keep(&mut self, path: &RelPath, entry: &Entry) -> Result<(), PackError> {
         self.so_far.entries += 1;
         self.manifest.add(path, entry).map_err(PackError::Write)
+    }
+
+    /// Takes what stays out for what it holds, in path order.
+    pub(super) fn take_skipped(&mut self) -> Vec<Skipped> {
+        std::mem::take(&mut self.skipped)
     }
 
     /// Ends the stream and returns what its trailer says; the manifest is complete then.

@@ -20,8 +20,7 @@ pub use order::pack_order;
 pub use stream::{SendFileError, StreamWriter};
 
 use crate::manifest::ManifestWriter;
-
-use crate::walk::{check_unchanged, descend, mode, size};
+use crate::walk::{check_unchanged, descend, in_order, mode, size};
 use crate::{
     Digest, FileTime, Manifest, RelPath, Selector, Skipped, StatRecorder, Trailer, WalkError,
     WorkspaceDir, is_git_index,
@@ -136,6 +135,7 @@ fn send(
         }
         (Ok(skipped), Ok(())) => skipped,
     };
+    let skipped = in_order(skipped, behind.take_skipped());
     let trailer = behind.finish().map_err(PackError::Write)?;
     Ok(Packed {
         manifest,

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::Stat;
 
 use super::{PackError, Progress, StreamWriter, send_file};
-use crate::walk::{Sink, descend, mode, size};
+use crate::walk::{KeyCheck, Sink, descend, mode, size};
 use crate::{
     Digest, Entry, FileTime, LinkTarget, Mode, RelPath, Selector, Trailer, Tree, UpdateOrder,
     WalkError, WorkspaceDir,
@@ -108,7 +108,14 @@ impl Sink for Picking<'_> {
         }
     }
 
-    fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), PackError> {
+    fn file(
+        &mut self,
+        path: &RelPath,
+        file: OwnedFd,
+        stat: &Stat,
+        // What is ordered was looked into before it was.
+        _: KeyCheck,
+    ) -> Result<(), PackError> {
         let Some(ordered) = self.ordered(path)? else {
             return Ok(());
         };

@@ -3,6 +3,7 @@
 mod caches;
 mod git;
 mod ignores;
+mod keys;
 mod only;
 mod secrets;
 
@@ -19,6 +20,7 @@ pub use caches::{CACHEDIR_SIGNATURE, CacheInside, is_cache_beside};
 pub use git::is_git_index;
 pub(crate) use git::{GitPart, git_part, is_ordinary};
 pub(crate) use ignores::{BadLine, IgnoreFile, Ignores};
+pub(crate) use keys::{LOOKED_INTO, holds_private_key};
 pub use only::Only;
 pub(crate) use only::Reach;
 pub(crate) use secrets::{PEEK_BYTES, Suspicion, suspicion};
@@ -69,16 +71,25 @@ pub enum GitMode {
 ///    `.my.cnf`, `.htpasswd`, `.dockercfg`, `.vault-token`, `.boto`, `.s3cfg`,
 ///    `.docker/config.json`, `.cargo/credentials`, `*.tfstate`; `.npmrc`,
 ///    `.yarnrc.yml` and `.pypirc` when they hold a token; `config` and `FETCH_HEAD` in a
-///    `*.git` or `.bare` when an address in them has a user; and the directories
+///    `*.git` or `.bare` when an address in them has a user; `.dev.vars` and `.dev.vars.*`;
+///    logins of agents and tools: `.credentials.json`, `oauth_creds.json`, `auth.json` in
+///    `.codex` or `opencode`, `hosts.yml` in `gh`, `kubeconfig`, `*.kubeconfig`; histories of
+///    shells and the like: `.*_history`, `fish_history`, `.histfile`; and the directories
 ///    `.aws`, `.ssh`, `.gnupg`, `.azure`, `.kube`, `.password-store`, `.gcloud`.
 ///    Nothing inside the workspace can overrule this.
 /// 4. `.lazaretignore` files, nearest first. A line that does not parse is an error.
-/// 5. Cache directories: with a right `CACHEDIR.TAG` (bford.info/cachedir), `target`
+/// 5. What is a secret in most projects, and an example in some, so that a `!` of rule 4
+///    takes it in: `*.env` (not `example.env` and its like); `secrets` and
+///    `credentials` as `.yml`, `.yaml`, `.json`, `.toml`, `*credentials.json`; `*.tfvars`,
+///    `*.tfvars.json`; `client_secret*.json`, `service-account*.json`; and any text of at most
+///    64 KiB that holds a private key, whatever its name.
+/// 6. Cache directories: with a right `CACHEDIR.TAG` (bford.info/cachedir), `target`
 ///    beside `Cargo.toml` or `pom.xml`, `node_modules` beside `package.json`,
 ///    `.gradle` beside a Gradle build, `.tox` and `.nox` beside their files, a
 ///    virtual environment (`pyvenv.cfg`), `__pycache__`.
-///    What only its contents tell apart is looked at after rule 6, once it is open.
-/// 6. `.gitignore` files, nearest first, then `.git/info/exclude`. A line that does
+///    What only its contents tell apart is looked at after rule 7, once it is open; so are
+///    the private keys of rule 5.
+/// 7. `.gitignore` files, nearest first, then `.git/info/exclude`. A line that does
 ///    not parse is no rule, as for git. Submodules have an `info/exclude` of their own. The user's global excludes are not read, nor
 ///    is the index: a tracked file that is ignored all the same stays out, until a
 ///    `.lazaretignore` or the profile takes it in.
@@ -136,6 +147,10 @@ pub struct Skipped {
 pub enum SkipReason {
     /// It looks like a secret.
     Secret,
+    /// It has the name of a secret, and may be an example.
+    LikelySecret,
+    /// It holds a private key.
+    PrivateKey,
     /// A cache directory.
     Cache,
     /// A `.lazaretignore` says so.
@@ -182,7 +197,8 @@ impl SkipReason {
     /// Returns a stable code.
     pub fn code(self) -> &'static str {
         match self {
-            Self::Secret => "skip.secret",
+            Self::Secret | Self::LikelySecret => "skip.secret",
+            Self::PrivateKey => "skip.private_key",
             Self::Cache => "skip.cache",
             Self::LazaretIgnore => "skip.lazaretignore",
             Self::GitIgnore => "skip.gitignore",
@@ -214,6 +230,10 @@ impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Secret => "looks like a secret",
+            Self::LikelySecret => {
+                "looks like a secret; a line `!PATH` in .lazaretignore takes it in"
+            }
+            Self::PrivateKey => "holds a private key; a line `!PATH` in .lazaretignore takes it in",
             Self::Cache => "a cache directory",
             Self::LazaretIgnore => "left out by .lazaretignore",
             Self::GitIgnore => "left out by .gitignore",

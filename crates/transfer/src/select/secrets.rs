@@ -10,6 +10,8 @@ pub(crate) enum Suspicion {
     None,
     /// A secret.
     Secret,
+    /// A secret, unless the workspace says otherwise.
+    Likely,
     /// A secret if the contents say so.
     Look(Peek),
 }
@@ -50,12 +52,19 @@ pub(crate) fn suspicion(path: &[u8], kind: Kind) -> Suspicion {
             }
             b"config.json" => parent == b".docker",
             b"credentials" | b"credentials.toml" => parent == b".cargo",
+            b"auth.json" => matches!(parent, b".codex" | b"opencode"),
+            b"hosts.yml" => parent == b"gh",
+            b".credentials.json" | b"oauth_creds.json" | b"kubeconfig" | b".dev.vars"
+            | b"fish_history" | b".histfile" => true,
             b".npmrc" | b".yarnrc.yml" | b".pypirc" => return Suspicion::Look(Peek::Token),
-            _ if name.starts_with(b".env.") => {
+            _ if name.starts_with(b".env.") || name.starts_with(b".dev.vars.") => {
                 !ends(&[".example", ".sample", ".template", ".dist"])
             }
+            _ if name.starts_with(b".") && name.ends_with(b"_history") => true,
             _ if name.ends_with(b".pem") => return Suspicion::Look(Peek::Pem),
+            _ if is_likely(name) => return Suspicion::Likely,
             _ => ends(&[
+                ".kubeconfig",
                 ".key",
                 ".p12",
                 ".pfx",
@@ -72,6 +81,35 @@ pub(crate) fn suspicion(path: &[u8], kind: Kind) -> Suspicion {
         true => Suspicion::Secret,
         false => Suspicion::None,
     }
+}
+
+/// Whether most projects keep secrets under this name, in lower case, and some an example.
+fn is_likely(name: &[u8]) -> bool {
+    let split = |at: usize| (&name[..at], &name[at + 1..]);
+    let dot = name.iter().rposition(|&byte| byte == b'.');
+    let Some((stem, extension)) = dot.map(split) else {
+        return false;
+    };
+    let is_data = matches!(extension, b"yml" | b"yaml" | b"json" | b"toml");
+    match (stem, extension) {
+        (_, b"env") => !EXAMPLES.iter().any(|word| stem.ends_with(word.as_bytes())),
+        (_, b"tfvars") => true,
+        (b"secrets" | b"credentials", _) if is_data => true,
+        (_, b"json") => {
+            stem.ends_with(b".tfvars") || stem.ends_with(b"credentials") || is_service_account(stem)
+        }
+        _ => false,
+    }
+}
+
+/// How the names of examples end.
+const EXAMPLES: [&str; 5] = ["example", "sample", "template", "dist", "defaults"];
+
+/// Google's names, with whatever parts their words.
+fn is_service_account(stem: &[u8]) -> bool {
+    let plain = stem.iter().filter(|byte| byte.is_ascii_alphanumeric());
+    let plain: Vec<u8> = plain.copied().collect();
+    plain.starts_with(b"clientsecret") || plain.starts_with(b"serviceaccount")
 }
 
 /// Returns a component in lower case, without an allocation.
@@ -183,6 +221,61 @@ mod tests {
         }
         assert_eq!(suspicion(b"home/.ssh", Kind::Dir), Suspicion::Secret);
         assert_eq!(suspicion(b".env", Kind::Dir), Suspicion::None);
+    }
+
+    #[test]
+    fn sec_01_names_of_secrets_that_go_in() {
+        use Suspicion::{Likely, None, Secret};
+        for (path, expected) in [
+            (".dev.vars", Secret),
+            (".dev.vars.staging", Secret),
+            (".dev.vars.example", None),
+            (".codex/auth.json", Secret),
+            ("home/.codex/auth.json", Secret),
+            ("src/auth.json", None),
+            (".claude/.credentials.json", Secret),
+            (".gemini/oauth_creds.json", Secret),
+            (".config/gh/hosts.yml", Secret),
+            ("ansible/hosts.yml", None),
+            ("kubeconfig", Secret),
+            ("prod.kubeconfig", Secret),
+            (".bash_history", Secret),
+            (".zsh_history", Secret),
+            (".psql_history", Secret),
+            (".local/share/fish/fish_history", Secret),
+            ("docs/history", None),
+            ("src/order_history", None),
+            ("prod.env", Likely),
+            ("deploy/PROD.ENV", Likely),
+            ("example.env", None),
+            ("config.sample.env", None),
+            ("prod.env.example", None),
+            ("src/env.rs", None),
+            ("environment", None),
+            ("secrets.yml", Likely),
+            ("config/secrets.json", Likely),
+            (".streamlit/secrets.toml", Likely),
+            ("secrets.rs", None),
+            ("secrets.yml.enc", None),
+            ("terraform.tfvars", Likely),
+            ("prod.auto.tfvars", Likely),
+            ("prod.tfvars.json", Likely),
+            ("terraform.tfvars.example", None),
+            ("variables.tf", None),
+            ("credentials.json", Likely),
+            ("application_default_credentials.json", Likely),
+            ("client_secret_123.apps.googleusercontent.com.json", Likely),
+            ("client-secret.json", Likely),
+            ("service-account.json", Likely),
+            ("service_account_key.json", Likely),
+            ("serviceAccount-prod.json", Likely),
+            ("client.json", None),
+            ("package.json", None),
+        ] {
+            let found = suspicion(path.as_bytes(), Kind::Other);
+            assert_eq!(found, expected, "{path}");
+        }
+        assert_eq!(suspicion(b"prod.env", Kind::Dir), None);
     }
 
     #[test]

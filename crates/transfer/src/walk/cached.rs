@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 
 use rustix::fs::{AtFlags, Stat};
 
-use super::engine::{Sink, by_component, descend, size};
+use super::engine::{KeyCheck, Sink, descend, in_order, size};
 use super::hash::{HashPool, Jobs, Workers};
 use super::look::{is_looked_at, look};
 use super::open::{OpenDir, OpenError};
@@ -62,11 +62,9 @@ pub fn walk_cached(
         } = sink;
         // When a file has failed, that is the cause, and the others only noticed.
         let files = workers.finish()?;
-        let (mut skipped, elsewhere) = (skipped?, changed?);
-        if !elsewhere.is_empty() {
-            skipped.extend(elsewhere);
-            skipped.sort_by(|one, other| by_component(&one.name, &other.name));
-        }
+        let mut elsewhere = changed?;
+        elsewhere.extend(files.skipped);
+        let skipped = in_order(skipped?, elsewhere);
         let known = cache.known();
         let as_known = |number: usize| {
             let known = &known[number];
@@ -74,12 +72,12 @@ pub fn walk_cached(
         };
         let entries = found.iter().filter_map(|found| match found {
             Found::Entry(path, entry) => Some((path.clone(), entry.clone())),
-            Found::Known(number) => {
+            Found::Known(number, _) => {
                 let Known { path, seen, digest } = as_known(*number)?;
                 Some((path.clone(), seen.entry(*digest)))
             }
         });
-        let tree: Tree = entries.chain(files).collect();
+        let tree: Tree = entries.chain(files.files).collect();
         let lacking = read.iter().map(|(_, seen)| seen.size() + OPENING);
         if lacking.sum::<u64>() < cache.cost() {
             recorder.leave();
@@ -87,7 +85,7 @@ pub fn walk_cached(
         }
         let old = found.iter().filter_map(|found| match found {
             Found::Entry(..) => None,
-            Found::Known(number) => {
+            Found::Known(number, _) => {
                 as_known(*number).map(|known| (&known.path, known.seen, &known.digest))
             }
         });
@@ -108,7 +106,7 @@ pub fn walk_cached(
 enum Found {
     Entry(RelPathBuf, Entry),
     /// A file that the cache knows under this number, and may know as it is.
-    Known(usize),
+    Known(usize, KeyCheck),
 }
 
 struct Cached<'a, 'scope> {
@@ -131,10 +129,12 @@ impl Cached<'_, '_> {
     ) -> Result<Vec<Skipped>, WalkError> {
         let known = cache.known();
         let changed = self.found.iter().filter_map(|found| match found {
-            Found::Known(number) if is_looked_at(&known[*number].path) && !is_same[*number] => {
-                Some(&*known[*number].path)
+            Found::Known(number, check)
+                if is_looked_at(&known[*number].path) && !is_same[*number] =>
+            {
+                Some((&*known[*number].path, *check))
             }
-            Found::Known(_) | Found::Entry(..) => None,
+            Found::Known(..) | Found::Entry(..) => None,
         });
         let mut changed = changed.peekable();
         let mut skipped = Vec::new();
@@ -148,14 +148,15 @@ impl Cached<'_, '_> {
             },
         };
         let mut way = Way::from(workspace).map_err(|error| failed(b"", error))?;
-        for path in changed {
+        for (path, check) in changed {
             let raw = path.as_str().as_bytes();
             let dir = way.parent_of(path).map_err(|error| failed(raw, error))?;
             let name = CString::new(path.file_name());
             let name = name.map_err(|error| WalkError::io(raw, error))?;
             match dir.open_file(&name, path)? {
                 Some((file, stat)) => {
-                    read(&mut self.read, self.workers.jobs(), path, file, &stat)?;
+                    let (reads, jobs) = (&mut self.read, self.workers.jobs());
+                    read(reads, jobs, path, (file, &stat), check)?;
                 }
                 None => skipped.push(Skipped {
                     name: raw.to_vec(),
@@ -175,14 +176,14 @@ fn read(
     reads: &mut Vec<(RelPathBuf, Seen)>,
     jobs: &mut Jobs<'_>,
     path: &RelPath,
-    file: OwnedFd,
-    stat: &Stat,
+    (file, stat): (OwnedFd, &Stat),
+    check: KeyCheck,
 ) -> Result<(), WalkError> {
     let path = path.to_owned();
     if let Some(seen) = Seen::of(stat) {
         reads.push((path.clone(), seen));
     }
-    jobs.hash(path, file, *stat)
+    jobs.hash(path, file, *stat, check)
 }
 
 impl Sink for Cached<'_, '_> {
@@ -204,7 +205,7 @@ impl Sink for Cached<'_, '_> {
         Ok(())
     }
 
-    fn takes(&mut self, path: &RelPath, dir: &OpenDir) -> Result<bool, WalkError> {
+    fn takes(&mut self, path: &RelPath, dir: &OpenDir, check: KeyCheck) -> Result<bool, WalkError> {
         let Some((number, known)) = self.search.find(path) else {
             return Ok(false);
         };
@@ -215,12 +216,19 @@ impl Sink for Cached<'_, '_> {
                 return Ok(false);
             }
         }
-        self.found.push(Found::Known(number));
+        self.found.push(Found::Known(number, check));
         Ok(true)
     }
 
-    fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), WalkError> {
-        read(&mut self.read, self.workers.jobs(), path, file, stat)
+    fn file(
+        &mut self,
+        path: &RelPath,
+        file: OwnedFd,
+        stat: &Stat,
+        check: KeyCheck,
+    ) -> Result<(), WalkError> {
+        let (reads, jobs) = (&mut self.read, self.workers.jobs());
+        read(reads, jobs, path, (file, stat), check)
     }
 
     fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), WalkError> {

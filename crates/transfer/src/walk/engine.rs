@@ -14,8 +14,9 @@ use super::listing::Listing;
 use super::open::{OpenDir, OpenError, open_below};
 use super::small::{SMALL_FILE_BYTES, Small};
 use crate::select::{
-    CACHEDIR_SIGNATURE, CacheInside, GitPart, IgnoreFile, Ignores, Kind, Opinion, PEEK_BYTES,
-    RESERVED_NAME, Reach, Rules, Suspicion, git_part, is_cache_beside, is_ordinary, suspicion,
+    CACHEDIR_SIGNATURE, CacheInside, GitPart, IgnoreFile, Ignores, Kind, LOOKED_INTO, Opinion,
+    PEEK_BYTES, RESERVED_NAME, Reach, Rules, Suspicion, git_part, is_cache_beside, is_ordinary,
+    suspicion,
 };
 use crate::{
     FileTime, GitProblem, LinkTarget, RelPath, RelPathBuf, Repository, Selector, SkipReason,
@@ -35,12 +36,23 @@ pub(crate) trait Sink {
         mtime: FileTime,
     ) -> Result<(), Self::Error>;
 
-    /// Takes an open regular file at its start.
-    fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), Self::Error>;
+    /// Takes an open regular file at its start, unless what `check` looks for keeps it out.
+    fn file(
+        &mut self,
+        path: &RelPath,
+        file: OwnedFd,
+        stat: &Stat,
+        check: KeyCheck,
+    ) -> Result<(), Self::Error>;
 
     /// Whether the sink looks at a regular file itself, so that nobody has to open it here.
     /// `dir` is what it lies in, under the last component of its path.
-    fn takes(&mut self, _path: &RelPath, _dir: &OpenDir) -> Result<bool, Self::Error> {
+    fn takes(
+        &mut self,
+        _path: &RelPath,
+        _dir: &OpenDir,
+        _check: KeyCheck,
+    ) -> Result<bool, Self::Error> {
         Ok(false)
     }
 
@@ -63,6 +75,32 @@ pub(crate) trait Sink {
 
     /// Takes a file that exists only in the copy.
     fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// Whether a file's contents may still keep it out. It is for whoever reads them, since they
+/// are to be read once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyCheck {
+    /// It goes in whatever it holds.
+    None,
+    /// It stays out if it holds a private key.
+    PrivateKey,
+}
+
+impl KeyCheck {
+    /// Whether a file of this size has to be read as a whole to be judged.
+    pub(crate) fn looks_into(self, size: u64) -> bool {
+        self == Self::PrivateKey && size <= LOOKED_INTO as u64
+    }
+}
+
+/// Says that a file stays out for its contents.
+pub(crate) fn holds_key(path: &RelPath, stat: &Stat) -> Skipped {
+    Skipped {
+        name: path.as_str().as_bytes().to_vec(),
+        reason: SkipReason::PrivateKey,
+        bytes: Some(size(stat)),
+    }
 }
 
 /// Walks everything below `root` that `selector` takes in.
@@ -240,7 +278,13 @@ impl<'a, S: Sink> Walk<'a, S> {
                 Place::Git { base } if self.path[base..].starts_with(b"refs/") => {
                     self.loose_ref(parent, name)
                 }
-                _ => self.file(listing, name),
+                _ => {
+                    let check = match (place, cache) {
+                        (Place::Workspace, CacheCheck::Inside) => KeyCheck::PrivateKey,
+                        _ => KeyCheck::None,
+                    };
+                    self.file(listing, name, check)
+                }
             },
             FileType::Symlink => self.symlink(parent, name),
             odd => {
@@ -275,8 +319,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             None if all => return Ok(Judgement::TakeIn),
             None => {}
         }
-        let secret = match suspicion(&self.path, kind) {
-            Suspicion::None => false,
+        let suspicion = suspicion(&self.path, kind);
+        let secret = match suspicion {
+            Suspicion::None | Suspicion::Likely => false,
             Suspicion::Secret => true,
             Suspicion::Look(peek) if file_type == FileType::RegularFile => {
                 match self.read_small(parent, name, PEEK_BYTES)? {
@@ -294,6 +339,9 @@ impl<'a, S: Sink> Walk<'a, S> {
         match ignores(IgnoreFile::Lazaret) {
             Some(Opinion::TakeIn) => return Ok(Judgement::TakeIn),
             Some(Opinion::LeaveOut) => return Ok(Judgement::LeaveOut(SkipReason::LazaretIgnore)),
+            None if suspicion == Suspicion::Likely => {
+                return Ok(Judgement::LeaveOut(SkipReason::LikelySecret));
+            }
             None => {}
         }
         if kind == Kind::Dir && is_cache_beside(name, |other| listing.has(other)) {
@@ -359,13 +407,18 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    pub(super) fn file(&mut self, listing: &Listing, name: &CStr) -> Result<(), S::Error> {
+    pub(super) fn file(
+        &mut self,
+        listing: &Listing,
+        name: &CStr,
+        check: KeyCheck,
+    ) -> Result<(), S::Error> {
         let path = rel(&self.path)?;
-        if self.sink.takes(path, listing.dir())? {
+        if self.sink.takes(path, listing.dir(), check)? {
             return Ok(());
         }
         match listing.dir().open_file(name, path)? {
-            Some((file, stat)) => self.sink.file(path, file, &stat),
+            Some((file, stat)) => self.sink.file(path, file, &stat, check),
             None => {
                 self.skip(listing.fd(), name, FileType::RegularFile, SkipReason::Mount);
                 Ok(())
@@ -425,7 +478,16 @@ fn stat_below(parent: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Result<Stat, 
         .map_err(|errno| WalkError::io(path, errno))
 }
 
-pub(super) fn by_component(one: &[u8], other: &[u8]) -> Ordering {
+/// Adds to what a walk left out, in path order, what was left out beside it.
+pub(crate) fn in_order(mut skipped: Vec<Skipped>, more: Vec<Skipped>) -> Vec<Skipped> {
+    if !more.is_empty() {
+        skipped.extend(more);
+        skipped.sort_by(|one, other| by_component(&one.name, &other.name));
+    }
+    skipped
+}
+
+fn by_component(one: &[u8], other: &[u8]) -> Ordering {
     let components = |path| <[u8]>::split(path, |&byte| byte == b'/');
     components(one).cmp(components(other))
 }

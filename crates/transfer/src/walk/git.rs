@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use rustix::fs::{FileType, OFlags};
 
 use super::WalkError;
-use super::engine::{CacheCheck, Place, Sink, Walk, rel};
+use super::engine::{CacheCheck, KeyCheck, Place, Sink, Walk, rel};
 use super::listing::Listing;
 use super::open::open_below;
 use super::small::Small;
@@ -257,7 +257,9 @@ impl<'a, S: Sink> Walk<'a, S> {
         if !parent.is_file(name) {
             return Ok(());
         }
-        self.within(parent, name, |walk, _| walk.file(parent, name))
+        self.within(parent, name, |walk, _| {
+            walk.file(parent, name, KeyCheck::None)
+        })
     }
 
     /// Sends what `clean` makes of a text file; what it can't make anything of stays out.

@@ -9,8 +9,10 @@ use std::thread::{Scope, ScopedJoinHandle};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
+use super::engine::{KeyCheck, holds_key};
 use super::{WalkError, mode, size};
-use crate::{Digest, Entry, RelPathBuf};
+use crate::select::{LOOKED_INTO, holds_private_key};
+use crate::{Digest, Entry, RelPathBuf, Skipped};
 
 /// Files that are handed over at once: one lock for several small files.
 const BATCH: usize = 16;
@@ -19,8 +21,21 @@ const WAITING: usize = 8;
 /// Fits the second-level cache.
 const CHUNK: usize = 64 << 10;
 
-type Job = (RelPathBuf, OwnedFd, Stat);
-type Hashes = Result<Vec<(RelPathBuf, Entry)>, WalkError>;
+/// A file to be hashed.
+struct Job {
+    path: RelPathBuf,
+    file: OwnedFd,
+    stat: Stat,
+    check: KeyCheck,
+}
+
+/// What became of the files.
+#[derive(Debug, Default)]
+pub(super) struct Hashes {
+    pub(super) files: Vec<(RelPathBuf, Entry)>,
+    /// Those that stay out for what they hold.
+    pub(super) skipped: Vec<Skipped>,
+}
 
 /// What the threads share; outlives their scope.
 #[derive(Debug, Default)]
@@ -32,7 +47,7 @@ pub(super) struct HashPool {
 /// The threads.
 pub(super) struct Workers<'scope> {
     jobs: Jobs<'scope>,
-    threads: Vec<ScopedJoinHandle<'scope, Hashes>>,
+    threads: Vec<ScopedJoinHandle<'scope, Result<Hashes, WalkError>>>,
 }
 
 /// Where files are handed over.
@@ -61,20 +76,22 @@ impl HashPool {
         }
     }
 
-    fn work(&self) -> Hashes {
+    fn work(&self) -> Result<Hashes, WalkError> {
         let mut buffer = vec![0; CHUNK];
-        let mut hashes = Ok(Vec::new());
+        let mut hashes = Ok(Hashes::default());
         while let Some(batch) = self.next() {
-            for (path, file, stat) in batch {
+            for job in batch {
                 // After a failure anywhere the rest is only taken off the walk's hands.
                 let (Ok(done), false) = (&mut hashes, self.failed.load(Ordering::Relaxed)) else {
                     continue;
                 };
-                match hash_file(&file, &stat, path.as_str().as_bytes(), &mut buffer) {
-                    Ok(digest) => {
-                        let (mode, size) = (mode(&stat), size(&stat));
-                        done.push((path, Entry::File { mode, size, digest }));
+                match hash_file(&job, &mut buffer) {
+                    Ok(Some(digest)) => {
+                        let (mode, size) = (mode(&job.stat), size(&job.stat));
+                        done.files
+                            .push((job.path, Entry::File { mode, size, digest }));
                     }
+                    Ok(None) => done.skipped.push(holds_key(&job.path, &job.stat)),
                     Err(error) => {
                         self.failed.store(true, Ordering::Relaxed);
                         hashes = Err(error);
@@ -98,13 +115,16 @@ impl<'scope> Workers<'scope> {
     }
 
     /// Waits for every hash.
-    pub(super) fn finish(self) -> Hashes {
+    pub(super) fn finish(self) -> Result<Hashes, WalkError> {
         let rest = self.jobs.finish();
-        let mut all = Vec::new();
+        let mut all = Hashes::default();
         let mut failed = None;
         for thread in self.threads {
             match thread.join() {
-                Ok(Ok(mut hashes)) => all.append(&mut hashes),
+                Ok(Ok(mut hashes)) => {
+                    all.files.append(&mut hashes.files);
+                    all.skipped.append(&mut hashes.skipped);
+                }
                 Ok(Err(error)) => failed = failed.or(Some(error)),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
@@ -129,8 +149,14 @@ impl Jobs<'_> {
         path: RelPathBuf,
         file: OwnedFd,
         stat: Stat,
+        check: KeyCheck,
     ) -> Result<(), WalkError> {
-        self.batch.push((path, file, stat));
+        self.batch.push(Job {
+            path,
+            file,
+            stat,
+            check,
+        });
         match self.batch.len() {
             BATCH => self.hand_over(),
             _ => Ok(()),
@@ -147,35 +173,41 @@ impl Jobs<'_> {
     }
 }
 
-/// Hashes an open file that is at its start and has the size that `stat` says.
-fn hash_file(
-    file: &OwnedFd,
-    stat: &Stat,
-    name: &[u8],
-    buffer: &mut [u8],
-) -> Result<Digest, WalkError> {
+/// Hashes an open file that is at its start and has the size that its `stat` says; `None` for
+/// one that holds a key.
+fn hash_file(job: &Job, buffer: &mut [u8]) -> Result<Option<Digest>, WalkError> {
+    const { assert!(LOOKED_INTO <= CHUNK) };
+    let Job { file, stat, .. } = job;
+    let name = job.path.as_str().as_bytes();
+    let is_whole = job.check.looks_into(size(stat));
     let mut hasher = blake3::Hasher::new();
-    let mut left = size(stat);
+    let (mut left, mut filled) = (size(stat), 0);
     while left > 0 {
-        let most = usize::try_from(left)
-            .unwrap_or(usize::MAX)
-            .min(buffer.len());
-        match rustix::io::read(file, &mut buffer[..most]) {
+        // What is looked into is read into one piece.
+        let free = &mut buffer[filled..];
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(free.len());
+        match rustix::io::read(file, &mut free[..most]) {
             Ok(0) => {
                 return Err(WalkError::Shrank {
                     name: name.to_vec(),
                 });
             }
             Ok(length) => {
-                hasher.update(&buffer[..length]);
+                hasher.update(&free[..length]);
                 left -= length as u64;
+                if is_whole {
+                    filled += length;
+                }
             }
             Err(Errno::INTR) => {}
             Err(errno) => return Err(WalkError::io(name, errno)),
         }
     }
     check_unchanged(file, stat, name)?;
-    Ok(hasher.finalize().into())
+    match is_whole && holds_private_key(&buffer[..filled]) {
+        true => Ok(None),
+        false => Ok(Some(hasher.finalize().into())),
+    }
 }
 
 /// Refuses a file that is not what it was when it was opened (FLT-04).

@@ -15,13 +15,15 @@ mod small;
 mod way;
 mod weigh;
 
+use std::fs::File;
+use std::io::Read as _;
 use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::Stat;
 
 pub use cached::walk_cached;
-pub(crate) use engine::{Sink, descend, size};
+pub(crate) use engine::{KeyCheck, Sink, descend, holds_key, in_order, size};
 pub use error::WalkError;
 pub(crate) use hash::check_unchanged;
 use hash::{HashPool, Workers};
@@ -29,6 +31,7 @@ pub use scan::{ScanError, Scanned, scan};
 pub use sizes::{Sized, larger_than};
 pub use weigh::{Scale, Weight};
 
+use crate::select::{LOOKED_INTO, holds_private_key};
 use crate::{
     Digest, Entry, FileTime, LinkTarget, Mode, RelPath, Selector, Skipped, Tree, WorkspaceDir,
 };
@@ -74,9 +77,13 @@ pub fn walk(
     hashing: Hashing,
 ) -> Result<Walked, WalkError> {
     let Hashing::Contents(threads) = hashing else {
-        let mut sink = Listed { tree: Tree::new() };
+        let mut sink = Listed {
+            tree: Tree::new(),
+            skipped: Vec::new(),
+        };
         let skipped = descend(workspace, selector, &mut sink)?;
         let tree = sink.tree;
+        let skipped = in_order(skipped, sink.skipped);
         return Ok(Walked { tree, skipped });
     };
     let pool = HashPool::default();
@@ -89,17 +96,18 @@ pub fn walk(
         let Hashed { mut tree, workers } = sink;
         // When a file has failed, that is the cause, and the walk only noticed.
         let files = workers.finish()?;
-        let skipped = skipped?;
-        for (path, entry) in files {
+        let skipped = in_order(skipped?, files.skipped);
+        for (path, entry) in files.files {
             tree.insert(path, entry);
         }
         Ok(Walked { tree, skipped })
     })
 }
 
-/// Lists names and sizes.
+/// Lists names and sizes. Reads what may hold a key, and nothing else.
 struct Listed {
     tree: Tree,
+    skipped: Vec<Skipped>,
 }
 
 impl Sink for Listed {
@@ -120,7 +128,24 @@ impl Sink for Listed {
         Ok(())
     }
 
-    fn file(&mut self, path: &RelPath, _: OwnedFd, stat: &Stat) -> Result<(), WalkError> {
+    fn file(
+        &mut self,
+        path: &RelPath,
+        file: OwnedFd,
+        stat: &Stat,
+        check: KeyCheck,
+    ) -> Result<(), WalkError> {
+        if check.looks_into(size(stat)) {
+            let mut contents = Vec::new();
+            let read = File::from(file)
+                .take(LOOKED_INTO as u64)
+                .read_to_end(&mut contents);
+            read.map_err(|error| WalkError::io(path.as_str().as_bytes(), error))?;
+            if holds_private_key(&contents) {
+                self.skipped.push(holds_key(path, stat));
+                return Ok(());
+            }
+        }
         let entry = Entry::File {
             mode: mode(stat),
             size: size(stat),
@@ -160,8 +185,15 @@ impl Sink for Hashed<'_> {
         Ok(())
     }
 
-    fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), WalkError> {
-        self.workers.jobs().hash(path.to_owned(), file, *stat)
+    fn file(
+        &mut self,
+        path: &RelPath,
+        file: OwnedFd,
+        stat: &Stat,
+        check: KeyCheck,
+    ) -> Result<(), WalkError> {
+        let jobs = self.workers.jobs();
+        jobs.hash(path.to_owned(), file, *stat, check)
     }
 
     fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), WalkError> {

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::Stat;
 
-use super::engine::{Sink, descend, size};
+use super::engine::{KeyCheck, Sink, descend, size};
 use super::hash::{HashPool, Workers};
 use super::{Hashing, WalkError};
 use crate::{
@@ -79,7 +79,8 @@ pub fn scan(
             Err(ScanError::Limit(limit)) => return Err(ScanError::Limit(limit)),
             other => other,
         };
-        for (path, entry) in files? {
+        // Nothing is left out here for what it holds.
+        for (path, entry) in files?.files {
             tree.insert(path, entry);
         }
         let mut scanned = Scanned {
@@ -117,6 +118,8 @@ fn refusal(skip: &Skipped) -> Kept {
         | SkipReason::Unknown
         | SkipReason::Name(_) => skip.reason.code(),
         SkipReason::Secret
+        | SkipReason::LikelySecret
+        | SkipReason::PrivateKey
         | SkipReason::Cache
         | SkipReason::LazaretIgnore
         | SkipReason::GitIgnore
@@ -212,7 +215,13 @@ impl Sink for Counted<'_, '_> {
     }
 
     #[expect(clippy::unnecessary_cast, reason = "the width differs between systems")]
-    fn file(&mut self, path: &RelPath, file: OwnedFd, stat: &Stat) -> Result<(), ScanError> {
+    fn file(
+        &mut self,
+        path: &RelPath,
+        file: OwnedFd,
+        stat: &Stat,
+        check: KeyCheck,
+    ) -> Result<(), ScanError> {
         let size = size(stat);
         let known = match self.known.get(path) {
             Some(Entry::File { size: known, .. }) => *known == size,
@@ -239,7 +248,8 @@ impl Sink for Counted<'_, '_> {
                 reason: format!("has the mode bits {special:04o}, which nothing carries"),
             });
         }
-        Ok(self.workers.jobs().hash(path.to_owned(), file, *stat)?)
+        let jobs = self.workers.jobs();
+        Ok(jobs.hash(path.to_owned(), file, *stat, check)?)
     }
 
     fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), ScanError> {

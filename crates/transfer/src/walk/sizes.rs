@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, Stat};
 
 use super::WalkError;
-use super::engine::{Sink, descend, size};
+use super::engine::{KeyCheck, Sink, descend, size};
 use super::open::OpenDir;
 use crate::{Entry, FileTime, LinkTarget, RelPath, RelPathBuf, Selector, Tree, WorkspaceDir};
 
@@ -76,7 +76,7 @@ impl Sink for Large {
         Ok(())
     }
 
-    fn takes(&mut self, path: &RelPath, dir: &OpenDir) -> Result<bool, WalkError> {
+    fn takes(&mut self, path: &RelPath, dir: &OpenDir, _: KeyCheck) -> Result<bool, WalkError> {
         // One that is gone by now is for the copy to find.
         if let Ok(stat) = rustix::fs::statat(dir.fd(), path.file_name(), AtFlags::SYMLINK_NOFOLLOW)
         {
@@ -85,7 +85,13 @@ impl Sink for Large {
         Ok(true)
     }
 
-    fn file(&mut self, path: &RelPath, _: OwnedFd, stat: &Stat) -> Result<(), WalkError> {
+    fn file(
+        &mut self,
+        path: &RelPath,
+        _: OwnedFd,
+        stat: &Stat,
+        _: KeyCheck,
+    ) -> Result<(), WalkError> {
         self.look(path, stat);
         Ok(())
     }

@@ -118,6 +118,128 @@ fn only_the_profile_overrules_the_secret_rules() {
     ");
 }
 
+/// A key as `openssl genpkey` writes it, its base64 made up.
+const KEY: &str = "-----BEGIN PRIVATE KEY-----\\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\\n-----END PRIVATE KEY-----\\n";
+
+#[test]
+fn sec_01_secrets_stay_out_by_name_and_by_what_they_hold() {
+    let text = format!(
+        r#"
+        f .claude/.credentials.json "{{}}"
+        f .claude/settings.json "{{}}"
+        f .codex/auth.json "{{}}"
+        f .config/gh/hosts.yml "x"
+        f .bash_history "x"
+        f .dev.vars "x"
+        f .gitignore "ignored.txt\n"
+        f app.ts "const key = `{KEY}`;"
+        f client_secret_1.json "{{}}"
+        f credentials.json "{{}}"
+        f example.env "A="
+        f ignored.txt "{KEY}"
+        f infra/prod.tfvars "x"
+        f kubeconfig "x"
+        f notes/deploy.md "{KEY}"
+        f prod.env "A=b"
+        f secrets.yml "x"
+        f service-account.json "{{}}"
+        f src/pem.rs "-----BEGIN PRIVATE KEY-----"
+        f web/.env.example "A="
+        "#
+    );
+    insta::assert_snapshot!(check(&text, GitMode::Full, &[]), @r"
+      .claude
+      .claude/settings.json
+      .codex
+      .config
+      .config/gh
+      .gitignore
+      example.env
+      infra
+      notes
+      src
+      src/pem.rs
+      web
+      web/.env.example
+    - .bash_history 1 skip.secret
+    - .claude/.credentials.json 2 skip.secret
+    - .codex/auth.json 2 skip.secret
+    - .config/gh/hosts.yml 1 skip.secret
+    - .dev.vars 1 skip.secret
+    - app.ts 134 skip.private_key
+    - client_secret_1.json 2 skip.secret
+    - credentials.json 2 skip.secret
+    - ignored.txt 119 skip.gitignore
+    - infra/prod.tfvars 1 skip.secret
+    - kubeconfig 1 skip.secret
+    - notes/deploy.md 119 skip.private_key
+    - prod.env 3 skip.secret
+    - secrets.yml 1 skip.secret
+    - service-account.json 2 skip.secret
+    ");
+}
+
+#[test]
+fn sec_01_a_line_takes_in_what_is_no_secret_here() {
+    let text = format!(
+        r#"
+        f .lazaretignore "!tests/fixtures/**\n!test.env\n!.env\n!kubeconfig\n"
+        f .env "A=b"
+        f kubeconfig "x"
+        f other.pem.txt "{KEY}"
+        f test.env "A=b"
+        f tests/fixtures/server.txt "{KEY}"
+        f tests/fixtures/secrets.yml "x"
+        "#
+    );
+    insta::assert_snapshot!(check(&text, GitMode::Full, &[]), @r"
+      .lazaretignore
+      test.env
+      tests
+      tests/fixtures
+      tests/fixtures/secrets.yml
+      tests/fixtures/server.txt
+    - .env 3 skip.secret
+    - kubeconfig 1 skip.secret
+    - other.pem.txt 119 skip.private_key
+    ");
+    let profile = check(&text, GitMode::Full, &["!other.pem.txt", "test.env"]);
+    assert!(profile.contains("  other.pem.txt\n"), "{profile}");
+    assert!(profile.contains("- test.env 3 skip.profile"), "{profile}");
+}
+
+/// Whichever half of the pack reads them, and wherever in a batch they are, files with keys
+/// leave no trace in the stream.
+#[test]
+fn sec_01_files_with_keys_are_taken_out_of_any_batch() {
+    let key = KEY.replace("\\n", "\n");
+    for seed in 0..6_usize {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut keys = 0;
+        for number in 0..600_usize {
+            let random = (number * 7919 + seed * 104_729) % 1009;
+            let size = match random % 7 {
+                0 => 0,
+                1 => 70_000 + random,
+                2 => 30_000 + random * 30,
+                _ => random * 5,
+            };
+            let mut contents = "x".repeat(size);
+            // Larger files are not looked into.
+            if random % 5 == 0 && size + key.len() <= 64 << 10 {
+                contents.insert_str(size / 2, &format!("\n{key}"));
+                keys += 1;
+            }
+            let folder = dir.path().join(format!("{}", number / 50));
+            std::fs::create_dir_all(&folder).expect("it can be made");
+            std::fs::write(folder.join(format!("f{number}")), contents).expect("written");
+        }
+        let listed = list(dir.path(), &selector(GitMode::None, &[]));
+        let left = listed.matches(" skip.private_key").count();
+        assert!(keys > 60 && left == keys, "{left} of {keys}");
+    }
+}
+
 #[test]
 fn cache_directories_stay_out() {
     let text = r#"

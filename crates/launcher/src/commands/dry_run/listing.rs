@@ -25,6 +25,13 @@ pub(super) struct Group {
     pub(super) not_counted: usize,
 }
 
+impl Group {
+    /// Whether it stays out as a secret: each of those is named.
+    pub(super) fn is_secret(&self) -> bool {
+        matches!(self.code, "skip.secret" | "skip.private_key")
+    }
+}
+
 /// Sorts by reason, then by weight; what was not counted comes first, since it may be large.
 pub(super) fn groups(left: Vec<Left>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();

@@ -62,10 +62,14 @@ fn lines(listing: &Listing, width: usize) -> Vec<Line> {
     }
     for group in &listing.groups {
         lines.push(Line::Plain(elide(&heading(group), width)));
-        for left in group.left.iter().take(MOST_LEFT) {
+        let most = match group.is_secret() {
+            true => usize::MAX,
+            false => MOST_LEFT,
+        };
+        for left in group.left.iter().take(most) {
             lines.push(row(size(left), &left.name));
         }
-        if let Some(rest) = group.left.get(MOST_LEFT..).filter(|rest| !rest.is_empty()) {
+        if let Some(rest) = group.left.get(most..).filter(|rest| !rest.is_empty()) {
             let total = rest.iter().filter_map(|left| left.weight);
             let total = total.map(|weight| weight.bytes).sum();
             lines.push(row(
