@@ -15,6 +15,7 @@ mod finding;
 pub mod fuzz;
 mod git_drivers;
 mod guard;
+mod handed;
 mod judge;
 mod policy;
 mod report;
@@ -27,6 +28,7 @@ pub use catalog::{CatalogEntry, catalog};
 pub use finding::{Finding, Findings, Severity, Subject};
 pub use git_drivers::{Driver, DriverKind, GitDrivers};
 pub use guard::{completes, is_guarded};
+pub use handed::{HandedKind, HandedOut, Mark};
 pub use judge::{JudgeInput, judge, judge_again};
 /// Readers of quarantined contents by digest.
 pub use lazaret_transfer::Blobs as Contents;

@@ -3,7 +3,7 @@
 use lazaret_transfer::{Change, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf};
 
 use crate::rules::fold;
-use crate::{Allowance, GitDrivers};
+use crate::{Allowance, GitDrivers, HandedOut};
 
 /// The most that one batch of changes may hold. Reaching over one of the first
 /// two rejects the batch; the others withhold the entry (threats.md, section 0).
@@ -44,6 +44,8 @@ pub struct Policy {
     pub allowed: Vec<Allowance>,
     /// What the user's own git configuration would run for attributes (GIT-11).
     pub drivers: GitDrivers,
+    /// What the session was handed, and no change may bring back (SUS-38).
+    pub handed: HandedOut,
 }
 
 impl Limits {
@@ -70,6 +72,7 @@ impl Policy {
             destination: Destination::Distinguishes,
             allowed: Vec::new(),
             drivers: GitDrivers::default(),
+            handed: HandedOut::default(),
         }
     }
 

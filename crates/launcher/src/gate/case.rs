@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lazaret_transfer::{
     BaseStore, Change, Note, Quarantine, Refusal, RelPath, Skipped, Tree, WorkspaceDir, diff,
 };
-use lazaret_validator::{Allowance, Destination, GitDrivers, Limits, Policy};
+use lazaret_validator::{Allowance, Destination, GitDrivers, HandedOut, Limits, Policy};
 
 use super::choices::Choices;
 use super::contents::Contents;
@@ -18,8 +18,9 @@ use super::proposal::Proposal;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::session::collect::read_collection;
+use crate::session::handed::Ledger;
 use crate::session::record::{GateLimits, Record, identity};
-use crate::session::store::LockedSession;
+use crate::session::store::{LockedSession, SessionDir};
 
 /// Everything the gate knows of one batch.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ impl Case {
             // Without it there are fewer merges, and that is all.
             base: BaseStore::open(&dir.file("base")).ok(),
             workspace,
-            policy: policy_of(record, env)?,
+            policy: policy_of(record, env, dir)?,
         })?;
         case.session = Some(record.clone());
         case.listing = Some(dir.file(listing::NAME));
@@ -229,10 +230,19 @@ pub(super) fn workspace_of(record: &Record) -> Result<WorkspaceDir, Failure> {
 /// Returns what the batch of a session is judged by.
 ///
 /// # Errors
-/// When its record names a path that is none.
-pub(super) fn policy_of(record: &Record, env: &Environment) -> Result<Policy, Failure> {
+/// When its record names a path that is none, or what it was handed can't be read.
+pub(super) fn policy_of(
+    record: &Record,
+    env: &Environment,
+    dir: &SessionDir,
+) -> Result<Policy, Failure> {
+    let handed = Ledger::of(dir).handed_out().map_err(|error| {
+        Failure::new(FailureKind::State, error)
+            .context("cannot tell what the session was handed, so its changes can't be judged")
+    })?;
     Ok(Policy {
         protect: record.bounds.paths()?,
+        handed,
         ..policy(record.gate, git_config::drivers(env, &record.workspace))
     })
 }
@@ -255,5 +265,6 @@ pub(crate) fn policy(limits: GateLimits, drivers: GitDrivers) -> Policy {
         },
         allowed: Vec::new(),
         drivers,
+        handed: HandedOut::default(),
     }
 }

@@ -29,7 +29,7 @@ pub fn preview(
         quarantine: viewer.quarantine()?,
         base: viewer.base(),
         workspace: workspace_of(record)?,
-        policy: policy_of(record, env)?,
+        policy: policy_of(record, env, viewer.session())?,
     })?;
     case.session = Some(record.clone());
     remembered.tell(&mut case)?;

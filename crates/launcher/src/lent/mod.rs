@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 
 pub use in_use::InUse;
 pub use shelf::Shelf;
-pub(crate) use tokens::{renews_itself, tokens};
+pub(crate) use tokens::{renews_itself, secret_tokens, tokens};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};

@@ -30,6 +30,18 @@ pub(crate) fn tokens(contents: &[u8]) -> Vec<Vec<u8>> {
     found
 }
 
+/// Returns the tokens that are told from all that may stand in a workspace: no address, and no
+/// word or identifier of a program, which the forms of logins hold as well.
+pub(crate) fn secret_tokens(contents: &[u8]) -> Vec<Vec<u8>> {
+    let mut found = tokens(contents);
+    found.retain(|token| {
+        let has = |kind: fn(&u8) -> bool| token.iter().any(kind);
+        let is_mixed = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+        !token.contains(&b'@') && (token.len() >= 32 || has(u8::is_ascii_digit) || is_mixed)
+    });
+    found
+}
+
 fn texts(value: &serde_json::Value, found: &mut Vec<Vec<u8>>) {
     match value {
         serde_json::Value::String(text) => found.push(text.as_bytes().to_vec()),

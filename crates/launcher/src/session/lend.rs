@@ -16,6 +16,7 @@ use lazaret_transfer::wire::{LentEvent, LentFile};
 use zeroize::Zeroizing;
 
 use super::complaints::Complaints;
+use super::handed::Ledger;
 use super::populate::internal;
 use super::relay::Relay;
 use super::site::{Site, porter};
@@ -53,6 +54,8 @@ pub(super) struct Lender {
 
 struct Shared {
     lent: Vec<Lent>,
+    /// By what the tokens are known again.
+    ledger: Ledger,
     renewed: Mutex<Renewed>,
     /// Where the output passes, once the command runs.
     relay: OnceLock<Arc<Relay>>,
@@ -76,6 +79,7 @@ impl Lender {
         site: &Site<'_>,
         agent: &HardenedSpec,
         lent: Vec<Lent>,
+        ledger: Ledger,
     ) -> Result<Option<Self>, Failure> {
         if lent.is_empty() {
             return Ok(None);
@@ -95,6 +99,7 @@ impl Lender {
         let mut stdin = stdin.ok_or_else(|| internal("porter lend has no stdin"))?;
         let shared = Arc::new(Shared {
             lent,
+            ledger,
             renewed: Mutex::default(),
             relay: OnceLock::new(),
         });
@@ -193,7 +198,8 @@ impl Shared {
                 versions.remove(0);
             }
             self.learn(&versions);
-            let kept = lent.shelf.keep(&contents);
+            let noted = self.ledger.add_renewed(&lent.rule.name, &contents);
+            let kept = lent.shelf.keep(&contents).and(noted);
             let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
             match kept {
                 Ok(()) => drop(renewed.names.insert(lent.rule.name.clone())),

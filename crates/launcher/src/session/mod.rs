@@ -17,6 +17,7 @@ pub mod egress;
 mod emptying;
 pub mod exporter;
 pub mod fence;
+pub mod handed;
 pub mod history;
 pub mod hold;
 pub mod kept;

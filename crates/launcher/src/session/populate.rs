@@ -15,6 +15,7 @@ use lazaret_transfer::{
 use super::converse::{Answers, Said};
 use super::egress::Gateway;
 use super::fence::{Fence, Guard, prove_sealed};
+use super::handed::Ledger;
 use super::known::Known;
 use super::lend::Lender;
 use super::poised::{Call, Poised};
@@ -79,6 +80,17 @@ pub(super) struct Start {
 }
 
 impl Prepared {
+    /// Notes by what is known again what the command is about to get.
+    fn hand_out(&mut self) -> Result<Ledger, Failure> {
+        let ledger = Ledger::of(self.nest.session()?.dir());
+        let routes = self.network.iter().flat_map(|way| &way.plan.order.routes);
+        let placeholders = routes.map(|route| (route.name.as_str(), route.placeholder()));
+        ledger.add(&self.lent, placeholders)?;
+        Ok(ledger)
+    }
+}
+
+impl Prepared {
     /// Copies the workspace in and proves every control from inside.
     ///
     /// # Errors
@@ -125,7 +137,8 @@ impl Prepared {
             let guard = self.guard(site)?;
             self.fence(site, guard, &fence)?;
         }
-        let lender = Lender::open(site, &self.spec, self.lent)?;
+        let ledger = self.hand_out()?;
+        let lender = Lender::open(site, &self.spec, self.lent, ledger)?;
         Ok(Populated {
             nest: self.nest,
             spec: self.spec,
@@ -202,7 +215,8 @@ impl Prepared {
             (Some(guard), None) => guard.end()?,
             (None, _) => {}
         }
-        let lender = Lender::open(site, &self.spec, self.lent)?;
+        let ledger = self.hand_out()?;
+        let lender = Lender::open(site, &self.spec, self.lent, ledger)?;
         Ok(Populated {
             nest: self.nest,
             spec: self.spec,

@@ -140,6 +140,11 @@ impl<'a> Viewer<'a> {
         &self.record
     }
 
+    /// Returns where the session lies.
+    pub fn session(&self) -> &SessionDir {
+        &self.session
+    }
+
     /// Returns what was sent in.
     pub fn baseline(&self) -> &Tree {
         &self.baseline

@@ -6,6 +6,7 @@ mod export;
 mod faults;
 mod fenced;
 mod flaky;
+mod handed;
 mod kept;
 mod large;
 mod live;

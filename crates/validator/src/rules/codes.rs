@@ -118,6 +118,8 @@ pub(crate) const CODES: &[Code] = &[
     row("name.reserved", &[Warn], "the name can't be used on Windows", &["TAR-47"]),
     row("path.protected", &[Block], "the profile protects this path", &[]),
     row("path.too_deep", &[Block], "the path has more components than allowed", &["TAR-40"]),
+    row("secret.lent_login", &[Block], "has a token of a login that the session was lent", &["SUS-38"]),
+    row("secret.placeholder", &[Block], "has the placeholder that the session had in the place of a key", &["SUS-38"]),
     row("path.too_long", &[Block], "the path, or a component of it, is longer than allowed", &["TAR-40"]),
 ];
 

@@ -14,6 +14,7 @@ mod fold;
 mod found_lines;
 pub(crate) mod git;
 mod git_names;
+mod handed;
 mod hidden;
 mod links;
 pub(crate) mod lockfiles;
@@ -84,6 +85,8 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("far right", Rule::Contents(disguised::far_right)),
     ("shebangs", Rule::Contents(content::shebang)),
     ("secrets", Rule::Contents(secrets::check)),
+    ("handed out", Rule::Contents(handed::contents)),
+    ("handed out names", Rule::Change(handed::names)),
     ("machine code", Rule::Contents(modes::machine_code)),
     ("git", Rule::Change(git::check)),
     ("git attributes", Rule::Contents(attributes::check)),

@@ -138,6 +138,16 @@ impl<'a> Opened<'a> {
         read(entry, self.contents)
     }
 
+    /// Opens what the change brings if it is too large to be looked into as a whole.
+    pub(crate) fn stream_after(&self) -> io::Result<Option<Box<dyn io::Read + 'a>>> {
+        match (self.after(), &self.change.after) {
+            (Side::TooLarge, Some(Entry::File { digest, .. })) => {
+                Ok(Some(self.contents.open(digest)?))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Returns the first bytes of what the change brings, also of a file that is too large.
     pub(crate) fn head(&self) -> io::Result<Vec<u8>> {
         let mut head = Vec::with_capacity(HEAD_BYTES);

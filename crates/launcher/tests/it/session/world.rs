@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use lazaret_egress::Route;
 use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH, Pinned, inspect};
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
@@ -17,7 +18,9 @@ use lazaret_launcher::gate::remembered::Remembered;
 use lazaret_launcher::gate::settle::{Settled, Volume, settle};
 use lazaret_launcher::interrupt::Interrupt;
 use lazaret_launcher::job::{JobEnd, Terms, gate, gate_and_ahead};
+use lazaret_launcher::lent;
 use lazaret_launcher::profile::ApplyMode;
+use lazaret_launcher::profile::FileRule;
 use lazaret_launcher::session::belongings::Belongings;
 use lazaret_launcher::session::chores::Chores;
 use lazaret_launcher::session::collect::Collected;
@@ -75,6 +78,10 @@ pub(super) struct World {
     pub(super) env: Environment,
     /// Whether its sessions have a network.
     network: bool,
+    /// What the broker of its network serves.
+    pub(super) routes: Vec<Route>,
+    /// Logins that its sessions are lent; `lend` is the verb that a test plays then.
+    pub(super) files: Vec<FileRule>,
     /// What their gateway does.
     gateway: Arc<Mutex<Play>>,
     /// What the porter's verbs do, be it as processes of their own or in a command's before
@@ -201,6 +208,8 @@ impl World {
             },
             env,
             network: false,
+            routes: Vec::new(),
+            files: Vec::new(),
             gateway: Play::of(play_gateway),
             verbs: Arc::default(),
             ui,
@@ -354,6 +363,10 @@ impl World {
                     let Play(play) = gateway.lock().unwrap().clone();
                     return play(call);
                 }
+                [PORTER_PATH, "lend", ..] => {
+                    let Play(play) = verbs.lock().unwrap()["lend"].clone();
+                    return play(call);
+                }
                 [PORTER_PATH, "relay", ..] => {
                     call.stdout.write_all(b"ready\n")?;
                     io::copy(&mut call.stdin, &mut io::sink())?;
@@ -485,8 +498,12 @@ impl World {
                 exporter: self.image.clone(),
                 limits: self.limits.clone(),
                 bounds: self.bounds.clone(),
-                network: self.network.then(plan),
-                lent: Vec::new(),
+                network: self.network.then(|| {
+                    let mut plan = plan();
+                    plan.order.routes.clone_from(&self.routes);
+                    plan
+                }),
+                lent: lent::resolve(&self.files, &self.env)?,
             },
             ports: Vec::new(),
             patience: self.patience,
