@@ -18,7 +18,7 @@ impl ExitCode {
     pub const REFUSED: Self = Self(1);
     /// The command line can't be understood.
     pub const USAGE: Self = Self(2);
-    /// Changes are kept in the session and wait for review.
+    /// Changes are kept in the session and wait for review, or commits wait in its copy.
     pub const KEPT: Self = Self(120);
     /// The batch of changes was rejected.
     pub const REJECTED: Self = Self(121);
@@ -71,7 +71,7 @@ pub(crate) const ALL: [(ExitCode, &str); 10] = [
     (ExitCode::USAGE, "the command line can't be understood"),
     (
         ExitCode::KEPT,
-        "changes are kept in the session and wait for review",
+        "changes are kept in the session and wait for review, or commits made inside wait in its copy",
     ),
     (ExitCode::REJECTED, "the changes were rejected"),
     (ExitCode::TIMEOUT, "the command ran into its time limit"),

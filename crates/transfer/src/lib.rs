@@ -15,6 +15,7 @@
 //! | keep | [`keep_texts`] keeps small texts of the workspace in a [`BaseStore`], for merges | |
 //! | keep | [`unpack`] stores them in a [`Quarantine`]; [`check_arrived`] compares | |
 //! | compare | [`diff`] gives the [`ChangeSet`] that is judged and shown | |
+//! | compare | [`new_refs`] lists the commits of the copy's repositories, which are never applied | |
 //! | apply | a [`Transaction`] writes what was approved | |
 //!
 //! # Streams
@@ -72,6 +73,7 @@ mod pack;
 mod path_error;
 mod quarantine;
 mod reconcile;
+mod refs;
 mod refusal;
 mod rel_path;
 mod repository;
@@ -105,6 +107,7 @@ pub use pack::{
 pub use path_error::{AtPath, PathError};
 pub use quarantine::{Blob, InsertError, Quarantine, QuarantineError};
 pub use reconcile::{Clash, ClashKind, Plan, Stance, reconcile};
+pub use refs::{Count, NewRef, NewRefKind, NewRefs, ObjectId, Texts, Tips, new_refs};
 pub use refusal::Refusal;
 pub use rel_path::{
     MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf, RelPathError,

@@ -1,6 +1,6 @@
 //! `lazaret discard`.
 
-use crate::commands::resumed;
+use crate::commands::{resumed, rm};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -40,9 +40,14 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         Phase::Collected | Phase::Rejected => {}
         _ => return Err(resumed::not_waiting(session.record())),
     }
+    let commits = session.record().commits.clone();
     if !args.yes {
+        let text = match commits.is_empty() {
+            true => "Throw these changes away for good?".to_owned(),
+            false => format!("Throw these changes and the copy away for good ({commits})?"),
+        };
         let question = Question {
-            text: "Throw these changes away for good?",
+            text: &text,
             choices: &CHOICES,
         };
         if context.ui.prompt(&question, &context.interrupt) != Answer::Chosen("y") {
@@ -61,8 +66,14 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         OutputFormat::Json => context.ui.json(&serde_json::json!({
             "session": args.session.as_str(),
             "outcome": Outcome::Discarded,
+            "commits": commits,
         })),
-        OutputFormat::Text => context.ui.status(&format!("discarded {}", args.session)),
+        OutputFormat::Text => {
+            let with = rm::with(&commits);
+            context
+                .ui
+                .status(&format!("discarded {}{with}", args.session));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,6 +9,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::session::record::{KeepVolume, Outcome, Phase, Record};
 use crate::session::store::Store;
+use crate::session::unlanded::Unlanded;
 use crate::ui::{OutputFormat, Tone, elapsed};
 
 /// List sessions
@@ -31,6 +32,8 @@ struct Row {
     created: u64,
     /// The volume that outlives the gate; null where none does.
     volume: Option<String>,
+    /// What was committed inside and is not in the workspace's repository.
+    commits: Unlanded,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
@@ -72,6 +75,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             workspace: record.workspace.to_string_lossy().into_owned(),
             created: record.created,
             volume: is_kept(&record).then(|| record.volume().to_string()),
+            commits: record.commits,
         });
     }
     match context.ui.format() {
@@ -105,8 +109,12 @@ fn print(rows: &[Row], context: &Context) {
             Some(_) => "  (volume kept)",
             None => "",
         };
+        let commits = match row.commits.is_empty() {
+            true => String::new(),
+            false => format!("  ({})", row.commits),
+        };
         ui.result(&format!(
-            "{:<names$}  {:<9}  {age:>8}  {:<profiles$}  {}{volume}",
+            "{:<names$}  {:<9}  {age:>8}  {:<profiles$}  {}{volume}{commits}",
             row.session,
             row.state,
             escaped(&row.profile),

@@ -68,6 +68,8 @@ pub(crate) fn settle(
         Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {
             ExitCode::SUCCESS
         }
+        // It was applied, and commits wait.
+        Outcome::Kept if report.undo.is_some() => ExitCode::SUCCESS,
         Outcome::Kept => ExitCode::KEPT,
         Outcome::Rejected => ExitCode::REJECTED,
     })

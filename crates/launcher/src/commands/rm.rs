@@ -8,6 +8,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::session::belongings::Belongings;
 use crate::session::record::{Phase, Record};
 use crate::session::store::{Store, StoreError};
+use crate::session::unlanded::Unlanded;
 
 /// Remove sessions; refuses while changes wait that nobody has seen
 #[derive(Debug, clap::Args)]
@@ -27,17 +28,31 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         if args.force {
             store.find(id)?;
         } else if holds_work(&store.find(id)?.record()?) {
-            let text = format!("session {id} holds changes that were never applied or discarded");
+            let commits = &store.find(id)?.record()?.commits;
+            let text = match commits.is_empty() {
+                true => format!("session {id} holds changes that were never applied or discarded"),
+                false => format!("session {id} holds {commits}, which its workspace has not"),
+            };
             return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
                 "Look with `lazaret diff {id}`; `lazaret rm --force {id}` removes them for good."
             )));
         }
     }
     for id in &args.sessions {
+        let commits = store.find(id)?.record().map(|record| record.commits);
         remove(&store, id, context)?;
-        context.ui.status(&format!("removed {id}"));
+        let commits = with(&commits.unwrap_or_default());
+        context.ui.status(&format!("removed {id}{commits}"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says what goes along with a session.
+pub(super) fn with(commits: &Unlanded) -> String {
+    match commits.is_empty() {
+        true => String::new(),
+        false => format!(", and with it {commits}"),
+    }
 }
 
 /// Whether removing the session would destroy something that exists nowhere else (P10).

@@ -92,6 +92,11 @@ fn render(record: &Record) -> String {
     if let Some((code, reason)) = &record.rejection {
         rows.push(("rejected", format!("{code}: {}", escaped(reason))));
     }
+    for commits in record.commits.iter() {
+        let subject = commits.subject.as_ref();
+        let subject = subject.map_or(String::new(), |subject| format!("  {subject}"));
+        rows.push(("commits", format!("{commits}{subject}")));
+    }
     rows.push(("network", network(record)));
     if !record.bounds.protect.is_empty() {
         let paths: Vec<String> = record

@@ -30,7 +30,10 @@ pub fn apply(
     let _lock = wait_for_turn(store, case.contents.workspace(), ui, interrupt)?;
     let number = session.dir().next_apply()?;
     let journal = session.dir().journal(number);
-    let ends_it = plan.left + plan.held == 0 && session.record().keep == KeepVolume::UntilSettled;
+    let record = session.record();
+    let ends_it = plan.left + plan.held == 0
+        && record.keep == KeepVolume::UntilSettled
+        && record.commits.is_empty();
     if !ends_it {
         write_settled(session.dir(), number, &plan.taken)?;
     }

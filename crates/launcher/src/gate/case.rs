@@ -21,6 +21,7 @@ use crate::session::collect::read_collection;
 use crate::session::handed::Ledger;
 use crate::session::record::{GateLimits, Record, identity};
 use crate::session::store::{LockedSession, SessionDir};
+use crate::session::unlanded::Unlanded;
 
 /// Everything the gate knows of one batch.
 #[derive(Debug)]
@@ -194,6 +195,12 @@ impl Case {
     /// Iterates over what the session changed, in path order, `.git` left out.
     pub fn changes(&self) -> impl ExactSizeIterator<Item = &Change> + Clone {
         self.changes.iter().map(|change| &**change)
+    }
+
+    /// Returns what was committed inside, which no apply brings out; `None` where there is none.
+    pub fn commits(&self) -> Option<&Unlanded> {
+        let commits = &self.session.as_ref()?.commits;
+        (!commits.is_empty()).then_some(commits)
     }
 
     /// Returns the limits that the case is judged by.

@@ -229,7 +229,7 @@ fn ask(
         };
         match ui.prompt(&question, interrupt) {
             Answer::Chosen("y") => return approve(proposal),
-            Answer::Chosen("n") => return Ok(refuse(all, ui, interrupt)),
+            Answer::Chosen("n") => return Ok(refuse(case, all, ui, interrupt)),
             Answer::Chosen("r") => {
                 return review::open(case, &choices, ui, interrupt);
             }
@@ -256,8 +256,12 @@ fn ask(
 }
 
 /// What was refused is thrown away only by a second word: nothing brings it back.
-fn refuse(all: usize, ui: &Ui, interrupt: &Interrupt) -> Decision {
-    let text = format!("Throw {} away for good?", changes(all));
+fn refuse(case: &Case, all: usize, ui: &Ui, interrupt: &Interrupt) -> Decision {
+    let commits = case
+        .commits()
+        .map(|commits| format!(" and the copy ({commits})"));
+    let commits = commits.unwrap_or_default();
+    let text = format!("Throw {}{commits} away for good?", changes(all));
     let question = Question {
         text: &text,
         choices: &[YES, KEEP],

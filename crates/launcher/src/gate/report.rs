@@ -13,6 +13,7 @@ use super::proposal::Proposal;
 use crate::session::cycle::describe;
 use crate::session::record::{CommandEnd, Egress, Outcome, Record};
 use crate::session::sync::Synced;
+use crate::session::unlanded::Unlanded;
 
 /// What `run --json` ends with, and `diff`, `apply` and `show` print too.
 #[derive(Debug, Serialize)]
@@ -35,6 +36,8 @@ pub struct Report {
     pub conflicts: Vec<ConflictReport>,
     /// Caches that appeared in the copy and stay there, escaped.
     pub left_out: Vec<String>,
+    /// What was committed inside and stays in the copy.
+    pub commits: Unlanded,
     /// How the gate ended; null while it is open.
     pub outcome: Option<Outcome>,
     /// What `lazaret undo` would take back; null when nothing was applied.
@@ -279,6 +282,7 @@ impl Report {
             findings: Findings::Rejection(record.rejection.clone()),
             conflicts: Vec::new(),
             left_out: Vec::new(),
+            commits: record.commits.clone(),
             outcome: record.outcome,
             undo: None,
             phases: BTreeMap::new(),

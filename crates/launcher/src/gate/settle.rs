@@ -12,6 +12,7 @@ use crate::session::belongings::Belongings;
 use crate::session::record::{KeepVolume, Outcome, Phase};
 use crate::session::site::Site;
 use crate::session::store::{LockedSession, Store};
+use crate::session::unlanded::Unlanded;
 use crate::ui::Ui;
 
 /// How the gate was settled, for the report and the exit code.
@@ -35,9 +36,12 @@ pub enum Volume<'a> {
 impl<'a> Volume<'a> {
     /// Returns where a session's volume is to be removed; `None` where it stays.
     fn goes(self, session: &LockedSession) -> Option<&'a Site<'a>> {
-        match (self, session.record().keep) {
-            (Self::Remove(site), KeepVolume::UntilSettled) => Some(site),
-            (Self::Remove(_), KeepVolume::Always) | (Self::Keep, _) => None,
+        let record = session.record();
+        match (self, record.keep) {
+            (Self::Remove(site), KeepVolume::UntilSettled) if record.commits.is_empty() => {
+                Some(site)
+            }
+            (Self::Remove(_) | Self::Keep, _) => None,
         }
     }
 }
@@ -59,22 +63,33 @@ pub fn settle(
         Decision::Apply(plan) => {
             apply::apply(store, session, case, &plan, ui, interrupt)?;
             tell(&plan, &id, ui);
-            if plan.left + plan.held > 0 {
+            let outcome = match session.record().commits.is_empty() {
+                true => Outcome::Applied,
+                false => Outcome::Kept,
+            };
+            if plan.left + plan.held > 0 || outcome == Outcome::Kept {
                 // The rest is not lost: what is applied already counts as unchanged then.
                 session.update(|record| {
                     record.phase = Phase::Collected;
-                    record.outcome = Some(Outcome::Applied);
+                    record.outcome = Some(outcome);
                 })?;
                 // Nothing but the quarantine is needed for what waits to be allowed.
                 if let (0, Some(site)) = (plan.left, volume.goes(session)) {
                     remove_belongings(session, site);
                 }
+                if outcome == Outcome::Kept {
+                    tell_commits(session, ui);
+                }
                 return Ok(Settled {
-                    outcome: Outcome::Applied,
+                    outcome,
                     undo: Some(id.to_string()),
                 });
             }
-            Outcome::Applied
+            outcome
+        }
+        Decision::Nothing if !session.record().commits.is_empty() => {
+            tell_commits(session, ui);
+            Outcome::Kept
         }
         Decision::Nothing => {
             ui.status("nothing to apply");
@@ -93,6 +108,14 @@ pub fn settle(
     finish(session, outcome, volume)?;
     let undo = (outcome == Outcome::Applied).then(|| id.to_string());
     Ok(Settled { outcome, undo })
+}
+
+/// Says that commits wait, and what can be done with them.
+fn tell_commits(session: &LockedSession, ui: &Ui) {
+    let record = session.record();
+    let id = &record.id;
+    ui.status(&format!("kept as session {id}: {}", record.commits));
+    ui.hint(&record.commits.hint(id, &record.profile));
 }
 
 /// Says what was applied and what was not.
@@ -142,8 +165,11 @@ pub fn finish(
     session.update(|record| {
         record.outcome = Some(outcome);
         record.phase = phase;
-        // What the volume holds is nobody's work any more.
-        record.reset |= outcome == Outcome::Discarded;
+        if outcome == Outcome::Discarded {
+            // What the volume holds is nobody's work any more.
+            record.reset = true;
+            record.commits = Unlanded::default();
+        }
     })?;
     if phase == Phase::Settled {
         session.remove_collection()?;

@@ -75,6 +75,9 @@ pub fn write_without_paths(
         };
         writeln!(out, "{what}: {name} ({})", cache.reason)?;
     }
+    if let Some(commits) = case.commits() {
+        writeln!(out, "stay in the copy: {commits}")?;
+    }
     for (path, kind) in proposal.conflicts() {
         let word = ui.paint_result(Tone::Error, "conflict");
         let path = escape(path.as_str().as_bytes());

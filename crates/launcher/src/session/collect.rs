@@ -12,13 +12,14 @@ use lazaret_transfer::{
 };
 
 use super::exporter::{Answered, Attempt, Broken, Exporting, export, mismatch, survey_broken};
-use super::known::{Known, ReadAhead};
+use super::known::{Known, ReadAhead, read_tips};
 use super::record::{GateLimits, Phase};
 use super::site::Site;
 use super::standby::Standby;
 use super::stop::Stopped;
 use super::store::{LockedSession, SessionDir};
 use super::texts;
+use super::unlanded::Unlanded;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::Counter;
 
@@ -53,12 +54,13 @@ impl Stopped {
             bring_out(site, &session, standby, phase.counter())
         })?;
         match outcome {
-            Ok(Seen { whole }) => {
+            Ok(Seen { whole, commits }) => {
                 session.update(|record| {
                     record.phase = Phase::Collected;
                     record.surveyed = true;
                     record.quiet_since_ms = quiet_since_ms;
                     record.seen_whole = whole;
+                    record.commits = commits;
                 })?;
                 Ok(Collected::Ready(session))
             }
@@ -144,13 +146,16 @@ fn fetch_all(
     known.write_volume(dir)?;
     texts::keep_changed(site.ui, dir, record, &known);
     let whole = known.volume.is_seen_whole();
-    Ok(Ok(Seen { whole }))
+    let commits = Unlanded::find(&known, &read_tips(dir), &quarantine);
+    Ok(Ok(Seen { whole, commits }))
 }
 
 /// What the survey has seen of the volume.
 struct Seen {
     /// Every directory.
     whole: bool,
+    /// What its repositories have that the workspace's have not.
+    commits: Unlanded,
 }
 
 /// What a survey found, and what it is held against.

@@ -3,7 +3,8 @@
 //!
 //! `baseline` is what workspace and volume last had in common, `volume` what the volume held
 //! when it was seen last, `intent` what an update that did not come to its end was to do,
-//! and `settled/<n>` what the gate took out of the volume with apply `n`.
+//! `settled/<n>` what the gate took out of the volume with apply `n`, and `tips` what the refs
+//! of the workspace named each time that it was read.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader};
@@ -11,7 +12,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use lazaret_transfer::{
-    AtPath as _, HistoryState, Intent, PathError, Receipt, Tree, VolumeState, WireError,
+    AtPath as _, HistoryState, Intent, PathError, Receipt, Tips, Tree, VolumeState, WireError,
 };
 
 use super::collect::{damaged, read_tree};
@@ -173,6 +174,30 @@ impl ReadAhead {
 /// When it is missing or damaged.
 pub(super) fn read_baseline(dir: &SessionDir) -> Result<Tree, Failure> {
     read_tree(&dir.file("baseline"))
+}
+
+/// Reads what the refs of the workspace named; nothing where that is not known, since an earlier
+/// lazaret began the session or the file is damaged: then more counts as made inside.
+pub(super) fn read_tips(dir: &SessionDir) -> Tips {
+    let file = File::open(dir.file("tips")).ok();
+    let read = file.and_then(|file| Tips::read_from(&mut BufReader::new(file)).ok());
+    read.unwrap_or_default()
+}
+
+/// Adds what the refs of the workspace name now.
+///
+/// # Errors
+/// The disk's.
+pub(super) fn add_tips(
+    dir: &SessionDir,
+    new: &Tips,
+    unsynced: &mut Unsynced,
+) -> Result<(), Failure> {
+    let mut tips = read_tips(dir);
+    match tips.extend(new) {
+        true => Ok(unsynced.put(&dir.file("tips"), |out| tips.write_to(out))?),
+        false => Ok(()),
+    }
 }
 
 /// Writes down what an update is about to do.

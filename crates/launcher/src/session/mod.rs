@@ -44,6 +44,7 @@ pub mod tags;
 pub mod terminal;
 pub mod texts;
 pub mod turn;
+pub mod unlanded;
 pub(crate) mod unsynced;
 pub mod viewer;
 pub mod views;

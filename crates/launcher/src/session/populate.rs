@@ -8,8 +8,8 @@ use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec, Process};
 use lazaret_transfer::{
-    AtPath as _, Progress, Receipt, Recorded, Selector, Skipped, StatRecorder, Tree, VolumeState,
-    WorkspaceDir, Writers, escape, pack_and_record,
+    AtPath as _, Progress, Receipt, Recorded, Selector, Skipped, StatRecorder, Tips, Tree,
+    VolumeState, WorkspaceDir, Writers, escape, pack_and_record,
 };
 
 use super::converse::{Answers, Said};
@@ -127,12 +127,13 @@ impl Prepared {
         let Sent {
             baseline,
             skipped,
+            tips,
             receipt,
         } = sent;
         let volume = VolumeState::received(&baseline, &receipt)?;
         self.bounds.starts_in(&baseline)?;
         let fence = Fence::of(&baseline, &self.bounds)?;
-        self.nest.put(&Known { baseline, volume })?;
+        self.nest.put(&Known { baseline, volume }, &tips)?;
         if let Some(fence) = fence {
             let guard = self.guard(site)?;
             self.fence(site, guard, &fence)?;
@@ -304,6 +305,7 @@ impl Populated {
 struct Sent {
     baseline: Tree,
     skipped: Vec<Skipped>,
+    tips: Tips,
     receipt: Receipt,
 }
 
@@ -335,6 +337,7 @@ fn send(
     Ok(Sent {
         baseline,
         skipped: packed.skipped,
+        tips: packed.tips,
         receipt,
     })
 }

@@ -2,11 +2,12 @@
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError, Limits};
+use lazaret_transfer::Tips;
 
 use super::berth::{Berth, Specs, Wanted};
 use super::egress::Plan;
 use super::kept::{Again, Standing};
-use super::known::Known;
+use super::known::{Known, add_tips};
 use super::owner::Owner;
 use super::pool::{Filling, Fit, Spare, drop_spare};
 use super::record::{Bounds, Phase, Record};
@@ -106,8 +107,9 @@ impl Nest {
     }
 
     /// Writes down what is known of the volume.
-    pub(super) fn put(&mut self, known: &Known) -> Result<(), Failure> {
+    pub(super) fn put(&mut self, known: &Known, tips: &Tips) -> Result<(), Failure> {
         let dir = self.session()?.dir().clone();
+        add_tips(&dir, tips, &mut self.unsynced)?;
         known.put(&dir, &mut self.unsynced)
     }
 

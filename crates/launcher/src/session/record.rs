@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::egress::Totals;
 use super::owner::Owner;
+use super::unlanded::Unlanded;
 
 /// The version of the format that this lazaret writes. Unknown ones are refused, not guessed.
 const VERSION: u32 = 2;
@@ -119,6 +120,10 @@ pub struct Record {
     pub end: Option<CommandEnd>,
     /// How the gate ended, once it has.
     pub outcome: Option<Outcome>,
+    /// What was committed inside and is not in the workspace's repository, as of the last
+    /// collection. The gate leaves it in the volume, so the session waits as long as there is any.
+    #[serde(default, skip_serializing_if = "Unlanded::is_empty")]
+    pub commits: Unlanded,
     /// Why a batch was rejected: the code and the reason.
     pub rejection: Option<(String, String)>,
     /// How many changes the user left for later in the apply that [`Phase::Applying`] names.
@@ -322,6 +327,7 @@ impl Record {
             gate: new.gate,
             end: None,
             outcome: None,
+            commits: Unlanded::default(),
             rejection: None,
             left_out: 0,
             applying: None,
@@ -344,12 +350,15 @@ impl Record {
     pub fn run_again(&mut self, new: NewRecord) {
         let (created, keep) = (self.created, self.keep);
         let undone = std::mem::take(&mut self.undone);
+        // They are in the volume, whatever becomes of this command.
+        let commits = std::mem::take(&mut self.commits);
         let berth = self.berth.take();
         *self = Self::new(new, SystemTime::UNIX_EPOCH);
         self.berth = berth;
         self.phase = Phase::Running;
         self.created = created;
         self.undone = undone;
+        self.commits = commits;
         // Who kept the volume once has not said otherwise since.
         if keep == KeepVolume::Always {
             self.keep = keep;

@@ -97,7 +97,9 @@ pub fn resume(
         }
         Phase::Applying => {
             match finish_apply(&session)? {
-                Recovered::Completed if session.record().left_out > 0 => {
+                Recovered::Completed
+                    if session.record().left_out > 0 || !session.record().commits.is_empty() =>
+                {
                     session.update(|record| record.phase = Phase::Collected)?;
                     Ok(Resumed::Applied(session))
                 }

@@ -27,6 +27,7 @@ const OF_VOLUME: &[&str] = &[
     "base-index",
     "intent",
     "stat-cache",
+    "tips",
 ];
 
 /// The state directory of one user.

@@ -22,7 +22,7 @@ use lazaret_transfer::{
 
 use super::collect::limits;
 use super::converse::{Answers, Said, Verb, to_the_end};
-use super::known::{Known, ReadAhead, put_intent, remove_intent};
+use super::known::{Known, ReadAhead, add_tips, put_intent, remove_intent};
 use super::populate::{broken_stream, internal};
 use super::record::{Bounds, GateLimits, Record};
 use super::site::{Site, WORKSPACE};
@@ -319,6 +319,7 @@ impl<'a> Update<'a> {
             leave_alone(bounds, &plan)?;
         }
         let mut unsynced = Unsynced::default();
+        add_tips(self.dir, &scanned.walked.tips, &mut unsynced)?;
         put_intent(self.dir, &plan.intent(), &mut unsynced)?;
         plan.order.quiet_since = self.quiet_since;
         plan.order.write_to(out).map_err(broken_stream)?;

@@ -156,7 +156,7 @@ impl Comparison<'_> {
             return Err(StreamError::TooManyBytes { limit }.into());
         }
         // One that is fetched in any case is read then.
-        let is_fetched = known.is_none() && Wanted::covers(&path);
+        let is_fetched = known.is_none() && Wanted::covers(&path, size);
         if self.request.digests == Digests::All || !is_fetched {
             self.changed.push(Changed {
                 index: self.survey.found.len(),

@@ -20,9 +20,9 @@ pub use order::pack_order;
 pub use stream::{SendFileError, StreamWriter};
 
 use crate::manifest::ManifestWriter;
-use crate::walk::{check_unchanged, descend, in_order, mode, size};
+use crate::walk::{Descended, check_unchanged, descend, in_order, mode, size};
 use crate::{
-    Digest, FileTime, Manifest, RelPath, Selector, Skipped, StatRecorder, Trailer, WalkError,
+    Digest, FileTime, Manifest, RelPath, Selector, Skipped, StatRecorder, Tips, Trailer, WalkError,
     WorkspaceDir, is_git_index,
 };
 use ahead::{Ahead, Stopped};
@@ -45,6 +45,8 @@ pub struct Packed {
     pub manifest: Manifest,
     /// What stayed behind, in path order.
     pub skipped: Vec<Skipped>,
+    /// What the refs of the repositories name that were sent.
+    pub tips: Tips,
     /// Bytes of file contents.
     pub bytes: u64,
     /// What the stream ended with; the receipt has to say the same.
@@ -115,9 +117,9 @@ fn send(
         let left = &left;
         let walking = scope.spawn(move || {
             let mut ahead = Ahead::new(full, emptied, left)?;
-            let skipped = descend(workspace, selector, &mut ahead)?;
+            let descended = descend(workspace, selector, &mut ahead)?;
             ahead.finish()?;
-            Ok::<_, Stopped>(skipped)
+            Ok::<_, Stopped>(descended)
         });
         let taken = behind.take_all(&filled, &empty, left);
         // A walk that waits for either finds that nobody listens.
@@ -125,7 +127,7 @@ fn send(
         let walked = walking.join();
         (walked.unwrap_or_else(|panic| resume_unwind(panic)), taken)
     });
-    let skipped = match (walked, taken) {
+    let Descended { skipped, tips } = match (walked, taken) {
         // What became of the workspace matters more than that the other side hung up.
         (Err(Stopped::Walk(error)), Ok(()) | Err(PackError::Write(_))) => return Err(error.into()),
         (_, Err(error)) => return Err(error),
@@ -133,13 +135,14 @@ fn send(
             let error = io::Error::other(format!("the walk stopped: {error:?}"));
             return Err(PackError::Write(error));
         }
-        (Ok(skipped), Ok(())) => skipped,
+        (Ok(descended), Ok(())) => descended,
     };
     let skipped = in_order(skipped, behind.take_skipped());
     let trailer = behind.finish().map_err(PackError::Write)?;
     Ok(Packed {
         manifest,
         skipped,
+        tips,
         bytes: trailer.bytes,
         trailer,
     })

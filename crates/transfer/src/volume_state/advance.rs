@@ -56,14 +56,17 @@ impl VolumeState {
             }
         }
         let is_dir = |path: &RelPath| self.get(path) == Some(&Entry::Dir);
-        let misplaced = unread.keys().find(|path| {
+        let misplaced = unread.iter().find(|(path, file)| {
             // What was known has to be read: it may be what it was; and so has what is never
             // fetched.
             self.held.contains_key(*path)
-                || !Wanted::covers(path)
+                || !Wanted::covers(path, file.size())
                 || path.parent().is_some_and(|parent| !is_dir(parent))
         });
-        match misplaced.cloned().or_else(|| self.orphan()) {
+        match misplaced
+            .map(|(path, _)| path.clone())
+            .or_else(|| self.orphan())
+        {
             Some(path) => Err(SurveyError::Contradiction {
                 name: path.as_str().as_bytes().to_vec(),
             }),

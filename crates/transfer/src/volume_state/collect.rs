@@ -60,7 +60,7 @@ impl VolumeState {
     }
 
     /// Lists the files that have to be fetched: changed against `baseline`, be it
-    /// their mode alone, not below `.git`, and each content once.
+    /// their mode alone, [covered](Wanted::covers), and each content once.
     ///
     /// The bytes of a file that only became executable are fetched, too: what is
     /// applied comes from the session, never from a workspace that can change.
@@ -69,11 +69,11 @@ impl VolumeState {
         let mut wanted = Vec::new();
         let mut old = Ascending::over(baseline.iter());
         for (path, held) in &self.held {
-            let Entry::File { digest, .. } = &held.entry else {
+            let Entry::File { digest, size, .. } = &held.entry else {
                 continue;
             };
             let is_old = old.get(path) == Some(&held.entry);
-            if is_old || !Wanted::covers(path) || !digests.insert(*digest) {
+            if is_old || !Wanted::covers(path, *size) || !digests.insert(*digest) {
                 continue;
             }
             wanted.push(Wanted {

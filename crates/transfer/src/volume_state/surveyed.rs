@@ -35,6 +35,10 @@ impl Unread {
             _ => None,
         }
     }
+
+    pub(super) fn size(&self) -> u64 {
+        self.identity.size
+    }
 }
 
 impl From<VolumeState> for Surveyed {

@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 
 use rustix::fs::{AtFlags, Stat};
 
-use super::engine::{KeyCheck, Sink, descend, in_order, size};
+use super::engine::{Descended, KeyCheck, Sink, descend, in_order, size};
 use super::hash::{HashPool, Jobs, Workers};
 use super::look::{is_looked_at, look};
 use super::open::{OpenDir, OpenError};
@@ -48,9 +48,9 @@ pub fn walk_cached(
             search: Search::new(cache),
             workers: pool.start(scope, threads),
         };
-        let skipped = descend(workspace, selector, &mut sink);
+        let descended = descend(workspace, selector, &mut sink);
         let is_same = looking.join().unwrap_or_else(|panic| resume_unwind(panic));
-        let changed = match &skipped {
+        let changed = match &descended {
             Ok(_) => sink.read_changed(workspace, cache, &is_same),
             Err(_) => Ok(Vec::new()),
         };
@@ -62,9 +62,10 @@ pub fn walk_cached(
         } = sink;
         // When a file has failed, that is the cause, and the others only noticed.
         let files = workers.finish()?;
+        let Descended { skipped, tips } = descended?;
         let mut elsewhere = changed?;
         elsewhere.extend(files.skipped);
-        let skipped = in_order(skipped?, elsewhere);
+        let skipped = in_order(skipped, elsewhere);
         let known = cache.known();
         let as_known = |number: usize| {
             let known = &known[number];
@@ -81,7 +82,11 @@ pub fn walk_cached(
         let lacking = read.iter().map(|(_, seen)| seen.size() + OPENING);
         if lacking.sum::<u64>() < cache.cost() {
             recorder.leave();
-            return Ok(Walked { tree, skipped });
+            return Ok(Walked {
+                tree,
+                skipped,
+                tips,
+            });
         }
         let old = found.iter().filter_map(|found| match found {
             Found::Entry(..) => None,
@@ -98,7 +103,11 @@ pub fn walk_cached(
         for (path, seen, digest) in files {
             recorder.record(path, seen, digest);
         }
-        Ok(Walked { tree, skipped })
+        Ok(Walked {
+            tree,
+            skipped,
+            tips,
+        })
     })
 }
 

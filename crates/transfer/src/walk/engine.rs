@@ -20,7 +20,7 @@ use crate::select::{
 };
 use crate::{
     FileTime, GitProblem, LinkTarget, RelPath, RelPathBuf, Repository, Selector, SkipReason,
-    Skipped, WorkspaceDir,
+    Skipped, Tips, WorkspaceDir,
 };
 
 /// Who takes what the walk finds, in path order.
@@ -103,6 +103,14 @@ pub(crate) fn holds_key(path: &RelPath, stat: &Stat) -> Skipped {
     }
 }
 
+/// What a walk met beside what it handed over.
+pub(crate) struct Descended {
+    /// What stays out, in path order.
+    pub(crate) skipped: Vec<Skipped>,
+    /// What the refs of the repositories name that go in.
+    pub(crate) tips: Tips,
+}
+
 /// Walks everything below `root` that `selector` takes in.
 ///
 /// One descriptor per level is open, each opened relative to the one above it,
@@ -111,7 +119,7 @@ pub(crate) fn descend<S: Sink>(
     root: &WorkspaceDir,
     selector: &Selector,
     sink: &mut S,
-) -> Result<Vec<Skipped>, S::Error> {
+) -> Result<Descended, S::Error> {
     let repository = match selector.rules() {
         Rules::Usual => Repository::find(root),
         Rules::ExcludeOnly => Ok(None),
@@ -130,6 +138,7 @@ pub(crate) fn descend<S: Sink>(
         },
         pointers: BTreeMap::new(),
         promised: false,
+        tips: Tips::default(),
     };
     // An own descriptor: reading a directory moves its position.
     let dir = open_below(root.fd(), c".", OFlags::DIRECTORY, walk.device);
@@ -141,7 +150,8 @@ pub(crate) fn descend<S: Sink>(
     walk.directory(&listing, Place::Workspace)?;
     let mut skipped = walk.skipped;
     skipped.sort_by(|a, b| by_component(&a.name, &b.name));
-    Ok(skipped)
+    let tips = walk.tips;
+    Ok(Descended { skipped, tips })
 }
 
 pub(super) struct Walk<'a, S> {
@@ -159,6 +169,8 @@ pub(super) struct Walk<'a, S> {
     pub(super) pointers: BTreeMap<RelPathBuf, String>,
     /// Whether a pack says that objects were left at their source.
     pub(super) promised: bool,
+    /// What the refs name that went in.
+    pub(super) tips: Tips,
 }
 
 /// Where the walk is.

@@ -292,7 +292,10 @@ impl<'a, S: Sink> Walk<'a, S> {
     ) -> Result<(), S::Error> {
         match self.read_small(parent, name, TEXT_BYTES)? {
             Small::Whole(contents) => match clean(contents) {
-                Some(made) => self.sink.made(rel(&self.path)?, &made),
+                Some(made) => {
+                    self.tips.read(&made);
+                    self.sink.made(rel(&self.path)?, &made)
+                }
                 None => {
                     self.skip(parent, name, FileType::RegularFile, SkipReason::GitPart);
                     Ok(())

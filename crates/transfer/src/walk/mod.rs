@@ -23,7 +23,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::Stat;
 
 pub use cached::walk_cached;
-pub(crate) use engine::{KeyCheck, Sink, descend, holds_key, in_order, size};
+pub(crate) use engine::{Descended, KeyCheck, Sink, descend, holds_key, in_order, size};
 pub use error::WalkError;
 pub(crate) use hash::check_unchanged;
 use hash::{HashPool, Workers};
@@ -33,7 +33,7 @@ pub use weigh::{Scale, Weight};
 
 use crate::select::{LOOKED_INTO, holds_private_key};
 use crate::{
-    Digest, Entry, FileTime, LinkTarget, Mode, RelPath, Selector, Skipped, Tree, WorkspaceDir,
+    Digest, Entry, FileTime, LinkTarget, Mode, RelPath, Selector, Skipped, Tips, Tree, WorkspaceDir,
 };
 
 /// More threads gain nothing from one disk.
@@ -64,6 +64,8 @@ pub struct Walked {
     pub tree: Tree,
     /// What stays out, in path order.
     pub skipped: Vec<Skipped>,
+    /// What the refs of the repositories name that go in.
+    pub tips: Tips,
 }
 
 /// Reads everything below `workspace` that `selector` takes in, by the same walk
@@ -81,10 +83,14 @@ pub fn walk(
             tree: Tree::new(),
             skipped: Vec::new(),
         };
-        let skipped = descend(workspace, selector, &mut sink)?;
+        let Descended { skipped, tips } = descend(workspace, selector, &mut sink)?;
         let tree = sink.tree;
         let skipped = in_order(skipped, sink.skipped);
-        return Ok(Walked { tree, skipped });
+        return Ok(Walked {
+            tree,
+            skipped,
+            tips,
+        });
     };
     let pool = HashPool::default();
     std::thread::scope(|scope| {
@@ -92,15 +98,20 @@ pub fn walk(
             tree: Tree::new(),
             workers: pool.start(scope, threads),
         };
-        let skipped = descend(workspace, selector, &mut sink);
+        let descended = descend(workspace, selector, &mut sink);
         let Hashed { mut tree, workers } = sink;
         // When a file has failed, that is the cause, and the walk only noticed.
         let files = workers.finish()?;
-        let skipped = in_order(skipped?, files.skipped);
+        let Descended { skipped, tips } = descended?;
+        let skipped = in_order(skipped, files.skipped);
         for (path, entry) in files.files {
             tree.insert(path, entry);
         }
-        Ok(Walked { tree, skipped })
+        Ok(Walked {
+            tree,
+            skipped,
+            tips,
+        })
     })
 }
 

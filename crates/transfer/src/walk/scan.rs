@@ -66,7 +66,7 @@ pub fn scan(
             name_bytes: 0,
             workers: pool.start(scope, threads),
         };
-        let skipped = descend(root, selector, &mut sink);
+        let descended = descend(root, selector, &mut sink);
         let Counted {
             mut tree,
             notes,
@@ -75,7 +75,7 @@ pub fn scan(
         } = sink;
         let files = workers.finish();
         // A limit is the cause of all that follows; a file that failed is that of the walk.
-        let skipped = match skipped {
+        let descended = match descended {
             Err(ScanError::Limit(limit)) => return Err(ScanError::Limit(limit)),
             other => other,
         };
@@ -89,7 +89,7 @@ pub fn scan(
             notes,
             left_out: Vec::new(),
         };
-        for skip in skipped? {
+        for skip in descended?.skipped {
             match refusal(&skip) {
                 Kept::Refused(refusal) => scanned.refusals.push(refusal),
                 Kept::LeftOut => scanned.left_out.push(skip),

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 
 use super::frame::{FrameReader, FrameWriter, Magic};
 use super::{VolumeIdentity, malformed};
+use crate::refs::{MOST_TEXT, is_ref_text};
 use crate::{Digest, RelPath, RelPathBuf, WireError};
 
 const MAGIC: Magic = *b"lzwant 3";
@@ -20,9 +21,10 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Whether a new or changed file at `path` is fetched: what lies in `.git` stays inside.
-    pub fn covers(path: &RelPath) -> bool {
-        path.components().next() != Some(".git")
+    /// Whether a new or changed file at `path` is fetched. What lies in `.git` stays inside, but
+    /// for the texts that say where a repository stands ([`new_refs`](crate::new_refs)).
+    pub fn covers(path: &RelPath, size: u64) -> bool {
+        path.components().next() != Some(".git") || is_ref_text(path) && size <= MOST_TEXT
     }
 }
 

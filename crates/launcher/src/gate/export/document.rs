@@ -14,6 +14,7 @@ use crate::gate::case::Case;
 use crate::gate::proposal::{ItemState, Origin};
 use crate::gate::report::{ConflictReport, FindingReport};
 use crate::session::record::{CommandEnd, Outcome, Record};
+use crate::session::unlanded::Unlanded;
 
 /// Names the form of the report. A field may be added to it; one that means something else,
 /// or is gone, makes another number.
@@ -101,6 +102,8 @@ pub struct SessionPart {
     pub image: String,
     /// Seconds since 1970 when it was created.
     pub created: u64,
+    /// What was committed inside and is not in the workspace's repository.
+    pub commits: Unlanded,
     /// How the command ended; null when it was not started.
     pub end: Option<CommandEnd>,
     /// How the gate ended; null while it is open.
@@ -280,6 +283,7 @@ impl From<&Record> for SessionPart {
             created: record.created,
             end: record.end,
             outcome: record.outcome,
+            commits: record.commits.clone(),
         }
     }
 }

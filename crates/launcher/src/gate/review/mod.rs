@@ -68,6 +68,7 @@ pub fn open(
     let title = Title {
         session: session.map_or(String::new(), |record| record.id.to_string()),
         workspace: escape(workspace.as_os_str().as_encoded_bytes()),
+        commits: case.commits().map(|commits| commits.to_string()),
     };
     let mut review = Review::new(title, items);
     let palette = match ui.has_colours() {

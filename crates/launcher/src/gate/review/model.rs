@@ -106,6 +106,8 @@ pub struct Title {
     pub session: String,
     /// The workspace, escaped.
     pub workspace: String,
+    /// What was committed inside, in words; `None` where there is none.
+    pub commits: Option<String>,
 }
 
 /// Everything that a review knows.

@@ -128,6 +128,7 @@ pub(super) fn sample() -> (Review, FakeBench) {
     let title = Title {
         session: "harbour-1".to_owned(),
         workspace: "/home/ada/harbour".to_owned(),
+        commits: None,
     };
     let review = Review::new(title, vec![workflow, makefile, old, merged, script]);
     (review, bench)

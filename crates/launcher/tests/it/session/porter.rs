@@ -196,7 +196,7 @@ fn look(
                 identity: now,
                 links: 1,
                 digest: match digests {
-                    Digests::OfKnown if before.is_none() && is_fetched(&path) => None,
+                    Digests::OfKnown if before.is_none() && is_fetched(&path, now.size) => None,
                     _ => Some(Digest::of(&fs::read(&at)?)),
                 },
             },
@@ -207,8 +207,8 @@ fn look(
     Ok(())
 }
 
-fn is_fetched(path: &str) -> bool {
-    RelPath::from_bytes(path.as_bytes()).is_ok_and(Wanted::covers)
+fn is_fetched(path: &str, size: u64) -> bool {
+    RelPath::from_bytes(path.as_bytes()).is_ok_and(|path| Wanted::covers(path, size))
 }
 
 /// `porter send`; `altered` may change the bytes of a file on its way.

@@ -76,6 +76,8 @@ pub(super) struct World {
     pub(super) interrupt: Interrupt,
     pub(super) patience: Patience,
     pub(super) env: Environment,
+    /// What of the workspace's repository goes in.
+    pub(super) git: GitMode,
     /// Whether its sessions have a network.
     network: bool,
     /// What the broker of its network serves.
@@ -207,6 +209,7 @@ impl World {
                 grace: Duration::from_millis(20),
             },
             env,
+            git: GitMode::None,
             network: false,
             routes: Vec::new(),
             files: Vec::new(),
@@ -471,7 +474,7 @@ impl World {
     fn cycle_of(&self, again: Option<Again>, keep: KeepVolume) -> Result<Cycle, Failure> {
         let workspace = WorkspaceDir::open_ambient(&self.path("workspace")).unwrap();
         let selection = Selection {
-            git: GitMode::None,
+            git: self.git,
             exclude: Vec::new(),
         };
         let order = Order {

@@ -81,6 +81,7 @@ impl Case {
         let host = Walked {
             tree: self.host.clone(),
             skipped: skipped.collect(),
+            tips: Default::default(),
         };
         reconcile(&self.baseline, &host, &self.state(), stance)
     }

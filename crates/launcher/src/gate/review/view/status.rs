@@ -107,7 +107,10 @@ pub(super) fn draw(review: &Review, palette: Palette, area: Rect, buffer: &mut B
             line(buffer, last, "Any key: back", palette.dim());
         }
         Mode::Discard => {
-            let words = "This can't be undone: the changes and the copy are removed.";
+            let words = match &review.title.commits {
+                None => "This can't be undone: the changes and the copy are removed.",
+                Some(commits) => &format!("This can't be undone, and removes {commits}."),
+            };
             line(buffer, first, words, palette.title());
             let text = match width {
                 0..60 => "Discard all? [y=yes, n=no]",

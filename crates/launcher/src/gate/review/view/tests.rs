@@ -240,6 +240,7 @@ fn one(item: Item, old: &str, new: &str, size: (u16, u16)) -> (Review, Buffer) {
     let title = Title {
         session: "s".to_owned(),
         workspace: "/w".to_owned(),
+        commits: None,
     };
     let mut review = Review::new(title, vec![item]);
     review.resize(size.0, size.1);
@@ -336,6 +337,7 @@ fn ui_05_names_of_ten_kilobytes_and_ten_thousand_of_them() {
     let title = Title {
         session: "s".to_owned(),
         workspace: "/w".to_owned(),
+        commits: None,
     };
     let mut review = Review::new(title, items);
     review.resize(160, 50);

@@ -1,0 +1,74 @@
+//! `ObjectId`: the name of an object of git's.
+
+use std::fmt;
+
+/// The longest id, SHA-256's, in bytes.
+const MOST_BYTES: usize = 32;
+
+/// The name of an object, SHA-1 or SHA-256.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId {
+    bytes: [u8; MOST_BYTES],
+    length: u8,
+}
+
+impl ObjectId {
+    /// Reads 40 or 64 hexadecimal digits in lower case, as git writes them.
+    pub fn from_hex(text: &[u8]) -> Option<Self> {
+        if !matches!(text.len(), 40 | 64) {
+            return None;
+        }
+        let mut bytes = [0; MOST_BYTES];
+        let (pairs, _) = text.as_chunks::<2>();
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = digit(*high)? << 4 | digit(*low)?;
+        }
+        Some(Self {
+            bytes,
+            length: u8::try_from(pairs.len()).ok()?,
+        })
+    }
+
+    /// Whether it is the id of no object, by which a reflog says that there was none.
+    pub(super) fn is_zero(&self) -> bool {
+        self.bytes == [0; MOST_BYTES]
+    }
+
+    /// Returns its bytes: 20 or 32.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length.into()).unwrap_or_default()
+    }
+
+    /// Takes 20 or 32 bytes.
+    pub(super) fn from_bytes(raw: &[u8]) -> Option<Self> {
+        let mut bytes = [0; MOST_BYTES];
+        let length = match raw.len() {
+            20 | 32 => u8::try_from(raw.len()).ok()?,
+            _ => return None,
+        };
+        bytes.get_mut(..raw.len())?.copy_from_slice(raw);
+        Some(Self { bytes, length })
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_bytes()
+            .iter()
+            .try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+fn digit(character: u8) -> Option<u8> {
+    match character {
+        b'0'..=b'9' => Some(character - b'0'),
+        b'a'..=b'f' => Some(character - b'a' + 10),
+        _ => None,
+    }
+}

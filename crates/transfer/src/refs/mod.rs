@@ -1,0 +1,451 @@
+//! `new_refs`: the commits, stashes and tags that a command made in the repositories of its
+//! copy, found without git.
+//!
+//! What a command does to files is in the [`ChangeSet`](crate::ChangeSet); what it does with git
+//! lies in `.git`, which is never applied. So a volume that holds a commit may have no change at
+//! all. Here the small texts of each repository (`HEAD`, refs, packed refs, reflogs), which come
+//! out with the changed files, are read as strict text and held against what was sent in.
+//!
+//! A ref counts if it names an object that was made inside, whatever its own name is: a branch
+//! at a commit of the workspace's is no work that could be lost. How many commits there are is
+//! told by reflogs, as far as those go. No object is read.
+//!
+//! All of it is the command's to write, and believed only in so far as anything that is not
+//! understood counts as unreadable, never as nothing.
+
+mod history;
+mod id;
+mod objects;
+mod place;
+#[cfg(test)]
+mod tests;
+mod text;
+mod tips;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use id::ObjectId;
+pub(crate) use place::{MOST_TEXT, is_ref_text};
+pub use tips::Tips;
+
+use crate::volume_state::At;
+use crate::wire::FoundKind;
+use crate::{Digest, Entry, RelPath, RelPathBuf, Tree, VolumeState};
+use history::History;
+use objects::{Objects, Origin};
+use text::Reference;
+
+/// The most that are listed; the rest is counted.
+const MOST_LISTED: usize = 100;
+/// The longest subject that is kept, in bytes.
+const MOST_SUBJECT: usize = 200;
+
+/// What was made inside and no ref of the workspace names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NewRefs {
+    /// By repository, in the order of paths; at most 100.
+    pub listed: Vec<NewRef>,
+    /// How many more there are.
+    pub more: u64,
+}
+
+/// Something in a repository that names work made inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewRef {
+    /// What it is.
+    pub kind: NewRefKind,
+    /// Raw: of a branch or a tag, without `refs/heads/` or `refs/tags/`; of a worktree, its
+    /// name; of what is unreadable, its path. Empty for all that there is once.
+    pub name: Vec<u8>,
+    /// Where its repository lies: `.git`, or a directory below `.git/modules`.
+    pub repository: RelPathBuf,
+    /// The object that it names.
+    pub tip: Option<ObjectId>,
+    /// How many commits it holds, or how many stashes there are; `None` where nothing tells.
+    pub count: Option<Count>,
+    /// The subject of the newest commit, raw, by its reflog.
+    pub subject: Option<Vec<u8>>,
+}
+
+/// What names an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NewRefKind {
+    /// `HEAD` itself, which is on no branch.
+    Head,
+    /// The `HEAD` of a linked worktree, which is on no branch.
+    Worktree,
+    /// A branch.
+    Branch,
+    /// A tag.
+    Tag,
+    /// The stash.
+    Stash,
+    /// Any other ref, by its full name.
+    Other,
+    /// A reflog, and nothing else.
+    Reflog,
+    /// A file that is not what git writes, or that can't be read.
+    Unreadable,
+}
+
+/// How many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// As many.
+    Exactly(u64),
+    /// As many, or more.
+    AtLeast(u64),
+    /// As many, or fewer.
+    AtMost(u64),
+}
+
+/// Returns the contents of a file of a volume, by digest and size; `None` where they are not
+/// there.
+pub type Texts<'a> = dyn Fn(&Digest, u64) -> Option<Vec<u8>> + 'a;
+
+/// Lists what the repositories in `volume` hold that was made inside. `baseline` was sent in,
+/// `tips` is what its refs name, and `texts` knows the files that
+/// [`Wanted::covers`](crate::Wanted::covers).
+pub fn new_refs(baseline: &Tree, volume: &VolumeState, tips: &Tips, texts: &Texts<'_>) -> NewRefs {
+    let mut found = NewRefs::default();
+    let mut unreadable = BTreeSet::new();
+    for at in place::repositories(volume) {
+        let Ok(objects) = at.join("objects") else {
+            continue;
+        };
+        let mut repository = Repository {
+            at: &at,
+            baseline,
+            volume,
+            texts,
+            objects: Objects::of(objects, baseline, volume, tips),
+            history: History::default(),
+            unreadable: BTreeSet::new(),
+        };
+        for one in repository.look() {
+            // What lies in a submodule's repository lies in that of the root as well.
+            let is_new = one.kind != NewRefKind::Unreadable || unreadable.insert(one.name.clone());
+            if is_new {
+                found.add(one);
+            }
+        }
+    }
+    found
+}
+
+impl NewRefs {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+
+    fn add(&mut self, one: NewRef) {
+        match self.listed.len() < MOST_LISTED {
+            true => self.listed.push(one),
+            false => self.more += 1,
+        }
+    }
+}
+
+/// One repository of a volume.
+struct Repository<'a> {
+    at: &'a RelPath,
+    baseline: &'a Tree,
+    volume: &'a VolumeState,
+    texts: &'a Texts<'a>,
+    objects: Objects<'a>,
+    history: History,
+    /// Raw paths.
+    unreadable: BTreeSet<Vec<u8>>,
+}
+
+/// What a file of a repository says.
+enum Said {
+    /// There is none.
+    Nothing,
+    /// What was sent in.
+    AsSent,
+    /// Something new.
+    Text(Vec<u8>),
+    /// It can't be read.
+    Unreadable,
+}
+
+impl<'a> Repository<'a> {
+    fn look(&mut self) -> Vec<NewRef> {
+        let mut listed = Vec::new();
+        if !matches!(self.volume.at(self.at), At::Nothing | At::Held(Entry::Dir)) {
+            self.unreadable.insert(raw(self.at));
+        }
+        self.find_odd();
+        let heads = self.heads();
+        let refs = self.refs();
+        let stashes = self.logs();
+        let mut seen = BTreeSet::new();
+        let mut is_whole = true;
+        let tips = heads.into_iter().chain(refs);
+        for (kind, name, tip) in tips {
+            let count = match kind {
+                // What it names is no commit of a branch, and is counted by its reflog.
+                NewRefKind::Stash => None,
+                _ => {
+                    let count = self.history.count(tip, &self.objects, &mut seen);
+                    is_whole &= matches!(count, Some(Count::Exactly(_)));
+                    count
+                }
+            };
+            let subject = self.history.subject(&tip).map(|mut subject| {
+                subject.truncate(MOST_SUBJECT);
+                subject
+            });
+            let count = match kind {
+                // They need not name a commit.
+                NewRefKind::Tag | NewRefKind::Other => None,
+                _ => count,
+            };
+            let one = self.new_ref(kind, name, count);
+            let tip = Some(tip);
+            listed.push(NewRef {
+                tip,
+                subject,
+                ..one
+            });
+        }
+        let stash = listed.iter_mut().find(|one| one.kind == NewRefKind::Stash);
+        match (stash, stashes) {
+            (Some(stash), 0) => stash.count = Some(Count::AtLeast(1)),
+            (Some(stash), number) => stash.count = Some(Count::Exactly(number)),
+            (None, 0) => {}
+            (None, number) => {
+                let count = Some(Count::Exactly(number));
+                listed.push(self.new_ref(NewRefKind::Stash, Vec::new(), count));
+            }
+        }
+        let rest = self.history.rest(&self.objects, &seen).count() as u64;
+        if rest > 0 {
+            let count = match is_whole {
+                true => Count::Exactly(rest),
+                false => Count::AtMost(rest),
+            };
+            listed.push(self.new_ref(NewRefKind::Reflog, Vec::new(), Some(count)));
+        }
+        for path in std::mem::take(&mut self.unreadable) {
+            listed.push(self.new_ref(NewRefKind::Unreadable, path, None));
+        }
+        listed
+    }
+
+    fn new_ref(&self, kind: NewRefKind, name: Vec<u8>, count: Option<Count>) -> NewRef {
+        NewRef {
+            kind,
+            name,
+            repository: self.at.to_owned(),
+            tip: None,
+            count,
+            subject: None,
+        }
+    }
+
+    /// Notes what makes a repository another one than it seems, and what may hide refs: names
+    /// and types that are not carried, and links.
+    fn find_odd(&mut self) {
+        for (name, is_dir) in [
+            ("commondir", false),
+            ("reftable", false),
+            ("modules", true),
+            ("worktrees", true),
+        ] {
+            let Ok(path) = self.at.join(name) else {
+                continue;
+            };
+            match self.volume.at(&path) {
+                At::Nothing => {}
+                At::Held(Entry::Dir) if is_dir => {}
+                _ => drop(self.unreadable.insert(raw(&path))),
+            }
+            let links = self.volume.below(&path).filter(|(path, entry)| {
+                matches!(entry, Entry::Symlink { .. }) && self.baseline.get(path) != Some(entry)
+            });
+            let links: Vec<Vec<u8>> = links.map(|(path, _)| raw(path)).collect();
+            self.unreadable.extend(links);
+        }
+        let is_state = |name: &[u8], kind: &FoundKind| {
+            let inside = name.get(self.at.as_str().len() + 1..).unwrap_or_default();
+            match inside.split(|&byte| byte == b'/').next() {
+                Some(b"HEAD" | b"packed-refs" | b"refs" | b"logs" | b"worktrees") => true,
+                // A socket of some program's hides no repository.
+                Some(b"modules") => !matches!(kind, FoundKind::Odd(_)),
+                _ => false,
+            }
+        };
+        let odd = self.volume.others_below(self.at);
+        let odd = odd.filter(|(name, kind)| is_state(name, kind));
+        self.unreadable.extend(odd.map(|(name, _)| name.to_vec()));
+    }
+
+    /// Returns `HEAD`, and that of each worktree, where it names a commit made inside.
+    fn heads(&mut self) -> Vec<(NewRefKind, Vec<u8>, ObjectId)> {
+        let mut heads = Vec::new();
+        let mut places = vec![(NewRefKind::Head, Vec::new(), self.at.join("HEAD"))];
+        for worktree in self.worktrees() {
+            let name = worktree.file_name().as_bytes().to_vec();
+            places.push((NewRefKind::Worktree, name, worktree.join("HEAD")));
+        }
+        for (kind, name, path) in places {
+            let Ok(path) = path else { continue };
+            if let Some(Reference::Object(tip)) = self.reference(&path)
+                && self.objects.origin(&tip) != Origin::Sent
+            {
+                heads.push((kind, name, tip));
+            }
+        }
+        heads
+    }
+
+    /// Lists the directories of linked worktrees.
+    fn worktrees(&self) -> Vec<RelPathBuf> {
+        let Ok(above) = self.at.join("worktrees") else {
+            return Vec::new();
+        };
+        let below = self.volume.below(&above);
+        let dirs =
+            below.filter(|(path, entry)| **entry == Entry::Dir && path.parent() == Some(&*above));
+        dirs.map(|(path, _)| path.to_owned()).collect()
+    }
+
+    /// Returns the refs that name something made inside, by name.
+    fn refs(&mut self) -> Vec<(NewRefKind, Vec<u8>, ObjectId)> {
+        // A loose one hides the packed one of its name; `None` for what is of no interest.
+        let mut all: BTreeMap<Vec<u8>, Option<ObjectId>> = BTreeMap::new();
+        if let Ok(path) = self.at.join("packed-refs")
+            && let Said::Text(text) = self.said(&path)
+        {
+            match text::packed_refs(&text) {
+                Some(refs) => {
+                    let refs = refs.into_iter();
+                    all.extend(refs.map(|(name, id)| (name.to_vec(), Some(id))));
+                }
+                None => drop(self.unreadable.insert(raw(&path))),
+            }
+        }
+        let mut roots = vec![self.at.to_owned()];
+        roots.extend(self.worktrees());
+        for root in roots {
+            for path in self.files_below(&root, "refs") {
+                let inside = path.as_str().get(root.as_str().len() + 1..);
+                let inside = inside.unwrap_or_default();
+                if !text::is_ref_name(inside.as_bytes()) {
+                    self.unreadable.insert(raw(&path));
+                    continue;
+                }
+                let id = match self.reference(&path) {
+                    Some(Reference::Object(id)) => Some(id),
+                    Some(Reference::Symbolic) | None => None,
+                };
+                let name = match *root == *self.at {
+                    true => inside.as_bytes().to_vec(),
+                    // A worktree has a few refs of its own.
+                    false => format!("worktrees/{}/{inside}", root.file_name()).into_bytes(),
+                };
+                all.insert(name, id);
+            }
+        }
+        let new = all.into_iter().filter_map(|(name, id)| {
+            let id = id.filter(|id| self.objects.origin(id) != Origin::Sent)?;
+            let (kind, name) = kind_of(&name);
+            Some((kind, name.to_vec(), id))
+        });
+        let mut new: Vec<_> = new.collect();
+        new.sort_by_key(|(kind, ..)| *kind);
+        new
+    }
+
+    /// Takes the reflogs in, and returns how many stashes were made inside.
+    fn logs(&mut self) -> u64 {
+        let mut stashes = 0;
+        let mut roots = vec![self.at.to_owned()];
+        roots.extend(self.worktrees());
+        for root in roots {
+            for path in self.files_below(&root, "logs") {
+                let Said::Text(text) = self.said(&path) else {
+                    continue;
+                };
+                let Some(log) = text::reflog(&text) else {
+                    self.unreadable.insert(raw(&path));
+                    continue;
+                };
+                let inside = path.as_str().get(root.as_str().len() + 1..);
+                match inside.unwrap_or_default() {
+                    "logs/refs/stash" => {
+                        let new = log.iter().filter(|line| {
+                            // Where that can't be told, it was one of what the refs named.
+                            self.objects.origin(&line.new) != Origin::Sent
+                        });
+                        stashes += new.count() as u64;
+                    }
+                    "logs/HEAD" => self.history.add(&log),
+                    inside if inside.starts_with("logs/refs/heads/") => self.history.add(&log),
+                    _ => {}
+                }
+            }
+        }
+        stashes
+    }
+
+    /// Lists what is no directory at or below `name` in `root`.
+    fn files_below(&self, root: &RelPath, name: &str) -> Vec<RelPathBuf> {
+        let Ok(dir) = root.join(name) else {
+            return Vec::new();
+        };
+        let itself = self.volume.get(&dir).map(|entry| (&*dir, entry));
+        let all = itself.into_iter().chain(self.volume.below(&dir));
+        let files = all.filter(|(_, entry)| **entry != Entry::Dir);
+        files.map(|(path, _)| path.to_owned()).collect()
+    }
+
+    /// Reads `HEAD` or a loose ref that is not as it was sent.
+    fn reference(&mut self, path: &RelPath) -> Option<Reference> {
+        let Said::Text(text) = self.said(path) else {
+            return None;
+        };
+        let reference = text::reference(&text);
+        if reference.is_none() {
+            self.unreadable.insert(raw(path));
+        }
+        reference
+    }
+
+    /// Reads a file that is not as it was sent, and notes one that can't be read.
+    fn said(&mut self, path: &RelPath) -> Said {
+        let said = match self.volume.get(path) {
+            None => Said::Nothing,
+            held if held == self.baseline.get(path) => Said::AsSent,
+            Some(Entry::File { size, digest, .. }) => {
+                let text = (*size <= MOST_TEXT).then(|| (self.texts)(digest, *size));
+                text.flatten().map_or(Said::Unreadable, Said::Text)
+            }
+            Some(Entry::Dir | Entry::Symlink { .. }) => Said::Unreadable,
+        };
+        if matches!(said, Said::Unreadable) {
+            self.unreadable.insert(raw(path));
+        }
+        said
+    }
+}
+
+fn kind_of(name: &[u8]) -> (NewRefKind, &[u8]) {
+    if name == b"refs/stash" {
+        return (NewRefKind::Stash, b"");
+    }
+    if let Some(branch) = name.strip_prefix(b"refs/heads/") {
+        return (NewRefKind::Branch, branch);
+    }
+    match name.strip_prefix(b"refs/tags/") {
+        Some(tag) => (NewRefKind::Tag, tag),
+        None => (NewRefKind::Other, name),
+    }
+}
+
+fn raw(path: &RelPath) -> Vec<u8> {
+    path.as_str().as_bytes().to_vec()
+}
