@@ -160,7 +160,11 @@ fn work(ctx: &Ctx, agent: &Agent) -> Result<(), String> {
     let requests = model.requests();
     let talk: String = requests.iter().map(|request| request.text()).collect();
     let explain = |error: String| format!("{error}\n--- the model heard\n{}", tail(&talk));
-    let ended = ended.expect_code(0).map_err(explain)?;
+    // What it changed is applied; what it committed waits in its copy.
+    let ended = ended.expect_code(120).map_err(explain)?;
+    let ended = ended
+        .expect_text("branch main: 1 commit")
+        .map_err(explain)?;
     let _ended = ended.expect_text("All of it is done.").map_err(explain)?;
     // What it was told to do, it did.
     for needle in [
@@ -199,6 +203,7 @@ fn work(ctx: &Ctx, agent: &Agent) -> Result<(), String> {
     let mut left = Vec::new();
     search(&ctx.state(), &key, &mut left)?;
     expect_eq("files with the key", &left, &Vec::<PathBuf>::new())?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
     ctx.lazaret(&["image", "rm", &image])?
         .expect_code(0)
         .map(drop)

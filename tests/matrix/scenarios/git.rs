@@ -40,6 +40,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "git/who-commits-and-what-runs-by-itself",
         run: identity,
     },
+    Scenario {
+        name: "git/commits-are-named-and-kept",
+        run: commits,
+    },
 ];
 
 /// What an agent does: looks, commits, stashes. `$1` is the number of commits.
@@ -67,18 +71,24 @@ fn profile(ctx: &Ctx, git: &str) {
 }
 
 /// Runs `script` after [`WORK`]; status inside has to be `status`, and what the script adds
-/// to the workspace is all that comes back.
+/// to the workspace is all that comes back. What it commits is named.
 fn run(ctx: &Ctx, world: &World, workspace: &str, git: &str, script: &str) -> Result<(), String> {
     profile(ctx, git);
+    let commits = match workspace {
+        "linked" => "kept as session s: branch side: 1 commit",
+        _ => "kept as session s: branch main: 1 commit",
+    };
     let status = world.git(workspace, &["status", "--porcelain"]);
     let repository = tree_text::dump(&world.path("main/.git"));
     let dir = world.path(workspace).display().to_string();
     let script = format!("{WORK}{script}");
     let output = ctx
         .lazaret(&[
-            "run", git, "-w", &dir, "--apply", "auto", "--", "sh", "-c", &script,
+            "run", git, "-w", &dir, "--name", "s", "--apply", "auto", "--", "sh", "-c", &script,
         ])?
-        .expect_code(0)?;
+        .expect_code(120)?
+        .expect_text(commits)?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
     let inside = output.stdout.split("---\n").next().unwrap_or_default();
     expect_eq("status inside", &inside.to_owned(), &status)?;
     expect_eq(
@@ -257,5 +267,95 @@ fn identity(ctx: &Ctx) -> Result<(), String> {
     for name in ["s1", "s2"] {
         let _gone = ctx.lazaret(&["rm", "--force", name])?.expect_code(0)?;
     }
+    Ok(())
+}
+
+/// What an agent does with git inside, and what a user is told of it (GIT-26).
+const COMMITS: &[(&str, &str)] = &[
+    ("git commit -q --allow-empty -m x", "branch main: 1 commit"),
+    (
+        "git checkout -q -b fix; git commit -q --allow-empty -m x; git checkout -q -; \
+         echo x >> a; git stash -q",
+        "branch fix: 1 commit, stash: 1",
+    ),
+    (
+        "git commit -q --amend --allow-empty -m better",
+        "branch main: 1 commit",
+    ),
+    ("git tag -a v1 -m v1", "tag v1"),
+    (
+        "git checkout -q --detach; git commit -q --allow-empty -m x",
+        "detached HEAD: 1 commit",
+    ),
+    (
+        "git worktree add -q -b away /tmp/away; cd /tmp/away; git commit -q --allow-empty -m x",
+        "branch away: 1 commit",
+    ),
+    (
+        "git commit -q --allow-empty -m x; git reset -q --hard HEAD~1",
+        "1 commit only in the reflog",
+    ),
+    (
+        "rm -rf .git; git init -q -b new .; git add a; git commit -qm x",
+        "branch new: 1 commit",
+    ),
+    (
+        "printf 'ref: \\033[2J' > .git/HEAD",
+        "unreadable refs: .git/HEAD",
+    ),
+];
+
+fn commits(ctx: &Ctx) -> Result<(), String> {
+    let world = World::new();
+    profile(ctx, "full");
+    let dir = world.path("main").display().to_string();
+    let run = |name: &str, script: &str| {
+        let script = format!("set -eu; {script}");
+        ctx.lazaret(&[
+            "run", "full", "-w", &dir, "--name", name, "--apply", "auto", "--", "sh", "-c", &script,
+        ])
+    };
+    let nothing = "git checkout -q -b f; git tag v HEAD~1; git gc -q; git status";
+    let _settled = run("s", nothing)?
+        .expect_code(0)?
+        .expect_text("nothing to apply")?;
+    for (index, (script, words)) in COMMITS.iter().enumerate() {
+        let name = format!("s{index}");
+        let kept = run(&name, script)?.expect_code(120)?.expect_text(words)?;
+        expect("no escape sequence", || !kept.stderr.contains('\u{1b}'))?;
+        expect("it is not called nothing", || {
+            !kept.stderr.contains("nothing to apply")
+        })?;
+        let _listed = ctx.lazaret(&["ls"])?.expect_text(words)?;
+        let _shown = ctx.lazaret(&["show", &name])?.expect_text("commits")?;
+        let _refused = ctx
+            .lazaret(&["rm", &name])?
+            .expect_code(1)?
+            .expect_text(words)?;
+        let _unasked = ctx.lazaret(&["discard", &name])?.expect_code(1)?;
+        let gone = ctx.lazaret(&["discard", &name, "--yes"])?;
+        let _gone = gone.expect_code(0)?.expect_text(words)?;
+    }
+    // Files are applied, commits wait; the session goes on, and what the hint says is so.
+    let commit = "echo new > a; git commit -qam 'Fix bug 42'";
+    let kept = run("t", commit)?.expect_code(120)?;
+    let hint = "lazaret run full --name t -- git format-patch -1 -o patches main --";
+    let _kept = kept
+        .expect_text("applied 1 of 1")?
+        .expect_text("kept as session t: branch main: 1 commit")?
+        .expect_text(hint)?;
+    let applied = std::fs::read_to_string(world.path("main/a"));
+    expect_eq("the file", &applied.ok(), &Some("new\n".to_owned()))?;
+    let _still = ctx.lazaret(&["apply", "t", "--yes"])?.expect_code(120)?;
+    let again = run("t", "git format-patch -q -1 -o patches main --")?;
+    let _again = again
+        .expect_code(120)?
+        .expect_text("kept as session t: branch main: 1 commit")?;
+    let patch = std::fs::read_to_string(world.path("main/patches/0001-Fix-bug-42.patch"));
+    expect("the patch is out", || {
+        patch.is_ok_and(|patch| patch.contains("+new"))
+    })?;
+    let removed = ctx.lazaret(&["rm", "--force", "t"])?.expect_code(0)?;
+    let _removed = removed.expect_text("branch main: 1 commit")?;
     Ok(())
 }

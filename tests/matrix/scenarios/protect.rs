@@ -300,6 +300,8 @@ fn git(ctx: &Ctx) -> Result<(), String> {
     let script = "git status --porcelain; echo x > new; git add new; git commit -qm two
         git log --format=%an%ae -1; no git rm -q AGENTS.md; git stash list; rm -f .git/index.lock
         git checkout -q HEAD -- a/b/free";
-    let _fine = run(ctx, &["--apply", "auto"], script)?.expect_code(0)?;
+    let more = ["--name", "s", "--apply", "auto"];
+    let _fine = run(ctx, &more, script)?.expect_code(120)?;
+    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
     Ok(())
 }

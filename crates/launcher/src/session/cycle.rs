@@ -280,6 +280,11 @@ pub fn report_synced(ui: &Ui, synced: &Synced) {
 pub fn describe(clash: &Clash) -> String {
     let path = escape(clash.path.as_str().as_bytes());
     match clash.kind {
+        // What was committed outside does not go in, and what was committed inside waits there.
+        ClashKind::BothChanged if clash.path.as_str() == ".git" => {
+            "both sides changed: .git (the copy keeps its own commits; yours do not go in)"
+                .to_owned()
+        }
         ClashKind::BothChanged => {
             format!("both sides changed: {path} (the copy keeps its own; the gate merges or asks)")
         }

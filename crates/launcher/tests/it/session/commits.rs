@@ -2,7 +2,6 @@
 //! The git of this machine works in the directory that plays the volume.
 
 use std::path::Path;
-use std::process::Command;
 
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::gate::settle::{Volume, finish};
@@ -18,11 +17,9 @@ use crate::support::TestEnvironment;
 /// Runs a script in `dir` with git, apart from the machine's configuration.
 #[track_caller]
 fn sh(dir: &Path, script: &str) {
-    let output = Command::new("sh")
-        .args(["-euc", script])
-        .current_dir(dir)
-        .env_clear()
-        .envs([
+    let output = duct::cmd!("sh", "-euc", script)
+        .dir(dir)
+        .full_env([
             ("PATH", "/usr/local/bin:/usr/bin:/bin"),
             ("HOME", "/nonexistent"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -32,7 +29,10 @@ fn sh(dir: &Path, script: &str) {
             ("GIT_COMMITTER_NAME", "A"),
             ("GIT_COMMITTER_EMAIL", "a@example.org"),
         ])
-        .output()
+        .stdout_null()
+        .stderr_capture()
+        .unchecked()
+        .run()
         .unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{script}: {stderr}");
@@ -226,11 +226,8 @@ fn git_26_submodules_are_looked_into() {
     world.git = GitMode::Full;
     world.gate.max_entries = 10_000;
     std::fs::remove_dir_all(world.path("workspace")).unwrap();
-    std::os::unix::fs::symlink("/nonexistent", world.path("x")).unwrap();
-    let from = git.path("main");
-    let to = world.path("workspace");
-    let copied = Command::new("cp").arg("-a").args([&from, &to]).status();
-    assert!(copied.unwrap().success());
+    let (from, to) = (git.path("main"), world.path("workspace"));
+    duct::cmd!("cp", "-a", from, to).run().unwrap();
     act(
         &world,
         "cd lib; git checkout -q -b fix; git commit -q --allow-empty -m x; git checkout -q -",
