@@ -1,14 +1,20 @@
 //! `History`: which commit was made upon which, as far as reflogs tell.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::objects::{Objects, Origin};
 use super::text::LogLine;
 use super::{Count, ObjectId};
 
+/// The longest subject that is kept, in bytes.
+const MOST_SUBJECT: usize = 200;
+
 /// What the reflogs of one repository tell of its commits.
-#[derive(Debug, Default)]
-pub(super) struct History {
+#[derive(Debug)]
+pub(super) struct History<'a> {
+    /// How many commits may still be counted: a thousand refs may lead to the same thousands.
+    steps: &'a Cell<u64>,
     made: BTreeMap<ObjectId, Made>,
     /// Every object that a reflog of `HEAD` or of a branch names.
     logged: BTreeSet<ObjectId>,
@@ -33,7 +39,16 @@ enum From {
     Amending(ObjectId),
 }
 
-impl History {
+impl<'s> History<'s> {
+    /// Knows nothing yet.
+    pub(super) fn within(steps: &'s Cell<u64>) -> Self {
+        Self {
+            steps,
+            made: BTreeMap::new(),
+            logged: BTreeSet::new(),
+        }
+    }
+
     /// Takes in a reflog of `HEAD` or of a branch.
     pub(super) fn add(&mut self, log: &[LogLine<'_>]) {
         for line in log {
@@ -69,10 +84,12 @@ impl History {
                 Origin::Inside => true,
                 Origin::Unclear => self.made.contains_key(&id),
             };
-            if !is_inside || !here.insert(id) {
+            let left = self.steps.get();
+            if !is_inside || left == 0 || !here.insert(id) {
                 is_whole = false;
                 break;
             }
+            self.steps.set(left - 1);
             if !is_replaced {
                 number += 1;
                 seen.insert(id);
@@ -139,8 +156,6 @@ fn made(line: &LogLine<'_>) -> Option<Made> {
         }
         _ => return None,
     };
-    Some(Made {
-        from,
-        subject: subject.to_vec(),
-    })
+    let subject = subject.get(..MOST_SUBJECT).unwrap_or(subject).to_vec();
+    Some(Made { from, subject })
 }

@@ -22,6 +22,7 @@ mod tests;
 mod text;
 mod tips;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use id::ObjectId;
@@ -37,8 +38,10 @@ use text::Reference;
 
 /// The most that are listed; the rest is counted.
 const MOST_LISTED: usize = 100;
-/// The longest subject that is kept, in bytes.
-const MOST_SUBJECT: usize = 200;
+/// The most bytes of texts that are looked into, of all repositories together.
+const MOST_TEXTS: u64 = 4 * MOST_TEXT;
+/// The most commits that are counted, of all refs together.
+const MOST_STEPS: u64 = 1 << 20;
 
 /// What was made inside and no ref of the workspace names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -109,6 +112,7 @@ pub type Texts<'a> = dyn Fn(&Digest, u64) -> Option<Vec<u8>> + 'a;
 pub fn new_refs(baseline: &Tree, volume: &VolumeState, tips: &Tips, texts: &Texts<'_>) -> NewRefs {
     let mut found = NewRefs::default();
     let mut unreadable = BTreeSet::new();
+    let (room, steps) = (Cell::new(MOST_TEXTS), Cell::new(MOST_STEPS));
     for at in place::repositories(volume) {
         let Ok(objects) = at.join("objects") else {
             continue;
@@ -118,15 +122,16 @@ pub fn new_refs(baseline: &Tree, volume: &VolumeState, tips: &Tips, texts: &Text
             baseline,
             volume,
             texts,
+            room: &room,
             objects: Objects::of(objects, baseline, volume, tips),
-            history: History::default(),
+            history: History::within(&steps),
             unreadable: BTreeSet::new(),
         };
-        for one in repository.look() {
-            // What lies in a submodule's repository lies in that of the root as well.
-            let is_new = one.kind != NewRefKind::Unreadable || unreadable.insert(one.name.clone());
-            if is_new {
-                found.add(one);
+        repository.look(&mut found);
+        // What lies in a submodule's repository lies in that of the root as well.
+        for path in std::mem::take(&mut repository.unreadable) {
+            if unreadable.insert(path.clone()) {
+                repository.add(&mut found, NewRefKind::Unreadable, path, Known::default());
             }
         }
     }
@@ -138,13 +143,13 @@ impl NewRefs {
     pub fn is_empty(&self) -> bool {
         self.listed.is_empty()
     }
+}
 
-    fn add(&mut self, one: NewRef) {
-        match self.listed.len() < MOST_LISTED {
-            true => self.listed.push(one),
-            false => self.more += 1,
-        }
-    }
+/// What is known of something that is listed.
+#[derive(Default)]
+struct Known {
+    tip: Option<ObjectId>,
+    count: Option<Count>,
 }
 
 /// One repository of a volume.
@@ -153,8 +158,10 @@ struct Repository<'a> {
     baseline: &'a Tree,
     volume: &'a VolumeState,
     texts: &'a Texts<'a>,
+    /// How many bytes of texts may still be read, of all repositories.
+    room: &'a Cell<u64>,
     objects: Objects<'a>,
-    history: History,
+    history: History<'a>,
     /// Raw paths.
     unreadable: BTreeSet<Vec<u8>>,
 }
@@ -172,54 +179,42 @@ enum Said {
 }
 
 impl<'a> Repository<'a> {
-    fn look(&mut self) -> Vec<NewRef> {
-        let mut listed = Vec::new();
+    fn look(&mut self, found: &mut NewRefs) {
         if !matches!(self.volume.at(self.at), At::Nothing | At::Held(Entry::Dir)) {
             self.unreadable.insert(raw(self.at));
         }
         self.find_odd();
         let heads = self.heads();
         let refs = self.refs();
-        let stashes = self.logs();
+        let mut stashes = self.logs();
         let mut seen = BTreeSet::new();
         let mut is_whole = true;
-        let tips = heads.into_iter().chain(refs);
-        for (kind, name, tip) in tips {
+        for (kind, name, tip) in heads.into_iter().chain(refs) {
             let count = match kind {
-                // What it names is no commit of a branch, and is counted by its reflog.
-                NewRefKind::Stash => None,
+                NewRefKind::Stash => Some(match std::mem::take(&mut stashes) {
+                    0 => Count::AtLeast(1),
+                    number => Count::Exactly(number),
+                }),
                 _ => {
                     let count = self.history.count(tip, &self.objects, &mut seen);
                     is_whole &= matches!(count, Some(Count::Exactly(_)));
-                    count
+                    // A tag, or a ref of another kind, need not name a commit.
+                    count.filter(|_| !matches!(kind, NewRefKind::Tag | NewRefKind::Other))
                 }
             };
-            let subject = self.history.subject(&tip).map(|mut subject| {
-                subject.truncate(MOST_SUBJECT);
-                subject
-            });
-            let count = match kind {
-                // They need not name a commit.
-                NewRefKind::Tag | NewRefKind::Other => None,
-                _ => count,
+            let known = Known {
+                tip: Some(tip),
+                count,
             };
-            let one = self.new_ref(kind, name, count);
-            let tip = Some(tip);
-            listed.push(NewRef {
-                tip,
-                subject,
-                ..one
-            });
+            self.add(found, kind, name, known);
         }
-        let stash = listed.iter_mut().find(|one| one.kind == NewRefKind::Stash);
-        match (stash, stashes) {
-            (Some(stash), 0) => stash.count = Some(Count::AtLeast(1)),
-            (Some(stash), number) => stash.count = Some(Count::Exactly(number)),
-            (None, 0) => {}
-            (None, number) => {
-                let count = Some(Count::Exactly(number));
-                listed.push(self.new_ref(NewRefKind::Stash, Vec::new(), count));
-            }
+        let some = |count| Known {
+            tip: None,
+            count: Some(count),
+        };
+        if stashes > 0 {
+            let count = some(Count::Exactly(stashes));
+            self.add(found, NewRefKind::Stash, Vec::new(), count);
         }
         let rest = self.history.rest(&self.objects, &seen).count() as u64;
         if rest > 0 {
@@ -227,23 +222,26 @@ impl<'a> Repository<'a> {
                 true => Count::Exactly(rest),
                 false => Count::AtMost(rest),
             };
-            listed.push(self.new_ref(NewRefKind::Reflog, Vec::new(), Some(count)));
+            self.add(found, NewRefKind::Reflog, Vec::new(), some(count));
         }
-        for path in std::mem::take(&mut self.unreadable) {
-            listed.push(self.new_ref(NewRefKind::Unreadable, path, None));
-        }
-        listed
     }
 
-    fn new_ref(&self, kind: NewRefKind, name: Vec<u8>, count: Option<Count>) -> NewRef {
-        NewRef {
+    /// Lists one, or counts it.
+    fn add(&self, found: &mut NewRefs, kind: NewRefKind, name: Vec<u8>, known: Known) {
+        if found.listed.len() >= MOST_LISTED {
+            found.more += 1;
+            return;
+        }
+        let Known { tip, count } = known;
+        let subject = tip.filter(|_| kind != NewRefKind::Stash);
+        found.listed.push(NewRef {
             kind,
             name,
             repository: self.at.to_owned(),
-            tip: None,
+            tip,
             count,
-            subject: None,
-        }
+            subject: subject.and_then(|tip| self.history.subject(&tip)),
+        });
     }
 
     /// Notes what makes a repository another one than it seems, and what may hide refs: names
@@ -421,7 +419,9 @@ impl<'a> Repository<'a> {
             None => Said::Nothing,
             held if held == self.baseline.get(path) => Said::AsSent,
             Some(Entry::File { size, digest, .. }) => {
-                let text = (*size <= MOST_TEXT).then(|| (self.texts)(digest, *size));
+                let room = self.room.get();
+                let text = (*size <= MOST_TEXT.min(room)).then(|| (self.texts)(digest, *size));
+                self.room.set(room.saturating_sub(*size));
                 text.flatten().map_or(Said::Unreadable, Said::Text)
             }
             Some(Entry::Dir | Entry::Symlink { .. }) => Said::Unreadable,

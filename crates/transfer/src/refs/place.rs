@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::{RelPath, RelPathBuf, VolumeState};
 
-/// The longest text of git's that is looked into, in bytes: about 200,000 packed refs, or the
-/// reflog of 80,000 commits.
-pub(crate) const MOST_TEXT: u64 = 16 << 20;
+/// The longest text of git's that is looked into, in bytes: about 120,000 packed refs, or the
+/// reflog of 40,000 commits.
+pub(crate) const MOST_TEXT: u64 = 8 << 20;
 
 /// Whether a file below `.git` is a text that says where a repository stands, or stood: it is
 /// fetched with the changed files, as long as it is no longer than [`MOST_TEXT`].

@@ -493,6 +493,48 @@ fn git_26_many_refs_are_counted_and_no_chain_is_endless() {
     }
 }
 
+/// A thousand branches at the end of one long history take no longer than one does.
+#[test]
+fn git_26_long_histories_of_many_refs_end() {
+    let id = |number: u32| format!("{number:040x}");
+    let mut log = String::new();
+    for number in 1..40_000 {
+        log += &line(&id(number), &id(number + 1), "commit: x");
+    }
+    let mut packed = String::new();
+    for number in 0..20_000 {
+        packed += &format!("{} refs/heads/b{number:05}\n", id(40_000));
+    }
+    let sent = Side::sent();
+    let long = sent
+        .clone()
+        .file(".git/objects/pack/pack-new.pack", "x")
+        .file(".git/packed-refs", packed)
+        .file(".git/logs/HEAD", log);
+    let listed = found(&sent, &long);
+    assert!(listed.starts_with("branch b00000 39999+ (x), branch b00001 39999+ (x)"));
+    assert!(
+        listed.ends_with(", +19900"),
+        "{}",
+        &listed[listed.len() - 60..]
+    );
+}
+
+#[test]
+fn git_26_texts_have_an_end_too() {
+    let sent = Side::sent();
+    let mut many = sent.clone();
+    for number in 0..5 {
+        let log = line(&c('1'), &c('1'), &"x".repeat(60_000)).repeat(130);
+        many = many.file(
+            &format!(".git/logs/refs/heads/{number}"),
+            log + &line(&c('1'), &c('1'), &number.to_string()),
+        );
+    }
+    let listed = found(&sent, &many);
+    assert_eq!(listed, "unreadable .git/logs/refs/heads/4");
+}
+
 #[test]
 fn tips_on_disk() {
     let mut tips = Tips::default();
