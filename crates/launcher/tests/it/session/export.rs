@@ -783,6 +783,7 @@ fn aud_10_the_report_is_json_with_reversible_names() {
         "command": [
           "work"
         ],
+        "commits": [],
         "created": 0,
         "end": {
           "duration_ms": 0,
