@@ -14,6 +14,7 @@ mod merge;
 #[cfg(feature = "network")]
 mod network;
 mod paths;
+mod refs;
 #[cfg(feature = "network")]
 mod scrub;
 pub mod stream;
@@ -134,6 +135,21 @@ pub const ALL: &[Target] = &[
         seeds: journal::seeds,
         dictionary: &[
             b"\t", b"-", b"step\t", b"phase\t", b"root\t", b"l:", b"f:", b"x:", b"+1", b"\n", b"d",
+        ],
+    },
+    Target {
+        name: "refs",
+        run: refs::read,
+        seeds: refs::seeds,
+        dictionary: &[
+            b"ref: refs/heads/",
+            b"0123456789abcdef0123456789abcdef01234567",
+            b"\n",
+            b"\t",
+            b" ",
+            b"^",
+            b"commit (amend): ",
+            b"\x1b]52;c;",
         ],
     },
     Target {
