@@ -17,24 +17,21 @@ mod history;
 mod id;
 mod objects;
 mod place;
+mod repository;
 #[cfg(test)]
 mod tests;
 mod text;
 mod tips;
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 pub use id::ObjectId;
 pub(crate) use place::{MOST_TEXT, is_ref_text};
 pub use tips::Tips;
 
-use crate::volume_state::At;
-use crate::wire::FoundKind;
-use crate::{Digest, Entry, RelPath, RelPathBuf, Tree, VolumeState};
-use history::History;
-use objects::{Objects, Origin};
-use text::Reference;
+use crate::{Digest, RelPathBuf, Tree, VolumeState};
+use repository::Repository;
 
 /// The most that are listed; the rest is counted.
 const MOST_LISTED: usize = 100;
@@ -106,6 +103,19 @@ pub enum Count {
 /// there.
 pub type Texts<'a> = dyn Fn(&Digest, u64) -> Option<Vec<u8>> + 'a;
 
+/// What a repository is held against, and what may be spent on it.
+#[derive(Clone, Copy)]
+struct Sides<'a> {
+    baseline: &'a Tree,
+    volume: &'a VolumeState,
+    tips: &'a Tips,
+    texts: &'a Texts<'a>,
+    /// How many bytes of texts may still be read, of all repositories.
+    room: &'a Cell<u64>,
+    /// How many commits may still be counted, of all repositories.
+    steps: &'a Cell<u64>,
+}
+
 /// Lists what the repositories in `volume` hold that was made inside. `baseline` was sent in,
 /// `tips` is what its refs name, and `texts` knows the files that
 /// [`Wanted::covers`](crate::Wanted::covers).
@@ -114,24 +124,22 @@ pub fn new_refs(baseline: &Tree, volume: &VolumeState, tips: &Tips, texts: &Text
     let mut unreadable = BTreeSet::new();
     let (room, steps) = (Cell::new(MOST_TEXTS), Cell::new(MOST_STEPS));
     for at in place::repositories(volume) {
-        let Ok(objects) = at.join("objects") else {
-            continue;
-        };
-        let mut repository = Repository {
-            at: &at,
+        let sides = Sides {
             baseline,
             volume,
+            tips,
             texts,
             room: &room,
-            objects: Objects::of(objects, baseline, volume, tips),
-            history: History::within(&steps),
-            unreadable: BTreeSet::new(),
+            steps: &steps,
+        };
+        let Some(mut repository) = Repository::at(&at, sides) else {
+            continue;
         };
         repository.look(&mut found);
         // What lies in a submodule's repository lies in that of the root as well.
-        for path in std::mem::take(&mut repository.unreadable) {
+        for path in repository.take_unreadable() {
             if unreadable.insert(path.clone()) {
-                repository.add(&mut found, NewRefKind::Unreadable, path, Known::default());
+                repository.list_unreadable(&mut found, path);
             }
         }
     }
@@ -143,309 +151,4 @@ impl NewRefs {
     pub fn is_empty(&self) -> bool {
         self.listed.is_empty()
     }
-}
-
-/// What is known of something that is listed.
-#[derive(Default)]
-struct Known {
-    tip: Option<ObjectId>,
-    count: Option<Count>,
-}
-
-/// One repository of a volume.
-struct Repository<'a> {
-    at: &'a RelPath,
-    baseline: &'a Tree,
-    volume: &'a VolumeState,
-    texts: &'a Texts<'a>,
-    /// How many bytes of texts may still be read, of all repositories.
-    room: &'a Cell<u64>,
-    objects: Objects<'a>,
-    history: History<'a>,
-    /// Raw paths.
-    unreadable: BTreeSet<Vec<u8>>,
-}
-
-/// What a file of a repository says.
-enum Said {
-    /// There is none.
-    Nothing,
-    /// What was sent in.
-    AsSent,
-    /// Something new.
-    Text(Vec<u8>),
-    /// It can't be read.
-    Unreadable,
-}
-
-impl<'a> Repository<'a> {
-    fn look(&mut self, found: &mut NewRefs) {
-        if !matches!(self.volume.at(self.at), At::Nothing | At::Held(Entry::Dir)) {
-            self.unreadable.insert(raw(self.at));
-        }
-        self.find_odd();
-        let heads = self.heads();
-        let refs = self.refs();
-        let mut stashes = self.logs();
-        let mut seen = BTreeSet::new();
-        let mut is_whole = true;
-        for (kind, name, tip) in heads.into_iter().chain(refs) {
-            let count = match kind {
-                NewRefKind::Stash => Some(match std::mem::take(&mut stashes) {
-                    0 => Count::AtLeast(1),
-                    number => Count::Exactly(number),
-                }),
-                _ => {
-                    let count = self.history.count(tip, &self.objects, &mut seen);
-                    is_whole &= matches!(count, Some(Count::Exactly(_)));
-                    // A tag, or a ref of another kind, need not name a commit.
-                    count.filter(|_| !matches!(kind, NewRefKind::Tag | NewRefKind::Other))
-                }
-            };
-            let known = Known {
-                tip: Some(tip),
-                count,
-            };
-            self.add(found, kind, name, known);
-        }
-        let some = |count| Known {
-            tip: None,
-            count: Some(count),
-        };
-        if stashes > 0 {
-            let count = some(Count::Exactly(stashes));
-            self.add(found, NewRefKind::Stash, Vec::new(), count);
-        }
-        let rest = self.history.rest(&self.objects, &seen).count() as u64;
-        if rest > 0 {
-            let count = match is_whole {
-                true => Count::Exactly(rest),
-                false => Count::AtMost(rest),
-            };
-            self.add(found, NewRefKind::Reflog, Vec::new(), some(count));
-        }
-    }
-
-    /// Lists one, or counts it.
-    fn add(&self, found: &mut NewRefs, kind: NewRefKind, name: Vec<u8>, known: Known) {
-        if found.listed.len() >= MOST_LISTED {
-            found.more += 1;
-            return;
-        }
-        let Known { tip, count } = known;
-        let subject = tip.filter(|_| kind != NewRefKind::Stash);
-        found.listed.push(NewRef {
-            kind,
-            name,
-            repository: self.at.to_owned(),
-            tip,
-            count,
-            subject: subject.and_then(|tip| self.history.subject(&tip)),
-        });
-    }
-
-    /// Notes what makes a repository another one than it seems, and what may hide refs: names
-    /// and types that are not carried, and links.
-    fn find_odd(&mut self) {
-        for (name, is_dir) in [
-            ("commondir", false),
-            ("reftable", false),
-            ("modules", true),
-            ("worktrees", true),
-        ] {
-            let Ok(path) = self.at.join(name) else {
-                continue;
-            };
-            match self.volume.at(&path) {
-                At::Nothing => {}
-                At::Held(Entry::Dir) if is_dir => {}
-                _ => drop(self.unreadable.insert(raw(&path))),
-            }
-            let links = self.volume.below(&path).filter(|(path, entry)| {
-                matches!(entry, Entry::Symlink { .. }) && self.baseline.get(path) != Some(entry)
-            });
-            let links: Vec<Vec<u8>> = links.map(|(path, _)| raw(path)).collect();
-            self.unreadable.extend(links);
-        }
-        let is_state = |name: &[u8], kind: &FoundKind| {
-            let inside = name.get(self.at.as_str().len() + 1..).unwrap_or_default();
-            match inside.split(|&byte| byte == b'/').next() {
-                Some(b"HEAD" | b"packed-refs" | b"refs" | b"logs" | b"worktrees") => true,
-                // A socket of some program's hides no repository.
-                Some(b"modules") => !matches!(kind, FoundKind::Odd(_)),
-                _ => false,
-            }
-        };
-        let odd = self.volume.others_below(self.at);
-        let odd = odd.filter(|(name, kind)| is_state(name, kind));
-        self.unreadable.extend(odd.map(|(name, _)| name.to_vec()));
-    }
-
-    /// Returns `HEAD`, and that of each worktree, where it names a commit made inside.
-    fn heads(&mut self) -> Vec<(NewRefKind, Vec<u8>, ObjectId)> {
-        let mut heads = Vec::new();
-        let mut places = vec![(NewRefKind::Head, Vec::new(), self.at.join("HEAD"))];
-        for worktree in self.worktrees() {
-            let name = worktree.file_name().as_bytes().to_vec();
-            places.push((NewRefKind::Worktree, name, worktree.join("HEAD")));
-        }
-        for (kind, name, path) in places {
-            let Ok(path) = path else { continue };
-            if let Some(Reference::Object(tip)) = self.reference(&path)
-                && self.objects.origin(&tip) != Origin::Sent
-            {
-                heads.push((kind, name, tip));
-            }
-        }
-        heads
-    }
-
-    /// Lists the directories of linked worktrees.
-    fn worktrees(&self) -> Vec<RelPathBuf> {
-        let Ok(above) = self.at.join("worktrees") else {
-            return Vec::new();
-        };
-        let below = self.volume.below(&above);
-        let dirs =
-            below.filter(|(path, entry)| **entry == Entry::Dir && path.parent() == Some(&*above));
-        dirs.map(|(path, _)| path.to_owned()).collect()
-    }
-
-    /// Returns the refs that name something made inside, by name.
-    fn refs(&mut self) -> Vec<(NewRefKind, Vec<u8>, ObjectId)> {
-        // A loose one hides the packed one of its name; `None` for what is of no interest.
-        let mut all: BTreeMap<Vec<u8>, Option<ObjectId>> = BTreeMap::new();
-        if let Ok(path) = self.at.join("packed-refs")
-            && let Said::Text(text) = self.said(&path)
-        {
-            match text::packed_refs(&text) {
-                Some(refs) => {
-                    let refs = refs.into_iter();
-                    all.extend(refs.map(|(name, id)| (name.to_vec(), Some(id))));
-                }
-                None => drop(self.unreadable.insert(raw(&path))),
-            }
-        }
-        let mut roots = vec![self.at.to_owned()];
-        roots.extend(self.worktrees());
-        for root in roots {
-            for path in self.files_below(&root, "refs") {
-                let inside = path.as_str().get(root.as_str().len() + 1..);
-                let inside = inside.unwrap_or_default();
-                if !text::is_ref_name(inside.as_bytes()) {
-                    self.unreadable.insert(raw(&path));
-                    continue;
-                }
-                let id = match self.reference(&path) {
-                    Some(Reference::Object(id)) => Some(id),
-                    Some(Reference::Symbolic) | None => None,
-                };
-                let name = match *root == *self.at {
-                    true => inside.as_bytes().to_vec(),
-                    // A worktree has a few refs of its own.
-                    false => format!("worktrees/{}/{inside}", root.file_name()).into_bytes(),
-                };
-                all.insert(name, id);
-            }
-        }
-        let new = all.into_iter().filter_map(|(name, id)| {
-            let id = id.filter(|id| self.objects.origin(id) != Origin::Sent)?;
-            let (kind, name) = kind_of(&name);
-            Some((kind, name.to_vec(), id))
-        });
-        let mut new: Vec<_> = new.collect();
-        new.sort_by_key(|(kind, ..)| *kind);
-        new
-    }
-
-    /// Takes the reflogs in, and returns how many stashes were made inside.
-    fn logs(&mut self) -> u64 {
-        let mut stashes = 0;
-        let mut roots = vec![self.at.to_owned()];
-        roots.extend(self.worktrees());
-        for root in roots {
-            for path in self.files_below(&root, "logs") {
-                let Said::Text(text) = self.said(&path) else {
-                    continue;
-                };
-                let Some(log) = text::reflog(&text) else {
-                    self.unreadable.insert(raw(&path));
-                    continue;
-                };
-                let inside = path.as_str().get(root.as_str().len() + 1..);
-                match inside.unwrap_or_default() {
-                    "logs/refs/stash" => {
-                        let new = log.iter().filter(|line| {
-                            // Where that can't be told, it was one of what the refs named.
-                            self.objects.origin(&line.new) != Origin::Sent
-                        });
-                        stashes += new.count() as u64;
-                    }
-                    "logs/HEAD" => self.history.add(&log),
-                    inside if inside.starts_with("logs/refs/heads/") => self.history.add(&log),
-                    _ => {}
-                }
-            }
-        }
-        stashes
-    }
-
-    /// Lists what is no directory at or below `name` in `root`.
-    fn files_below(&self, root: &RelPath, name: &str) -> Vec<RelPathBuf> {
-        let Ok(dir) = root.join(name) else {
-            return Vec::new();
-        };
-        let itself = self.volume.get(&dir).map(|entry| (&*dir, entry));
-        let all = itself.into_iter().chain(self.volume.below(&dir));
-        let files = all.filter(|(_, entry)| **entry != Entry::Dir);
-        files.map(|(path, _)| path.to_owned()).collect()
-    }
-
-    /// Reads `HEAD` or a loose ref that is not as it was sent.
-    fn reference(&mut self, path: &RelPath) -> Option<Reference> {
-        let Said::Text(text) = self.said(path) else {
-            return None;
-        };
-        let reference = text::reference(&text);
-        if reference.is_none() {
-            self.unreadable.insert(raw(path));
-        }
-        reference
-    }
-
-    /// Reads a file that is not as it was sent, and notes one that can't be read.
-    fn said(&mut self, path: &RelPath) -> Said {
-        let said = match self.volume.get(path) {
-            None => Said::Nothing,
-            held if held == self.baseline.get(path) => Said::AsSent,
-            Some(Entry::File { size, digest, .. }) => {
-                let room = self.room.get();
-                let text = (*size <= MOST_TEXT.min(room)).then(|| (self.texts)(digest, *size));
-                self.room.set(room.saturating_sub(*size));
-                text.flatten().map_or(Said::Unreadable, Said::Text)
-            }
-            Some(Entry::Dir | Entry::Symlink { .. }) => Said::Unreadable,
-        };
-        if matches!(said, Said::Unreadable) {
-            self.unreadable.insert(raw(path));
-        }
-        said
-    }
-}
-
-fn kind_of(name: &[u8]) -> (NewRefKind, &[u8]) {
-    if name == b"refs/stash" {
-        return (NewRefKind::Stash, b"");
-    }
-    if let Some(branch) = name.strip_prefix(b"refs/heads/") {
-        return (NewRefKind::Branch, branch);
-    }
-    match name.strip_prefix(b"refs/tags/") {
-        Some(tag) => (NewRefKind::Tag, tag),
-        None => (NewRefKind::Other, name),
-    }
-}
-
-fn raw(path: &RelPath) -> Vec<u8> {
-    path.as_str().as_bytes().to_vec()
 }

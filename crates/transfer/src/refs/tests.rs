@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::wire::{Found, OddType};
-use crate::{FileTime, Mode, Survey, VolumeIdentity};
+use crate::wire::{Found, FoundKind, OddType};
+use crate::{Entry, FileTime, Mode, RelPath, Survey, VolumeIdentity};
 
 const WHO: &str = "A <a@b> 1700000000 +0000";
 
