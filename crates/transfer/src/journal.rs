@@ -14,8 +14,8 @@
 //!
 //! An entry is `-` (nothing), `d`, `f:SIZE:DIGEST`, `x:SIZE:DIGEST` or
 //! `l:TARGET`; neither a path nor a target can hold a tab or a newline. `old` is
-//! `-` or `MODE:SECONDS:NANOSECONDS`, `new` is `-` or
-//! `KIND:INODE:SIZE:SECONDS:NANOSECONDS`.
+//! `-` or `MODE:SECONDS:NANOSECONDS`, followed by `:DIGEST` of the extended attributes if there
+//! were any; `new` is `-` or `KIND:INODE:SIZE:SECONDS:NANOSECONDS`.
 //!
 //! What does not parse, or whose checksum is wrong, or whose version is another,
 //! is refused and left alone (APP-23).
@@ -65,11 +65,13 @@ pub(crate) enum Placement {
     Link,
 }
 
-/// Mode and time of what a step replaces or removes, for an exact undo.
+/// What a step replaces or removes, besides its contents, for an exact undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Old {
     pub(crate) mode: u32,
     pub(crate) mtime: Time,
+    /// The extended attributes, which are kept like contents; `None` when there were none.
+    pub(crate) attributes: Option<Digest>,
 }
 
 /// One change, as a transaction carries it out.
@@ -280,7 +282,12 @@ impl Placement {
 
 impl Old {
     fn to_text(self) -> String {
-        format!("{:o}:{}:{}", self.mode, self.mtime.secs, self.mtime.nanos)
+        let Time { secs, nanos } = self.mtime;
+        let mut text = format!("{:o}:{secs}:{nanos}", self.mode);
+        if let Some(digest) = self.attributes {
+            let _infallible = write!(text, ":{digest}");
+        }
+        text
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -288,6 +295,10 @@ impl Old {
         let old = Self {
             mode: u32::from_str_radix(fields.next()?, 8).ok()?,
             mtime: parse_time(&mut fields)?,
+            attributes: match fields.next() {
+                None => None,
+                Some(digest) => Some(digest.parse().ok()?),
+            },
         };
         (fields.next().is_none() && old.mode <= 0o7777).then_some(old)
     }

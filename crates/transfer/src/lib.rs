@@ -76,6 +76,7 @@ mod reconcile;
 mod refs;
 mod refusal;
 mod rel_path;
+mod renames;
 mod repository;
 mod select;
 mod stat_cache;
@@ -113,6 +114,7 @@ pub use rel_path::{
     MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf, RelPathError,
 };
 pub(crate) use rel_path::{PathSpan, Paths};
+pub use renames::{Fate, Pair, Renames};
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{
     CACHEDIR_SIGNATURE, CacheInside, GitMode, Only, RESERVED_NAME, SelectError, Selection,

@@ -25,11 +25,13 @@
 //!   was made earlier may not show in a file's times.
 //! - While a commit runs, others see some entries old and some new. No path that is
 //!   replaced is ever absent, where the file system can exchange names.
-//! - Times of directories, ACLs and extended attributes of replaced files are not
-//!   kept. Modes and owners: see `stage`.
+//! - Times of directories are not kept, nor are `trusted.` attributes and what `security.evm`
+//!   and `security.ima` say of an inode. Modes, owners, access control lists and other
+//!   attributes: see `stage`.
 //! - One transaction at a time per workspace is the caller's to see to (a lock on
 //!   the root's device and inode).
 
+mod attributes;
 mod blobs;
 mod commit;
 mod conflict;
@@ -240,11 +242,12 @@ impl Drop for Transaction {
     }
 }
 
-/// Mode and time that an undo gives back.
+/// What an undo gives back besides contents.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Restore {
     mode: u32,
     mtime: Time,
+    attributes: Option<Digest>,
 }
 
 /// Checks that the path of the root still leads to the open root (APP-03).

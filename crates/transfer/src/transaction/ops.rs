@@ -3,7 +3,7 @@
 //! Everything goes through this trait, reads too, so that a test can make
 //! the n-th operation fail, or stop everything there as a crash would.
 
-use std::ffi::OsString;
+use std::ffi::{CStr, CString, OsString};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -12,6 +12,7 @@ use std::path::Path;
 
 use rustix::fs::{
     Access, AtFlags, Dir, FileType, IFlags, Mode, OFlags, RenameFlags, Timespec, Timestamps,
+    XattrFlags,
 };
 use rustix::io::Errno;
 
@@ -89,6 +90,15 @@ pub(crate) trait Ops: fmt::Debug + Send + Sync {
     fn read_link(&self, dir: BorrowedFd<'_>, name: &str) -> io::Result<Vec<u8>>;
     /// Reads some bytes; 0 at the end.
     fn read(&self, fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Lists the names of a file's extended attributes, those of its access control lists
+    /// included; none where the file system has none.
+    fn attributes(&self, fd: BorrowedFd<'_>) -> io::Result<Vec<CString>>;
+    /// Reads an extended attribute; `None` when there is none of this name.
+    fn attribute(&self, fd: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<Vec<u8>>>;
+    /// Sets an extended attribute.
+    fn set_attribute(&self, fd: BorrowedFd<'_>, name: &CStr, value: &[u8]) -> io::Result<()>;
+    /// Removes an extended attribute; nothing happens when there is none of this name.
+    fn remove_attribute(&self, fd: BorrowedFd<'_>, name: &CStr) -> io::Result<()>;
     /// Reads the inode flags; "not pinned" where there are none.
     fn pinned(&self, fd: BorrowedFd<'_>) -> io::Result<Pinned>;
     /// Checks that entries of `dir` may be added and removed by this process.
@@ -196,6 +206,41 @@ impl Ops for HostOps {
         Ok(rustix::io::retry_on_intr(|| {
             rustix::io::read(fd, &mut *buffer)
         })?)
+    }
+
+    fn attributes(&self, fd: BorrowedFd<'_>) -> io::Result<Vec<CString>> {
+        let bytes = match whole(
+            || rustix::fs::flistxattr_query(fd),
+            |room| rustix::fs::flistxattr(fd, room),
+        ) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Vec::new()),
+            other => other?,
+        };
+        let names = bytes
+            .split(|&byte| byte == 0)
+            .filter(|name| !name.is_empty());
+        Ok(names.map(CString::new).collect::<Result<_, _>>()?)
+    }
+
+    fn attribute(&self, fd: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<Vec<u8>>> {
+        match whole(
+            || rustix::fs::fgetxattr_query(fd, name),
+            |room| rustix::fs::fgetxattr(fd, name, room),
+        ) {
+            Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(None),
+            other => Ok(Some(other?)),
+        }
+    }
+
+    fn set_attribute(&self, fd: BorrowedFd<'_>, name: &CStr, value: &[u8]) -> io::Result<()> {
+        Ok(rustix::fs::fsetxattr(fd, name, value, XattrFlags::empty())?)
+    }
+
+    fn remove_attribute(&self, fd: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+        match rustix::fs::fremovexattr(fd, name) {
+            Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            other => Ok(other?),
+        }
     }
 
     fn pinned(&self, fd: BorrowedFd<'_>) -> io::Result<Pinned> {
@@ -308,6 +353,27 @@ impl Ops for HostOps {
 
     fn sync_all(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
         Ok(rustix::fs::syncfs(fd)?)
+    }
+}
+
+/// Reads something whose length is asked for first, again when it has grown since.
+fn whole(
+    length: impl Fn() -> Result<usize, Errno>,
+    read: impl Fn(&mut [u8]) -> Result<usize, Errno>,
+) -> Result<Vec<u8>, Errno> {
+    loop {
+        let mut bytes = vec![0; length()?];
+        if bytes.is_empty() {
+            return Ok(bytes);
+        }
+        match read(&mut bytes) {
+            Err(Errno::RANGE) => {}
+            Err(error) => return Err(error),
+            Ok(length) => {
+                bytes.truncate(length);
+                return Ok(bytes);
+            }
+        }
     }
 }
 

@@ -6,16 +6,17 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::attributes::Attributes;
 use super::blobs::Blobs;
 use super::conflict::{Conflict, State, open_parent, survey};
 use super::ops::{Kind, Ops, Stat};
 use super::preflight::{self, Identity};
-use super::stage::{Stager, probe_placement};
+use super::stage::{Model, Stager, probe_placement};
 use super::steps::slot_new;
 use super::store::{Store, Sync};
 use super::{ApplyError, End, Restore, Transaction, check_root, load_error};
 use crate::journal::{Journal, Old, Phase, Placement, Step};
-use crate::{AtPath as _, Change, Digest, Entry, RelPath};
+use crate::{AtPath as _, Change, Digest, Entry, RelPath, Renames};
 
 /// What a transaction is asked for.
 pub(crate) struct Request<'a> {
@@ -123,7 +124,8 @@ pub(crate) fn prepare_with(
         end: End::Drop,
     };
     transaction.keep_old(&todo)?;
-    transaction.stage(&todo, request, blobs, identity, umask)?;
+    let models = models(&changes, &todo, &transaction.journal.steps);
+    transaction.stage(&todo, &models, request, blobs, Maker { identity, umask })?;
     transaction.journal.phase = Phase::Ready;
     transaction
         .store
@@ -132,25 +134,47 @@ pub(crate) fn prepare_with(
 }
 
 impl Transaction {
-    /// Copies the old contents into the journal's directory, and checks once more
-    /// that they are what the changes expect.
-    fn keep_old(&self, todo: &[Todo<'_>]) -> Result<(), ApplyError> {
+    /// Copies the old contents and attributes into the journal's directory, and checks once
+    /// more that the contents are what the changes expect.
+    fn keep_old(&mut self, todo: &[Todo<'_>]) -> Result<(), ApplyError> {
         let ops = &*self.ops;
         let kept = self.store.kept(ops)?;
         let sync = Sync::for_count(todo.len());
         let mut have: BTreeSet<Digest> = BTreeSet::new();
-        for Todo { change, .. } in todo {
+        for (Todo { change, .. }, step) in todo.iter().zip(&mut self.journal.steps) {
+            let Some(old) = &mut step.old else {
+                continue;
+            };
+            let path = change.path.as_str();
+            let open = || {
+                let parent = open_parent(ops, self.root.as_fd(), &change.path)?;
+                match &change.before {
+                    Some(Entry::File { .. }) => ops
+                        .open_read(parent.as_fd(), change.path.file_name())
+                        .map(Some),
+                    Some(Entry::Dir) => {
+                        let name = RelPath::new(change.path.file_name());
+                        let name = name.map_err(io::Error::other)?;
+                        ops.open_beneath(parent.as_fd(), name).map(Some)
+                    }
+                    // Links have none of the user's.
+                    Some(Entry::Symlink { .. }) | None => Ok(None),
+                }
+            };
+            let Some(file) = open().at(path)? else {
+                continue;
+            };
+            let attributes = Attributes::read(ops, file.as_fd()).at(path)?;
+            if !attributes.is_empty() {
+                let bytes = attributes.to_bytes();
+                old.attributes = Some(kept.keep_bytes(ops, &bytes, sync)?);
+            }
             let Some(Entry::File { size, digest, .. }) = &change.before else {
                 continue;
             };
             if !have.insert(*digest) {
                 continue;
             }
-            let path = change.path.as_str();
-            let parent = open_parent(ops, self.root.as_fd(), &change.path).at(path)?;
-            let file = ops
-                .open_read(parent.as_fd(), change.path.file_name())
-                .at(path)?;
             if kept.keep(ops, file.as_fd(), sync)? != (*size, *digest) {
                 return Err(ApplyError::Conflicts(vec![Conflict {
                     path: change.path.clone(),
@@ -169,25 +193,27 @@ impl Transaction {
     fn stage(
         &mut self,
         todo: &[Todo<'_>],
+        models: &[Option<Model>],
         request: &Request<'_>,
         blobs: &dyn Blobs,
-        identity: Identity,
-        umask: u32,
+        maker: Maker,
     ) -> Result<(), ApplyError> {
         let ops = &*self.ops;
+        let kept = self.store.kept_blobs(ops)?;
         self.journal.placement = probe_placement(ops, self.staging.as_fd())?;
         let stager = Stager {
             ops,
             root: self.root.as_fd(),
             staging: self.staging.as_fd(),
-            identity,
-            umask,
+            identity: maker.identity,
+            umask: maker.umask,
             sync: staging_sync(todo, request),
+            kept: &kept,
         };
-        for (index, (step, todo)) in self.journal.steps.iter_mut().zip(todo).enumerate() {
+        for (index, (step, model)) in self.journal.steps.iter_mut().zip(models).enumerate() {
             let restore = (request.restore)(&step.change.path);
-            let old = todo.found.as_ref();
-            step.new = stager.stage(&slot_new(index), step, old, restore.as_ref(), blobs)?;
+            let (restore, model) = (restore.as_ref(), model.as_ref());
+            step.new = stager.stage(&slot_new(index), step, model, restore, blobs)?;
         }
         let path = request.root_path.join(self.journal.staging_name());
         if stager.sync == Sync::Together {
@@ -197,6 +223,48 @@ impl Transaction {
         // syncs them before it counts.
         Ok(ops.sync(self.root.as_fd()).at(&path)?)
     }
+}
+
+/// Who makes the new entries, and how.
+#[derive(Debug, Clone, Copy)]
+struct Maker {
+    identity: Identity,
+    umask: u32,
+}
+
+/// Finds what each new entry is made like: what was renamed to it, or what it replaces.
+fn models(changes: &[Arc<Change>], todo: &[Todo<'_>], steps: &[Step]) -> Vec<Option<Model>> {
+    let model = |at: usize| {
+        let (todo, step): (&Todo<'_>, &Step) = (todo.get(at)?, steps.get(at)?);
+        Some(Model {
+            stat: todo.found?,
+            attributes: step.old.and_then(|old| old.attributes),
+        })
+    };
+    let mut models: Vec<Option<Model>> = (0..todo.len()).map(model).collect();
+    let renames = Renames::of(changes);
+    if renames.is_empty() {
+        return models;
+    }
+    let place = |path: &RelPath| {
+        changes
+            .binary_search_by(|change| (*change.path).cmp(path))
+            .ok()
+    };
+    // Where each change is among those that have something to do.
+    let mut at: Vec<Option<usize>> = vec![None; changes.len()];
+    for (index, todo) in todo.iter().enumerate() {
+        if let Some(place) = place(&todo.change.path) {
+            at[place] = Some(index);
+        }
+    }
+    for (to, index) in at.iter().enumerate() {
+        let source = renames.source(to).and_then(|from| model(at[from]?));
+        if let (Some(index), Some(source)) = (index, source) {
+            models[*index] = Some(source);
+        }
+    }
+    models
 }
 
 /// A link can't be synced by itself, and its time is part of its stamp: where an undo
@@ -234,6 +302,7 @@ fn to_step(todo: &Todo<'_>) -> Step {
         old: todo.found.map(|stat| Old {
             mode: stat.mode,
             mtime: stat.mtime,
+            attributes: None,
         }),
         new: None,
     }

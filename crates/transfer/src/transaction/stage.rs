@@ -9,18 +9,22 @@
 //!   setgid, sticky and world-writable: contents from outside never land in a
 //!   world-writable file. When it becomes executable, every class that may read
 //!   it may execute it; when it stops being executable, none may.
-//! - It also keeps the other's owner and group, as far as this process may set
-//!   them. What is new gets the group of its directory where that one is
-//!   setgid, and for root also its owner. ACLs and extended attributes of a
-//!   replaced file are lost: it is another inode (APP-22, APP-24).
-//! - An undo restores the exact bits and the time of modification.
+//! - It also keeps the other's `user.` attributes and access control list, and its owner
+//!   and group, as far as this process may set them (APP-28). The list comes first and the
+//!   mode second, so the group bits stay the list's mask and never become the group's.
+//! - A file that was renamed takes all of that from where it was, and a directory that
+//!   was renamed too (APP-29): see [`Renames`](crate::Renames).
+//! - What is new gets the group of its directory where that one is setgid, and for root
+//!   also its owner.
+//! - An undo restores the exact bits and attributes, and the time of modification.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
+use super::attributes::Attributes;
 use super::blobs::Blobs;
 use super::conflict::{is, open_parent};
-use super::ops::{Ops, Rename, Stat};
+use super::ops::{Kind, Ops, Rename, Stat};
 use super::preflight::Identity;
 use super::stamp::Stamp;
 use super::store::Sync;
@@ -37,6 +41,15 @@ pub(crate) struct Stager<'a> {
     pub(crate) identity: Identity,
     pub(crate) umask: u32,
     pub(crate) sync: Sync,
+    /// What this transaction keeps for its undo.
+    pub(crate) kept: &'a dyn Blobs,
+}
+
+/// What an entry is made like: what it replaces, or what was renamed to it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Model {
+    pub(crate) stat: Stat,
+    pub(crate) attributes: Option<Digest>,
 }
 
 impl Stager<'_> {
@@ -45,7 +58,7 @@ impl Stager<'_> {
         &self,
         name: &str,
         step: &Step,
-        old: Option<&Stat>,
+        model: Option<&Model>,
         restore: Option<&Restore>,
         blobs: &dyn Blobs,
     ) -> Result<Option<Stamp>, ApplyError> {
@@ -53,15 +66,17 @@ impl Stager<'_> {
         let Some(after) = &step.change.after else {
             return Ok(None);
         };
-        // The owner first: giving a file away takes its setuid bit. The sync last:
-        // it covers what was set before it.
+        // The owner first: giving a file away takes its setuid bit. Then the attributes: an
+        // access control list changes the mode. The sync last: it covers what was set before.
         let open = match after {
             Entry::Dir => {
                 let dir = self.make_dir(name).at(path.as_str())?;
-                self.set_owner(name, path, old).at(path.as_str())?;
+                self.set_owner(name, path, model).at(path.as_str())?;
+                let model = model.filter(|model| model.stat.kind == Kind::Dir);
+                self.set_attributes(dir.as_fd(), path, model, restore, blobs)?;
                 let mode = match restore {
                     Some(restore) => restore.mode,
-                    None => self.dir_mode(path).at(path.as_str())?,
+                    None => self.dir_mode(path, model).at(path.as_str())?,
                 };
                 self.ops.chmod(dir.as_fd(), mode).at(path.as_str())?;
                 Some(dir)
@@ -69,17 +84,19 @@ impl Stager<'_> {
             Entry::Symlink { target } => {
                 let target = target.as_str();
                 let made = self.ops.symlink(target, self.staging, name);
-                made.and_then(|()| self.set_owner(name, path, old))
+                made.and_then(|()| self.set_owner(name, path, model))
                     .at(path.as_str())?;
                 None
             }
             Entry::File { mode, size, digest } => {
+                let file = self.write_file(name, path, (*size, *digest), blobs)?;
+                self.set_owner(name, path, model).at(path.as_str())?;
+                let model = model.filter(|model| model.stat.kind == Kind::File);
+                self.set_attributes(file.as_fd(), path, model, restore, blobs)?;
                 let mode = match restore {
                     Some(restore) => restore.mode,
-                    None => self.file_mode(*mode, step.change.before.as_ref(), old),
+                    None => self.file_mode(*mode, model),
                 };
-                let file = self.write_file(name, path, (*size, *digest), blobs)?;
-                self.set_owner(name, path, old).at(path.as_str())?;
                 self.ops.chmod(file.as_fd(), mode).at(path.as_str())?;
                 Some(file)
             }
@@ -103,10 +120,36 @@ impl Stager<'_> {
         self.ops.open_beneath(self.staging, name)
     }
 
-    fn dir_mode(&self, path: &RelPath) -> io::Result<u32> {
+    /// Sets the attributes of what was just made. What is new keeps what it inherited.
+    fn set_attributes(
+        &self,
+        made: BorrowedFd<'_>,
+        path: &RelPath,
+        model: Option<&Model>,
+        restore: Option<&Restore>,
+        blobs: &dyn Blobs,
+    ) -> Result<(), ApplyError> {
+        let load = |blobs, digest: Option<Digest>| match digest {
+            None => Ok(Attributes::default()),
+            Some(digest) => Attributes::load(blobs, &digest).map_err(|source| ApplyError::Blob {
+                path: path.to_owned(),
+                digest,
+                source,
+            }),
+        };
+        let attributes = match (restore, model) {
+            (Some(restore), _) => load(blobs, restore.attributes)?,
+            (None, Some(model)) => load(self.kept, model.attributes)?.for_new_contents(),
+            (None, None) => return Ok(()),
+        };
+        Ok(attributes.put(self.ops, made).at(path.as_str())?)
+    }
+
+    fn dir_mode(&self, path: &RelPath, model: Option<&Model>) -> io::Result<u32> {
         let above = self.nearest_dir(path)?;
         let setgid = self.ops.stat(above.as_fd())?.mode & 0o2000;
-        Ok((0o755 & !self.umask) | setgid)
+        let bits = model.map_or(0o755 & !self.umask, |model| model.stat.mode & 0o775);
+        Ok(bits | setgid)
     }
 
     fn write_file(
@@ -151,23 +194,23 @@ impl Stager<'_> {
         Ok(file)
     }
 
-    fn file_mode(&self, mode: Mode, before: Option<&Entry>, old: Option<&Stat>) -> u32 {
-        match (before, old) {
-            (Some(Entry::File { .. }), Some(old)) => {
-                let kept = old.mode & 0o775;
+    fn file_mode(&self, mode: Mode, model: Option<&Model>) -> u32 {
+        match model {
+            Some(model) => {
+                let kept = model.stat.mode & 0o775;
                 match mode {
                     Mode::Executable => kept | ((kept & 0o444) >> 2) | 0o100,
                     Mode::Plain => kept & !0o111,
                 }
             }
-            _ => mode.to_unix() & !self.umask,
+            None => mode.to_unix() & !self.umask,
         }
     }
 
     /// Gives a staged entry to whom it should belong.
-    fn set_owner(&self, name: &str, path: &RelPath, old: Option<&Stat>) -> io::Result<()> {
-        let (uid, gid) = match old {
-            Some(old) => (old.uid, old.gid),
+    fn set_owner(&self, name: &str, path: &RelPath, model: Option<&Model>) -> io::Result<()> {
+        let (uid, gid) = match model {
+            Some(model) => (model.stat.uid, model.stat.gid),
             None => {
                 let parent = self.nearest_dir(path)?;
                 let stat = self.ops.stat(parent.as_fd())?;

@@ -21,6 +21,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use rustix::io::Errno;
 
 use super::ApplyError;
+use super::attributes::Attributes;
 use super::conflict::{Conflict, ConflictKind, State, compare, is, open_parent};
 use super::ops::{Kind, Ops, Rename, Stat};
 use super::stamp::Stamp;
@@ -114,6 +115,9 @@ impl Ground<'_> {
             self.ops.mkdir(self.staging, saved, 0o700)?;
             let slot = RelPath::new(saved).map_err(io::Error::other)?;
             let dir = self.ops.open_beneath(self.staging, slot)?;
+            let name = RelPath::new(name).map_err(io::Error::other)?;
+            let old = self.ops.open_beneath(parent, name)?;
+            Attributes::read(self.ops, old.as_fd())?.put(self.ops, dir.as_fd())?;
             self.ops.chmod(dir.as_fd(), found.mode)?;
             // It has to outlast the other: this is no rename, which has both or none.
             self.ops.sync(dir.as_fd())?;

@@ -177,12 +177,42 @@ impl Kept {
         self.copy(ops, file, sync).at(&self.path)
     }
 
-    fn copy(&self, ops: &dyn Ops, file: BorrowedFd<'_>, sync: Sync) -> io::Result<(u64, Digest)> {
+    /// Puts bytes in, unless they are there, and returns their digest.
+    pub(crate) fn keep_bytes(
+        &self,
+        ops: &dyn Ops,
+        bytes: &[u8],
+        sync: Sync,
+    ) -> Result<Digest, PathError> {
+        let digest = Digest::of(bytes);
+        self.put(ops, bytes, &digest, sync).at(&self.path)?;
+        Ok(digest)
+    }
+
+    fn put(&self, ops: &dyn Ops, bytes: &[u8], digest: &Digest, sync: Sync) -> io::Result<()> {
+        let (dir, name) = (self.dir(), digest.to_hex());
+        if ops.stat_at(dir, &name)?.is_some() {
+            return Ok(());
+        }
+        let copy = self.create(ops)?;
+        ops.write(copy.as_fd(), bytes)?;
+        if sync == Sync::Each {
+            ops.sync(copy.as_fd())?;
+        }
+        ops.rename((dir, KEPT_NEW), (dir, &name), Rename::Replace)
+    }
+
+    fn create(&self, ops: &dyn Ops) -> io::Result<OwnedFd> {
         let dir = self.dir();
         if ops.stat_at(dir, KEPT_NEW)?.is_some() {
             ops.unlink(dir, KEPT_NEW)?;
         }
-        let copy = ops.create(dir, KEPT_NEW)?;
+        ops.create(dir, KEPT_NEW)
+    }
+
+    fn copy(&self, ops: &dyn Ops, file: BorrowedFd<'_>, sync: Sync) -> io::Result<(u64, Digest)> {
+        let dir = self.dir();
+        let copy = self.create(ops)?;
         let (size, digest) = hash(ops, file, &mut |piece| ops.write(copy.as_fd(), piece))?;
         if sync == Sync::Each {
             ops.sync(copy.as_fd())?;

@@ -36,8 +36,8 @@ pub enum UndoError {
     Apply(#[from] ApplyError),
 }
 
-/// Takes the transaction in `journal_dir` back: contents, modes, and times of
-/// files as they were. A path that was changed since is a conflict, and then
+/// Takes the transaction in `journal_dir` back: contents, modes, extended attributes, access
+/// control lists, and times of files as they were. A path that was changed since is a conflict, and then
 /// nothing is done. The undo itself can be undone by [`redo`].
 ///
 /// # Errors
@@ -90,6 +90,7 @@ pub(crate) fn turn(
             let restore = Restore {
                 mode: old.mode,
                 mtime: old.mtime,
+                attributes: old.attributes,
             };
             Some((&*step.change.path, restore))
         })

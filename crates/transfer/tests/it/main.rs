@@ -10,6 +10,7 @@ mod pack;
 mod quarantine;
 mod reconcile;
 mod rel_path;
+mod renames;
 mod scan;
 mod stat_cache;
 mod stream;

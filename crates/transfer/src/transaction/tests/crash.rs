@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
+use super::attributes::dressed;
 use super::faulty::Op;
 use super::{Able, Fault, Faulty, Hits, Scene, Snapshot, Turn, recover_with};
 use crate::transaction::{ApplyError, Recovered};
@@ -45,7 +46,10 @@ pub(super) const AFTER: &str = r#"
 "#;
 
 fn scene() -> Scene {
-    Scene::new(BEFORE, AFTER)
+    dressed(
+        Scene::new(BEFORE, AFTER),
+        &["changed.txt", "gone.txt", "gone-dir", "empty"],
+    )
 }
 
 /// What the tree is before and after an undisturbed apply, and its operations.
@@ -140,7 +144,13 @@ fn app_13_every_error_at_every_operation_of_an_apply() {
         // No undo, so no time is set; no links, where names can be exchanged.
         assert_eq!(
             hits.missing(),
-            [Op::Link, Op::Chown, Op::SetMtime, Op::SyncAll]
+            [
+                Op::RemoveAttribute,
+                Op::Link,
+                Op::Chown,
+                Op::SetMtime,
+                Op::SyncAll
+            ]
         );
     }
 }
@@ -149,7 +159,8 @@ fn app_13_every_error_at_every_operation_of_an_apply() {
 fn app_13_every_operation_fails_where_names_can_not_be_exchanged() {
     fail_everywhere(Able::NoExchange, Errno::ROFS);
     let hits = fail_everywhere(Able::NoNoReplace, Errno::NOSPC);
-    assert_eq!(hits.missing(), [Op::Chown, Op::SetMtime, Op::SyncAll]);
+    let never = [Op::RemoveAttribute, Op::Chown, Op::SetMtime, Op::SyncAll];
+    assert_eq!(hits.missing(), never);
 }
 
 /// APP-25: on overlayfs a directory of a lower layer can't be renamed.
@@ -213,10 +224,11 @@ fn app_25_killed_where_old_directories_can_not_be_renamed() {
 fn small(able: Able) -> (Scene, Snapshot) {
     const BEFORE: &str = "f a \"old\"\nf gone/x \"x\"\nf to-dir \"f\"\nl link -> a";
     const AFTER: &str = "f a \"new\"\nf to-dir/leaf \"l\"\nl link -> to-dir\nd new/";
-    let scene = Scene::new(BEFORE, AFTER);
-    scene.apply_on(Arc::new(Faulty::none().able(able))).unwrap();
-    let after = scene.snapshot();
-    (Scene::new(BEFORE, AFTER), after)
+    let scene = || dressed(Scene::new(BEFORE, AFTER), &["a", "gone", "gone/x"]);
+    let applied = scene();
+    let ops = Faulty::none().able(able);
+    applied.apply_on(Arc::new(ops)).unwrap();
+    (scene(), applied.snapshot())
 }
 
 /// APP-12 and APP-13: each error, and a kill, at every operation of the recovery of an
@@ -252,6 +264,10 @@ fn app_12_every_error_at_every_operation_of_a_recovery() {
     // A recovery copies no contents and makes nothing new but its journal.
     let never = [
         Op::ReadLink,
+        Op::Attributes,
+        Op::Attribute,
+        Op::SetAttribute,
+        Op::RemoveAttribute,
         Op::Pinned,
         Op::Writable,
         Op::Mkdir,
@@ -296,7 +312,8 @@ fn app_18_every_error_at_every_operation_of_an_undo_and_a_redo() {
                 assert_eq!(scene.snapshot(), to, "{fault:?} {at:?}");
             });
         }
-        assert_eq!(hits.missing(), [Op::Link, Op::Chown], "{which:?}");
+        let never = [Op::RemoveAttribute, Op::Link, Op::Chown];
+        assert_eq!(hits.missing(), never, "{which:?}");
     }
 }
 

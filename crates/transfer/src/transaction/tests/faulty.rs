@@ -5,7 +5,7 @@
 //! none was left out.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{CStr, CString, OsString};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -39,6 +39,8 @@ pub(super) enum Able {
     Nothing,
     /// As overlayfs: no directory that was there before can be renamed.
     NoOldDirs,
+    /// No extended attributes, and so no access control lists.
+    NoAttributes,
     /// Names that differ in case only are one name, and keep the case they were made in.
     Folds,
 }
@@ -55,6 +57,10 @@ pub(super) enum Op {
     List,
     ReadLink,
     Read,
+    Attributes,
+    Attribute,
+    SetAttribute,
+    RemoveAttribute,
     Pinned,
     Writable,
     Create,
@@ -74,7 +80,7 @@ pub(super) enum Op {
 
 impl Op {
     /// Every method.
-    pub(super) const ALL: [Self; 24] = [
+    pub(super) const ALL: [Self; 28] = [
         Self::OpenAmbient,
         Self::OpenBeneath,
         Self::Dup,
@@ -84,6 +90,10 @@ impl Op {
         Self::List,
         Self::ReadLink,
         Self::Read,
+        Self::Attributes,
+        Self::Attribute,
+        Self::SetAttribute,
+        Self::RemoveAttribute,
         Self::Pinned,
         Self::Writable,
         Self::Create,
@@ -273,6 +283,37 @@ impl Ops for Faulty {
     fn read(&self, fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
         self.step(Op::Read)?;
         self.host.read(fd, buffer)
+    }
+    fn attributes(&self, fd: BorrowedFd<'_>) -> io::Result<Vec<CString>> {
+        self.step(Op::Attributes)?;
+        match self.able {
+            // What the host's operations make of "not supported".
+            Able::NoAttributes => Ok(Vec::new()),
+            _ => self.host.attributes(fd),
+        }
+    }
+    fn attribute(&self, fd: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<Vec<u8>>> {
+        self.step(Op::Attribute)?;
+        self.host.attribute(fd, name)
+    }
+    fn set_attribute(&self, fd: BorrowedFd<'_>, name: &CStr, value: &[u8]) -> io::Result<()> {
+        self.step(Op::SetAttribute)?;
+        if self.able == Able::NoAttributes {
+            return Err(Errno::OPNOTSUPP.into());
+        }
+        self.host.set_attribute(fd, name, value)?;
+        if let Some(recorder) = self.recorder() {
+            recorder.attributed(fd);
+        }
+        Ok(())
+    }
+    fn remove_attribute(&self, fd: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+        self.step(Op::RemoveAttribute)?;
+        self.host.remove_attribute(fd, name)?;
+        if let Some(recorder) = self.recorder() {
+            recorder.attributed(fd);
+        }
+        Ok(())
     }
     fn pinned(&self, fd: BorrowedFd<'_>) -> io::Result<Pinned> {
         self.step(Op::Pinned)?;

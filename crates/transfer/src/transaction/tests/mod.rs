@@ -3,6 +3,7 @@
 //! [`Faulty`] counts the operations and makes one of them fail, or all from one on;
 //! [`power`] says what a disk may hold after a power cut.
 
+mod attributes;
 mod crash;
 mod drift;
 mod faulty;
@@ -20,7 +21,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::ops::Ops;
+use super::attributes::Attributes;
+use super::ops::{HostOps, Ops};
 use super::prepare::{Request, prepare_with};
 use super::recover::recover_with;
 use super::undo::{Turn, turn};
@@ -125,8 +127,8 @@ impl Scene {
     }
 }
 
-/// Path to type, exact mode, and contents.
-type Snapshot = BTreeMap<PathBuf, (char, u32, Vec<u8>)>;
+/// Path to type, exact mode, contents, and extended attributes.
+type Snapshot = BTreeMap<PathBuf, (char, u32, Vec<u8>, Attributes)>;
 
 fn snapshot(root: &Path) -> Snapshot {
     let mut all = BTreeMap::new();
@@ -142,7 +144,11 @@ fn snapshot(root: &Path) -> Snapshot {
         } else {
             ('?', mode, Vec::new())
         };
-        all.insert(path.to_owned(), (kind, mode, bytes));
+        let attributes = match kind {
+            'd' | 'f' => Attributes::read(&HostOps::new(), fs::File::open(full).unwrap().as_fd()),
+            _ => Ok(Attributes::default()),
+        };
+        all.insert(path.to_owned(), (kind, mode, bytes, attributes.unwrap()));
     });
     all
 }
@@ -212,10 +218,11 @@ fn is_root(what: &str) -> bool {
     root
 }
 
-/// APP-01 to APP-25: a case without a test of its name is a promise without a proof.
+/// APP-01 to APP-25, APP-28 and APP-29: a case without a test of its name is a promise without a proof.
 #[test]
 fn every_case_of_the_apply_has_a_test() {
     let sources = [
+        include_str!("attributes.rs"),
         include_str!("crash.rs"),
         include_str!("drift.rs"),
         include_str!("filesystems.rs"),
@@ -225,7 +232,7 @@ fn every_case_of_the_apply_has_a_test() {
         include_str!("undo.rs"),
     ]
     .concat();
-    for case in 1..=25 {
+    for case in (1..=25).chain([28, 29]) {
         assert!(
             sources.contains(&format!("fn app_{case:02}_")),
             "APP-{case:02}"

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use lazaret_tests::Random;
 
 use super::{Event, HOST, Name, Node, Side};
+use crate::transaction::attributes::Attributes;
 use crate::transaction::ops::{Ops as _, Rename, Time};
 
 /// What lies on a disk, reachable or not.
@@ -26,6 +27,7 @@ pub(super) struct Inode {
     pub(super) body: Body,
     pub(super) mode: u32,
     pub(super) mtime: Time,
+    pub(super) attributes: Attributes,
 }
 
 /// What an inode holds.
@@ -92,12 +94,10 @@ impl Disk {
 
     /// Carries out changes of an inode.
     fn change(&mut self, event: &Event) {
-        let (Event::Write { node, .. } | Event::Mode { node, .. } | Event::Mtime { node, .. }) =
-            event
-        else {
+        let Some(node) = inode_of(event) else {
             return;
         };
-        let Some(inode) = self.inodes.get_mut(node) else {
+        let Some(inode) = self.inodes.get_mut(&node) else {
             return;
         };
         match event {
@@ -109,6 +109,12 @@ impl Disk {
             }
             Event::Mode { mode, .. } => inode.mode = *mode,
             Event::Mtime { mtime, .. } => inode.mtime = *mtime,
+            Event::Attributes {
+                attributes, mode, ..
+            } => {
+                inode.attributes = attributes.clone();
+                inode.mode = *mode;
+            }
             _ => {}
         }
     }
@@ -176,6 +182,8 @@ impl Disk {
                 }
             }
             if !matches!(inode.body, Body::Symlink(_)) {
+                let file = fs::File::open(&path).unwrap();
+                inode.attributes.put(&HOST, file.as_fd()).unwrap();
                 fs::set_permissions(&path, fs::Permissions::from_mode(inode.mode)).unwrap();
             }
             HOST.set_mtime(fd.as_fd(), name, inode.mtime).unwrap();
@@ -219,7 +227,10 @@ impl Pending {
                 Event::Link { .. } | Event::Remove { .. } | Event::Rename { .. } => {
                     pending.push(event);
                 }
-                Event::Write { .. } | Event::Mode { .. } | Event::Mtime { .. } => {
+                Event::Write { .. }
+                | Event::Mode { .. }
+                | Event::Mtime { .. }
+                | Event::Attributes { .. } => {
                     pending.contents.push(event.clone());
                 }
                 Event::Sync { .. } | Event::SyncAll { .. } if ignored == Some(index) => {}
@@ -251,12 +262,10 @@ impl Pending {
             ..
         } = self;
         contents.retain(|event| {
-            let (Event::Write { node, .. } | Event::Mode { node, .. } | Event::Mtime { node, .. }) =
-                event
-            else {
+            let Some(node) = inode_of(event) else {
                 return false;
             };
-            let now = these(*node);
+            let now = these(node);
             if now {
                 disk.change(event);
             }
@@ -298,12 +307,7 @@ impl Pending {
             let open: Vec<&Event> = self
                 .contents
                 .iter()
-                .filter(|event| match event {
-                    Event::Write { node, .. }
-                    | Event::Mode { node, .. }
-                    | Event::Mtime { node, .. } => disk.inodes.contains_key(node),
-                    _ => false,
-                })
+                .filter(|event| inode_of(event).is_some_and(|node| disk.inodes.contains_key(&node)))
                 .collect();
             if open.is_empty() {
                 disks.push(disk);
@@ -401,6 +405,17 @@ const LOSSES: [fn(&mut Disk, &[&Event]); 5] = [
         }
     },
 ];
+
+/// The inode that a change is about, other than by its names.
+fn inode_of(event: &Event) -> Option<Node> {
+    match event {
+        Event::Write { node, .. }
+        | Event::Mode { node, .. }
+        | Event::Mtime { node, .. }
+        | Event::Attributes { node, .. } => Some(*node),
+        _ => None,
+    }
+}
 
 /// The names that a change touches.
 fn keys(event: &Event) -> Vec<&Name> {

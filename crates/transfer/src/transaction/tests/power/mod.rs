@@ -8,7 +8,7 @@
 //!
 //! # What the model takes for granted
 //!
-//! - `fsync` of a file makes its contents, mode and time durable, and not its name.
+//! - `fsync` of a file makes its contents, mode, attributes and time durable, and not its name.
 //!   `fsync` of a directory makes the names in it durable, and not what they lead to.
 //! - Names that were not synced reach the disk in any order and in any subset, across
 //!   directories and in one, but a change that needs an earlier one comes with it: both
@@ -32,7 +32,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
+use super::super::attributes::Attributes;
 use super::super::ops::{HostOps, Kind, Ops as _, Rename, Stat, Time};
+use crate::RelPath;
 use disk::{Body, Disk, Inode};
 
 /// The number of an inode, given once: a real one may be given again.
@@ -62,6 +64,13 @@ enum Event {
     Mode { node: Node, mode: u32 },
     /// A time was set.
     Mtime { node: Node, mtime: Time },
+    /// Extended attributes were set or removed: all that there are then, and the mode, which
+    /// an access control list changes.
+    Attributes {
+        node: Node,
+        attributes: Attributes,
+        mode: u32,
+    },
     /// `fsync`.
     Sync { node: Node, what: String },
     /// `syncfs`.
@@ -153,6 +162,7 @@ impl Recorder {
 
     pub(super) fn created(&self, dir: BorrowedFd<'_>, name: &str) {
         let mut state = self.state();
+        let dir_fd = dir;
         let stat = HOST.stat_at(dir, name).unwrap().unwrap();
         let body = match stat.kind {
             Kind::Dir => Body::Dir,
@@ -167,6 +177,7 @@ impl Recorder {
             body,
             mode: stat.mode,
             mtime: stat.mtime,
+            attributes: attributes_at(dir_fd, name, stat.kind),
         };
         let at = (dir, name.to_owned());
         state.events.push(Event::Create { at, node, inode });
@@ -213,6 +224,18 @@ impl Recorder {
         state.events.push(Event::Mode { node, mode });
     }
 
+    pub(super) fn attributed(&self, fd: BorrowedFd<'_>) {
+        let mut state = self.state();
+        let node = state.node(fd);
+        let attributes = Attributes::read(&HOST, fd).unwrap();
+        let mode = HOST.stat(fd).unwrap().mode;
+        state.events.push(Event::Attributes {
+            node,
+            attributes,
+            mode,
+        });
+    }
+
     pub(super) fn timed(&self, dir: BorrowedFd<'_>, name: &str, mtime: Time) {
         let mut state = self.state();
         let node = state.node_at(dir, name);
@@ -232,6 +255,16 @@ impl Recorder {
         let side = state.side(node);
         state.events.push(Event::SyncAll { side });
     }
+}
+
+/// The attributes of an entry; a link has none of the user's.
+fn attributes_at(dir: BorrowedFd<'_>, name: &str, kind: Kind) -> Attributes {
+    let open = match kind {
+        Kind::Dir => HOST.open_beneath(dir, RelPath::new(name).unwrap()),
+        Kind::File => HOST.open_read(dir, name),
+        Kind::Symlink | Kind::Other => return Attributes::default(),
+    };
+    Attributes::read(&HOST, open.unwrap().as_fd()).unwrap()
 }
 
 impl State {
@@ -284,6 +317,7 @@ impl State {
                 body,
                 mode: stat.mode,
                 mtime: stat.mtime,
+                attributes: attributes_at(fd.as_fd(), &name, stat.kind),
             };
             self.start.insert((dir, name), node, inode);
             if stat.kind == Kind::Dir {
