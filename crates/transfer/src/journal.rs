@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use crate::transaction::ops::{Kind, Time};
 use crate::transaction::stamp::Stamp;
-use crate::{Change, Digest, Entry, LinkTarget, Mode, RelPathBuf};
+use crate::{Change, Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf};
 
 const HEADER: &str = "lazaret-journal 1";
 
@@ -66,12 +66,13 @@ pub(crate) enum Placement {
 }
 
 /// What a step replaces or removes, besides its contents, for an exact undo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Old {
     pub(crate) mode: u32,
     pub(crate) mtime: Time,
-    /// The extended attributes, which are kept like contents; `None` when there were none.
-    pub(crate) attributes: Option<Digest>,
+    /// The extended attributes, which are kept like contents; `None` when there were none,
+    /// which is so of most: a large batch has 200,000 of these.
+    pub(crate) attributes: Option<Box<Digest>>,
 }
 
 /// One change, as a transaction carries it out.
@@ -244,8 +245,14 @@ impl Journal {
     }
 }
 
-/// The names that lazaret keeps for itself in a workspace root.
-pub(crate) const STAGING_PREFIX: &str = ".lazaret-";
+/// What the names begin with that lazaret keeps for itself in a workspace's root.
+const STAGING_PREFIX: &str = ".lazaret-";
+
+/// Whether lazaret keeps a path for itself: it is, or lies in, an entry of the workspace's root
+/// with a name like that of a staging directory.
+pub fn is_reserved(path: &RelPath) -> bool {
+    path.as_str().starts_with(STAGING_PREFIX)
+}
 
 impl Phase {
     fn as_str(self) -> &'static str {
@@ -281,10 +288,10 @@ impl Placement {
 }
 
 impl Old {
-    fn to_text(self) -> String {
+    fn to_text(&self) -> String {
         let Time { secs, nanos } = self.mtime;
         let mut text = format!("{:o}:{secs}:{nanos}", self.mode);
-        if let Some(digest) = self.attributes {
+        if let Some(digest) = &self.attributes {
             let _infallible = write!(text, ":{digest}");
         }
         text
@@ -297,7 +304,7 @@ impl Old {
             mtime: parse_time(&mut fields)?,
             attributes: match fields.next() {
                 None => None,
-                Some(digest) => Some(digest.parse().ok()?),
+                Some(digest) => Some(Box::new(digest.parse().ok()?)),
             },
         };
         (fields.next().is_none() && old.mode <= 0o7777).then_some(old)
@@ -315,7 +322,7 @@ impl Step {
                 change.path.as_str(),
                 &entry_text(change.before.as_ref()),
                 &entry_text(change.after.as_ref()),
-                &old.map_or("-".to_owned(), |old| old.to_text()),
+                &old.as_ref().map_or("-".to_owned(), Old::to_text),
                 &new.map_or("-".to_owned(), |new| stamp_text(&new)),
             ],
         );

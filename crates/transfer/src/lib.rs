@@ -100,7 +100,7 @@ pub use escape::{escape, is_invisible, unescape};
 pub use git_name::{is_git_name, is_hfs_ignored};
 pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};
 pub use intent::Intent;
-pub use journal::JournalError;
+pub use journal::{JournalError, is_reserved};
 pub use manifest::Manifest;
 pub use pack::{
     PackError, Packed, Progress, SendFileError, StreamWriter, pack, pack_and_record, pack_order,

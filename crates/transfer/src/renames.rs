@@ -99,16 +99,18 @@ impl Renames {
         let change = |index: usize| changes[index].borrow();
         let old = |index: usize| content(change(index).before.as_ref());
         let new = |index: usize| content(change(index).after.as_ref());
-        // Both lists by contents, and in path order among the same.
-        let mut left: Vec<usize> = (0..changes.len())
-            .filter(|&index| old(index).is_some() && old(index) != new(index))
+        // Both lists by contents, and in path order among the same. Most batches end here, and
+        // large ones have no room to spare.
+        let count = u32::try_from(changes.len()).unwrap_or(u32::MAX);
+        let mut left: Vec<u32> = (0..count)
+            .filter(|&at| old(at as usize).is_some() && old(at as usize) != new(at as usize))
             .collect();
-        left.sort_by(|&a, &b| old(a).cmp(&old(b)));
+        left.sort_by(|&a, &b| old(a as usize).cmp(&old(b as usize)));
         let was_there = |content| {
-            left.binary_search_by(|&index| old(index).cmp(&content))
-                .is_ok()
+            let found = left.binary_search_by(|&at| old(at as usize).cmp(&content));
+            found.is_ok()
         };
-        let mut arrivals: Vec<usize> = (0..changes.len())
+        let mut arrivals: Vec<usize> = (0..count as usize)
             .filter(|&index| new(index).is_some() && old(index) != new(index))
             .filter(|&index| was_there(new(index)))
             .collect();
@@ -119,7 +121,8 @@ impl Renames {
         let leaves = |&index: &usize| {
             new(index).is_none() || was_there(new(index)) || is_retyped(change(index))
         };
-        let departures: Vec<usize> = left.iter().copied().filter(leaves).collect();
+        let left = left.iter().map(|&at| at as usize);
+        let departures: Vec<usize> = left.filter(leaves).collect();
         let mut renames = Self::default();
         let mut rest = &departures[..];
         for arrivals in arrivals.chunk_by(|&a, &b| new(a) == new(b)) {

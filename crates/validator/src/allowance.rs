@@ -30,6 +30,7 @@ const NEVER: &[&str] = &[
     "name.control",
     "name.encoding",
     "path.protected",
+    "path.reserved",
     "path.too_deep",
     "path.too_long",
     "type.",

@@ -146,7 +146,7 @@ fn judge_by(
         };
     }
     let mut codes = Codes::default();
-    let reasons = changes
+    let mut reasons: Vec<_> = changes
         .iter()
         .map(|change| match blocks(&findings, &change.path) {
             found if !found.is_empty() => Some(WithheldReason::Findings(codes.shared(&found))),
@@ -154,7 +154,10 @@ fn judge_by(
             _ => None,
         })
         .collect();
-    let (changes, withheld) = withhold::split(changes.into_vec(), reasons);
+    if let Some(place) = unread(refusals) {
+        withhold::hold_unexplained(changes.as_slice(), &mut reasons, place, &policy.alone);
+    }
+    let (changes, withheld) = withhold::split(changes.into_vec(), reasons, &policy.alone);
     Verdict {
         outcome: outcome_of(&findings),
         findings,
@@ -238,6 +241,14 @@ fn carried_facts(report: &mut Report, changes: &ChangeSet, refusals: &[Refusal],
             });
         }
     }
+}
+
+/// Returns the name of something that was not read because of it, so that any file may have
+/// been moved there.
+fn unread(refusals: &[Refusal]) -> Option<&[u8]> {
+    let names = refusals.iter().map(|refusal| &*refusal.name);
+    let mut names = names.filter(|name| RelPath::from_bytes(name).is_err());
+    names.find(|name| !name.starts_with(b".git/"))
 }
 
 fn subject(name: &[u8]) -> Subject {

@@ -1,5 +1,7 @@
 //! `Policy`: the limits and rules a batch is judged by.
 
+use std::collections::BTreeSet;
+
 use lazaret_transfer::{Change, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf};
 
 use crate::rules::fold;
@@ -42,6 +44,9 @@ pub struct Policy {
     pub destination: Destination,
     /// What the user allows by name.
     pub allowed: Vec<Allowance>,
+    /// Paths that the user takes by themselves, though what is there was moved to a place that
+    /// is withheld (APP-27).
+    pub alone: BTreeSet<RelPathBuf>,
     /// What the user's own git configuration would run for attributes (GIT-11).
     pub drivers: GitDrivers,
     /// What the session was handed, and no change may bring back (SUS-38).
@@ -71,6 +76,7 @@ impl Policy {
             protect: Vec::new(),
             destination: Destination::Distinguishes,
             allowed: Vec::new(),
+            alone: BTreeSet::new(),
             drivers: GitDrivers::default(),
             handed: HandedOut::default(),
         }

@@ -59,6 +59,9 @@ pub enum WithheldReason {
     Below(RelPathBuf),
     /// It removes a directory in which this withheld change keeps something.
     Keeps(RelPathBuf),
+    /// It is half a rename: what was here was moved to this place, which is withheld. The raw
+    /// name, since that may be one that is not carried.
+    Moved(Arc<[u8]>),
     /// An ordinary change inside `.git`, which never comes back; no finding.
     Git,
     /// The person who reviewed it left it out.

@@ -1,5 +1,7 @@
 //! `lazaret apply`.
 
+use std::path::PathBuf;
+
 use lazaret_transfer::{RelPath, RelPathBuf, escape};
 use lazaret_validator::Allowance;
 
@@ -19,7 +21,8 @@ use crate::ui::{Answer, Choice, Question};
 /// Apply a session's changes to its workspace
 ///
 /// Where you changed a file too, your edit and the session's are merged; where they overlap,
-/// yours stays.
+/// yours stays. A file that the session moved stays where it is if its new place is not
+/// applied; name it as a PATH to have it removed all the same.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session
@@ -28,6 +31,10 @@ pub struct Args {
     /// Apply only these paths (all below a directory)
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
+    /// Go on with this directory as the session's workspace: the one that was copied in was
+    /// moved, or restored from a backup
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
     /// Apply without asking; block findings are never passed
     #[arg(long)]
     pub yes: bool,
@@ -63,6 +70,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         diff::parse_paths(&args.allow)?,
         diff::parse_paths(&args.theirs)?,
     );
+    if let Some(dir) = &args.workspace {
+        resumed::adopt(&store, &args.session, dir, context)?;
+    }
     let (mut session, case) = resumed::open(&store, &args.session, context)?;
     let mut choices = picked(&case, &paths, &args)?;
     for path in &theirs {
@@ -101,7 +111,12 @@ fn picked(case: &Case, paths: &[RelPathBuf], args: &Args) -> Result<Choices, Fai
             return Err(unchanged(path, args));
         }
         for change in changes {
-            choices.pick(&change.path, Pick::Take);
+            // What is named is wanted by itself; what lies below it goes with its new place.
+            let pick = match change.path == *path {
+                true => Pick::Alone,
+                false => Pick::Take,
+            };
+            choices.pick(&change.path, pick);
         }
         with_parents(case, path, &mut choices);
     }

@@ -1,5 +1,7 @@
 //! What the verbs of the gate share: a stored session that waits for a decision.
 
+use std::path::Path;
+
 use lazaret_runtime::SessionId;
 
 use super::ls;
@@ -13,9 +15,10 @@ use crate::gate::report::Report;
 use crate::gate::settle::{self, Volume};
 use crate::job;
 use crate::session::pool::let_go;
-use crate::session::record::{Outcome, Phase, Record};
+use crate::session::record::{Outcome, Phase, Record, identity};
 use crate::session::store::{LockedSession, Store};
 use crate::ui::OutputFormat;
+use crate::workspace;
 
 /// Locks a collected session and judges it, by what the user allowed for good too.
 pub(crate) fn open(
@@ -33,6 +36,30 @@ pub(crate) fn open(
         }
         _ => Err(not_waiting(session.record())),
     }
+}
+
+/// Makes a directory the workspace of a session whose own was moved or replaced. What is in it
+/// is compared with what was copied in, as always: what differs is a conflict.
+pub(crate) fn adopt(
+    store: &Store,
+    id: &SessionId,
+    dir: &Path,
+    context: &Context,
+) -> Result<(), Failure> {
+    let mut session = store.lock(id)?;
+    if session.record().phase != Phase::Collected {
+        return Err(not_waiting(session.record()));
+    }
+    let workspace = workspace::open(dir, &context.env)?;
+    session.update(|record| {
+        record.workspace = workspace.path().to_path_buf();
+        record.workspace_identity = identity(workspace.identity());
+    })?;
+    let place = context.ui.place(workspace.path());
+    context
+        .ui
+        .status(&format!("session {id} goes on with {place}"));
+    Ok(())
 }
 
 /// Carries a decision out, and says how it ended.

@@ -1,10 +1,13 @@
 //! `Case`: a collected session before the gate.
 
+use std::collections::BTreeSet;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use lazaret_transfer::{
-    BaseStore, Change, Note, Quarantine, Refusal, RelPath, Skipped, Tree, WorkspaceDir, diff,
+    BaseStore, Change, HistoryState, Note, Quarantine, Refusal, RelPath, Skipped, Tree,
+    WorkspaceDir, diff,
 };
 use lazaret_validator::{Allowance, Destination, GitDrivers, HandedOut, Limits, Policy};
 
@@ -19,6 +22,7 @@ use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::session::collect::read_collection;
 use crate::session::handed::Ledger;
+use crate::session::history::applies;
 use crate::session::record::{GateLimits, Record, identity};
 use crate::session::store::{LockedSession, SessionDir};
 use crate::session::unlanded::Unlanded;
@@ -100,7 +104,35 @@ impl Case {
         })?;
         case.session = Some(record.clone());
         case.listing = Some(dir.file(listing::NAME));
+        case.heed_applied(dir)?;
         Ok(case)
+    }
+
+    /// Looks at conflicts again, knowing what was applied of the batch before.
+    fn heed_applied(&mut self, dir: &SessionDir) -> Result<(), Failure> {
+        let is_clash = |drift: &Drift| matches!(drift, Drift::Clash(_));
+        if !self.drifts.iter().any(is_clash) {
+            return Ok(());
+        }
+        let mut found = false;
+        for apply in applies(dir)? {
+            if apply.state != HistoryState::Applied {
+                continue;
+            }
+            for applied in apply.changes()? {
+                let place = self
+                    .changes
+                    .binary_search_by(|change| change.path.cmp(&applied.path));
+                if place.is_ok_and(|place| self.drifts.get(place).is_some_and(is_clash)) {
+                    self.contents.note_applied(applied);
+                    found = true;
+                }
+            }
+        }
+        match found {
+            true => self.look_again(),
+            false => Ok(()),
+        }
     }
 
     /// Puts a case together.
@@ -222,15 +254,24 @@ impl Case {
 /// # Errors
 /// When it is not the directory any more that was copied in (APP-03).
 pub(super) fn workspace_of(record: &Record) -> Result<WorkspaceDir, Failure> {
-    let workspace = WorkspaceDir::open_ambient(&record.workspace)?;
+    let lost = |what: &str| {
+        let (id, place) = (&record.id, record.workspace.display());
+        let text = format!("the workspace {place} {what}");
+        Failure::message(FailureKind::Refused, text).hinted(format!(
+            "Put the directory that was copied in back, or go on with another one, such as one that was restored from a backup: `lazaret apply {id} --workspace DIR`."
+        ))
+    };
+    let workspace = match WorkspaceDir::open_ambient(&record.workspace) {
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
+            return Err(lost("is gone"));
+        }
+        other => other?,
+    };
     match identity(workspace.identity()) == record.workspace_identity {
         true => Ok(workspace),
-        false => {
-            let text = format!("{} is another directory now", record.workspace.display());
-            Err(Failure::message(FailureKind::Refused, text).hinted(
-                "The directory that was copied in was moved or replaced; put it back first.",
-            ))
-        }
+        false => Err(lost(
+            "is another directory now than the one that was copied in",
+        )),
     }
 }
 
@@ -271,6 +312,7 @@ pub(crate) fn policy(limits: GateLimits, drivers: GitDrivers) -> Policy {
             Destination::Distinguishes
         },
         allowed: Vec::new(),
+        alone: BTreeSet::new(),
         drivers,
         handed: HandedOut::default(),
     }

@@ -8,8 +8,11 @@ use lazaret_validator::Allowance;
 /// What is wanted of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pick {
-    /// All of it. Where the user changed the file too: merged with that, or not at all.
+    /// All of it. Where the user changed the file too: merged with that, or not at all. A file
+    /// that was moved stays where it is if the place that it was moved to is not applied.
     Take,
+    /// All of it by itself, whatever becomes of the place that it was moved to.
+    Alone,
     /// Nothing of it, for now.
     Leave,
     /// These hunks of it, by their index in [`Case::hunks`](super::case::Case::hunks).
@@ -59,6 +62,12 @@ impl Choices {
     /// Returns what is wanted of one path.
     pub fn of(&self, path: &RelPath) -> &Pick {
         self.picks.get(path).unwrap_or(&self.others)
+    }
+
+    /// Returns the paths that are taken by themselves.
+    pub fn alone(&self) -> BTreeSet<RelPathBuf> {
+        let alone = self.picks.iter().filter(|(_, pick)| **pick == Pick::Alone);
+        alone.map(|(path, _)| path.clone()).collect()
     }
 
     /// Allows one finding about one change.

@@ -1,6 +1,6 @@
 //! `Contents`: all the bytes that a case is about, by digest.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub struct Contents {
     workspace: WorkspaceDir,
     /// Where in the workspace something with this digest was seen.
     places: HashMap<Digest, RelPathBuf>,
+    /// What was applied of this batch before, in order, of paths that were edited since.
+    applied: BTreeMap<RelPathBuf, Vec<Arc<Change>>>,
 }
 
 impl Contents {
@@ -46,7 +48,19 @@ impl Contents {
             base,
             workspace,
             places,
+            applied: BTreeMap::new(),
         }
+    }
+
+    /// Notes what was applied of the batch before.
+    pub(super) fn note_applied(&mut self, change: Arc<Change>) {
+        let path = change.path.clone();
+        self.applied.entry(path).or_default().push(change);
+    }
+
+    /// Returns what was applied at a path before, oldest first.
+    pub(super) fn applied(&self, path: &RelPath) -> &[Arc<Change>] {
+        self.applied.get(path).map_or(&[], |applied| applied)
     }
 
     /// Notes that the workspace has something else at a path than what was sent in.

@@ -99,6 +99,9 @@ pub enum KeepReason {
     /// Files of the workspace changed meanwhile.
     #[error("files of the workspace changed meanwhile")]
     Conflicts,
+    /// All that could be applied was left out, or can't happen without what was.
+    #[error("all of it was left out, or can't be applied without what was left out")]
+    LeftOut,
 }
 
 const YES: Choice = Choice {
@@ -186,6 +189,8 @@ pub fn decide(
 fn nothing(proposal: &Proposal) -> Decision {
     if proposal.conflicts().next().is_some() {
         Decision::Keep(KeepReason::Conflicts)
+    } else if proposal.count(|item| proposal.waiting(item) == Waiting::Open) > 0 {
+        Decision::Keep(KeepReason::LeftOut)
     } else if proposal.outcome() == Judged::Clean {
         Decision::Nothing
     } else {

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, ChangeSet, Entry, Found, Mode, RelPath, RelPathBuf, Tree, escape};
+use lazaret_transfer::{
+    Change, ChangeSet, Entry, Found, Mode, RelPath, RelPathBuf, Renames, Tree, escape,
+};
 use lazaret_validator::{
     Finding, JudgeInput, Outcome, Policy, Validated, Verdict, Withheld, WithheldReason,
     judge_again, split,
@@ -29,11 +31,12 @@ pub(super) fn propose(case: &Case, choices: &Choices) -> Result<Proposal, Failur
     for (made, drift) in case.changes.iter().zip(&case.drifts) {
         items.push(item(case, made, drift, choices.of(&made.path))?);
     }
-    let (kept, before_judge) = separate(&items);
     let policy = Policy {
         allowed: [case.policy.allowed.clone(), choices.allowed().to_vec()].concat(),
+        alone: choices.alone(),
         ..case.policy.clone()
     };
+    let (kept, before_judge) = separate(&items, &policy);
     let verdict = settled_verdict(case, &items, kept, &policy);
     if verdict.outcome == Outcome::Rejected {
         return Ok(Proposal {
@@ -79,7 +82,7 @@ fn item(case: &Case, made: &Arc<Change>, drift: &Drift, pick: &Pick) -> Result<I
     };
     if item.state == ItemState::Applies {
         match pick {
-            Pick::Take | Pick::Theirs => {}
+            Pick::Take | Pick::Alone | Pick::Theirs => {}
             Pick::Leave => item.state = ItemState::LeftOut,
             Pick::Hunks(chosen) => match in_part(case, item.proposed(), chosen)? {
                 Part::All => {}
@@ -150,6 +153,8 @@ fn in_part(case: &Case, proposed: &Change, chosen: &BTreeSet<usize>) -> Result<P
         return Ok(Part::All);
     }
     let text = hunks::choose(&old, &new, chosen);
+    // What the rest is merged with later, should the user go on editing: see `drift`.
+    insert(&case.contents, old.as_bytes())?;
     let (digest, size) = insert(&case.contents, text.as_bytes())?;
     // The execute bit is no hunk: it comes with the whole change, or not.
     let mode = match (&proposed.before, &proposed.after) {
@@ -160,16 +165,37 @@ fn in_part(case: &Case, proposed: &Change, chosen: &BTreeSet<usize>) -> Result<P
 }
 
 /// Takes away what is not wanted or can't be had, and all that depends on it.
-fn separate(items: &[Item]) -> (Vec<Arc<Change>>, Vec<Withheld>) {
+fn separate(items: &[Item], policy: &Policy) -> (Vec<Arc<Change>>, Vec<Withheld>) {
+    let halves = taken_in_part(items);
     let open = items.iter().filter(|item| item.state != ItemState::Already);
     let reason = |item: &Item| match &item.state {
         ItemState::LeftOut => Some(WithheldReason::LeftOut),
         ItemState::Conflict(_) => Some(WithheldReason::Conflict),
-        _ => None,
+        _ if policy.alone.contains(item.path()) => None,
+        _ => halves.get(item.path()).cloned(),
     };
     let mut changes = Vec::with_capacity(items.len());
     changes.extend(open.clone().map(|item| Arc::clone(item.shared())));
-    split(changes, open.map(reason).collect())
+    split(changes, open.map(reason).collect(), &policy.alone)
+}
+
+/// Finds what was moved over a file of which only some hunks are taken: its contents are not
+/// there as a whole.
+fn taken_in_part(items: &[Item]) -> BTreeMap<RelPathBuf, WithheldReason> {
+    let is_in_part = |item: &Item| item.origin == Origin::Hunks;
+    if !items.iter().any(is_in_part) {
+        return BTreeMap::new();
+    }
+    let made: Vec<&Change> = items.iter().map(|item| &*item.made).collect();
+    let renames = Renames::of(&made);
+    let pairs = renames.pairs().filter(|pair| is_in_part(&items[pair.to]));
+    pairs
+        .map(|pair| {
+            let place = made[pair.to].path.as_str().as_bytes().into();
+            let path = made[pair.from].path.clone();
+            (path, WithheldReason::Moved(place))
+        })
+        .collect()
 }
 
 /// Judges what is kept, and again without what that withholds, until nothing more is

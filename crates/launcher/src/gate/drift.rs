@@ -58,7 +58,10 @@ fn clash(change: &Change, kind: ConflictKind, contents: &mut Contents) -> Result
     if let Found::Entry(Entry::File { digest, .. }) = &host {
         contents.note(*digest, change.path.clone());
     }
-    let merged = merged(change, &host, contents)?;
+    let merged = match merged(change, &host, contents)? {
+        None => since_applied(change, &host, contents)?,
+        merged => merged,
+    };
     Ok(match (host, merged) {
         (Found::Entry(host), Some(merged)) if host == merged => Drift::Already,
         (Found::Entry(host), Some(merged)) => Drift::Merged(Arc::new(Change {
@@ -114,6 +117,42 @@ fn merged(change: &Change, host: &Found, contents: &Contents) -> Result<Option<E
         size,
         digest,
     }))
+}
+
+/// Merges what the user did since some hunks of the change were applied with the rest of it:
+/// both have those hunks in common (APP-29). Where an edit of the user's came before, what was
+/// applied was a part of what both came to, and the rest is the rest of that.
+fn since_applied(
+    change: &Change,
+    host: &Found,
+    contents: &Contents,
+) -> Result<Option<Entry>, Failure> {
+    let mut rest = change.clone();
+    // What this batch brought to the quarantine: others were settled, and are in the baseline.
+    let is_known = |entry: &Option<Entry>| match entry {
+        Some(Entry::File { digest, .. }) => contents.quarantine().has(digest),
+        _ => false,
+    };
+    let applied = contents.applied(&change.path).iter();
+    let mut applied = applied
+        .filter(|applied| is_known(&applied.after))
+        .peekable();
+    if applied.peek().is_none() {
+        return Ok(None);
+    }
+    for applied in applied {
+        if applied.after != rest.after && applied.before != rest.before {
+            let Some(before) = applied.before.clone() else {
+                return Ok(None);
+            };
+            let Some(both) = merged(&rest, &Found::Entry(before), contents)? else {
+                return Ok(None);
+            };
+            rest.after = Some(both);
+        }
+        rest.before = applied.after.clone();
+    }
+    merged(&rest, host, contents)
 }
 
 /// Brings the workspace's own contents into the quarantine: only the execute bit changes,

@@ -1,8 +1,8 @@
 //! Picking file by file at a plain prompt.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use lazaret_transfer::{ConflictKind, Entry, RelPathBuf};
+use lazaret_transfer::{Change, ConflictKind, Entry, RelPath, RelPathBuf, Renames, escape};
 use lazaret_validator::Allowance;
 
 use super::case::Case;
@@ -68,10 +68,13 @@ pub fn pick(
         .iter()
         .filter(|item| item.state != ItemState::Already)
         .collect();
+    let moved = moved(&open);
+    let along: BTreeSet<&RelPath> = moved.values().copied().collect();
     let asked: Vec<&Item> = open
         .iter()
         .copied()
         .filter(|item| !goes_along(item, &open))
+        .filter(|item| !along.contains(item.path()))
         .collect();
     let mut choices = whole;
     let mut left: BTreeSet<RelPathBuf> = BTreeSet::new();
@@ -83,6 +86,10 @@ pub fn pick(
             (None, _) => {
                 ui.result(&format!("\n({}/{})", index + 1, asked.len()));
                 ui.result(&summary::line(item, ui));
+                if let Some(from) = moved.get(item.path()) {
+                    let from = escape(from.as_str().as_bytes());
+                    ui.result(&format!("    moved from {from}, which goes with it"));
+                }
                 let about: Vec<_> = proposal.about(item.path()).collect();
                 if !about.is_empty() {
                     ui.result(summary::findings(about, ui).trim_end());
@@ -96,8 +103,10 @@ pub fn pick(
         match wanted {
             Wanted::Yes | Wanted::All => take(&mut choices, item),
             Wanted::No | Wanted::Quit => {
-                choices.pick(item.path(), Pick::Leave);
-                left.insert(item.path().to_owned());
+                for path in [Some(item.path()), moved.get(item.path()).copied()] {
+                    choices.pick(path.unwrap_or(item.path()), Pick::Leave);
+                    left.extend(path.map(ToOwned::to_owned));
+                }
             }
         }
         if matches!(wanted, Wanted::All | Wanted::Quit) {
@@ -118,6 +127,20 @@ pub fn pick(
     Ok(Ok(choices))
 }
 
+/// Finds what the session moved: from each new place to the old one, whose deletion is no
+/// question of its own.
+fn moved<'a>(open: &[&'a Item]) -> BTreeMap<&'a RelPath, &'a RelPath> {
+    let made: Vec<&Change> = open.iter().map(|item| &*item.made).collect();
+    let renames = Renames::of(&made);
+    let pairs = renames.pairs();
+    let pairs =
+        pairs.filter(|pair| !goes_along(open[pair.to], open) && !goes_along(open[pair.from], open));
+    pairs
+        .filter(|pair| open[pair.from].made.after.is_none())
+        .map(|pair| (open[pair.to].path(), open[pair.from].path()))
+        .collect()
+}
+
 /// Whether an item is a directory that is made or removed for what is in it.
 fn goes_along(item: &Item, open: &[&Item]) -> bool {
     let is_dir = |entry: &Option<Entry>| entry.as_ref().is_none_or(|entry| *entry == Entry::Dir);
@@ -134,7 +157,11 @@ fn take(choices: &mut Choices, item: &Item) {
             }
         }
         ItemState::Conflict(_) => choices.pick(item.path(), Pick::Theirs),
-        ItemState::Applies | ItemState::Already | ItemState::LeftOut | ItemState::Depends(_) => {}
+        ItemState::Applies
+        | ItemState::Already
+        | ItemState::LeftOut
+        | ItemState::Depends(_)
+        | ItemState::Moved(_) => {}
     }
 }
 
@@ -161,7 +188,8 @@ fn ask(
         | ItemState::Conflict(_)
         | ItemState::Already
         | ItemState::LeftOut
-        | ItemState::Depends(_) => {
+        | ItemState::Depends(_)
+        | ItemState::Moved(_) => {
             ui.status("this one can't be applied");
             return Ok(Ok(Wanted::No));
         }

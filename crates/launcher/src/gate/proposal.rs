@@ -56,6 +56,9 @@ pub enum ItemState {
     Blocked(Arc<[&'static str]>),
     /// It can't happen without this other change, which does not happen.
     Depends(RelPathBuf),
+    /// It is half a rename: what was here was moved to this place, which is not applied. The
+    /// raw name, since that may be one that is not carried.
+    Moved(Arc<[u8]>),
 }
 
 /// Whether something that is not applied could be applied later.
@@ -173,6 +176,15 @@ impl Proposal {
         })
     }
 
+    /// The paths that stay as they are, since the place that the session moved them to is not
+    /// applied; and that place.
+    pub fn moved(&self) -> impl Iterator<Item = (&RelPathBuf, &[u8])> {
+        self.items.iter().filter_map(|item| match &item.state {
+            ItemState::Moved(place) => Some((&item.made.path, &**place)),
+            _ => None,
+        })
+    }
+
     /// Whether something is not applied now, and could be later.
     pub fn waiting(&self, item: &Item) -> Waiting {
         let mut item = item;
@@ -181,12 +193,23 @@ impl Proposal {
         for _ in 0..=2 * MAX_DEPTH {
             match &item.state {
                 ItemState::LeftOut | ItemState::Conflict(_) => return Waiting::Open,
+                // The rest of its hunks.
+                ItemState::Applies if item.origin == Origin::Hunks => return Waiting::Open,
                 ItemState::Blocked(_) if item.is_allowable() => return Waiting::Held,
                 ItemState::Applies | ItemState::Already | ItemState::Blocked(_) => break,
                 ItemState::Depends(path) => match self.item(path) {
                     Some(other) => item = other,
                     None => break,
                 },
+                ItemState::Moved(place) => {
+                    let place = RelPath::from_bytes(place).ok();
+                    match place.and_then(|path| self.item(path)) {
+                        Some(other) => item = other,
+                        // What is there does not come back; the file is still the user's to
+                        // decide on.
+                        None => return Waiting::Open,
+                    }
+                }
             }
         }
         Waiting::No
@@ -217,6 +240,15 @@ impl Proposal {
     }
 }
 
+/// Words that something stays for the sake of the place that it was moved to. Of a name that is
+/// not carried nothing was read, so it is only known to be possible.
+pub(super) fn moved_words(place: &[u8]) -> &'static str {
+    match RelPath::from_bytes(place) {
+        Ok(_) => "was moved to",
+        Err(_) => "may have been moved to",
+    }
+}
+
 impl ItemState {
     /// Words a reason of the judge's.
     pub(super) fn of(reason: &WithheldReason) -> Self {
@@ -225,6 +257,7 @@ impl ItemState {
             WithheldReason::Below(path) | WithheldReason::Keeps(path) => {
                 Self::Depends(path.clone())
             }
+            WithheldReason::Moved(place) => Self::Moved(Arc::clone(place)),
             // Changes in `.git` are no items, and the other two are words of ours.
             WithheldReason::Git | WithheldReason::LeftOut | WithheldReason::Conflict => {
                 Self::LeftOut

@@ -34,6 +34,9 @@ pub struct Report {
     pub findings: Findings,
     /// What is in the way in the workspace.
     pub conflicts: Vec<ConflictReport>,
+    /// What stays where it is, since the place that it was moved to is not applied.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<MovedReport>,
     /// Caches that appeared in the copy and stay there, escaped.
     pub left_out: Vec<String>,
     /// What was committed inside and stays in the copy.
@@ -214,6 +217,24 @@ pub struct ConflictReport {
     pub message: String,
 }
 
+/// Half a rename, with its names escaped.
+#[derive(Debug, Serialize)]
+pub struct MovedReport {
+    /// The path that stays, escaped.
+    pub path: String,
+    /// The place that it was moved to, escaped.
+    pub to: String,
+}
+
+impl From<(&RelPathBuf, &[u8])> for MovedReport {
+    fn from((path, place): (&RelPathBuf, &[u8])) -> Self {
+        Self {
+            path: escape(path.as_str().as_bytes()),
+            to: escape(place),
+        }
+    }
+}
+
 impl Changes {
     /// Sorts changes by what happened.
     pub fn of<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Self {
@@ -260,6 +281,7 @@ impl Report {
             changes: Changes::of(case.changes()),
             findings: Findings::Found(proposal.shared_findings()),
             conflicts: proposal.conflicts().map(ConflictReport::from).collect(),
+            moved: proposal.moved().map(MovedReport::from).collect(),
             left_out: case
                 .caches
                 .iter()
@@ -281,6 +303,7 @@ impl Report {
             changes: Changes::default(),
             findings: Findings::Rejection(record.rejection.clone()),
             conflicts: Vec::new(),
+            moved: Vec::new(),
             left_out: Vec::new(),
             commits: record.commits.clone(),
             outcome: record.outcome,

@@ -5,6 +5,7 @@ use lazaret_runtime::SessionId;
 use super::apply;
 use super::case::Case;
 use super::decide::{Decision, Plan};
+use super::proposal::Proposal;
 use super::summary;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -96,7 +97,14 @@ pub fn settle(
             Outcome::Nothing
         }
         Decision::Discard => Outcome::Discarded,
-        Decision::Reject => Outcome::Rejected,
+        Decision::Reject => {
+            let why = case.whole().and_then(rejection);
+            session.update(|record| record.rejection = why)?;
+            ui.hint(&format!(
+                "Nothing reached the workspace: `lazaret recover {id}` collects the changes again, `lazaret discard {id}` throws them away."
+            ));
+            Outcome::Rejected
+        }
         Decision::Keep(reason) => {
             let record = session.record();
             let and = match record.commits.is_empty() {
@@ -124,6 +132,15 @@ fn tell_commits(session: &LockedSession, ui: &Ui) {
     let id = &record.id;
     ui.status(&format!("kept as session {id}: {}", record.commits));
     ui.hint(&record.commits.hint(id, &record.profile));
+}
+
+/// Returns what a batch is rejected for: the code and the reason.
+fn rejection(proposal: &Proposal) -> Option<(String, String)> {
+    let mut findings = proposal.findings().iter();
+    // Only what rejects says what is to be done about the batch.
+    let why = findings.find(|finding| finding.hint.is_some())?;
+    let reason = format!("{}: {}", why.subject, why.message);
+    Some((why.code.to_owned(), reason))
 }
 
 /// Says what was applied and what was not.

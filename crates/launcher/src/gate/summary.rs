@@ -7,7 +7,7 @@ use lazaret_validator::{Finding, Outcome, Severity};
 
 use super::case::Case;
 use super::counts::{self, More};
-use super::proposal::{Item, ItemState, Origin, Proposal};
+use super::proposal::{Item, ItemState, Origin, Proposal, moved_words};
 use crate::ui::{Tone, Ui, count, elide};
 
 /// How many changed paths are listed before the rest is only counted (UI-05).
@@ -83,6 +83,15 @@ pub fn write_without_paths(
         let path = escape(path.as_str().as_bytes());
         writeln!(out, "{word}  {path}  {kind}")?;
     }
+    for (path, place) in proposal.moved() {
+        let path = escape(path.as_str().as_bytes());
+        writeln!(
+            out,
+            "stays     {path}  {} {}, which is not applied",
+            moved_words(place),
+            escape(place)
+        )?;
+    }
     if proposal.outcome() == Outcome::Rejected {
         writeln!(out, "The batch is rejected: nothing of it can be applied.")?;
     }
@@ -139,6 +148,7 @@ pub(super) fn note(item: &Item) -> &'static str {
         (ItemState::Conflict(_), _) => "  conflict",
         (ItemState::Blocked(_), _) => "  blocked",
         (ItemState::Depends(_), _) => "  not without what is held back",
+        (ItemState::Moved(_), _) => "  not without its new place",
     }
 }
 

@@ -122,7 +122,12 @@ pub fn fits(record: &Record, workspace: &WorkspaceDir) -> Result<(), Failure> {
         true => format!("{place} is another directory now than the one of session {id}"),
         false => format!("session {id} is one of another workspace: {place}"),
     };
-    Err(Failure::message(FailureKind::Refused, text).hinted(format!(
-        "Take another name, or remove that session with `lazaret rm {id}`."
-    )))
+    let hint = match (same_place, record.phase) {
+        // It holds changes: removing it is no way out.
+        (true, Phase::Collected) => format!(
+            "Go on with this directory: `lazaret apply {id} --workspace {place}`; or take another name."
+        ),
+        _ => format!("Take another name, or remove that session with `lazaret rm {id}`."),
+    };
+    Err(Failure::message(FailureKind::Refused, text).hinted(hint))
 }

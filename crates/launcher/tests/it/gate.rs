@@ -5,3 +5,4 @@ mod hunks;
 mod merge;
 mod prompt;
 mod proposal;
+mod renames;

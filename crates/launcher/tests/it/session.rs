@@ -11,6 +11,7 @@ mod handed;
 mod kept;
 mod large;
 mod live;
+mod moved;
 mod network;
 mod orphans;
 mod outcomes;

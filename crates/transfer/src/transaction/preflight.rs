@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::conflict::{State, is, open_parent};
 use super::ops::{Kind, Ops, Pinned, Stat};
-use crate::journal::STAGING_PREFIX;
+use crate::journal::is_reserved;
 use crate::{AtPath as _, Change, Entry, PathError, RelPath, RelPathBuf, escape, is_git_name};
 
 /// A path that can't be changed here, though nobody changed it meanwhile (APP-14).
@@ -69,7 +69,7 @@ pub(crate) fn names(changes: &[Arc<Change>]) -> Vec<Obstacle> {
     for path in changes.iter().map(|change| &change.path) {
         let kind = if path.components().any(is_git_name) {
             Some(ObstacleKind::Git)
-        } else if path.as_str().starts_with(STAGING_PREFIX) {
+        } else if is_reserved(path) {
             Some(ObstacleKind::Reserved)
         } else if last == Some(path) {
             Some(ObstacleKind::Twice)

@@ -1,6 +1,6 @@
 //! From a list of changes to a staged transaction.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
@@ -124,8 +124,8 @@ pub(crate) fn prepare_with(
         end: End::Drop,
     };
     transaction.keep_old(&todo)?;
-    let models = models(&changes, &todo, &transaction.journal.steps);
-    transaction.stage(&todo, &models, request, blobs, Maker { identity, umask })?;
+    let sources = sources(&changes, &todo);
+    transaction.stage(&todo, &sources, request, blobs, Maker { identity, umask })?;
     transaction.journal.phase = Phase::Ready;
     transaction
         .store
@@ -167,7 +167,7 @@ impl Transaction {
             let attributes = Attributes::read(ops, file.as_fd()).at(path)?;
             if !attributes.is_empty() {
                 let bytes = attributes.to_bytes();
-                old.attributes = Some(kept.keep_bytes(ops, &bytes, sync)?);
+                old.attributes = Some(Box::new(kept.keep_bytes(ops, &bytes, sync)?));
             }
             let Some(Entry::File { size, digest, .. }) = &change.before else {
                 continue;
@@ -193,7 +193,7 @@ impl Transaction {
     fn stage(
         &mut self,
         todo: &[Todo<'_>],
-        models: &[Option<Model>],
+        sources: &BTreeMap<usize, usize>,
         request: &Request<'_>,
         blobs: &dyn Blobs,
         maker: Maker,
@@ -210,9 +210,18 @@ impl Transaction {
             sync: staging_sync(todo, request),
             kept: &kept,
         };
-        for (index, (step, model)) in self.journal.steps.iter_mut().zip(models).enumerate() {
-            let restore = (request.restore)(&step.change.path);
-            let (restore, model) = (restore.as_ref(), model.as_ref());
+        let steps = &mut self.journal.steps;
+        for (index, target) in todo.iter().enumerate() {
+            let restore = (request.restore)(&target.change.path);
+            // What was renamed to it comes before what it replaces.
+            let model = sources
+                .get(&index)
+                .and_then(|&source| model(todo, steps, source))
+                .or_else(|| model(todo, steps, index));
+            let Some(step) = steps.get_mut(index) else {
+                continue;
+            };
+            let (model, restore) = (model.as_ref(), restore.as_ref());
             step.new = stager.stage(&slot_new(index), step, model, restore, blobs)?;
         }
         let path = request.root_path.join(self.journal.staging_name());
@@ -232,39 +241,29 @@ struct Maker {
     umask: u32,
 }
 
-/// Finds what each new entry is made like: what was renamed to it, or what it replaces.
-fn models(changes: &[Arc<Change>], todo: &[Todo<'_>], steps: &[Step]) -> Vec<Option<Model>> {
-    let model = |at: usize| {
-        let (todo, step): (&Todo<'_>, &Step) = (todo.get(at)?, steps.get(at)?);
-        Some(Model {
-            stat: todo.found?,
-            attributes: step.old.and_then(|old| old.attributes),
-        })
-    };
-    let mut models: Vec<Option<Model>> = (0..todo.len()).map(model).collect();
+/// Describes what is there where a step happens, as something to make another entry like.
+fn model(todo: &[Todo<'_>], steps: &[Step], at: usize) -> Option<Model> {
+    let old = steps.get(at)?.old.as_ref();
+    Some(Model {
+        stat: todo.get(at)?.found?,
+        attributes: old.and_then(|old| old.attributes.as_deref().copied()),
+    })
+}
+
+/// Finds which step takes away what another brings, for each that brings what was renamed.
+fn sources(changes: &[Arc<Change>], todo: &[Todo<'_>]) -> BTreeMap<usize, usize> {
     let renames = Renames::of(changes);
     if renames.is_empty() {
-        return models;
+        return BTreeMap::new();
     }
-    let place = |path: &RelPath| {
-        changes
-            .binary_search_by(|change| (*change.path).cmp(path))
-            .ok()
-    };
-    // Where each change is among those that have something to do.
-    let mut at: Vec<Option<usize>> = vec![None; changes.len()];
-    for (index, todo) in todo.iter().enumerate() {
-        if let Some(place) = place(&todo.change.path) {
-            at[place] = Some(index);
-        }
-    }
-    for (to, index) in at.iter().enumerate() {
-        let source = renames.source(to).and_then(|from| model(at[from]?));
-        if let (Some(index), Some(source)) = (index, source) {
-            models[*index] = Some(source);
-        }
-    }
-    models
+    let paths = todo.iter().enumerate();
+    let at: BTreeMap<&RelPath, usize> = paths
+        .map(|(index, todo)| (&*todo.change.path, index))
+        .collect();
+    let step = |change: usize| at.get(&*changes[change].path).copied();
+    (0..changes.len())
+        .filter_map(|to| Some((step(to)?, step(renames.source(to)?)?)))
+        .collect()
 }
 
 /// A link can't be synced by itself, and its time is part of its stamp: where an undo

@@ -86,11 +86,11 @@ pub(crate) fn turn(
     let steps = last.steps.iter();
     let restore: BTreeMap<&RelPath, Restore> = steps
         .filter_map(|step| {
-            let old = step.old?;
+            let old = step.old.as_ref()?;
             let restore = Restore {
                 mode: old.mode,
                 mtime: old.mtime,
-                attributes: old.attributes,
+                attributes: old.attributes.as_deref().copied(),
             };
             Some((&*step.change.path, restore))
         })

@@ -12,8 +12,8 @@ use super::opened::{MOST_BYTES, Side, lines};
 use super::remarks::shown;
 use super::unseen::{self, Unseen};
 use super::{Context, Opened};
-use crate::Severity;
 use crate::report::Report;
+use crate::{Severity, Subject};
 
 /// Says what of a file no rule has seen.
 pub(super) fn examined(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
@@ -35,11 +35,14 @@ pub(super) fn examined(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report
     }
 }
 
-/// Contents that can't be had are not taken for clean (AUD-09). Only the kind of the error
-/// is shown: its text may hold anything.
+/// Contents that can't be had are not taken for clean (AUD-09), and what was kept of the batch
+/// is damaged: the rest of it may be half of something (APP-27). Only the kind of the error is
+/// shown: its text may hold anything.
 pub(super) fn unreadable(path: &RelPathBuf, kind: io::ErrorKind, report: &mut Report) {
+    let subject = Subject::Path(path.clone());
     let message = format!("the contents can't be read: {kind}");
-    report.block(path, "content.unreadable", message);
+    let hint = "collect the changes again with `lazaret recover`";
+    report.reject(subject, "content.unreadable", message, hint);
 }
 
 /// A first line that names the program to run the file with (SUS-26).

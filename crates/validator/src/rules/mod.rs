@@ -69,6 +69,7 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
         Rule::Batch(confusables::siblings),
     ),
     ("deletions", Rule::Batch(deleted::check)),
+    ("reserved", Rule::Change(paths::reserved)),
     ("protected", Rule::Change(paths::protected)),
     ("collisions", Rule::Batch(paths::collisions)),
     ("links", Rule::Change(links::check)),

@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 
-use lazaret_transfer::{Change, RelPath, RelPathBuf, escape, is_git_name, is_invisible};
+use lazaret_transfer::{
+    Change, RelPath, RelPathBuf, escape, is_git_name, is_invisible, is_reserved,
+};
 
 use super::Context;
 use super::fold::fold;
@@ -66,6 +68,14 @@ fn is_selector(c: char) -> bool {
 fn is_unportable(name: &str) -> bool {
     let stem = fold(name.split('.').next().unwrap_or(name).trim_end());
     RESERVED.contains(&&*stem) || name.ends_with(['.', ' '])
+}
+
+/// Names that no transaction writes, since it stages under such a name (APP-29).
+pub(super) fn reserved(_: &Context<'_>, change: &Change, report: &mut Report) {
+    if is_reserved(&change.path) {
+        let message = "lazaret keeps such names in the workspace's root for itself";
+        report.block(&change.path, "path.reserved", message);
+    }
 }
 
 pub(super) fn protected(context: &Context<'_>, change: &Change, report: &mut Report) {

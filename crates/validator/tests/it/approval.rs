@@ -1,5 +1,7 @@
 //! From a verdict to an approval.
 
+use std::collections::BTreeSet;
+
 use lazaret_transfer::{Change, Digest, RelPathBuf, diff};
 use lazaret_validator::{
     Allowance, Outcome, Policy, Severity, Subject, WithheldReason, is_allowable, split,
@@ -53,7 +55,7 @@ fn what_is_left_out_takes_along_what_depends_on_it() {
         "d/e" | "gone/x" => Some(WithheldReason::LeftOut),
         _ => None,
     });
-    let (kept, withheld) = split(changes.clone(), reasons.collect());
+    let (kept, withheld) = split(changes.clone(), reasons.collect(), &BTreeSet::new());
     let paths = |paths: &mut dyn Iterator<Item = &Change>| -> Vec<String> {
         paths.map(|change| change.path.to_string()).collect()
     };

@@ -13,6 +13,7 @@ mod lookalikes;
 mod manifests;
 mod modes;
 mod paths;
+mod renames;
 mod secrets;
 mod suspects;
 
@@ -21,7 +22,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use lazaret_tests::tree_text::{Line, parse};
-use lazaret_transfer::{Digest, Entry, LinkTarget, Mode, RelPath, Tree, diff, escape};
+use lazaret_transfer::{Digest, Entry, LinkTarget, Mode, Refusal, RelPath, Tree, diff, escape};
 use lazaret_validator::{Contents, JudgeInput, Policy, Verdict, WithheldReason, judge};
 
 /// Contents in memory.
@@ -63,13 +64,17 @@ fn tree(text: &str, contents: &mut Memory) -> Tree {
 }
 
 fn verdict_by(policy: &Policy, before: &str, after: &str) -> Verdict {
+    verdict_with(policy, &[], before, after)
+}
+
+fn verdict_with(policy: &Policy, refusals: &[Refusal], before: &str, after: &str) -> Verdict {
     let mut contents = Memory::default();
     let baseline = tree(before, &mut contents);
     let collected = tree(after, &mut contents);
     let input = JudgeInput {
         baseline: &baseline,
         changes: diff(&baseline, &collected),
-        refusals: &[],
+        refusals,
         notes: &[],
         contents: &contents,
     };
@@ -111,6 +116,7 @@ fn render(verdict: &Verdict) -> String {
             WithheldReason::Findings(codes) => codes.join(" "),
             WithheldReason::Below(path) => format!("below {path}"),
             WithheldReason::Keeps(path) => format!("keeps {path}"),
+            WithheldReason::Moved(place) => format!("moved to {}", escape(place)),
             WithheldReason::Git => "git".to_owned(),
             WithheldReason::LeftOut => "left out".to_owned(),
             WithheldReason::Conflict => "conflict".to_owned(),

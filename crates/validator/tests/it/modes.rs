@@ -41,11 +41,11 @@ fn sus_26_machine_code() {
 }
 
 #[test]
-fn aud_09_unreadable_contents_are_blocked() {
+fn aud_09_unreadable_contents_reject_the_batch() {
     use lazaret_validator::{JudgeInput, Policy, judge};
     let mut contents = crate::Memory::default();
     let baseline = crate::tree("", &mut contents);
-    let collected = crate::tree("f a \"1\"", &mut contents);
+    let collected = crate::tree("f a \"1\"\nd other/", &mut contents);
     let verdict = judge(
         JudgeInput {
             baseline: &baseline,
@@ -58,7 +58,6 @@ fn aud_09_unreadable_contents_are_blocked() {
     );
     assert_snapshot!(crate::render(&verdict), @"
     block content.unreadable a: the contents can't be read: entity not found
-    = needs review
-    withheld a: content.unreadable
+    = rejected
     ");
 }

@@ -35,12 +35,12 @@ fn any_depth_case_normalisation_and_invisible_characters() {
 
 #[test]
 fn aud_01_rename_is_judged_by_the_new_path() {
-    assert_snapshot!(check("f x \"1\"", "f .vscode/tasks.json \"1\""), @"
+    assert_snapshot!(check("f x \"1\"", "f .vscode/tasks.json \"1\""), @r"
     block suspect.vscode .vscode/tasks.json: tasks and settings take effect when the folder is opened
     = needs review
     + .vscode
-    - x
     withheld .vscode/tasks.json: suspect.vscode
+    withheld x: moved to .vscode/tasks.json
     ");
 }
 

@@ -260,15 +260,25 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Words for what becomes of a change: a stable one, one for people, and the other path that
-/// is to blame. The path is not escaped.
-pub fn words(state: &ItemState) -> (&'static str, &'static str, Option<&RelPath>) {
+/// Words for what becomes of a change: a stable one, one for people, and the name of the other
+/// entry that is to blame. The name is not escaped.
+pub fn words(state: &ItemState) -> (&'static str, &'static str, Option<&[u8]>) {
     match state {
         ItemState::Applies => ("applies", "applies", None),
         ItemState::Already => ("already", "the workspace has it already", None),
         ItemState::LeftOut => ("left-out", "left out by choice", None),
         ItemState::Conflict(_) => ("conflict", "in conflict with the workspace", None),
         ItemState::Blocked(_) => ("blocked", "blocked by findings", None),
-        ItemState::Depends(path) => ("depends", "can't happen without", Some(path)),
+        ItemState::Depends(path) => {
+            let path = path.as_str().as_bytes();
+            ("depends", "can't happen without", Some(path))
+        }
+        ItemState::Moved(place) => {
+            let words = match RelPath::from_bytes(place) {
+                Ok(_) => "stays, since the place that it was moved to is not applied:",
+                Err(_) => "stays, since it may have been moved to what is not carried:",
+            };
+            ("moved", words, Some(place))
+        }
     }
 }

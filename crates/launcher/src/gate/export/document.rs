@@ -174,8 +174,8 @@ pub struct ChangePart {
     pub lines_removed: Option<u64>,
     /// Whether it may be applied.
     pub applies: bool,
-    /// What becomes of it: `applies`, `already`, `left-out`, `conflict`, `blocked` or
-    /// `depends`.
+    /// What becomes of it: `applies`, `already`, `left-out`, `conflict`, `blocked`, `depends`
+    /// or `moved`.
     pub state: &'static str,
     /// Where its contents come from: `session`; `merged` with the user's own edit; some
     /// `hunks` of the session's; `theirs`, the session's although the workspace was changed
@@ -183,7 +183,8 @@ pub struct ChangePart {
     pub origin: &'static str,
     /// The codes of the findings that block it.
     pub codes: Vec<&'static str>,
-    /// The other change that it can't happen without, escaped; null when there is none.
+    /// The other change that it can't happen without, or the place that it was moved to,
+    /// escaped; null when there is none.
     pub because_of: Option<String>,
     /// Which of the findings are about it, counted from 0.
     pub findings: Vec<usize>,
@@ -344,7 +345,7 @@ impl ChangePart {
                 ItemState::Blocked(codes) => codes.to_vec(),
                 _ => Vec::new(),
             },
-            because_of: because_of.map(|path| text(path.as_str())),
+            because_of: because_of.map(escape),
             findings: batch.about(item).to_vec(),
         })
     }

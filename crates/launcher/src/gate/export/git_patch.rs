@@ -75,7 +75,7 @@ struct Remark<'a> {
     what: &'static str,
     item: &'a Item<'a>,
     why: &'static str,
-    because_of: Option<&'a RelPath>,
+    because_of: Option<&'a [u8]>,
 }
 
 impl<'a> Remark<'a> {
@@ -97,7 +97,7 @@ enum Planned<'a> {
     /// A directory: git makes and removes those by itself.
     Implied,
     /// Why, and the other path that is to blame.
-    LeftOut(&'static str, Option<&'a RelPath>),
+    LeftOut(&'static str, Option<&'a [u8]>),
 }
 
 fn plan<'a>(batch: &Batch<'_>, item: &Item<'a>, case: &Case) -> Result<Planned<'a>, Failure> {
@@ -158,7 +158,7 @@ fn header(batch: &Batch<'_>, remarks: &[Remark<'_>], out: &mut dyn Write) -> io:
         let name = escape(item.path().as_str().as_bytes());
         write!(out, "# {what}: {name}: {why}")?;
         if let Some(path) = because_of {
-            write!(out, " {}", escape(path.as_str().as_bytes()))?;
+            write!(out, " {}", escape(path))?;
         }
         let codes: Vec<&str> = batch
             .about(item)

@@ -90,6 +90,7 @@ impl Review {
             .map_or((0, Parts::Whole), |body| (body.hunks.len(), body.parts));
         if hunks > 1 && parts == Parts::Hunks {
             self.items[item].toggle_hunk(self.hunk, hunks);
+            self.take_half_along(item);
         } else {
             if hunks > 1 {
                 self.say("This file can only be taken or left as a whole.");

@@ -7,9 +7,10 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use lazaret_transfer::{RelPath, escape};
+use lazaret_transfer::{RelPath, Renames, escape};
 use lazaret_validator::{Allowance as Allowed, Severity, Subject, is_allowable};
 
 use self::items::{ALREADY, change_item, facts, mentioned, sign, standing};
@@ -145,7 +146,35 @@ impl<'a> Desk<'a> {
             places.push(None);
         }
         self.places = places;
+        self.join_halves(&mut items, choices);
         items
+    }
+
+    /// Tells the items of what was moved from each other. What was left goes with its other
+    /// half, unless it was chosen by itself.
+    fn join_halves(&self, items: &mut [Item], choices: &Choices) {
+        let renames = Renames::of(&self.case.changes);
+        if renames.is_empty() {
+            return;
+        }
+        // Where each change is among the items.
+        let mut at: Vec<Option<u32>> = vec![None; self.case.changes.len()];
+        for (item, place) in (0..).zip(&self.places) {
+            if let Some(slot) = place.and_then(|place| at.get_mut(place as usize)) {
+                *slot = Some(item);
+            }
+        }
+        for pair in renames.pairs() {
+            let (Some(from), Some(to)) = (at[pair.from], at[pair.to]) else {
+                continue;
+            };
+            let is_alone = *choices.of(&self.case.changes[pair.from].path) == Pick::Alone;
+            let is_left = items[to as usize].choice == Choice::Leave;
+            items[to as usize].moved_from = Some(from);
+            if is_left && !is_alone {
+                items[from as usize].choice = Choice::Leave;
+            }
+        }
     }
 
     fn hunks(&self, item: &proposal::Item) -> usize {
@@ -158,8 +187,18 @@ impl<'a> Desk<'a> {
     fn choices(&self, items: &[Item]) -> Result<Choices, Failure> {
         let mut choices = Choices::all();
         let mut allowed = Vec::new();
-        for (item, change) in self.changes(items) {
+        // Left by choice, so that what was moved there is taken by choice too.
+        let left = items.iter().filter(|item| item.choice == Choice::Leave);
+        let alone: BTreeSet<usize> = left
+            .filter_map(|item| item.moved_from)
+            .map(|from| from as usize)
+            .collect();
+        for (index, item) in items.iter().enumerate() {
+            let Some(change) = self.change(index) else {
+                continue;
+            };
             let pick = match (&item.choice, &item.standing, item.allowance) {
+                (Choice::Take, ..) if alone.contains(&index) => Pick::Alone,
                 (Choice::Leave, ..) => Pick::Leave,
                 (_, Standing::Conflict(_), Allowance::Once | Allowance::Remembered) => Pick::Theirs,
                 (Choice::Take, ..) => Pick::Take,
@@ -361,6 +400,7 @@ fn why(proposed: &proposal::Item) -> Why {
         ItemState::Conflict(kind) => Why::Conflict(kind.clone()),
         ItemState::Already => Why::Said(ALREADY.into()),
         ItemState::Depends(path) => Why::Depends(path.clone()),
+        ItemState::Moved(place) => Why::Moved(Arc::clone(place)),
         ItemState::Applies => Why::Said("the batch is rejected".into()),
     }
 }

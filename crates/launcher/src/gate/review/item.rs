@@ -11,6 +11,8 @@ use std::sync::Arc;
 use lazaret_transfer::{ConflictKind, RelPathBuf, escape};
 use lazaret_validator::{Finding, Findings, Severity};
 
+use crate::gate::proposal::moved_words;
+
 /// What happened at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
@@ -153,6 +155,8 @@ pub enum Why {
     Conflict(ConflictKind),
     /// It can't happen without this, which stays.
     Depends(RelPathBuf),
+    /// It was moved to this place, which stays. The raw name.
+    Moved(Arc<[u8]>),
 }
 
 impl fmt::Display for Why {
@@ -164,6 +168,7 @@ impl fmt::Display for Why {
             Self::Depends(path) => {
                 write!(f, "it depends on {}", escape(path.as_str().as_bytes()))
             }
+            Self::Moved(place) => write!(f, "it {} {}", moved_words(place), escape(place)),
         }
     }
 }
@@ -269,6 +274,9 @@ pub struct Item {
     pub allowance: Allowance,
     /// Lines.
     pub tally: Tally,
+    /// Which item takes away what this one brings, if that was moved: it is left and taken
+    /// with this one.
+    pub moved_from: Option<u32>,
 }
 
 /// The mark in front of an item or a directory.
@@ -376,6 +384,7 @@ pub(super) mod tests {
             choice: Choice::Take,
             allowance: Allowance::None,
             tally: Tally::Unknown,
+            moved_from: None,
         }
     }
 

@@ -344,7 +344,8 @@ impl Review {
         self.page_height().saturating_sub(1)
     }
 
-    /// Takes what was left among `items`, or leaves all of it when nothing was.
+    /// Takes what was left among `items`, or leaves all of it when nothing was. What was moved
+    /// goes with its new place; by itself it is taken or left only where it is the one item.
     pub(super) fn toggle_items(&mut self, items: &[usize]) {
         let mut free = items.iter().filter(|item| self.items[**item].is_free());
         let choice = match free.all(|item| self.items[*item].choice == Choice::Take) {
@@ -355,6 +356,29 @@ impl Review {
             if self.items[*item].is_free() {
                 self.items[*item].choice = choice.clone();
             }
+        }
+        match items {
+            [item] => self.take_half_along(*item),
+            items => {
+                let is_meant = |item: &usize| items.binary_search(item).is_ok();
+                for item in 0..self.items.len() {
+                    let from = self.items[item].moved_from.map(|from| from as usize);
+                    if is_meant(&item) || from.as_ref().is_some_and(is_meant) {
+                        self.take_half_along(item);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Leaves or takes what was moved to an item with it.
+    pub(super) fn take_half_along(&mut self, item: usize) {
+        let Item {
+            moved_from, choice, ..
+        } = &self.items[item];
+        if let (Some(from), Choice::Take | Choice::Leave) = (moved_from, choice) {
+            let (from, choice) = (*from as usize, choice.clone());
+            self.items[from].choice = choice;
         }
     }
 

@@ -156,7 +156,7 @@ fn standing(item: &Item) -> Option<String> {
             "Your version will be replaced; an undo brings it back. Press ! to take that back."
                 .to_owned(),
         ),
-        (Standing::Stays(why @ Why::Depends(_)), _) => {
+        (Standing::Stays(why @ (Why::Depends(_) | Why::Moved(_))), _) => {
             Some(format!("Stays in the copy: {why}, which stays"))
         }
         (Standing::Stays(why), _) => Some(format!("Stays in the copy: {why}")),

@@ -11,7 +11,7 @@ use lazaret_launcher::gate::proposal::{ItemState, Origin, Proposal};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
     ApplyError, BaseStore, BaseWriter, GitMode, Hashing, Quarantine, RelPath, Selection, Selector,
-    Transaction, WorkspaceDir, keep_texts, pack, walk,
+    Transaction, WorkspaceDir, escape, keep_texts, pack, walk,
 };
 use lazaret_validator::Policy;
 
@@ -153,6 +153,7 @@ pub(super) fn shown(proposal: &Proposal) -> String {
             ItemState::Conflict(kind) => format!("conflict: {kind}"),
             ItemState::Blocked(codes) => format!("blocked: {}", codes.join(" ")),
             ItemState::Depends(path) => format!("depends on {path}"),
+            ItemState::Moved(place) => format!("moved to {}", escape(place)),
         };
         let origin = match item.origin {
             Origin::Session => "",

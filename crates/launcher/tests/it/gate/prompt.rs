@@ -302,3 +302,43 @@ fn aud_08_nothing_is_applied_unasked_with_a_conflict_or_a_finding() {
     );
     assert_eq!(applied(&given(&merge, Consent::IfClean)), ["a"]);
 }
+
+/// A new place is asked about, and what was moved there goes with it (APP-27).
+#[test]
+fn app_27_the_prompt_asks_once_about_what_was_moved() {
+    let desk = || {
+        let session = "- old\nf .envrc \"1\\n\"\n- gone\nf new \"2\\n\"";
+        Desk::new("f old \"1\\n\"\nf gone \"2\\n\"", session, "")
+    };
+    let none = ask(&desk(), "p\nn\nn\nk\n");
+    assert_snapshot!(none.said, @r"
+      + .envrc  blocked
+      - gone
+      + new
+      - old  not without its new place
+    0 modified, 2 added, 2 deleted (+2 -2)
+    block  suspect.directory_env  .envrc  runs when a shell enters the directory
+    warn   suspect.secret         .envrc  may hold a secret
+    stays     old  was moved to .envrc, which is not applied
+    lazaret? Apply 2 of 4 changes to ~/workspace? [y]es [n]o [d]iff [p]ick [k]eep:
+    (1/2)
+      + .envrc  blocked
+        moved from old, which goes with it
+    block  suspect.directory_env  .envrc  runs when a shell enters the directory
+    warn   suspect.secret         .envrc  may hold a secret
+    lazaret? Blocked. Type the word to apply it all the same: [allow] [n]o [d]iff [q]uit:
+    (2/2)
+      + new
+        moved from gone, which goes with it
+    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit:   + .envrc  left out
+      - gone  left out
+      + new  left out
+      - old  left out
+    0 modified, 2 added, 2 deleted (+2 -2)
+    lazaret? Nothing of 4 changes can be applied as it is. [d]iff [p]ick [k]eep:
+    ");
+    let some = ask(&desk(), "p\nn\ny\ny\n");
+    assert_eq!(applied(&some.decision), ["gone", "new"]);
+    let all = ask(&desk(), "p\nallow\ny\ny\n");
+    assert_eq!(applied(&all.decision), [".envrc", "gone", "new", "old"]);
+}

@@ -9,13 +9,19 @@ use crate::support::TestEnvironment;
 
 /// A collected session `shop`, and a place to run `lazaret` in that knows of it. No engine
 /// answers there: what lies on this machine needs none.
-struct Kept {
-    world: World,
-    env: TestEnvironment,
+pub(super) struct Kept {
+    pub(super) world: World,
+    pub(super) env: TestEnvironment,
 }
 
-fn kept(edits: &'static str) -> Kept {
+pub(super) fn kept(edits: &'static str) -> Kept {
+    kept_of("", edits)
+}
+
+/// As [`kept`], of a workspace that is a little different.
+pub(super) fn kept_of(before: &str, edits: &'static str) -> Kept {
     let world = World::new();
+    tree_text::build(before, &world.path("workspace"));
     world.command(move |volume, _| {
         tree_text::build(edits, volume);
         0
@@ -30,11 +36,11 @@ fn kept(edits: &'static str) -> Kept {
 }
 
 impl Kept {
-    fn user(&self, edits: &str) {
+    pub(super) fn user(&self, edits: &str) {
         tree_text::build(edits, &self.world.path("workspace"));
     }
 
-    fn run(&self, arguments: &str) -> String {
+    pub(super) fn run(&self, arguments: &str) -> String {
         let outcome = self.env.run(arguments).to_string();
         let root = self.world.root.path().display().to_string();
         outcome.replace(&root, "$WORLD")
@@ -42,7 +48,7 @@ impl Kept {
 
     /// Runs it, which has to succeed.
     #[track_caller]
-    fn does(&self, arguments: &str) {
+    pub(super) fn does(&self, arguments: &str) {
         let outcome = self.env.run(arguments);
         assert_eq!(outcome.code, 0, "{outcome}");
     }

@@ -181,7 +181,7 @@ pub(super) fn state(item: &Item<'_>) -> String {
         other => Some(words(other)),
     };
     if let Some((_, words, because_of)) = held {
-        let path = because_of.map_or(String::new(), |path| format!(" {}", name(path.as_str())));
+        let path = because_of.map_or(String::new(), |path| format!(" {}", escaped(&escape(path))));
         tags.push(format!("<span class=\"tag plain\">{words}</span>{path}"));
     }
     match item.proposed.origin {

@@ -28,6 +28,7 @@ pub(super) fn mentioned(path: String, remarks: Remarks) -> Item {
         choice: Choice::Leave,
         allowance: Allowance::None,
         tally: Tally::None,
+        moved_from: None,
     }
 }
 
@@ -50,8 +51,8 @@ pub(super) fn change_item(proposed: &proposal::Item, remarks: Remarks, choices: 
         .iter()
         .any(|allowed| *allowed.path == *path);
     let (choice, allowance) = match (choices.of(path), is_allowed) {
-        (Pick::Take, false) => (Choice::Take, Allowance::None),
-        (Pick::Take, true) | (Pick::Theirs, _) => (Choice::Take, Allowance::Once),
+        (Pick::Take | Pick::Alone, false) => (Choice::Take, Allowance::None),
+        (Pick::Take | Pick::Alone, true) | (Pick::Theirs, _) => (Choice::Take, Allowance::Once),
         (Pick::Leave, _) => (Choice::Leave, Allowance::None),
         (Pick::Hunks(hunks), _) => (Choice::Hunks(hunks.clone()), Allowance::None),
     };
@@ -74,6 +75,7 @@ pub(super) fn change_item(proposed: &proposal::Item, remarks: Remarks, choices: 
         choice,
         allowance,
         tally: Tally::Unknown,
+        moved_from: None,
     }
 }
 
@@ -96,6 +98,7 @@ pub(super) fn standing(item: &proposal::Item, is_allowed: bool) -> Standing {
         ItemState::Blocked(_) if item.is_allowable() => Standing::Blocked,
         ItemState::Blocked(_) => Standing::Stays(Why::Said(NEVER.into())),
         ItemState::Depends(path) => Standing::Stays(Why::Depends(path.clone())),
+        ItemState::Moved(place) => Standing::Stays(Why::Moved(Arc::clone(place))),
     }
 }
 

@@ -11,6 +11,7 @@ use lazaret_validator::{Finding, Policy};
 use super::*;
 use crate::gate::case::CaseParts;
 use crate::gate::hunks;
+use crate::gate::review::model::{Review, Title};
 
 /// A case of two trees, and a workspace that may be different from both.
 struct World {
@@ -198,13 +199,13 @@ fn every_kind_of_change_says_what_it_is() {
     assert_eq!(words("docs/gone.md"), "deleted, 5 B");
     assert!(words("src/merged.c").contains("; merged: you changed this file too"));
     assert!(words("tool.sh").starts_with("the same contents, 10 B; became executable"));
-    insta::assert_snapshot!(show(&items), @r#"
+    insta::assert_snapshot!(show(&items), @r"
     [!] + .github; stays: it depends on .github/workflows, which stays
     [!] + .github/workflows; stays: it depends on .github/workflows/ci.yml, which stays
     [!] + .github/workflows/ci.yml; block suspect.ci
     [x] ~ Makefile; warn suspect.entry_point
     [!] + docs/absolute; block link.absolute
-    [x] - docs/gone.md
+    [!] - docs/gone.md; stays: it may have been moved to a\u{1b}]0;x\u{7}
     [x] + docs/link
     [!]   docs/pipe; stays: there is nothing here that could be applied; block type.fifo
     [x] + image.bin
@@ -214,7 +215,7 @@ fn every_kind_of_change_says_what_it_is() {
     [x] ~ src/merged.c <merged>
     [x] ~ tool.sh; warn mode.executable
     [!]   a\u{1b}]0;x\u{7}; stays: there is nothing here that could be applied; block name.control
-    "#);
+    ");
 }
 
 #[test]
@@ -282,9 +283,8 @@ fn the_plan_is_what_the_gate_derived() {
     let (case, _root) = zoo().case();
     let (mut desk, mut items) = Desk::new(&case, &Choices::all()).unwrap();
     let plan = desk.propose(&items).unwrap();
-    insta::assert_snapshot!(show_plan(&plan), @r#"
+    insta::assert_snapshot!(show_plan(&plan), @r"
     ~ Makefile ()
-    - docs/gone.md ()
     + docs/link ()
     + image.bin ()
     ~ src/hunks.c ()
@@ -294,11 +294,12 @@ fn the_plan_is_what_the_gate_derived() {
       .github/workflows: it depends on .github/workflows/ci.yml
       .github/workflows/ci.yml: blocked: suspect.ci
       docs/absolute: blocked: link.absolute
+      docs/gone.md: it may have been moved to a\u{1b}]0;x\u{7}
       src/already.c: your workspace has it already
       src/conflict.c: conflict: was changed here too
       docs/pipe: blocked: type.fifo
       a\u{1b}]0;x\u{7}: blocked: name.control
-    "#);
+    ");
     let shown = desk.take_shown().unwrap();
     let whole = case.propose(&Choices::all()).unwrap();
     assert_eq!(shown.digest(), whole.digest());
@@ -411,4 +412,46 @@ fn app_06_a_merge_is_shown_against_what_the_user_has() {
         shown.contains(&"two") && !shown.contains(&"mine"),
         "{shown:?}"
     );
+}
+
+/// What was moved is left with its new place, and taken with it; one half by itself only by a
+/// key of its own (APP-27).
+#[test]
+fn app_27_both_halves_of_a_rename_are_left_together() {
+    let mut world = World::new();
+    world.old("a/old", "1\n");
+    world.old("a/other", "2\n");
+    world.new_file("a/other", "3\n");
+    world.new_file("b/new", "1\n");
+    let (case, _root) = world.case();
+    let (mut desk, items) = Desk::new(&case, &Choices::all()).unwrap();
+    let title = Title {
+        session: "shop".to_owned(),
+        workspace: "/w".to_owned(),
+    };
+    let mut review = Review::new(title, items);
+    review.resize(80, 24);
+    let mut after = |name: &str| {
+        let at = review.items().iter().position(|item| &*item.path == name);
+        match at {
+            Some(at) => review.toggle_items(&[at]),
+            None => {
+                let below = review.items().iter().enumerate();
+                let below = below.filter(|(_, item)| item.path.starts_with(name));
+                let below: Vec<usize> = below.map(|(at, _)| at).collect();
+                review.toggle_items(&below);
+            }
+        }
+        let plan = desk.propose(review.items()).unwrap();
+        let paths = plan.taken.iter().map(|taken| taken.path.to_string());
+        paths.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(after("b/new"), "a/other");
+    assert_eq!(after("b/new"), "a/old a/other b b/new");
+    assert_eq!(after("b/new"), "a/other");
+    assert_eq!(after("a/old"), "a/old a/other");
+    assert_eq!(after("a/old"), "a/other");
+    // A whole directory is no word for half of what was moved out of it.
+    assert_eq!(after("a/o"), "a/other");
+    assert_eq!(after("b/"), "a/old a/other b b/new");
 }
