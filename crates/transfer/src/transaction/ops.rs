@@ -213,7 +213,7 @@ impl Ops for HostOps {
             || rustix::fs::flistxattr_query(fd),
             |room| rustix::fs::flistxattr(fd, room),
         ) {
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Vec::new()),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => return Ok(Vec::new()),
             other => other?,
         };
         let names = bytes

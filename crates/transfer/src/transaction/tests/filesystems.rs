@@ -30,6 +30,11 @@ impl Mounted {
         Self(at.to_owned())
     }
 
+    fn ramfs(at: &Path) -> Self {
+        mount("ramfs", at, "ramfs", MountFlags::empty(), None).unwrap();
+        Self(at.to_owned())
+    }
+
     /// An overlay of what is at `at`, which stays as it is, below.
     fn overlay(at: &Path, layers: &Path) -> Self {
         let (upper, work) = (layers.join("upper"), layers.join("work"));
@@ -168,6 +173,33 @@ fn app_25_on_a_real_overlay() {
         assert!(tree == old || tree == new, "{at}");
         assert_eq!(scene.recover(), Recovered::Nothing);
     }
+}
+
+/// A file system that has no attributes: what can't be set was never there.
+#[test]
+fn app_28_on_a_real_file_system_without_attributes() {
+    if !is_root("mounts") {
+        return;
+    }
+    let (before, after) = (super::crash::BEFORE, super::crash::AFTER);
+    let scene = Scene::new(before, after);
+    let _mounted = Mounted::ramfs(&scene.path());
+    scene.build(before);
+    let set = rustix::fs::setxattr(
+        scene.path().join("changed.txt"),
+        "user.comment",
+        b"mine",
+        rustix::fs::XattrFlags::empty(),
+    );
+    assert_eq!(set, Err(rustix::io::Errno::OPNOTSUPP));
+    let old = scene.snapshot();
+    scene.apply().unwrap();
+    let new = scene.snapshot();
+    assert_ne!(old, new);
+    scene.turn_on(Arc::new(Faulty::none()), Turn::Undo).unwrap();
+    assert_eq!(scene.snapshot(), old);
+    scene.turn_on(Arc::new(Faulty::none()), Turn::Redo).unwrap();
+    assert_eq!(scene.snapshot(), new);
 }
 
 /// APP-13 for real: no room for what is to come, and then a read-only file system.
