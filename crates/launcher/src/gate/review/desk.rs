@@ -1,5 +1,6 @@
 //! `Desk`: a case as a review knows it, and the choices of a review as the gate knows them.
 
+mod halves;
 mod items;
 #[cfg(test)]
 mod tests;
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use lazaret_transfer::{RelPath, Renames, escape};
+use lazaret_transfer::{RelPath, escape};
 use lazaret_validator::{Allowance as Allowed, Severity, Subject, is_allowable};
 
 use self::items::{ALREADY, change_item, facts, mentioned, sign, standing};
@@ -148,33 +149,6 @@ impl<'a> Desk<'a> {
         self.places = places;
         self.join_halves(&mut items, choices);
         items
-    }
-
-    /// Tells the items of what was moved from each other. What was left goes with its other
-    /// half, unless it was chosen by itself.
-    fn join_halves(&self, items: &mut [Item], choices: &Choices) {
-        let renames = Renames::of(&self.case.changes);
-        if renames.is_empty() {
-            return;
-        }
-        // Where each change is among the items.
-        let mut at: Vec<Option<u32>> = vec![None; self.case.changes.len()];
-        for (item, place) in (0..).zip(&self.places) {
-            if let Some(slot) = place.and_then(|place| at.get_mut(place as usize)) {
-                *slot = Some(item);
-            }
-        }
-        for pair in renames.pairs() {
-            let (Some(from), Some(to)) = (at[pair.from], at[pair.to]) else {
-                continue;
-            };
-            let is_alone = *choices.of(&self.case.changes[pair.from].path) == Pick::Alone;
-            let is_left = items[to as usize].choice == Choice::Leave;
-            items[to as usize].moved_from = Some(from);
-            if is_left && !is_alone {
-                items[from as usize].choice = Choice::Leave;
-            }
-        }
     }
 
     fn hunks(&self, item: &proposal::Item) -> usize {
