@@ -428,6 +428,7 @@ fn app_27_both_halves_of_a_rename_are_left_together() {
     let title = Title {
         session: "shop".to_owned(),
         workspace: "/w".to_owned(),
+        commits: None,
     };
     let mut review = Review::new(title, items);
     review.resize(80, 24);
