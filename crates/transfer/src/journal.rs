@@ -37,6 +37,9 @@ const HEADER: &str = "lazaret-journal 1";
 /// Lines above the steps.
 const HEAD_LINES: usize = 5;
 
+/// Bytes that hold the version and the phase, each with the end of its line.
+pub(crate) const HEAD_BYTES: usize = 64;
+
 /// Bytes that are written at once.
 const PIECE: usize = 64 << 10;
 
@@ -178,6 +181,26 @@ impl Journal {
             return Err(JournalError::Checksum);
         }
         Self::parse_body(body)
+    }
+
+    /// Reads the phase out of the first bytes of a file, [`HEAD_BYTES`] of it: of a large
+    /// batch the whole has 60 MiB.
+    pub(crate) fn parse_phase(head: &[u8]) -> Result<Phase, JournalError> {
+        let lines = head.split(|byte| *byte == b'\n').collect::<Vec<_>>();
+        let [header, phase, _rest, ..] = lines.as_slice() else {
+            return Err(JournalError::Checksum);
+        };
+        if *header != HEADER.as_bytes() {
+            return Err(match header.starts_with(b"lazaret-journal ") {
+                true => JournalError::Version {
+                    header: crate::escape(header),
+                },
+                false => JournalError::Checksum,
+            });
+        }
+        let phase = phase.strip_prefix(b"phase\t").unwrap_or_default();
+        let phase = std::str::from_utf8(phase).ok().and_then(Phase::parse);
+        phase.ok_or(JournalError::Line { line: 2 })
     }
 
     /// Reads one line after the other. There is one way to write each: a number with a sign

@@ -124,10 +124,12 @@ pub use stat_cache::{Recorded, StatCache, StatRecorder};
 pub use stream_error::StreamError;
 pub use stream_limits::StreamLimits;
 pub use trailer::{TRAILER_BYTES, Trailer, TrailerError};
+#[cfg(feature = "crash")]
+pub use transaction::crash;
 pub use transaction::{
-    ApplyError, ApplyReceipt, Blobs, Conflict, ConflictKind, Found, History, HistoryState,
+    ApplyError, ApplyReceipt, Attempt, Blobs, Conflict, ConflictKind, Found, History, HistoryState,
     LeftAlone, Obstacle, ObstacleKind, RecoverError, Recovered, Standing, Transaction, UndoError,
-    history, look, recover, redo, standings, undo,
+    history, history_state, look, recover, redo, standings, undo,
 };
 pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};

@@ -26,8 +26,70 @@ pub enum HistoryState {
     Applied,
     /// It was taken back: [`redo`](super::redo) does it again.
     Undone,
-    /// It, or its undo, was cut short: [`recover`](super::recover) first.
-    Unfinished,
+    /// It, or an undo or redo of it, was cut short: [`recover`](super::recover) first.
+    Unfinished(Attempt),
+}
+
+/// What a crash cut short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// The apply itself.
+    Apply,
+    /// An undo of it.
+    Undo,
+    /// A redo of it.
+    Redo,
+}
+
+impl Attempt {
+    /// Returns what the `turns`-th journal of a chain is about; the apply's own is the 0th.
+    fn of_turn(turns: usize) -> Self {
+        match (turns, turns % 2) {
+            (0, _) => Self::Apply,
+            (_, 1) => Self::Undo,
+            _ => Self::Redo,
+        }
+    }
+}
+
+/// Says what became of the apply in `journal_dir`, by the first lines of its journals alone;
+/// `None` when nothing was applied there.
+///
+/// # Errors
+/// When a journal can't be read. Nothing says then that it is finished.
+pub fn history_state(journal_dir: &Path) -> Result<Option<HistoryState>, ApplyError> {
+    let ops = HostOps::new();
+    let phase = |dir: &Path| match Store::open(&ops, dir)? {
+        Some(store) => store.phase(&ops).map_err(|error| load_error(dir, error)),
+        None => Ok(None),
+    };
+    let Some(mut last) = phase(journal_dir)? else {
+        return Ok(None);
+    };
+    for turns in 0.. {
+        let next = match last {
+            Phase::Done => phase(&undo_dir(journal_dir, turns + 1))?,
+            Phase::Staging | Phase::Ready | Phase::Committed => None,
+        };
+        match next {
+            Some(phase) => last = phase,
+            None => return Ok(Some(HistoryState::of(last, turns))),
+        }
+    }
+    Ok(None)
+}
+
+impl HistoryState {
+    /// Judges a chain by its last journal, and by how many undos and redos there were.
+    fn of(last: Phase, turns: usize) -> Self {
+        match (last, turns % 2) {
+            (Phase::Done, 0) => Self::Applied,
+            (Phase::Done, _) => Self::Undone,
+            (Phase::Staging | Phase::Ready | Phase::Committed, _) => {
+                Self::Unfinished(Attempt::of_turn(turns))
+            }
+        }
+    }
 }
 
 /// Reads the history of the apply in `journal_dir`; `None` when nothing was applied there.
@@ -41,11 +103,7 @@ pub fn history(journal_dir: &Path) -> Result<Option<History>, UndoError> {
     let steps = chain.journal.steps.into_iter();
     let mut changes: Vec<Arc<Change>> = steps.map(|step| step.change).collect();
     changes.sort_by(|a, b| a.path.cmp(&b.path));
-    let state = match (chain.last_phase, chain.turns % 2) {
-        (Phase::Done, 0) => HistoryState::Applied,
-        (Phase::Done, _) => HistoryState::Undone,
-        (Phase::Staging | Phase::Ready | Phase::Committed, _) => HistoryState::Unfinished,
-    };
+    let state = HistoryState::of(chain.last_phase, chain.turns);
     Ok(Some(History { changes, state }))
 }
 

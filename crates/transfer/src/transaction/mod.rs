@@ -35,6 +35,8 @@ mod attributes;
 mod blobs;
 mod commit;
 mod conflict;
+#[cfg(feature = "crash")]
+pub mod crash;
 mod ground;
 mod history;
 pub(crate) mod ops;
@@ -54,7 +56,7 @@ mod tests;
 pub use blobs::Blobs;
 pub use conflict::{Conflict, ConflictKind};
 pub use ground::{Found, Standing, look, standings};
-pub use history::{History, HistoryState, history};
+pub use history::{Attempt, History, HistoryState, history, history_state};
 pub use preflight::{Obstacle, ObstacleKind};
 pub use recover::{RecoverError, Recovered, recover};
 pub use undo::{UndoError, redo, undo};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::blobs::Blobs;
 use super::conflict::hash;
 use super::ops::{Kind, Ops, Rename};
-use crate::journal::{Journal, JournalError};
+use crate::journal::{HEAD_BYTES, Journal, JournalError, Phase};
 use crate::{AtPath as _, Digest, PathError};
 
 const JOURNAL: &str = "journal";
@@ -95,6 +95,28 @@ impl Store {
         })
         .at(&path)?;
         Ok(Some(Journal::parse(&bytes)?))
+    }
+
+    /// Reads how far the transaction is, and nothing else of the journal; `None` when there
+    /// is none.
+    pub(crate) fn phase(&self, ops: &dyn Ops) -> Result<Option<Phase>, LoadError> {
+        let path = self.path.join(JOURNAL);
+        let Some(stat) = ops.stat_at(self.dir(), JOURNAL).at(&path)? else {
+            return Ok(None);
+        };
+        if stat.kind != Kind::File {
+            return Err(JournalError::Checksum.into());
+        }
+        let file = ops.open_read(self.dir(), JOURNAL).at(&path)?;
+        let (mut head, mut filled) = ([0; HEAD_BYTES], 0);
+        while let Some(room) = head.get_mut(filled..).filter(|room| !room.is_empty()) {
+            match ops.read(file.as_fd(), room).at(&path)? {
+                0 => break,
+                read => filled += read,
+            }
+        }
+        let head = head.get(..filled).unwrap_or_default();
+        Ok(Some(Journal::parse_phase(head)?))
     }
 
     /// Replaces the journal, atomically and durably.

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use super::attributes::dressed;
 use super::faulty::Op;
 use super::{Able, Fault, Faulty, Hits, Scene, Snapshot, Turn, recover_with};
-use crate::transaction::{ApplyError, Recovered};
+use crate::transaction::{ApplyError, Attempt, HistoryState, Recovered, history_state};
 
 /// Every kind of change at once, nested where order matters.
 pub(super) const BEFORE: &str = r#"
@@ -315,6 +315,85 @@ fn app_18_every_error_at_every_operation_of_an_undo_and_a_redo() {
         let never = [Op::RemoveAttribute, Op::Link, Op::Chown];
         assert_eq!(hits.missing(), never, "{which:?}");
     }
+}
+
+/// APP-26: killed at every operation of an undo and of a redo, and the first lines of the
+/// journals say so without a word from a record, until they are recovered; then they say what
+/// the tree is.
+#[test]
+fn app_26_killed_at_every_operation_of_an_undo_and_a_redo_is_found_by_the_journals() {
+    for (which, attempt, from, to) in [
+        (
+            Turn::Undo,
+            Attempt::Undo,
+            HistoryState::Applied,
+            HistoryState::Undone,
+        ),
+        (
+            Turn::Redo,
+            Attempt::Redo,
+            HistoryState::Undone,
+            HistoryState::Applied,
+        ),
+    ] {
+        let mut hits = Hits::default();
+        let (mut found, mut moved) = (0, 0);
+        hits.enumerate(Fault::Kill, Able::All, |ops| {
+            let (scene, _) = small(Able::All);
+            scene.apply().unwrap();
+            if which == Turn::Redo {
+                scene.turn_on(Arc::new(Faulty::none()), Turn::Undo).unwrap();
+            }
+            let state = || history_state(&scene.journal()).unwrap();
+            assert_eq!(state(), Some(from));
+            let old = scene.snapshot();
+            let _killed = scene.turn_on(Arc::clone(&ops) as _, which);
+            let at = ops.failed();
+            let left = state();
+            match left {
+                Some(HistoryState::Unfinished(what)) => {
+                    assert_eq!(what, attempt, "{at:?}");
+                    found += 1;
+                }
+                // Before there was a journal, or after it was done.
+                other => assert!(other == Some(from) || other == Some(to), "{at:?} {other:?}"),
+            }
+            let is_mixed = scene.snapshot() != old;
+            if is_mixed && left != Some(to) {
+                moved += 1;
+                assert_eq!(left, Some(HistoryState::Unfinished(attempt)), "{at:?}");
+            }
+            match scene.recover() {
+                Recovered::RolledBack { .. } => assert_eq!(state(), Some(from), "{at:?}"),
+                Recovered::Completed => assert_eq!(state(), Some(to), "{at:?}"),
+                Recovered::Nothing => assert_eq!(state(), left, "{at:?}"),
+            }
+            assert_eq!(scene.snapshot() == old, state() == Some(from), "{at:?}");
+        });
+        assert!(found > moved && moved > 10, "{found} {moved}");
+    }
+}
+
+/// What can't be read does not count as finished.
+#[test]
+fn app_26_a_journal_that_can_not_be_read_is_not_finished() {
+    let (scene, _) = small(Able::All);
+    scene.apply().unwrap();
+    let path = scene.journal().join("journal");
+    let good = std::fs::read(&path).unwrap();
+    let phase = good.iter().position(|byte| *byte == b'\t').unwrap();
+    for cut in 0..=phase + "done\n".len() {
+        std::fs::write(&path, &good[..cut]).unwrap();
+        let read = history_state(&scene.journal());
+        assert!(read.is_err(), "{cut}: {read:?}");
+    }
+    std::fs::write(&path, "lazaret-journal 2\nphase\tdone\n").unwrap();
+    assert!(history_state(&scene.journal()).is_err());
+    std::fs::write(&path, &good).unwrap();
+    assert_eq!(
+        history_state(&scene.journal()).unwrap(),
+        Some(HistoryState::Applied)
+    );
 }
 
 /// Giving away is for root, or for groups; it fails too.
