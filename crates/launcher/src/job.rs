@@ -21,6 +21,7 @@ use crate::gate::decide::decide;
 use crate::gate::remembered::Remembered;
 use crate::gate::report::{Report, SyncReport};
 use crate::gate::settle::{Settled, Volume, finish, settle};
+use crate::gate::workspace_lock::lock_whole_workspace;
 use crate::git;
 use crate::lent::{self, Lent};
 use crate::network::{self, Network};
@@ -119,6 +120,13 @@ impl Job {
         context: &Context,
     ) -> Result<JobEnd, Failure> {
         let store = Store::open(&context.env.state_dir()?)?;
+        // What goes in is a whole tree, not one that is half changed.
+        drop(lock_whole_workspace(
+            &store,
+            workspace,
+            &context.ui,
+            &context.interrupt,
+        )?);
         // A mistake in it is said before anything is started.
         let remembered = Remembered::load(&context.env)?;
         let lent = lent::resolve(&self.profile.files, &context.env)?;

@@ -90,12 +90,10 @@ pub(crate) fn run(profile: Profile, args: &Args, context: &Context) -> Result<Ex
     // The scratch project goes, so its sessions have nothing left to be applied to.
     let store = Store::open(&context.env.state_dir()?)?;
     for id in kept {
-        super::rm::remove(
-            &store,
-            &id.parse()
-                .or_fail(FailureKind::Internal, "a session's name")?,
-            context,
-        )?;
+        let id = id
+            .parse()
+            .or_fail(FailureKind::Internal, "a session's name")?;
+        super::rm::remove(&store, super::rm::lock(&store, &id)?, context)?;
     }
     verdict?;
     ui.status("");

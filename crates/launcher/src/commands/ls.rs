@@ -2,13 +2,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
+use lazaret_runtime::SessionId;
+use lazaret_transfer::escape;
+use serde::{Serialize, Serializer};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session::record::{KeepVolume, Outcome, Phase, Record};
-use crate::session::store::Store;
+use crate::session::record::{KeepVolume, Record};
+use crate::session::status::Status;
+use crate::session::store::{SessionDir, Store};
+use crate::session::unfinished::Unfinished;
 use crate::session::unlanded::Unlanded;
 use crate::ui::{OutputFormat, Tone, elapsed};
 
@@ -23,10 +27,10 @@ pub struct Args {
 /// One row of `ls --json`.
 #[derive(Debug, Serialize)]
 struct Row {
-    session: String,
-    state: &'static str,
-    /// Whether a launcher is at work on it.
-    live: bool,
+    #[serde(serialize_with = "as_text")]
+    session: SessionId,
+    #[serde(flatten)]
+    status: Status,
     profile: String,
     workspace: String,
     created: u64,
@@ -43,17 +47,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         Some(path) => Some(crate::workspace::open(path, &context.env)?),
     };
     let mut rows = Vec::new();
-    let dirs = match &store {
-        Some(store) => store.list()?,
-        None => Vec::new(),
-    };
-    for dir in dirs {
+    for (store, dir) in dirs(store.as_ref())? {
         let record = match dir.record() {
             Ok(record) => record,
             Err(error) => {
-                context
-                    .ui
-                    .warn(&lazaret_transfer::escape(error.to_string().as_bytes()));
+                context.ui.warn(&escape(error.to_string().as_bytes()));
                 continue;
             }
         };
@@ -63,14 +61,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         {
             continue;
         }
-        // One that can't be looked at, or was removed just now, is not live.
-        let live = store
-            .as_ref()
-            .is_some_and(|store| store.is_live(dir.id()).unwrap_or(false));
         rows.push(Row {
-            session: record.id.to_string(),
-            state: if live { "live" } else { state(&record) },
-            live,
+            session: record.id.clone(),
+            status: Status::of(store, &dir, &record),
             profile: record.profile.clone(),
             workspace: record.workspace.to_string_lossy().into_owned(),
             created: record.created,
@@ -86,16 +79,24 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn dirs(store: Option<&Store>) -> Result<Vec<(&Store, SessionDir)>, Failure> {
+    let Some(store) = store else {
+        return Ok(Vec::new());
+    };
+    let dirs = store.list()?.into_iter();
+    Ok(dirs.map(|dir| (store, dir)).collect())
+}
+
 fn print(rows: &[Row], context: &Context) {
     let ui = &context.ui;
-    let escaped = |text: &str| lazaret_transfer::escape(text.as_bytes());
+    let escaped = |text: &str| escape(text.as_bytes());
     let width = |get: fn(&Row) -> usize, least| rows.iter().map(get).max().unwrap_or(0).max(least);
     let (names, profiles) = (
-        width(|row| row.session.len(), 7),
+        width(|row| row.session.as_str().len(), 7),
         width(|row| row.profile.len(), 7),
     );
     let heading = format!(
-        "{:<names$}  {:<9}  {:>8}  {:<profiles$}  WORKSPACE",
+        "{:<names$}  {:<10}  {:>8}  {:<profiles$}  WORKSPACE",
         "SESSION", "STATE", "AGE", "PROFILE"
     );
     ui.result(&ui.paint_result(Tone::Strong, &heading));
@@ -114,12 +115,19 @@ fn print(rows: &[Row], context: &Context) {
             false => format!("  ({})", row.commits),
         };
         ui.result(&format!(
-            "{:<names$}  {:<9}  {age:>8}  {:<profiles$}  {}{volume}{commits}",
-            row.session,
-            row.state,
+            "{:<names$}  {:<10}  {age:>8}  {:<profiles$}  {}{volume}{commits}",
+            row.session.as_str(),
+            row.status.state.as_str(),
             escaped(&row.profile),
             escaped(&row.workspace)
         ));
+    }
+    for row in rows {
+        if let Some(what) = row.status.unfinished {
+            let id = &row.session;
+            ui.warn(&format!("session {id}: {what}"));
+            ui.hint(&Unfinished::hint(id));
+        }
     }
 }
 
@@ -128,18 +136,6 @@ pub(crate) fn is_kept(record: &Record) -> bool {
     record.keep == KeepVolume::Always
 }
 
-/// Says where a session without a launcher is, in one word.
-pub(crate) fn state(record: &Record) -> &'static str {
-    match (record.phase, record.outcome) {
-        (
-            Phase::Preparing | Phase::Syncing | Phase::Running | Phase::Stopped | Phase::Applying,
-            _,
-        ) => "broken",
-        (Phase::Collected, _) => "kept",
-        (Phase::Rejected, _) => "rejected",
-        (Phase::Settled, Some(Outcome::Applied)) => "applied",
-        (Phase::Settled, Some(Outcome::Discarded)) => "discarded",
-        (Phase::Settled, Some(Outcome::Undone)) => "undone",
-        (Phase::Settled, _) => "done",
-    }
+fn as_text<S: Serializer>(id: &SessionId, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(id.as_str())
 }

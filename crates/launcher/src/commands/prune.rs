@@ -1,142 +1,137 @@
 //! `lazaret prune`.
 
-use lazaret_runtime::{ContainerName, SessionId};
+use std::time::Duration;
+
+use lazaret_runtime::{ContainerName, SessionId, VolumeName};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
-use crate::session::belongings::Belongings;
-use crate::session::pool::{Spare, sweep};
-use crate::session::record::{KeepVolume, Phase};
-use crate::session::store::{LockedSession, Store};
-use crate::session::tags::Tags;
-use crate::session::views;
-use crate::ui::OutputFormat;
+use crate::failure::{Failure, FailureKind};
+use crate::profile::units::{Span, UnitError};
+use crate::session::moment::Moment;
+use crate::session::prune::{Candidates, Names, Retention};
+use crate::session::store::Store;
+use crate::ui::{Answer, Choice, OutputFormat, Question};
 
-/// Remove what no session needs any more
+/// Remove sessions that are settled, and what no session owns
 ///
-/// Removes settled sessions (applied, discarded, nothing to apply), and containers and
-/// volumes of sessions that no longer exist. Sessions that are live, wait for a decision or
-/// keep their volume are left alone, and so is everything that another user or another state directory owns.
+/// Lists settled sessions (applied, discarded, nothing to apply), and containers and volumes of
+/// sessions that no longer exist, asks, and removes them. An applied session stays for
+/// --older-than, so that `undo` works that long; one that was undone stays until `rm`. Sessions
+/// that are in use, wait for a decision or keep their volume stay, and so does everything that
+/// another user or another state directory owns. A session whose apply or undo was cut off
+/// stays too, and is an error.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only say what would be removed
+    /// Only list what would be removed
     #[arg(long)]
     pub dry_run: bool,
+    /// Remove without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// Keep applied sessions that were settled less than this ago, such as 12h or 30d; 0s for none
+    #[arg(long, value_name = "TIME", default_value = "7d", value_parser = age)]
+    pub older_than: Duration,
 }
+
+/// Reads an age. Unlike a time limit, it may be nothing.
+fn age(text: &str) -> Result<Duration, UnitError> {
+    match text {
+        "0s" => Ok(Duration::ZERO),
+        text => text.parse().map(|Span(age)| age),
+    }
+}
+
+const CHOICES: [Choice; 2] = [
+    Choice {
+        key: "y",
+        word: "yes",
+    },
+    Choice {
+        key: "n",
+        word: "no",
+    },
+];
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let Args { dry_run } = args;
     let store = Store::open(&context.env.state_dir()?)?;
-    let settled = settled(&store)?;
-    let half_made = half_made(&store)?;
-    let detected = context.engine()?;
-    // Listed before the sessions are looked at again: a session that is created meanwhile
-    // has its directory before it has anything in the engine.
-    let belongings = Belongings::of_store(&*detected.engine, store.id())?;
-    let tags = Tags::of(&store)?;
-    let mut dead: Vec<ContainerName> = Vec::new();
-    for dir in store.list()? {
-        // A record that can't be read names no view that could be told from others.
-        if let Ok(record) = dir.record() {
-            dead.extend(views::dead(&dir, &record)?);
-        }
-    }
-    let is_settled = |tag: &str| {
-        let mut owners = settled.iter().map(|session| session.record().owner());
-        owners.any(|owner| owner.tag.as_str() == tag)
+    let ui = &context.ui;
+    let retention = Retention {
+        older_than: args.older_than,
+        now: Moment::now(),
     };
-    let doomed = |tag: &str| !tags.knows(tag) || is_settled(tag);
-    let mut spares = Belongings::default();
-    for session in &half_made {
-        let spare = belongings.clone().of_spare(&session.record().owner());
-        spares.containers.extend(spare.containers);
-        spares.volumes.extend(spare.volumes);
+    let mut candidates = Candidates::of(&store, &retention)?;
+    let mut code = ExitCode::SUCCESS;
+    for failure in std::mem::take(&mut candidates.refused) {
+        code = failure.exit_code();
+        ui.failure(&failure);
     }
-    let mut orphans = belongings;
-    (orphans.containers).retain(|(name, tag)| doomed(tag) || dead.contains(name));
-    orphans.volumes.retain(|(_, tag)| doomed(tag));
-    if !dry_run {
-        for session in &half_made {
-            drop(sweep(&*detected.engine, session)?);
+    let detected = context.engine()?;
+    let plan = candidates.plan(&store, &*detected.engine)?;
+    if plan.is_empty() || args.dry_run {
+        tell(&plan.names(), &args, context);
+        if plan.is_empty() && ui.format() == OutputFormat::Text {
+            ui.status("nothing to prune");
         }
-        orphans.remove(&*detected.engine)?;
+        return Ok(code);
     }
-    drop(half_made);
-    orphans.containers.extend(spares.containers);
-    orphans.volumes.extend(spares.volumes);
-    let names: Vec<SessionId> = (settled.iter())
-        .map(|session| session.dir().id().clone())
-        .collect();
-    for session in settled {
-        if !dry_run {
-            session.remove()?;
+    if !args.yes {
+        list(&plan.names(), "would remove", context);
+        let question = Question {
+            text: "Remove them for good?",
+            choices: &CHOICES,
+        };
+        if ui.prompt(&question, &context.interrupt) != Answer::Chosen("y") {
+            let text = "nothing is removed without a yes";
+            return Err(Failure::message(FailureKind::Refused, text)
+                .hinted("Answer at a terminal, or run `lazaret prune --yes`."));
         }
     }
-    let sessions: Vec<&str> = names.iter().map(SessionId::as_str).collect();
-    let containers: Vec<&str> = orphans
-        .containers
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
-    let volumes: Vec<&str> = orphans
-        .volumes
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let pruned = plan.carry_out(&store, &*detected.engine)?;
+    for failure in &pruned.failed {
+        code = failure.exit_code();
+        ui.failure(failure);
+    }
+    tell(&pruned.removed, &args, context);
+    Ok(code)
+}
+
+/// Says what was removed, or would be.
+fn tell(names: &Names, args: &Args, context: &Context) {
     let ui = &context.ui;
     if ui.format() == OutputFormat::Json {
+        let text = |names: &mut dyn Iterator<Item = &str>| -> Vec<String> {
+            names.map(str::to_owned).collect()
+        };
         ui.json(&json!({
-            "dry_run": dry_run,
-            "sessions": sessions,
-            "containers": containers,
-            "volumes": volumes,
+            "dry_run": args.dry_run,
+            "sessions": text(&mut names.sessions.iter().map(SessionId::as_str)),
+            "containers": text(&mut names.containers.iter().map(ContainerName::as_str)),
+            "volumes": text(&mut names.volumes.iter().map(VolumeName::as_str)),
         }));
-        return Ok(ExitCode::SUCCESS);
+        return;
     }
-    let verb = if dry_run { "would remove" } else { "removed" };
-    for (what, names) in [
-        ("session", &sessions),
-        ("container", &containers),
-        ("volume", &volumes),
-    ] {
-        for name in names {
-            ui.result(&format!("{verb} {what} {name}"));
-        }
-    }
-    if sessions.is_empty() && containers.is_empty() && volumes.is_empty() {
-        ui.status("nothing to prune");
-    }
-    Ok(ExitCode::SUCCESS)
+    let verb = match args.dry_run {
+        true => "would remove",
+        false => "removed",
+    };
+    list(names, verb, context);
 }
 
-/// Locks the sessions whose next container was being made, or removed, by a launcher that
-/// died.
-fn half_made(store: &Store) -> Result<Vec<LockedSession>, Failure> {
-    let dirs = store.list()?;
-    let half_made = dirs.iter().filter(|dir| Spare::is_partial(dir));
-    // One that can't be locked is somebody's, or gone.
-    Ok(half_made
-        .filter_map(|dir| store.lock(dir.id()).ok())
-        .collect())
-}
-
-/// Locks the settled sessions that nobody works on, and that keep no volume: whoever wants
-/// to go on with one waits until it is gone.
-fn settled(store: &Store) -> Result<Vec<LockedSession>, Failure> {
-    let mut found = Vec::new();
-    for dir in store.list()? {
-        match store.lock(dir.id()) {
-            Ok(session)
-                if session.record().phase == Phase::Settled
-                    && session.record().keep == KeepVolume::UntilSettled =>
-            {
-                found.push(session);
-            }
-            // A record that can't be read may name work: it is never pruned.
-            Ok(_) | Err(_) => {}
-        }
+/// Lists names for people, one a line.
+fn list(names: &Names, verb: &str, context: &Context) {
+    if context.ui.format() == OutputFormat::Json {
+        return;
     }
-    Ok(found)
+    let result = |what: &str, name: &str| context.ui.result(&format!("{verb} {what} {name}"));
+    for name in &names.sessions {
+        result("session", name.as_str());
+    }
+    for name in &names.containers {
+        result("container", name.as_str());
+    }
+    for name in &names.volumes {
+        result("volume", name.as_str());
+    }
 }

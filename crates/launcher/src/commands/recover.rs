@@ -1,23 +1,30 @@
 //! `lazaret recover`.
 
+use std::fs::File;
+
 use lazaret_runtime::SessionId;
-use lazaret_transfer::{LeftAlone, escape};
+use lazaret_transfer::{Attempt, LeftAlone, WorkspaceDir, escape};
 use serde_json::json;
 
 use super::image;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::gate::workspace_lock::lock_workspace;
 use crate::job;
 use crate::session::pool::Spare;
-use crate::session::record::{Outcome, Phase, Record};
+use crate::session::record::{Outcome, Record};
+use crate::session::repair::{End, Repaired, repair};
 use crate::session::resume::{Resumed, resume, sweep};
+use crate::session::status::State;
 use crate::session::store::{Store, StoreError};
+use crate::session::unfinished::Unfinished;
 use crate::ui::OutputFormat;
 
-/// Take up what a killed lazaret left behind
+/// Resume or clean up sessions after lazaret was killed
 ///
-/// A session that is named is collected again even if its changes were rejected: the volume is kept.
+/// An apply, an undo or a redo that was cut off is finished or taken back, without an engine for
+/// the latter two. A session that is named is collected again even if its changes were rejected: the volume is kept.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session [default: all that were broken off]
@@ -35,11 +42,12 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let mut worst = ExitCode::SUCCESS;
     for id in &wanted {
         context.interrupt.check()?;
-        match take_up(&store, id, context) {
-            Ok(what) => {
-                context.ui.status(&format!("{id}: {}", words(what)));
-                rows.push(json!({ "session": id.as_str(), "state": what }));
-            }
+        let mut say = |what| {
+            context.ui.status(&format!("{id}: {}", words(what)));
+            rows.push(json!({ "session": id.as_str(), "state": what }));
+        };
+        match take_up(&store, id, context, &mut say) {
+            Ok(()) => {}
             // One session whose engine is away must not keep the others from being taken up.
             Err(failure) => {
                 worst = failure.exit_code();
@@ -58,7 +66,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     Ok(worst)
 }
 
-/// Finds the sessions without a launcher which say that one was at work.
+/// Finds the sessions without a launcher which say that one was at work: by their record, or by
+/// a journal, which is all that an undo leaves.
 fn broken(store: &Store, context: &Context) -> Result<Vec<SessionId>, Failure> {
     let mut found = Vec::new();
     for dir in store.list()? {
@@ -66,7 +75,8 @@ fn broken(store: &Store, context: &Context) -> Result<Vec<SessionId>, Failure> {
             Ok(session) if is_broken(session.record()) || Spare::is_partial(&dir) => {
                 found.push(dir.id().clone());
             }
-            Ok(_) | Err(StoreError::Busy { .. }) => {}
+            Err(StoreError::Unfinished { id, .. }) => found.push(id),
+            Ok(_) | Err(StoreError::Busy { .. } | StoreError::NotFound { .. }) => {}
             Err(error) => context.ui.warn(&escape(error.to_string().as_bytes())),
         }
     }
@@ -74,21 +84,38 @@ fn broken(store: &Store, context: &Context) -> Result<Vec<SessionId>, Failure> {
 }
 
 fn is_broken(record: &Record) -> bool {
-    matches!(
-        record.phase,
-        Phase::Preparing | Phase::Syncing | Phase::Running | Phase::Stopped | Phase::Applying
-    )
+    State::at_rest(record) == State::Broken
 }
 
-fn take_up(store: &Store, id: &SessionId, context: &Context) -> Result<&'static str, Failure> {
-    let session = store.lock(id)?;
+/// Takes a session up, and says what was done about it, each as soon as it is done.
+fn take_up(
+    store: &Store,
+    id: &SessionId,
+    context: &Context,
+    say: &mut dyn FnMut(&'static str),
+) -> Result<(), Failure> {
+    let mut session = store.lock_to_recover(id)?;
+    let _lock = match Unfinished::of(session.dir())? {
+        Some(_) => lock_its_workspace(store, session.record(), context)?,
+        None => None,
+    };
+    // No engine is needed for it, and so none is asked for.
+    let repaired = repair(&mut session)?;
+    for repaired in &repaired {
+        report(&repaired.left_alone, context);
+        say(word(repaired));
+    }
+    let is_at_rest = !is_broken(session.record()) && !Spare::is_partial(session.dir());
+    if is_at_rest && !repaired.is_empty() {
+        return Ok(());
+    }
     let detected = context.engine_of(session.record())?;
     let exporter = image::ensure(context, &detected, "porter")?.pinned;
     let site = job::site(context, store, detected);
     let resumed = resume(&site, exporter, session)?;
     // What an engine finished only after its session had been removed.
     sweep(&site, store)?;
-    Ok(match resumed {
+    say(match resumed {
         Resumed::Removed => "removed",
         Resumed::SyncCutShort(_session) => "sync_cut_short",
         Resumed::Collected(mut session) => {
@@ -104,27 +131,51 @@ fn take_up(store: &Store, id: &SessionId, context: &Context) -> Result<&'static 
             session.update(|record| record.outcome = Some(Outcome::Kept))?;
             "rolled_back"
         }
-        Resumed::UndoCutShort(_session, left_alone) => {
-            report(&left_alone, context);
-            "undo_rolled_back"
-        }
         Resumed::Applied(_session) => "applied",
         Resumed::Cleared(_session) => "cleared",
         Resumed::Sound(_session) => "sound",
-    })
+    });
+    Ok(())
 }
 
-/// Names what somebody else changed while an apply was being rolled back.
+/// Keeps other launchers from a workspace while it is made whole. One that can't be opened
+/// is not there to be changed by any.
+fn lock_its_workspace(
+    store: &Store,
+    record: &Record,
+    context: &Context,
+) -> Result<Option<File>, Failure> {
+    match WorkspaceDir::open_ambient(&record.workspace) {
+        Ok(workspace) => {
+            let (ui, interrupt) = (&context.ui, &context.interrupt);
+            lock_workspace(store, &workspace, ui, interrupt).map(Some)
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+/// The word of `--json` for what was finished.
+fn word(repaired: &Repaired) -> &'static str {
+    match (repaired.attempt, repaired.end) {
+        (Attempt::Apply, End::RolledBack) => "rolled_back",
+        (Attempt::Apply, End::Completed) => "applied",
+        (Attempt::Undo, End::RolledBack) => "undo_rolled_back",
+        (Attempt::Undo, End::Completed) => "undo_completed",
+        (Attempt::Redo, End::RolledBack) => "redo_rolled_back",
+        (Attempt::Redo, End::Completed) => "redo_completed",
+    }
+}
+
+/// Names what changed meanwhile, so that it was not taken back.
 fn report(left_alone: &[LeftAlone], context: &Context) {
     for left in left_alone {
         let path = escape(left.path.as_str().as_bytes());
         context.ui.warn(&match &left.saved {
             Some(saved) => format!(
-                "{path} was changed by somebody else meanwhile and is left as it is; what was \
-                 there before is at {}",
+                "{path} changed meanwhile and is left as it is; what was there before is at {}",
                 escape(saved.as_str().as_bytes())
             ),
-            None => format!("{path} was changed by somebody else meanwhile and is left"),
+            None => format!("{path} changed meanwhile and is left as it is"),
         });
     }
 }
@@ -136,7 +187,18 @@ fn words(state: &str) -> &'static str {
         "collected" => "its changes are collected and wait: see `lazaret diff`",
         "rejected" => "its changes broke a rule and are rejected; the volume is kept",
         "rolled_back" => "its apply was cut off; the workspace is as it was, the changes wait",
-        "undo_rolled_back" => "its undo was cut off; the workspace is as the apply left it",
+        "undo_rolled_back" => {
+            "its undo was cut off and is taken back; the workspace is as the apply left it"
+        }
+        "undo_completed" => {
+            "its undo was cut off when it was done; the workspace is as it was before the apply"
+        }
+        "redo_rolled_back" => {
+            "its redo was cut off and is taken back; the workspace is as it was before the apply"
+        }
+        "redo_completed" => {
+            "its redo was cut off when it was done; the workspace is as the apply left it"
+        }
         "applied" => "its apply was cut off when it was done; the workspace is complete",
         "cleared" => "its next container was half made and is removed; all else is as it was",
         _ => "nothing to do",

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use lazaret_runtime::SessionId;
 
-use super::ls;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -16,6 +15,7 @@ use crate::gate::settle::{self, Volume};
 use crate::job;
 use crate::session::pool::let_go;
 use crate::session::record::{Outcome, Phase, Record, identity};
+use crate::session::status::State;
 use crate::session::store::{LockedSession, Store};
 use crate::ui::OutputFormat;
 use crate::workspace;
@@ -124,7 +124,7 @@ pub(crate) fn not_waiting(record: &Record) -> Failure {
         }
         Phase::Collected | Phase::Settled => refuse(format!(
             "session {id} has nothing to decide on: it is {}",
-            ls::state(record)
+            State::at_rest(record).as_str()
         )),
     }
 }

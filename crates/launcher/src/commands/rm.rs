@@ -1,22 +1,28 @@
 //! `lazaret rm`.
 
+use std::collections::BTreeMap;
+
 use lazaret_runtime::SessionId;
+use lazaret_transfer::HistoryState;
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::session::belongings::Belongings;
+use crate::session::history::applies;
 use crate::session::record::{Phase, Record};
-use crate::session::store::{Store, StoreError};
+use crate::session::store::{LockedSession, Store, StoreError};
 use crate::session::unlanded::Unlanded;
 
-/// Remove sessions; refuses while changes wait that nobody has seen
+/// Remove sessions; refuses if one has changes that you have not applied or discarded
+///
+/// A session that is in use, or whose apply or undo was cut off, stays even with --force.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Sessions
     #[arg(value_name = "NAME", required = true)]
     pub sessions: Vec<SessionId>,
-    /// Remove even with changes that nobody has seen
+    /// Remove even changes that exist nowhere else: unseen ones, and those taken back by `undo`
     #[arg(long)]
     pub force: bool,
 }
@@ -24,24 +30,20 @@ pub struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open(&context.env.state_dir()?)?;
     // All or none of the names: a refusal halfway would leave the user guessing.
+    let mut sessions = BTreeMap::new();
     for id in &args.sessions {
-        if args.force {
-            store.find(id)?;
-        } else if holds_work(&store.find(id)?.record()?) {
-            let commits = &store.find(id)?.record()?.commits;
-            let text = match commits.is_empty() {
-                true => format!("session {id} holds changes that were never applied or discarded"),
-                false => format!("session {id} holds {commits}, which its workspace has not"),
-            };
-            return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
-                "Look with `lazaret diff {id}`; `lazaret rm --force {id}` removes them for good."
-            )));
+        if !sessions.contains_key(id) {
+            sessions.insert(id.clone(), lock(&store, id)?);
         }
     }
-    for id in &args.sessions {
-        let commits = store.find(id)?.record().map(|record| record.commits);
-        remove(&store, id, context)?;
-        let commits = with(&commits.unwrap_or_default());
+    for (id, session) in &sessions {
+        if !args.force {
+            check(id, session)?;
+        }
+    }
+    for (id, session) in sessions {
+        let commits = with(&session.record().commits);
+        remove(&store, session, context)?;
         context.ui.status(&format!("removed {id}{commits}"));
     }
     Ok(ExitCode::SUCCESS)
@@ -55,7 +57,52 @@ pub(super) fn with(commits: &Unlanded) -> String {
     }
 }
 
-/// Whether removing the session would destroy something that exists nowhere else (P10).
+/// Locks a session that may be removed.
+///
+/// # Errors
+/// When it is in use, or was broken off while the workspace was being changed.
+pub(crate) fn lock(store: &Store, id: &SessionId) -> Result<LockedSession, Failure> {
+    let session = match store.lock(id) {
+        Err(error @ StoreError::Busy { .. }) => {
+            return Err(Failure::from(error).hinted("Wait for it, or end it with Ctrl-C."));
+        }
+        other => other?,
+    };
+    if session.record().phase == Phase::Applying {
+        let text = format!("session {id} was broken off while it applied changes");
+        return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
+            "Repair the workspace first: `lazaret recover {id}`."
+        )));
+    }
+    Ok(session)
+}
+
+/// Checks that removing the session destroys nothing that exists nowhere else (P10).
+fn check(id: &SessionId, session: &LockedSession) -> Result<(), Failure> {
+    if holds_work(session.record()) {
+        let commits = &session.record().commits;
+        let text = match commits.is_empty() {
+            true => format!("session {id} holds changes that were never applied or discarded"),
+            false => format!("session {id} holds {commits}, which its workspace has not"),
+        };
+        return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
+            "Look with `lazaret diff {id}`; `lazaret rm --force {id}` removes them for good."
+        )));
+    }
+    let applies = applies(session.dir())?;
+    if applies
+        .iter()
+        .any(|apply| apply.state == HistoryState::Undone)
+    {
+        let text = format!("session {id} holds changes that `undo` took back");
+        return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
+            "`lazaret undo --redo {id}` does them again; `lazaret rm --force {id}` removes them for good."
+        )));
+    }
+    Ok(())
+}
+
+/// Whether changes wait in the session.
 fn holds_work(record: &Record) -> bool {
     match record.phase {
         Phase::Preparing | Phase::Settled => false,
@@ -69,20 +116,14 @@ fn holds_work(record: &Record) -> bool {
 
 /// Removes a session: what it has in its engine first, the record last, so that what could
 /// not be removed is still named by a session.
-pub(crate) fn remove(store: &Store, id: &SessionId, context: &Context) -> Result<(), Failure> {
-    let session = match store.lock(id) {
-        Err(StoreError::Busy { id }) => {
-            return Err(Failure::from(StoreError::Busy { id })
-                .hinted("Wait for it, or end it with Ctrl-C."));
-        }
-        other => other?,
-    };
-    if session.record().phase == Phase::Applying {
-        let text = format!("session {id} was broken off while it applied changes");
-        return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
-            "Repair the workspace first: `lazaret recover {id}`."
-        )));
-    }
+///
+/// # Errors
+/// The engine's, or the disk's.
+pub(crate) fn remove(
+    store: &Store,
+    session: LockedSession,
+    context: &Context,
+) -> Result<(), Failure> {
     let detected = context.engine_of(session.record())?;
     Belongings::of_store(&*detected.engine, store.id())?
         .of(&session.record().owner())

@@ -1,6 +1,7 @@
 //! `lazaret show`.
 
 use lazaret_egress::Mode;
+use serde::Serialize;
 
 use super::undo;
 use crate::context::Context;
@@ -9,7 +10,9 @@ use crate::failure::Failure;
 use crate::session::cycle::show_command;
 use crate::session::history::applies;
 use crate::session::record::{Phase, Record};
-use crate::session::store::Store;
+use crate::session::status::Status;
+use crate::session::store::{SessionDir, Store};
+use crate::session::unfinished::Unfinished;
 use crate::ui::{OutputFormat, count, elapsed};
 
 /// Show all about one session
@@ -20,22 +23,46 @@ pub struct Args {
     pub session: lazaret_runtime::SessionId,
 }
 
+/// What `show --json` prints: the record, and where the session is.
+#[derive(Debug, Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    record: &'a Record,
+    #[serde(flatten)]
+    status: Status,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open(&context.env.state_dir()?)?;
     let dir = store.find(&args.session)?;
     let record = dir.record()?;
+    let status = Status::of(&store, &dir, &record);
     match context.ui.format() {
-        OutputFormat::Json => context.ui.json(&record),
+        OutputFormat::Json => context.ui.json(&Shown {
+            record: &record,
+            status,
+        }),
         OutputFormat::Text => {
-            context.ui.result(&render(&record));
-            for apply in applies(&dir)? {
-                context
-                    .ui
-                    .result(&format!("{:<10} {}", "apply", undo::line(&apply)?));
+            context.ui.result(&render(&record, status));
+            match lines(&dir) {
+                Ok(lines) => lines.iter().for_each(|line| context.ui.result(line)),
+                // What can't be read is no reason to say nothing of the rest.
+                Err(failure) => context.ui.failure(&failure),
+            }
+            if let Some(what) = status.unfinished {
+                context.ui.warn(&format!("session {}: {what}", record.id));
+                context.ui.hint(&Unfinished::hint(&record.id));
             }
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Lists the applies, as `undo --list` does.
+fn lines(dir: &SessionDir) -> Result<Vec<String>, Failure> {
+    let lines = applies(dir)?.into_iter();
+    let line = |apply| Ok(format!("{:<10} {}", "apply", undo::line(&apply)?));
+    lines.map(line).collect()
 }
 
 fn network(record: &Record) -> String {
@@ -62,7 +89,7 @@ fn network(record: &Record) -> String {
     format!("{mode}{totals}{lost}")
 }
 
-fn render(record: &Record) -> String {
+fn render(record: &Record, status: Status) -> String {
     let escaped = |text: &str| lazaret_transfer::escape(text.as_bytes());
     let mut rows = vec![
         ("session", record.id.to_string()),
@@ -71,7 +98,7 @@ fn render(record: &Record) -> String {
         ("command", show_command(&record.command)),
         ("image", record.image.clone()),
         ("engine", escaped(&record.engine)),
-        ("state", super::ls::state(record).to_owned()),
+        ("state", status.state.as_str().to_owned()),
     ];
     if let Some(end) = record.end {
         let took = elapsed(std::time::Duration::from_millis(end.duration_ms));

@@ -15,6 +15,7 @@ use crate::extent;
 use crate::failure::{Failure, FailureKind};
 use crate::file_limit::FileLimit;
 use crate::gate::report::{ClashReport, Live, SyncReport};
+use crate::gate::workspace_lock::lock_whole_workspace;
 use crate::session::cycle::{describe, report_synced};
 use crate::session::fence::Guard;
 use crate::session::kept::{Standing, fits, standing};
@@ -85,6 +86,13 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     if args.dry_run {
         return dry_run(&store, id, source, context);
     }
+    // What goes in is a whole tree, not one that is half changed.
+    drop(lock_whole_workspace(
+        &store,
+        &workspace,
+        &context.ui,
+        &context.interrupt,
+    )?);
     let (synced, live) = match Running::find(&store, id)? {
         Some(running) => while_it_runs(&store, running, source, context)?,
         None => (at_rest(&store, id, &workspace, source, context)?, None),

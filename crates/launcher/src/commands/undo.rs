@@ -6,12 +6,13 @@ use serde_json::json;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::apply::wait_for_turn;
 use crate::gate::decide::changes;
 use crate::gate::summary::counts;
-use crate::session::history::{Apply, applies, to_redo, to_undo};
-use crate::session::record::{Outcome, Phase};
-use crate::session::store::{LockedSession, Store};
+use crate::gate::workspace_lock::lock_whole_workspace;
+use crate::session::history::{Apply, applies, to_redo, to_undo, write_turn};
+use crate::session::moment::Moment;
+use crate::session::store::Store;
+use crate::session::unfinished::Unfinished;
 use crate::ui::OutputFormat;
 use crate::workspace;
 
@@ -47,12 +48,22 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         return Err(nothing(&args, &applies));
     };
     let workspace = workspace::open(&session.record().workspace, &context.env)?;
-    let _lock = wait_for_turn(&store, &workspace, &context.ui, &context.interrupt)?;
+    let _lock = lock_whole_workspace(&store, &workspace, &context.ui, &context.interrupt)?;
+    // Before the first move: what is done again is not old enough to be pruned, whatever
+    // happens to this process.
+    session.update(|record| record.settled_at(Moment::now()))?;
     let receipt = match args.redo {
         false => undo(&apply.journal, &workspace)?,
         true => redo(&apply.journal, &workspace)?,
     };
-    let outcome = write_down(&mut session, apply.number, &args, &applies)?;
+    if let Some(cause) = &receipt.cleanup {
+        let cause = escape(cause.as_bytes());
+        context.ui.warn(&format!(
+            "the staging directory could not be removed: {cause}"
+        ));
+        context.ui.hint(&Unfinished::hint(&args.session));
+    }
+    let outcome = write_turn(&mut session, apply.number)?;
     let paths: Vec<String> = receipt
         .applied
         .iter()
@@ -96,32 +107,6 @@ fn nothing(args: &Args, applies: &[Apply]) -> Failure {
     Failure::message(FailureKind::Refused, text)
 }
 
-/// Notes the turn in the record. Changes that are taken back while others still wait in the
-/// session wait with them.
-fn write_down(
-    session: &mut LockedSession,
-    number: u32,
-    args: &Args,
-    applies: &[Apply],
-) -> Result<Outcome, Failure> {
-    let in_force = |apply: &&Apply| apply.state != HistoryState::Undone && apply.number != number;
-    let outcome = match args.redo || applies.iter().any(|apply| in_force(&apply)) {
-        true => Outcome::Applied,
-        false => Outcome::Undone,
-    };
-    session.update(|record| {
-        record.undone.retain(|undone| *undone != number);
-        if !args.redo {
-            record.undone.push(number);
-        }
-        record.outcome = Some(match record.phase {
-            Phase::Collected if outcome == Outcome::Undone => Outcome::Kept,
-            _ => outcome,
-        });
-    })?;
-    Ok(outcome)
-}
-
 fn list(applies: &[Apply], context: &Context) -> Result<ExitCode, Failure> {
     match context.ui.format() {
         OutputFormat::Json => {
@@ -162,6 +147,6 @@ fn word(state: HistoryState) -> &'static str {
     match state {
         HistoryState::Applied => "applied",
         HistoryState::Undone => "undone",
-        HistoryState::Unfinished => "unfinished",
+        HistoryState::Unfinished(_) => "unfinished",
     }
 }

@@ -8,7 +8,7 @@ use lazaret_transfer::{Entry, RelPathBuf, escape};
 use serde::Serialize;
 
 use super::live::{Running, live};
-use super::{ls, resumed};
+use super::resumed;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -23,6 +23,7 @@ use crate::gate::{patch, summary};
 use crate::profile::units::Span;
 use crate::session::exporter::Broken;
 use crate::session::record::Phase;
+use crate::session::status::State;
 use crate::session::store::{Store, StoreError};
 use crate::session::viewer::{Look, Seen, Viewer};
 use crate::ui::{OutputFormat, Tone, Ui, elapsed};
@@ -134,7 +135,8 @@ fn not_running(store: &Store, id: &SessionId) -> Result<Failure, Failure> {
     let record = store.find(id)?.record()?;
     Ok(match record.phase {
         Phase::Collected | Phase::Settled => {
-            let text = format!("nothing runs in session {id}: it is {}", ls::state(&record));
+            let state = State::at_rest(&record).as_str();
+            let text = format!("nothing runs in session {id}: it is {state}");
             let failure = Failure::message(FailureKind::Refused, text);
             match record.phase {
                 Phase::Collected => failure.hinted(format!("See `lazaret diff {id}`.")),

@@ -13,6 +13,7 @@ use crate::profile::ProfileError;
 use crate::session::hold::HoldError;
 use crate::session::store::StoreError;
 use crate::session::turn::TurnError;
+use crate::session::unfinished::Unfinished;
 
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
@@ -56,7 +57,12 @@ impl From<PathError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
+        let unfinished;
         let (kind, hint) = match &error {
+            StoreError::Unfinished { id, .. } => {
+                unfinished = Unfinished::hint(id);
+                (FailureKind::Refused, Some(unfinished.as_str()))
+            }
             StoreError::NotFound { .. } => (
                 FailureKind::Refused,
                 Some("`lazaret ls` lists the sessions."),

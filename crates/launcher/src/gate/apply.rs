@@ -1,24 +1,23 @@
 //! Applies what was approved: the only place that starts a transaction on a workspace.
 
-use std::fs::File;
-use std::time::{Duration, Instant};
-
-use lazaret_transfer::{ApplyError, Transaction, WorkspaceDir};
+use lazaret_transfer::{ApplyError, Transaction};
 
 use super::case::Case;
 use super::decide::Plan;
-use crate::failure::{Failure, FailureKind};
+use super::workspace_lock::lock_whole_workspace;
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::session::known::write_settled;
-use crate::session::record::{KeepVolume, Phase, identity};
+use crate::session::record::{KeepVolume, Phase};
 use crate::session::store::{LockedSession, Store};
 use crate::ui::Ui;
 
 /// Writes the approved changes into the workspace, all of them or none.
 ///
 /// # Errors
-/// When another lazaret applies to the same workspace, a file was changed meanwhile, or the
-/// disk refuses. The workspace is as it was before then.
+/// When another lazaret applies to the same workspace, an earlier apply or undo of it was cut
+/// off, a file was changed meanwhile, or the disk refuses. The workspace is as it was before
+/// then.
 pub fn apply(
     store: &Store,
     session: &mut LockedSession,
@@ -27,7 +26,7 @@ pub fn apply(
     ui: &Ui,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let _lock = wait_for_turn(store, case.contents.workspace(), ui, interrupt)?;
+    let _lock = lock_whole_workspace(store, case.contents.workspace(), ui, interrupt)?;
     let number = session.dir().next_apply()?;
     let journal = session.dir().journal(number);
     let record = session.record();
@@ -66,37 +65,5 @@ pub fn apply(
             session.update(|record| record.phase = Phase::Collected)?;
             Err(error.into())
         }
-    }
-}
-
-/// How long an apply waits for another one to the same workspace.
-const PATIENCE: Duration = Duration::from_secs(60);
-const TICK: Duration = Duration::from_millis(50);
-
-/// Two applies to one workspace happen one after the other. What the first one changed, the
-/// second one meets as a conflict, or not at all.
-pub(crate) fn wait_for_turn(
-    store: &Store,
-    workspace: &WorkspaceDir,
-    ui: &Ui,
-    interrupt: &Interrupt,
-) -> Result<File, Failure> {
-    let workspace = identity(workspace.identity());
-    let give_up = Instant::now() + PATIENCE;
-    let mut said = false;
-    loop {
-        if let Some(lock) = store.lock_workspace(workspace)? {
-            return Ok(lock);
-        }
-        if !said {
-            ui.status("waiting for another lazaret that changes this workspace");
-            said = true;
-        }
-        if Instant::now() >= give_up {
-            let text = "another lazaret is changing this workspace";
-            return Err(Failure::message(FailureKind::Refused, text)
-                .hinted("Try again when it has finished; the changes are kept."));
-        }
-        interrupt.sleep(TICK)?;
     }
 }

@@ -23,3 +23,4 @@ pub mod report;
 pub mod review;
 pub mod settle;
 pub mod summary;
+pub(crate) mod workspace_lock;

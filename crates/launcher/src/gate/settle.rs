@@ -10,6 +10,7 @@ use super::summary;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::session::belongings::Belongings;
+use crate::session::moment::Moment;
 use crate::session::record::{KeepVolume, Outcome, Phase};
 use crate::session::site::Site;
 use crate::session::store::{LockedSession, Store};
@@ -190,8 +191,11 @@ pub fn finish(
     session.update(|record| {
         record.outcome = Some(outcome);
         record.phase = phase;
+        if phase == Phase::Settled {
+            record.settled_at(Moment::now());
+        }
         if outcome == Outcome::Discarded {
-            // What the volume holds is nobody's work any more.
+            // What the volume holds is of no use any more.
             record.reset = true;
             record.commits = Unlanded::default();
         }

@@ -1,11 +1,13 @@
 //! The applies of a session: what can be taken back, and done again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, HistoryState, history};
+use lazaret_transfer::{Change, HistoryState, history, history_state};
 
-use super::store::SessionDir;
+use super::moment::Moment;
+use super::record::{Outcome, Phase};
+use super::store::{LockedSession, SessionDir};
 use crate::failure::Failure;
 
 /// One apply.
@@ -37,18 +39,54 @@ impl Apply {
 pub fn applies(dir: &SessionDir) -> Result<Vec<Apply>, Failure> {
     let mut applies = Vec::new();
     for journal in dir.journals()? {
-        let number = journal.file_name().and_then(|name| name.to_str());
-        let number = number.and_then(|name| name.parse().ok());
-        if let (Some(number), Some(history)) = (number, history(&journal)?) {
-            // Of each apply there may be 60 MiB of what it did.
+        // Of each apply there may be 60 MiB of what it did.
+        if let (Some(number), Some(state)) = (number_of(&journal), history_state(&journal)?) {
             applies.push(Apply {
                 number,
-                state: history.state,
+                state,
                 journal,
             });
         }
     }
     Ok(applies)
+}
+
+/// Returns the number of the apply whose journal lies there.
+pub(super) fn number_of(journal: &Path) -> Option<u32> {
+    journal.file_name()?.to_str()?.parse().ok()
+}
+
+/// Notes in the record what became of an apply that was taken back, or done again. Changes
+/// that are taken back while others still wait in the session wait with them.
+///
+/// # Errors
+/// When a journal can't be read, or the record not be written.
+pub fn write_turn(session: &mut LockedSession, number: u32) -> Result<Outcome, Failure> {
+    let applies = applies(session.dir())?;
+    let is = |state| move |apply: &&Apply| apply.state == state;
+    let is_undone = applies
+        .iter()
+        .filter(is(HistoryState::Undone))
+        .any(|apply| apply.number == number);
+    let outcome = match applies.iter().find(is(HistoryState::Applied)) {
+        Some(_) => Outcome::Applied,
+        None => Outcome::Undone,
+    };
+    session.update(|record| {
+        record.undone.retain(|undone| *undone != number);
+        if is_undone {
+            record.undone.push(number);
+        }
+        if applies.is_empty() {
+            return;
+        }
+        record.outcome = Some(match record.phase {
+            Phase::Collected if outcome == Outcome::Undone => Outcome::Kept,
+            _ => outcome,
+        });
+        record.settled_at(Moment::now());
+    })?;
+    Ok(outcome)
 }
 
 /// Finds what an undo would take back: the newest apply that is in force.

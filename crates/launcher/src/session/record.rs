@@ -8,6 +8,7 @@ use lazaret_transfer::FileIdentity;
 use serde::{Deserialize, Serialize};
 
 use super::egress::Totals;
+use super::moment::Moment;
 use super::owner::Owner;
 use super::unlanded::Unlanded;
 
@@ -136,6 +137,11 @@ pub struct Record {
     /// which that was.
     #[serde(default)]
     pub undone: Vec<u32>,
+    /// When the gate was settled, or an apply was last taken back or done again: how long an
+    /// undo is kept counts from here. Private to [`Record::settled_at`], so that it never goes
+    /// before what the record knows of. `None` in a record of an earlier lazaret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    settled: Option<Moment>,
     /// What becomes of the volume when the gate is settled.
     #[serde(default)]
     pub keep: KeepVolume,
@@ -332,6 +338,7 @@ impl Record {
             left_out: 0,
             applying: None,
             undone: Vec::new(),
+            settled: None,
             keep: new.keep,
             selection: Some(new.selection),
             reset: false,
@@ -363,6 +370,16 @@ impl Record {
         if keep == KeepVolume::Always {
             self.keep = keep;
         }
+    }
+
+    /// Notes that the gate is settled now, or that an apply is taken back or done again.
+    pub fn settled_at(&mut self, now: Moment) {
+        self.settled = Some(now.not_before(self.created));
+    }
+
+    /// Returns when that was last; `None` when it never was, or by an earlier lazaret.
+    pub fn settled(&self) -> Option<&Moment> {
+        self.settled.as_ref()
     }
 
     /// Whether it was begun less than `age` before `now`, or after it: a clock that was set

@@ -4,10 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::EngineError;
-use lazaret_transfer::{HistoryState, LeftAlone, Recovered, history, recover};
+use lazaret_transfer::{HistoryState, LeftAlone, Recovered, history_state, recover};
 
 use super::belongings::Belongings;
 use super::collect::{Collected, is_collected};
+use super::moment::Moment;
 use super::pool::{self, SECOND_LOOK, Spare};
 use super::record::{KeepVolume, Outcome, Phase};
 use super::site::Site;
@@ -33,8 +34,6 @@ pub enum Resumed {
     /// An apply that was cut off is rolled back; the changes wait for the gate. Paths that
     /// somebody else changed meanwhile were left alone.
     RolledBack(LockedSession, Vec<LeftAlone>),
-    /// An undo that was cut off is rolled back: the workspace is as the apply left it.
-    UndoCutShort(LockedSession, Vec<LeftAlone>),
     /// An apply that was cut off is complete.
     Applied(LockedSession),
     /// There was nothing to do but to remove a next container that was made by half.
@@ -43,7 +42,8 @@ pub enum Resumed {
     Sound(LockedSession),
 }
 
-/// Brings a session whose lock could be taken into a state that the gate knows.
+/// Brings a session whose lock could be taken into a state that the gate knows. An undo or a
+/// redo of it that was cut off was [repaired](super::repair::repair) before.
 ///
 /// Repeating it is harmless: each step starts from what the record says, and writes the
 /// record only when it is done (FLT-09, APP-12).
@@ -107,6 +107,7 @@ pub fn resume(
                     session.update(|record| {
                         record.phase = Phase::Settled;
                         record.outcome = Some(Outcome::Applied);
+                        record.settled_at(Moment::now());
                     })?;
                     remove_settled(site, &session)?;
                     session.remove_collection()?;
@@ -124,33 +125,15 @@ pub fn resume(
             }
         }
         Phase::Settled => {
-            if let Some(left_alone) = finish_undo(&session)? {
-                return Ok(Resumed::UndoCutShort(session, left_alone));
-            }
             remove_settled(site, &session)?;
             session.remove_collection()?;
             Ok(sound(session))
         }
         Phase::Collected => {
-            if let Some(left_alone) = finish_undo(&session)? {
-                return Ok(Resumed::UndoCutShort(session, left_alone));
-            }
             pool::sweep(&*site.engine, &session)?;
             Ok(sound(session))
         }
     }
-}
-
-/// Finishes an undo, or a redo, that was cut short; the record knows nothing of it, and it
-/// may be of any of the applies. Says what was left alone when it was rolled back.
-fn finish_undo(session: &LockedSession) -> Result<Option<Vec<LeftAlone>>, Failure> {
-    let mut rolled_back = None;
-    for journal in session.dir().journals()? {
-        if let Recovered::RolledBack { left_alone } = recover(&journal)? {
-            rolled_back = Some(left_alone);
-        }
-    }
-    Ok(rolled_back)
 }
 
 /// Finishes the apply that the record names. One whose journal says that it is done, and of
@@ -164,8 +147,8 @@ fn finish_apply(session: &LockedSession) -> Result<Recovered, Failure> {
     if recovered != Recovered::Nothing {
         return Ok(recovered);
     }
-    Ok(match history(&journal)? {
-        Some(history) if history.state == HistoryState::Applied => Recovered::Completed,
+    Ok(match history_state(&journal)? {
+        Some(HistoryState::Applied) => Recovered::Completed,
         _ => Recovered::Nothing,
     })
 }

@@ -17,6 +17,7 @@ use lazaret_transfer::{AtPath as _, PathError};
 
 use super::lock::{is_taken, take_lock, take_lock_soon};
 use super::record::{KeepVolume, Record, RecordError};
+use super::unfinished::Unfinished;
 use super::unsynced::Unsynced;
 
 /// What is known of a volume, as long as there is one, and the texts of what it started from.
@@ -60,6 +61,14 @@ pub enum StoreError {
     Busy {
         /// The session.
         id: SessionId,
+    },
+    /// An apply, an undo or a redo of it was cut off.
+    #[error("cannot use session {id}: {what}, so its workspace may be half changed")]
+    Unfinished {
+        /// The session.
+        id: SessionId,
+        /// What was cut off.
+        what: Unfinished,
     },
     /// Its record can't be understood.
     #[error("session {id}: {source}")]
@@ -212,9 +221,24 @@ impl Store {
     /// Takes the lock of a session and reads its record.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`], [`StoreError::Busy`] while its launcher lives, or a
-    /// record that can't be understood.
+    /// [`StoreError::NotFound`], [`StoreError::Busy`] while its launcher lives,
+    /// [`StoreError::Unfinished`], or a record that can't be understood.
     pub fn lock(&self, id: &SessionId) -> Result<LockedSession, StoreError> {
+        let session = self.lock_to_recover(id)?;
+        match Unfinished::of(session.dir())? {
+            Some(what) => Err(StoreError::Unfinished {
+                id: id.clone(),
+                what,
+            }),
+            None => Ok(session),
+        }
+    }
+
+    /// As [`Store::lock`], for the one who finishes what was cut off.
+    ///
+    /// # Errors
+    /// As [`Store::lock`], but for [`StoreError::Unfinished`].
+    pub fn lock_to_recover(&self, id: &SessionId) -> Result<LockedSession, StoreError> {
         let dir = self.find(id)?;
         let lock = take_lock_soon(&dir.path.join("lock"))?
             .ok_or_else(|| StoreError::Busy { id: id.clone() })?;

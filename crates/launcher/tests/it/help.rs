@@ -29,9 +29,9 @@ fn short_help_names_every_verb() {
       ls           List sessions
       show         Show all about one session
       logs         Show what a session's command wrote
-      rm           Remove sessions; refuses while changes wait that nobody has seen
-      recover      Take up what a killed lazaret left behind
-      prune        Remove what no session needs any more
+      rm           Remove sessions; refuses if one has changes that you have not applied or discarded
+      recover      Resume or clean up sessions after lazaret was killed
+      prune        Remove sessions that are settled, and what no session owns
       doctor       Show which engines are there, what they can enforce, and what to do
       rules        List what changes are judged by, or explain one code
       policy       What a session's command may reach, and what it tried

@@ -2,6 +2,7 @@
 //! process a closure over a directory that plays the volume.
 
 mod commits;
+mod cut_off;
 mod depth;
 mod export;
 mod faults;
@@ -17,6 +18,7 @@ mod orphans;
 mod outcomes;
 mod pool;
 mod porter;
+mod prune;
 mod review;
 mod secrets;
 mod spare;

@@ -1,7 +1,7 @@
 //! Undos and redos that stop at one operation as if their process had been killed there:
 //! for the tests of crates that have to deal with what is left.
 
-use std::ffi::OsString;
+use std::ffi::{CStr, CString, OsString};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -99,6 +99,18 @@ impl Ops for Killed {
     }
     fn read(&self, fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
         self.step()?.read(fd, buffer)
+    }
+    fn attributes(&self, fd: BorrowedFd<'_>) -> io::Result<Vec<CString>> {
+        self.step()?.attributes(fd)
+    }
+    fn attribute(&self, fd: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<Vec<u8>>> {
+        self.step()?.attribute(fd, name)
+    }
+    fn set_attribute(&self, fd: BorrowedFd<'_>, name: &CStr, value: &[u8]) -> io::Result<()> {
+        self.step()?.set_attribute(fd, name, value)
+    }
+    fn remove_attribute(&self, fd: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+        self.step()?.remove_attribute(fd, name)
     }
     fn pinned(&self, fd: BorrowedFd<'_>) -> io::Result<Pinned> {
         self.step()?.pinned(fd)

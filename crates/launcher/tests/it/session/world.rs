@@ -541,9 +541,16 @@ impl World {
     /// Locks the session. A process that another test starts meanwhile holds a copy of the
     /// lock for the moment between its fork and its exec.
     pub(super) fn lock(&self) -> Result<LockedSession, StoreError> {
+        self.lock_by(Store::lock)
+    }
+
+    fn lock_by(
+        &self,
+        lock: fn(&Store, &SessionId) -> Result<LockedSession, StoreError>,
+    ) -> Result<LockedSession, StoreError> {
         let give_up = Instant::now() + Duration::from_secs(10);
         loop {
-            match self.store.lock(&self.id()) {
+            match lock(&self.store, &self.id()) {
                 Err(StoreError::Busy { .. }) if Instant::now() < give_up => {
                     std::thread::sleep(Duration::from_millis(1));
                 }
@@ -609,7 +616,7 @@ impl World {
 
     /// Does what `lazaret recover` does.
     pub(super) fn resume(&self) -> Result<Resumed, Failure> {
-        let session = self.lock()?;
+        let session = self.lock_by(Store::lock_to_recover)?;
         resume(&self.site(), self.image.clone(), session)
     }
 }
