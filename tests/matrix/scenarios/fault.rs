@@ -139,7 +139,7 @@ fn full_disk(ctx: &Ctx) -> Result<(), String> {
     expect("the large file is whole", || {
         big.len() == 200_000_000 && big.iter().all(|byte| *byte == 0)
     })?;
-    let _pruned = confined.lazaret(&["prune"])?.expect_code(0)?;
+    let _pruned = confined.lazaret(&["prune", "--yes"])?.expect_code(0)?;
     Ok(())
 }
 
@@ -192,7 +192,7 @@ fn two_launchers(ctx: &Ctx) -> Result<(), String> {
     }
     let nothing = ctx.lazaret(&["recover"])?.expect_code(0)?;
     let _nothing = nothing.expect_text("nothing to recover")?;
-    let pruned = ctx.told(&["prune", "--json"])?;
+    let pruned = ctx.told(&["prune", "--yes", "--json"])?;
     for what in ["sessions", "containers", "volumes"] {
         expect_eq(what, &pruned[what].as_array().map(Vec::len), &Some(0))?;
     }
@@ -271,7 +271,7 @@ fn volume_name_is_taken(ctx: &Ctx) -> Result<(), String> {
     let foreign = ctx.foreign_volume_named(name(ctx, "workspace"))?;
     let outcome = refused(ctx, foreign.name());
     let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
-    let _pruned = ctx.lazaret(&["prune"])?.expect_code(0)?;
+    let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
     foreign.check_and_remove()?;
     outcome
 }
@@ -282,7 +282,7 @@ fn container_name_is_taken(ctx: &Ctx) -> Result<(), String> {
     let foreign = api::create_foreign_container(&socket, &name)?;
     let outcome = refused(ctx, &name);
     let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
-    let _pruned = ctx.lazaret(&["prune"])?.expect_code(0)?;
+    let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
     let is_there = api::has_container(&socket, &name);
     api::remove(&socket, &foreign)?;
     expect("the foreign container was left alone", || {

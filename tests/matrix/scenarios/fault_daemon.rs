@@ -125,7 +125,7 @@ impl<'a> Session<'a> {
         // Sessions that are settled stay listed until then; what it removes on the engine
         // besides would have been left behind.
         let pruned = self
-            .lazaret_there(&["prune", "--json"])?
+            .lazaret_there(&["prune", "--yes", "--older-than", "0s", "--json"])?
             .expect_code(0)?
             .json()?;
         for what in ["containers", "volumes"] {

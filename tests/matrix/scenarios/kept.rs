@@ -517,7 +517,7 @@ fn swept(ctx: &Ctx) -> Result<(), String> {
         "echo agent > a; mkdir -p .venv; : > .venv/pyvenv.cfg",
     )?
     .expect_code(0)?;
-    let _pruned = ctx.lazaret(&["prune"])?.expect_code(0)?;
+    let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
     let _recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
     let second = run(ctx, "auto", "ls -a; [ -e .venv ]")?
         .expect_code(0)?

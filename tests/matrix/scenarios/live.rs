@@ -279,7 +279,7 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
         goes_on(&running)?;
     }
     // What it left behind is found by whoever looks next, and by `prune`.
-    let pruned = ctx.told(&["prune", "--json"])?;
+    let pruned = ctx.told(&["prune", "--yes", "--json"])?;
     expect("the dead view's container is removed", || {
         let names = pruned["containers"].as_array();
         names.is_some_and(|names| names.len() == 1)

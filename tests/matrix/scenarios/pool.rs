@@ -89,7 +89,7 @@ fn filled(ctx: &Ctx) -> Result<(), String> {
     )?;
 
     // Nobody's sweep takes it.
-    let _pruned = ctx.lazaret(&["prune"])?.expect_code(0)?;
+    let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
     let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
     expect_eq("places after a sweep", &places(ctx)?, &second)?;
 

@@ -104,7 +104,7 @@ fn another_each_time(ctx: &Ctx) -> Result<(), String> {
     let synced = ctx.told(&["sync", "s", "--json"])?;
     expect_eq("one file went in", &synced["sent"], &json!(1))?;
     let _shown = ctx.lazaret(&["show", "s"])?.expect_code(0)?;
-    let _pruned = ctx.lazaret(&["prune"])?.expect_code(0)?;
+    let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
     let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
     let _named = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
     expect_eq("it still waits", &container(ctx, "s")?, &first)?;
@@ -232,7 +232,8 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
     filled(ctx)?;
     let _first = run(ctx, "s", "auto", "echo agent > d/b")?.expect_code(0)?;
     let partial = ctx.state().join("sessions/s/spare.partial");
-    for (number, verb) in ["recover", "prune", "run"].into_iter().enumerate() {
+    let verbs: [&[&str]; 3] = [&["recover"], &["prune", "--yes"], &["run"]];
+    for (number, verb) in verbs.into_iter().enumerate() {
         let mut was_met = false;
         // One that was quicker than this look at it has made it.
         for _ in 0..20 {
@@ -252,8 +253,8 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
         }
         expect("it was met while it was made", || was_met)?;
         expect_eq("it is not listed", &waiting(ctx)?, &Vec::<String>::new())?;
-        if verb != "run" {
-            let _seen = ctx.lazaret(&[verb])?.expect_code(0)?;
+        if verb != ["run"] {
+            let _seen = ctx.lazaret(verb)?.expect_code(0)?;
             expect("no word of it", || !partial.exists())?;
             expect_eq("and no container", &container(ctx, "s")?, &None)?;
         }

@@ -1,5 +1,7 @@
 //! A launcher that is killed, at each phase, and what `recover` makes of it.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use lazaret_tests::tree_text;
@@ -30,6 +32,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "recover/killed-while-collecting",
         run: while_collecting,
+    },
+    Scenario {
+        name: "recover/killed-while-undoing",
+        run: while_undoing,
     },
     Scenario {
         name: "recover/nothing-to-do",
@@ -99,7 +105,7 @@ fn creation_in_flight(ctx: &Ctx) -> Result<(), String> {
     };
     let mut clean = 0;
     for _ in 0..LOOKS {
-        let _pruned = ctx.lazaret(&["prune"])?.expect_code(0)?;
+        let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
         clean = match left()?.is_empty() {
             true => clean + 1,
             false => 0,
@@ -221,7 +227,7 @@ fn sweep(ctx: &Ctx) -> Result<(), String> {
             .as_str()
             .is_some_and(|name| name.starts_with("lazaret-lost-"))
     })?;
-    let pruned = ctx.told(&["prune", "--json"])?;
+    let pruned = ctx.told(&["prune", "--yes", "--json"])?;
     expect_eq(
         "only that",
         &pruned["volumes"].as_array().map(Vec::len),
@@ -235,4 +241,159 @@ fn sweep(ctx: &Ctx) -> Result<(), String> {
     ctx.tell("end")?;
     let _live = lazaret.wait()?.expect_code(0)?;
     foreign.check_and_remove()
+}
+
+/// How many files the killed undo and redo are about.
+const MANY: usize = 3_000;
+
+/// An undo, and then a redo, of 3,000 files is killed between two of its moves (APP-26, APP-30).
+fn while_undoing(ctx: &Ctx) -> Result<(), String> {
+    let file = |n: usize, text: &str| format!("f d/{n:04} \"{text}\\n\"\n");
+    let tree = |text: &str| (0..MANY).map(|n| file(n, text)).collect::<String>();
+    let workspace = ctx.workspace("project", &tree("user"));
+    let script = "for file in d/*; do echo agent > $file; done";
+    let _kept = ctx
+        .lazaret(&[
+            "run", "base", "-w", "project", "--name", "s", "--apply", "never", "--", "sh", "-c",
+            script,
+        ])?
+        .expect_code(120)?;
+    let before = tree_text::dump(&workspace);
+    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    let after = tree_text::dump(&workspace);
+    expect("the apply changed the files", || before != after)?;
+
+    killed_turn(ctx, &workspace, Turn::Undo)?;
+    refused(ctx, &workspace, "undo")?;
+    let recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+    match recovered
+        .stderr
+        .contains("the workspace is as the apply left it")
+    {
+        true => expect_eq("the tree", &tree_text::dump(&workspace), &after)?,
+        false => {
+            let _said = recovered.expect_text("the workspace is as it was before the apply")?;
+            expect_eq("the tree", &tree_text::dump(&workspace), &before)?;
+        }
+    }
+    let _nothing = ctx
+        .lazaret(&["recover"])?
+        .expect_code(0)?
+        .expect_text("nothing to recover")?;
+    if tree_text::dump(&workspace) == after {
+        let _undone = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
+    }
+    expect_eq("undone", &tree_text::dump(&workspace), &before)?;
+
+    // The agent's work is in the session alone now, and no prune takes it.
+    let pruned = ctx.told(&["prune", "--yes", "--older-than", "0s", "--json"])?;
+    expect_eq(
+        "pruned",
+        &pruned["sessions"].as_array().map(Vec::len),
+        &Some(0),
+    )?;
+
+    killed_turn(ctx, &workspace, Turn::Redo)?;
+    refused(ctx, &workspace, "redo")?;
+    let recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
+    match recovered
+        .stderr
+        .contains("the workspace is as the apply left it")
+    {
+        true => expect_eq("the tree", &tree_text::dump(&workspace), &after)?,
+        false => {
+            let _said = recovered.expect_text("the workspace is as it was before the apply")?;
+            expect_eq("the tree", &tree_text::dump(&workspace), &before)?;
+            let _again = ctx.lazaret(&["undo", "--redo", "s"])?.expect_code(0)?;
+        }
+    }
+    expect_eq("done again", &tree_text::dump(&workspace), &after)?;
+    asked(ctx)
+}
+
+/// Applied a moment ago, it stays; told to, `prune` takes it, but not without a yes.
+fn asked(ctx: &Ctx) -> Result<(), String> {
+    let _young = ctx
+        .lazaret(&["prune"])?
+        .expect_code(0)?
+        .expect_text("nothing to prune")?;
+    let _dry = ctx
+        .lazaret(&["prune", "--older-than", "0s", "--dry-run"])?
+        .expect_code(0)?
+        .expect_text("would remove session s")?;
+    let _unasked = ctx
+        .lazaret(&["prune", "--older-than", "0s"])?
+        .expect_code(1)?
+        .expect_text("prune --yes")?;
+    let _shown = ctx.lazaret(&["show", "s"])?.expect_code(0)?;
+    let _gone = ctx
+        .lazaret(&["prune", "--older-than", "0s", "--yes"])?
+        .expect_code(0)?
+        .expect_text("removed session s")?;
+    let _nothing = ctx.lazaret(&["show", "s"])?.expect_code(1)?;
+    Ok(())
+}
+
+/// Which way a turn goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Undo,
+    Redo,
+}
+
+/// Kills an undo, or a redo, after its first move and before its last. One that is quicker
+/// than the look at it is turned back, and tried again.
+fn killed_turn(ctx: &Ctx, workspace: &Path, turn: Turn) -> Result<(), String> {
+    let (does, undoes): (&[&str], &[&str]) = match turn {
+        Turn::Undo => (&["undo", "s"], &["undo", "--redo", "s"]),
+        Turn::Redo => (&["undo", "--redo", "s"], &["undo", "s"]),
+    };
+    let text = |name: &str| fs::read_to_string(workspace.join(name)).unwrap_or_default();
+    let last = format!("d/{:04}", MANY - 1);
+    for _ in 0..20 {
+        let (first, end) = (text("d/0000"), text(&last));
+        let running = ctx.spawn(does)?;
+        while running.is_running() && text("d/0000") == first {
+            std::hint::spin_loop();
+        }
+        drop(running.signal(Signal::KILL));
+        let _ended = running.wait()?;
+        if text("d/0000") != first && text(&last) == end {
+            return Ok(());
+        }
+        let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+        if text("d/0000") != first {
+            let _back = ctx.lazaret(undoes)?.expect_code(0)?;
+        }
+    }
+    Err(format!("{does:?} was never met between two moves"))
+}
+
+/// Every verb that would read, change or remove says what to do first, and changes nothing.
+fn refused(ctx: &Ctx, workspace: &Path, what: &str) -> Result<(), String> {
+    let tree = stamp(workspace);
+    let listed = ctx.told(&["ls", "--json"])?;
+    expect_eq("its state", &listed[0]["state"].as_str(), &Some("broken"))?;
+    expect_eq("why", &listed[0]["unfinished"].as_str(), &Some(what))?;
+    let run = |name| ["run", "base", "-w", "project", "--name", name, "--", "true"];
+    let verbs: [&[&str]; 10] = [
+        &["prune", "--yes", "--older-than", "0s"],
+        &["rm", "s"],
+        &["rm", "--force", "s"],
+        &["discard", "s", "--yes"],
+        &["apply", "s", "--yes"],
+        &["undo", "s"],
+        &["undo", "--redo", "s"],
+        &["sync", "s"],
+        &run("s"),
+        &run("other"),
+    ];
+    for verb in verbs {
+        let _refused = ctx
+            .lazaret(verb)?
+            .expect_code(1)?
+            .expect_text("lazaret recover s")?;
+        expect_eq(&format!("{verb:?}"), &stamp(workspace), &tree)?;
+    }
+    Ok(())
 }
