@@ -8,8 +8,9 @@ use crate::judge::softer;
 use crate::rules::attributes::ATTRIBUTES;
 use crate::rules::codes::{CODES, STREAM_CODES};
 use crate::rules::deleted::TESTS;
+use crate::rules::family_table::{FAMILIES, UNKNOWN};
 use crate::rules::git::SENSITIVE;
-use crate::rules::secret_table::SECRETS;
+use crate::rules::secret_table::{SECRETS, Test};
 use crate::rules::suspect_table::SUSPECTS;
 
 /// One code.
@@ -61,10 +62,11 @@ static CATALOG: LazyLock<Vec<CatalogEntry>> = LazyLock::new(|| {
     for row in CODES {
         add(row.code, row.severities, row.reason, &[], row.cases);
     }
-    for row in SUSPECTS {
+    for row in SUSPECTS.iter().chain(FAMILIES).chain([&UNKNOWN]) {
         let severities = [row.severity, softer(row.severity)];
         let case = std::slice::from_ref(&row.case);
-        add(row.code, &severities, row.reason, row.patterns, case);
+        let patterns: Vec<&str> = row.patterns().collect();
+        add(row.code, &severities, row.reason, &patterns, case);
     }
     for (path, code, why) in SENSITIVE {
         add(code, &[Severity::Block], why, &[path], &[]);
@@ -75,7 +77,11 @@ static CATALOG: LazyLock<Vec<CatalogEntry>> = LazyLock::new(|| {
     }
     for row in SECRETS {
         let cases = &["SUS-28"];
-        add(row.code, &[Severity::Warn], row.what, &[row.pattern], cases);
+        let severities: &[Severity] = match row.test {
+            Test::Varied => &[Severity::Warn],
+            Test::Random => &[Severity::Warn, Severity::Note],
+        };
+        add(row.code, severities, row.what, &[row.pattern], cases);
     }
     for row in STREAM_CODES {
         add(row.code, row.severities, row.reason, &[], row.cases);

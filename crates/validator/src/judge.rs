@@ -10,7 +10,7 @@ use lazaret_transfer::{
 
 use crate::guard::completes;
 use crate::report::Report;
-use crate::rules::{Context, Opened, RULES, Rule};
+use crate::rules::{Context, Opened, RULES, Rule, facts};
 use crate::verdict::outcome_of;
 use crate::{
     Contents, Finding, Findings, Outcome, Policy, Severity, Subject, Validated, Verdict,
@@ -81,6 +81,7 @@ fn judge_by(
         collected: Changed::new(baseline, &changes),
         changes: &changes,
         policy,
+        contents,
     };
     for (name, rule) in rules {
         match rule {
@@ -125,6 +126,7 @@ fn judge_by(
         silent,
         ..
     } = report;
+    facts::one_each(&mut findings);
     Finding::put_in_order(&mut findings);
     findings.dedup();
     findings.shrink_to_fit();

@@ -8,6 +8,7 @@ use std::io;
 use lazaret_transfer::RelPathBuf;
 
 use super::found_lines::FoundLines;
+use super::modes::is_script;
 use super::opened::{MOST_BYTES, Side, lines};
 use super::remarks::shown;
 use super::unseen::{self, Unseen};
@@ -60,12 +61,11 @@ pub(super) fn shebang(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report)
         None => "names the program to run it with",
     };
     let message = format!("{message}: `{}`", shown(&String::from_utf8_lossy(first)));
-    report.line(
-        (opened.path(), 1),
-        Severity::Warn,
-        "content.shebang",
-        message,
-    );
+    let severity = match opened.change().before {
+        None if is_script(opened.path()) => Severity::Note,
+        _ => Severity::Warn,
+    };
+    report.line((opened.path(), 1), severity, "content.shebang", message);
 }
 
 /// Returns the first line, if a kernel reads it. `#![...]` starts many a Rust file.

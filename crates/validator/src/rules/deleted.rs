@@ -9,6 +9,7 @@ use lazaret_transfer::{Change, Digest, Entry, RelPath};
 
 use super::Context;
 use super::git_names::GitFile;
+use super::moves::Moves;
 use super::patterns::{Patterns, folded};
 use crate::Severity;
 use crate::report::Report;
@@ -60,6 +61,7 @@ pub(super) fn check(context: &Context<'_>, report: &mut Report) {
         return;
     }
     let brought: HashSet<&Digest> = context.changes.iter().filter_map(brings).collect();
+    let mut moves = None;
     // By the topmost directory that went with them, or by themselves.
     let mut tests: BTreeMap<&RelPath, usize> = BTreeMap::new();
     for change in deletions {
@@ -73,6 +75,9 @@ pub(super) fn check(context: &Context<'_>, report: &mut Report) {
         };
         // What is elsewhere now was moved, and what was empty tested nothing.
         if *size == 0 || brought.contains(digest) || !is_test(path, entry) {
+            continue;
+        }
+        if moves.get_or_insert_with(|| Moves::of(context)).has(change) {
             continue;
         }
         let gone = |above: &&RelPath| {
@@ -99,7 +104,8 @@ fn brings(change: &Change) -> Option<&Digest> {
     }
 }
 
-fn is_test(path: &RelPath, entry: &Entry) -> bool {
+/// Whether a file is a test by its name.
+pub(super) fn is_test(path: &RelPath, entry: &Entry) -> bool {
     let mut found = false;
     INDEX.find(&folded(path), entry, |_| found = true);
     found

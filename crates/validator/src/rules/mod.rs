@@ -5,11 +5,14 @@
 
 pub(crate) mod attributes;
 pub(crate) mod codes;
+mod commands;
 mod confusables;
 mod content;
 pub(crate) mod deleted;
 mod disguised;
 mod documents;
+pub(crate) mod facts;
+pub(crate) mod family_table;
 mod fold;
 mod found_lines;
 pub(crate) mod git;
@@ -20,6 +23,7 @@ mod links;
 pub(crate) mod lockfiles;
 pub(crate) mod manifests;
 mod modes;
+mod moves;
 mod opened;
 mod paths;
 mod patterns;
@@ -34,8 +38,8 @@ mod unseen;
 
 use lazaret_transfer::{Change, ChangeSet, Changed, RelPath, Tree};
 
-use crate::Policy;
 use crate::report::Report;
+use crate::{Contents, Policy};
 pub(crate) use fold::fold;
 pub(crate) use opened::{Opened, Side};
 
@@ -45,6 +49,7 @@ pub(crate) struct Context<'a> {
     pub(crate) collected: Changed<'a>,
     pub(crate) changes: &'a ChangeSet,
     pub(crate) policy: &'a Policy,
+    pub(crate) contents: &'a dyn Contents,
 }
 
 /// One rule.
@@ -95,6 +100,7 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("ignored files", Rule::Contents(hidden::check)),
     ("bare repositories", Rule::Batch(git::bare)),
     ("suspects", Rule::Change(suspects::check)),
+    ("lines of suspects", Rule::Contents(suspects::contents)),
     ("lockfile entries", Rule::Change(lockfiles::entries)),
     ("lockfiles", Rule::Contents(lockfiles::contents)),
     ("manifest entries", Rule::Change(manifests::entries)),

@@ -1,8 +1,11 @@
 //! What becomes executable, and what is machine code (AUD-02, SUS-26).
 
-use lazaret_transfer::{Change, Entry, Mode};
+use std::borrow::Cow;
+
+use lazaret_transfer::{Change, Entry, Mode, RelPath};
 
 use super::content::unreadable;
+use super::patterns::folded;
 use super::{Context, Opened};
 use crate::Severity;
 use crate::report::Report;
@@ -32,12 +35,33 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
         _ => Mode::Plain,
     };
     if *mode == Mode::Executable && was == Mode::Plain {
-        let message = match change.before {
-            Some(_) => "becomes executable",
-            None => "is new and executable",
+        let (severity, message) = match change.before {
+            Some(_) => (Severity::Warn, "becomes executable"),
+            None if is_script(path) => (Severity::Note, "is a new script"),
+            None => (Severity::Warn, "is new and executable"),
         };
-        report.path(path, Severity::Warn, "mode.executable", message);
+        report.path(path, severity, "mode.executable", message);
     }
+}
+
+/// Endings of scripts, which a review shows.
+const SCRIPTS: [&str; 14] = [
+    "sh", "bash", "zsh", "fish", "py", "rb", "pl", "js", "mjs", "ts", "lua", "php", "r", "awk",
+];
+
+/// Whether a file is by its name a script that nothing runs by itself: in a directory, and
+/// not in one whose programs are found by name.
+pub(super) fn is_script(path: &RelPath) -> bool {
+    let names = folded(path);
+    let Some((name, directories)) = names.split_last() else {
+        return false;
+    };
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    let is_found =
+        |name: &Cow<'_, str>| name.starts_with('.') || ["bin", "sbin", "hooks"].contains(&&**name);
+    ending.is_some_and(|ending| SCRIPTS.contains(&ending))
+        && !directories.is_empty()
+        && !directories.iter().any(is_found)
 }
 
 pub(super) fn machine_code(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {

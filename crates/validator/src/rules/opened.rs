@@ -117,6 +117,10 @@ impl<'a> Opened<'a> {
         }
     }
 
+    pub(crate) fn change(&self) -> &'a Change {
+        self.change
+    }
+
     pub(crate) fn path(&self) -> &'a RelPathBuf {
         &self.change.path
     }
@@ -180,7 +184,8 @@ impl<'a> Opened<'a> {
     }
 }
 
-fn read(entry: Option<&Entry>, contents: &dyn Contents) -> Side {
+/// Reads the contents of an entry.
+pub(super) fn read(entry: Option<&Entry>, contents: &dyn Contents) -> Side {
     let (size, digest) = match entry {
         Some(Entry::File { size, digest, .. }) => (*size, digest),
         Some(Entry::Dir | Entry::Symlink { .. }) | None => return Side::Absent,

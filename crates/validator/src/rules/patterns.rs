@@ -1,8 +1,8 @@
 //! `Patterns`: which of many path patterns a path is, without trying each.
 //!
-//! A pattern is a path from any directory on; `*` stands for any characters of
-//! one component, a last `**` for everything below. All lower case: names are
-//! folded before they are compared.
+//! A pattern is a path from any directory on, or from the top if it starts with `/`; `*`
+//! stands for any characters of one component, a last `**` for everything below. All lower
+//! case: names are folded before they are compared.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,9 +15,17 @@ use super::fold::skeleton;
 struct Pattern<T: 'static> {
     means: &'static T,
     components: Vec<&'static str>,
+    from: From,
 }
 
-/// Patterns by what a name must have in common with them.
+/// Where the first component of a pattern may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum From {
+    Anywhere,
+    Top,
+}
+
+/// Patterns by what their first component must have in common with a name.
 pub(super) struct Patterns<T: 'static> {
     /// Those whose first component is literal, by it.
     literal: HashMap<&'static str, Vec<Pattern<T>>>,
@@ -30,7 +38,7 @@ pub(super) struct Patterns<T: 'static> {
 }
 
 impl<T> Patterns<T> {
-    /// Sorts patterns. One with a `*` in its first component has no other.
+    /// Sorts patterns.
     pub(super) fn new(all: impl IntoIterator<Item = (&'static str, &'static T)>) -> Self {
         let mut patterns = Self {
             literal: HashMap::new(),
@@ -39,14 +47,21 @@ impl<T> Patterns<T> {
             other: Vec::new(),
         };
         for (text, means) in all {
+            let (text, from) = match text.strip_prefix('/') {
+                Some(text) => (text, From::Top),
+                None => (text, From::Anywhere),
+            };
             let components: Vec<_> = text.split('/').collect();
             let first = components.first().copied().unwrap_or_default();
-            let pattern = Pattern { means, components };
+            let pattern = Pattern {
+                means,
+                components,
+                from,
+            };
             let Some((head, tail)) = first.split_once('*') else {
                 patterns.literal.entry(first).or_default().push(pattern);
                 continue;
             };
-            debug_assert_eq!(pattern.components.len(), 1, "{text}");
             match (head.bytes().next(), tail.rsplit_once('.')) {
                 (Some(byte), _) => patterns.start.entry(byte).or_default().push(pattern),
                 (None, Some((_, ending))) if !tail.contains('*') => {
@@ -65,24 +80,19 @@ impl<T> Patterns<T> {
         entry: &Entry,
         mut found: impl FnMut(&'static T),
     ) {
-        for start in 0..names.len() {
-            let rest = names.get(start..).unwrap_or_default();
-            let Some(first) = rest.first() else { continue };
-            let literal = self.literal.get(&**first);
-            for pattern in literal.into_iter().flatten() {
-                if matches(&pattern.components, rest, entry) {
+        for at in 0..names.len() {
+            let rest = names.get(at..).unwrap_or_default();
+            let Some(name) = rest.first() else { continue };
+            let literal = self.literal.get(&**name);
+            let start = name.bytes().next().and_then(|byte| self.start.get(&byte));
+            let ending = name.rsplit_once('.').map_or(&**name, |(_, ending)| ending);
+            let ending = self.ending.get(ending);
+            let buckets = literal.into_iter().chain(start).chain(ending).flatten();
+            for pattern in buckets.chain(&self.other) {
+                let may_start = at == 0 || pattern.from == From::Anywhere;
+                if may_start && matches(&pattern.components, rest, entry) {
                     found(pattern.means);
                 }
-            }
-        }
-        let Some(name) = names.last() else { return };
-        let start = name.bytes().next().and_then(|byte| self.start.get(&byte));
-        let ending = name.rsplit_once('.').map_or(&**name, |(_, ending)| ending);
-        let ending = self.ending.get(ending);
-        let buckets = start.into_iter().chain(ending).flatten();
-        for pattern in buckets.chain(&self.other) {
-            if matches(&pattern.components, std::slice::from_ref(name), entry) {
-                found(pattern.means);
             }
         }
     }
@@ -183,6 +193,11 @@ mod tests {
             ".a/**",
             "*",
             "*rc",
+            "/top",
+            "/*.yml",
+            ".*/**",
+            "*.app/**",
+            ".*/*.x",
         ];
         let patterns = Patterns::new(ALL.iter().map(|text| (*text, text)));
         for path in [
@@ -201,17 +216,28 @@ mod tests {
             "mk",
             "so",
             "x.",
+            "top",
+            "x/top",
+            "a.yml",
+            "x/a.yml",
+            "x/b.app/c/d",
+            ".q/r.x",
         ] {
             let path = lazaret_transfer::RelPath::new(path).unwrap();
             let names = folded(path);
             let mut found = Vec::new();
             patterns.find(&names, &FILE(), |text| found.push(*text));
             found.sort_unstable();
+            found.dedup();
             let mut each: Vec<&str> = ALL
                 .iter()
                 .filter(|text| {
+                    let (text, starts) = match text.strip_prefix('/') {
+                        Some(text) => (text, 1),
+                        None => (**text, names.len()),
+                    };
                     let parts: Vec<_> = text.split('/').collect();
-                    (0..names.len()).any(|start| matches(&parts, &names[start..], &FILE()))
+                    (0..starts).any(|start| matches(&parts, &names[start..], &FILE()))
                 })
                 .copied()
                 .collect();

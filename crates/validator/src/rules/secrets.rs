@@ -9,7 +9,9 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
+use super::deleted::is_test;
 use super::found_lines::FoundLines;
+use super::patterns::{Patterns, folded};
 use super::secret_table::{Need, SECRETS, Test};
 use super::{Context, Opened};
 use crate::Severity;
@@ -68,7 +70,12 @@ pub(super) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
             continue;
         }
         let mut known: Option<HashSet<&[u8]>> = None;
-        let mut found = FoundLines::new(Severity::Warn, secret.code);
+        // What is written out in a test or an example opens nothing.
+        let severity = match secret.test {
+            Test::Random if is_for_show(opened) => Severity::Note,
+            Test::Random | Test::Varied => Severity::Warn,
+        };
+        let mut found = FoundLines::new(severity, secret.code);
         let mut lines = Lines::new(bytes);
         for captures in pattern.captures_iter(bytes).take(MOST_MATCHES) {
             let (start, value) = secret_of(&captures);
@@ -93,6 +100,34 @@ pub(super) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
         found.put(opened.path(), report);
     }
 }
+
+/// Whether a file is by its name a test, what a test reads, or an example to be filled in.
+fn is_for_show(opened: &Opened<'_>) -> bool {
+    static SHOWN: LazyLock<Patterns<&str>> =
+        LazyLock::new(|| Patterns::new(FOR_SHOW.iter().map(|text| (*text, text))));
+    let path = opened.path();
+    let Some(entry) = &opened.change().after else {
+        return false;
+    };
+    let mut found = false;
+    SHOWN.find(&folded(path), entry, |_| found = true);
+    found || is_test(path, entry)
+}
+
+/// Besides tests.
+const FOR_SHOW: &[&str] = &[
+    "testdata/**",
+    "fixtures/**",
+    "__fixtures__/**",
+    "__mocks__/**",
+    "__snapshots__/**",
+    "conftest.py",
+    "*.example",
+    "*.example.*",
+    "*.sample",
+    "*.template",
+    "*.dist",
+];
 
 /// Which rows have a word in a text, in order.
 fn rows_in(bytes: &[u8]) -> impl Iterator<Item = usize> {

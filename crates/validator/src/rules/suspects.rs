@@ -1,21 +1,79 @@
 //! Files that run, or make something run, without anybody starting them (threats.md,
 //! section 4): matched case-folded, normalised, without invisible characters, at
 //! any depth. Creating one counts as much as changing it (CVE-2026-25725).
+//!
+//! A table knows files by name. What no row of it knows is looked for among the families: the
+//! places where tools look, and the kinds of files that they run (SUS-31).
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use lazaret_transfer::{Change, Entry};
+use lazaret_transfer::{Change, Entry, Mode, RelPath, is_git_name};
 
-use super::Context;
+use super::family_table::{FAMILIES, INERT, ORDINARY_ENDINGS, ORDINARY_NAMES, UNKNOWN};
+use super::found_lines::FoundLines;
+use super::opened::lines;
 use super::patterns::{Patterns, folded};
-use super::suspect_table::{SUSPECTS, Suspect};
+use super::suspect_table::{Change as By, SUSPECTS, Suspect};
+use super::{Context, Opened, commands};
+use crate::Severity;
 use crate::judge::softened;
 use crate::report::Report;
 
-static INDEX: LazyLock<Patterns<Suspect>> = LazyLock::new(|| {
-    let rows = SUSPECTS.iter();
-    Patterns::new(rows.flat_map(|row| row.patterns.iter().map(move |text| (*text, row))))
+/// The case of all families.
+const FAMILY: &str = "SUS-31";
+
+/// A table, sorted for looking up.
+struct Table {
+    rows: &'static [Suspect],
+    patterns: Patterns<Suspect>,
+    except: Patterns<Suspect>,
+}
+
+impl Table {
+    fn new(rows: &'static [Suspect]) -> Self {
+        let patterns = |text: fn(&'static Suspect) -> &'static str| {
+            Patterns::new(rows.iter().flat_map(move |row| {
+                let patterns = text(row).split_ascii_whitespace();
+                patterns.map(move |pattern| (pattern, row))
+            }))
+        };
+        Self {
+            rows,
+            patterns: patterns(|row| row.patterns),
+            except: patterns(|row| row.except),
+        }
+    }
+
+    /// Returns which rows folded names are, each code once, in the order of the table.
+    fn find(&self, names: &[Cow<'_, str>], entry: &Entry) -> Vec<&'static Suspect> {
+        let mut found: Vec<&'static Suspect> = Vec::new();
+        self.patterns.find(names, entry, |row| found.push(row));
+        if found.is_empty() {
+            return found;
+        }
+        self.except.find(names, entry, |row| {
+            found.retain(|known| !std::ptr::eq(*known, row));
+        });
+        let rows = self.rows.iter();
+        let mut ordered: Vec<&'static Suspect> = Vec::with_capacity(found.len());
+        for row in rows.filter(|row| found.iter().any(|known| std::ptr::eq(*known, *row))) {
+            if !ordered.iter().any(|known| known.code == row.code) {
+                ordered.push(row);
+            }
+        }
+        ordered
+    }
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(SUSPECTS));
+static FAMILY_TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(FAMILIES));
+static INERT_PATTERNS: LazyLock<Patterns<&'static str>> = LazyLock::new(|| {
+    let lines = INERT.iter();
+    Patterns::new(lines.flat_map(|line| {
+        let patterns = line.split_ascii_whitespace();
+        patterns.map(move |pattern| (pattern, line))
+    }))
 });
 
 pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
@@ -28,8 +86,10 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
     if *entry == Entry::Dir {
         return;
     }
-    for suspect in find(&folded(path), entry) {
-        let severity = softened(change, suspect.severity);
+    for suspect in all(path, entry) {
+        let Some(Weight::Name(severity)) = Weight::of(suspect, change) else {
+            continue;
+        };
         let message = match change.after {
             Some(_) => suspect.reason.to_owned(),
             None => format!("was deleted: {}", suspect.reason),
@@ -38,228 +98,146 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
     }
 }
 
+/// What the lines say that a change adds, where they decide.
+pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+    let (path, change) = (opened.path(), opened.change());
+    let Some(entry) = &change.after else { return };
+    for suspect in all(path, entry) {
+        if Weight::of(suspect, change) == Some(Weight::Lines) {
+            added(suspect, opened, report);
+        }
+    }
+}
+
+/// Says which of the lines that are added start something; or, for the record, that none does.
+fn added(suspect: &Suspect, opened: &Opened<'_>, report: &mut Report) {
+    let path = opened.path();
+    let Some(bytes) = opened.after().bytes() else {
+        // What can't be looked into is as suspect as its name.
+        return report.path(path, suspect.severity, suspect.code, suspect.reason);
+    };
+    let is_new = opened.change().before.is_none();
+    if suspect.change == By::Fixtures && is_new && !commands::is_fixtures(bytes) {
+        return report.path(path, suspect.severity, suspect.code, suspect.reason);
+    }
+    let (mut found, mut count) = (FoundLines::new(suspect.severity, suspect.code), 0_usize);
+    for (number, line) in lines(bytes) {
+        let what = match suspect.change {
+            By::Recipes => commands::of_recipe(line),
+            By::Fixtures => commands::of_test(line),
+            By::Name | By::Lines | By::Nothing => commands::of_line(line),
+        };
+        if let Some(what) = what.filter(|_| opened.adds_line(line)) {
+            count += 1;
+            found.add(number, || format!("{}, and adds {what}", suspect.reason));
+        }
+    }
+    found.put(path, report);
+    if count == 0 {
+        let message = format!("{}; no added line starts anything", suspect.reason);
+        report.path(path, Severity::Note, suspect.code, message);
+    }
+}
+
+/// What weighs about a suspect change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    /// Its name.
+    Name(Severity),
+    /// The lines that it adds.
+    Lines,
+}
+
+impl Weight {
+    fn of(suspect: &Suspect, change: &Change) -> Option<Self> {
+        // A family is about what comes into being.
+        if change.after.is_none() && suspect.case == FAMILY {
+            return None;
+        }
+        let by_name = Some(Self::Name(softened(change, suspect.severity)));
+        let (Some(Entry::File { digest, .. }), before) = (&change.after, &change.before) else {
+            return by_name;
+        };
+        match (suspect.change, before) {
+            (By::Fixtures, None) => Some(Self::Lines),
+            (By::Name, _) | (_, None) => by_name,
+            (By::Nothing, Some(Entry::File { .. })) => None,
+            // Only its mode is another.
+            (_, Some(Entry::File { digest: old, .. })) if old == digest => None,
+            (_, Some(Entry::File { .. })) => Some(Self::Lines),
+            (_, Some(_)) => by_name,
+        }
+    }
+}
+
 /// Which rows of the table folded names are, each code once.
 pub(super) fn find(names: &[Cow<'_, str>], entry: &Entry) -> Vec<&'static Suspect> {
-    let mut found: Vec<&'static Suspect> = Vec::new();
-    INDEX.find(names, entry, |suspect| {
-        if !found.iter().any(|known| known.code == suspect.code) {
-            found.push(suspect);
-        }
-    });
+    TABLE.find(names, entry)
+}
+
+/// Which rows a path is of, with the family that it is in.
+///
+/// A build file may lie in a directory that counts by itself.
+fn all(path: &RelPath, entry: &Entry) -> Vec<&'static Suspect> {
+    let names = folded(path);
+    let mut found = find(&names, entry);
+    let in_dot_directory = || {
+        let directories = names.split_last().map(|(_, directories)| directories);
+        let mut directories = directories.into_iter().flatten();
+        directories.any(|name| name.starts_with('.'))
+    };
+    let by_lines = |row: &&Suspect| row.change != By::Name;
+    if found.is_empty() || (found.iter().all(by_lines) && in_dot_directory()) {
+        found.extend(family(path, &names, entry));
+    }
     found
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use lazaret_transfer::{Digest, Entry, Mode};
-
-    use super::SUSPECTS;
-    use crate::Severity;
-
-    const FILE: fn() -> Entry = || Entry::File {
-        mode: Mode::Plain,
-        size: 0,
-        digest: Digest::of(b""),
-    };
-
-    /// Each pattern of a case alone, at the top and deep down, in capitals, through the whole
-    /// of `judge`.
-    #[track_caller]
-    fn each_alone(case: &str) {
-        let mut patterns = 0;
-        for suspect in SUSPECTS.iter().filter(|suspect| suspect.case == case) {
-            for pattern in suspect.patterns {
-                patterns += 1;
-                let path = pattern.replace("**", "some/thing").replace('*', "x");
-                for path in [path.clone(), format!("deep/er/{path}"), path.to_uppercase()] {
-                    let found = crate::judge::tests::codes_of_new(&path);
-                    let expected = (suspect.severity, suspect.code);
-                    assert!(found.contains(&expected), "{case} {path}: {found:?}");
-                }
-            }
-        }
-        assert!(patterns > 0, "{case} has no pattern");
+/// Returns the family that a path is in.
+fn family(path: &RelPath, names: &[Cow<'_, str>], entry: &Entry) -> Option<&'static Suspect> {
+    // The rules for git speak of those.
+    if path.components().any(is_git_name) {
+        return None;
     }
-
-    #[test]
-    fn sus_there_are_as_many_patterns_as_there_were() {
-        let patterns = SUSPECTS.iter().map(|suspect| suspect.patterns.len());
-        let patterns = patterns.sum::<usize>();
-        assert!(patterns >= 190, "{patterns}");
+    let mut is_inert = false;
+    INERT_PATTERNS.find(names, entry, |_| is_inert = true);
+    if is_inert {
+        return None;
     }
-
-    #[test]
-    fn sus_01_each_pattern_alone() {
-        each_alone("SUS-01");
-    }
-
-    #[test]
-    fn sus_02_each_pattern_alone() {
-        each_alone("SUS-02");
-    }
-
-    #[test]
-    fn sus_03_each_pattern_alone() {
-        each_alone("SUS-03");
-    }
-
-    #[test]
-    fn sus_04_each_pattern_alone() {
-        each_alone("SUS-04");
-    }
-
-    #[test]
-    fn sus_05_each_pattern_alone() {
-        each_alone("SUS-05");
-    }
-
-    #[test]
-    fn sus_06_each_pattern_alone() {
-        each_alone("SUS-06");
-    }
-
-    #[test]
-    fn sus_07_each_pattern_alone() {
-        each_alone("SUS-07");
-    }
-
-    #[test]
-    fn sus_08_each_pattern_alone() {
-        each_alone("SUS-08");
-    }
-
-    #[test]
-    fn sus_09_each_pattern_alone() {
-        each_alone("SUS-09");
-    }
-
-    #[test]
-    fn sus_10_each_pattern_alone() {
-        each_alone("SUS-10");
-    }
-
-    #[test]
-    fn sus_11_each_pattern_alone() {
-        each_alone("SUS-11");
-    }
-
-    #[test]
-    fn sus_12_each_pattern_alone() {
-        each_alone("SUS-12");
-    }
-
-    #[test]
-    fn sus_13_each_pattern_alone() {
-        each_alone("SUS-13");
-    }
-
-    #[test]
-    fn sus_14_each_pattern_alone() {
-        each_alone("SUS-14");
-    }
-
-    #[test]
-    fn sus_15_each_pattern_alone() {
-        each_alone("SUS-15");
-    }
-
-    #[test]
-    fn sus_16_each_pattern_alone() {
-        each_alone("SUS-16");
-    }
-
-    #[test]
-    fn sus_17_each_pattern_alone() {
-        each_alone("SUS-17");
-    }
-
-    #[test]
-    fn sus_18_each_pattern_alone() {
-        each_alone("SUS-18");
-    }
-
-    #[test]
-    fn sus_19_each_pattern_alone() {
-        each_alone("SUS-19");
-    }
-
-    #[test]
-    fn sus_20_each_pattern_alone() {
-        each_alone("SUS-20");
-    }
-
-    #[test]
-    fn sus_21_each_pattern_alone() {
-        each_alone("SUS-21");
-    }
-
-    #[test]
-    fn sus_22_each_pattern_alone() {
-        each_alone("SUS-22");
-    }
-
-    #[test]
-    fn sus_24_each_pattern_alone() {
-        each_alone("SUS-24");
-    }
-
-    #[test]
-    fn sus_25_each_pattern_alone() {
-        each_alone("SUS-25");
-    }
-
-    #[test]
-    fn sus_26_each_pattern_alone() {
-        each_alone("SUS-26");
-    }
-
-    #[test]
-    fn sus_27_each_pattern_alone() {
-        each_alone("SUS-27");
-    }
-
-    #[test]
-    fn sus_28_each_pattern_alone() {
-        each_alone("SUS-28");
-    }
-
-    #[test]
-    fn sus_29_each_pattern_alone() {
-        each_alone("SUS-29");
-    }
-
-    #[test]
-    fn sus_table_is_complete_and_well_formed() {
-        let rows = SUSPECTS.iter().map(|suspect| suspect.case);
-        // Rules of their own look into these.
-        let cases: BTreeSet<_> = rows.chain(["SUS-23"]).collect();
-        let expected: BTreeSet<_> = (1..=29).map(|n| format!("SUS-{n:02}")).collect();
-        assert!(cases.iter().eq(expected.iter()), "{cases:?}");
-        let mut seen = BTreeSet::new();
-        for suspect in SUSPECTS {
-            assert!(suspect.code.starts_with("suspect."));
-            for pattern in suspect.patterns {
-                assert!(seen.insert(pattern), "{pattern} twice");
-                let folded: Vec<_> = pattern
-                    .split('/')
-                    .map(crate::rules::fold::skeleton)
-                    .collect();
-                assert_eq!(folded.join("/"), *pattern);
-            }
-        }
-    }
-
-    #[test]
-    fn sus_deletions_weigh_less() {
-        let change = lazaret_transfer::Change {
-            path: ".envrc".parse().unwrap(),
-            before: Some(FILE()),
-            after: None,
-        };
-        let soften = |severity| crate::judge::softened(&change, severity);
-        assert_eq!(soften(Severity::Block), Severity::Warn);
-        assert_eq!(soften(Severity::Warn), Severity::Note);
-    }
+    let known = FAMILY_TABLE.find(names, entry).first().copied();
+    known.or_else(|| is_unknown(path, names, entry).then_some(&UNKNOWN))
 }
+
+/// Whether a tool may look for a file that no table knows.
+fn is_unknown(path: &RelPath, names: &[Cow<'_, str>], entry: &Entry) -> bool {
+    let (Some((name, directories)), Entry::File { mode, .. }) = (names.split_last(), entry) else {
+        return false;
+    };
+    if let Some((_, ending)) = name.rsplit_once('.') {
+        let mut ordinary = ORDINARY_ENDINGS.split_ascii_whitespace();
+        let is_word = ending
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        return directories.is_empty() && is_word && !ordinary.any(|known| known == ending);
+    }
+    let mut ordinary = ORDINARY_NAMES.split_ascii_whitespace();
+    // `mode.executable` says it of a program.
+    if *mode == Mode::Executable || ordinary.any(|known| known == name) {
+        return false;
+    }
+    // `Appraisals`, `BUCK`: the files of tools are written like that.
+    let is_capital = path.file_name().starts_with(|c: char| c.is_uppercase());
+    let is_program = directories.last().is_some_and(|directory| {
+        ["bin", "sbin", "scripts", "tools", "hooks"].contains(&&**directory)
+    });
+    is_program || (name.ends_with("file") && name.len() > 4) || (is_capital && name.len() > 2)
+}
+
+/// Whether a code is of a family, which speaks only where nothing else is said.
+pub(crate) fn is_family(code: &str) -> bool {
+    let mut families = FAMILIES.iter().chain([&UNKNOWN]);
+    families.any(|family| family.code == code)
+}
+
+#[cfg(test)]
+mod tests;

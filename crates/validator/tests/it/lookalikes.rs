@@ -24,6 +24,7 @@ fn aud_07_letters_of_several_alphabets() {
     block suspect.ci .github/workflows/сi.yml: continuous integration runs it with its secrets
     warn name.confusable .github/workflows/сi.yml: looks like `ci.yml`, but has U+0441 (Cyrillic)
     warn name.confusable .gіt: looks like `.git`
+    warn suspect.dot_directory .gіt/config: tools look into directories whose name starts with a dot
     warn name.confusable .vѕcode: looks like `.vscode`, but has U+0455 (Cyrillic)
     warn name.confusable .vѕcode/tasks.json: looks like `.vscode/tasks.json`: tasks and settings take effect when the folder is opened
     warn name.confusable .Іdea: looks like `.ldea`, but has U+0406 (Cyrillic)

@@ -23,13 +23,11 @@ fn any_depth_case_normalisation_and_invisible_characters() {
         );
     }
     assert!(codes_of_new(".vscode/tasks.json.").contains("block suspect.vscode"));
-    for path in [
-        ".vscode/tasks.json5",
-        "vscode/tasks.json",
-        ".vscode/x/tasks.json",
-        "xMakefile",
-    ] {
+    for path in ["src/vscode/tasks.json", "xMakefile.md", "src/xmakefile.rs"] {
         assert_eq!(codes_of_new(path), "", "{path:?}");
+    }
+    for path in [".vscode/tasks.json5", ".vscode/x/tasks.json"] {
+        assert_eq!(codes_of_new(path), "warn suspect.dot_directory", "{path:?}");
     }
 }
 
@@ -64,7 +62,7 @@ fn modification_and_mode_count() {
     block suspect.directory_env .envrc: runs when a shell enters the directory
     warn mode.executable .envrc: becomes executable
     warn suspect.secret .envrc: may hold a secret
-    warn suspect.entry_point Makefile: is run out of habit
+    note suspect.entry_point Makefile: is run out of habit; no added line starts anything
     = needs review
     ~ Makefile
     withheld .envrc: suspect.directory_env

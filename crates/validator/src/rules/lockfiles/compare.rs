@@ -283,7 +283,9 @@ fn new_hosts(old: &Index<'_>, new: &Lock<'_>, remarks: &mut Remarks) {
     let mut hosts: BTreeMap<&str, (usize, &Pin<'_>)> = BTreeMap::new();
     for pin in &new.pins {
         let host = pin.source.address().map(|address| &*address.host);
-        if let Some(host) = host.filter(|host| !old.hosts.contains(host)) {
+        // A lockfile whose first package comes from where the tool looks by itself.
+        let is_first = || old.hosts.is_empty() && pin.source.is_usual();
+        if let Some(host) = host.filter(|host| !old.hosts.contains(host) && !is_first()) {
             hosts.entry(host).or_insert((0, pin)).0 += 1;
         }
     }

@@ -20,6 +20,33 @@ pub(crate) enum Source<'a> {
     Bundled,
 }
 
+/// Where package managers look without being told to. The names are in pieces, so that a
+/// search for registries finds what the repository depends on.
+const USUAL: [&str; 7] = [
+    concat!("https://registry.npm", "js.org/"),
+    "https://registry.yarnpkg.com/",
+    concat!("registry+https://github.com/rust-lang/crates.", "io-index"),
+    concat!("sparse+https://index.crates.", "io/"),
+    concat!("https://py", "pi.org/"),
+    "https://files.pythonhosted.org/",
+    "https://rubygems.org/",
+];
+
+impl Source<'_> {
+    /// Whether a package manager looks there without being told to.
+    pub(super) fn is_usual(&self) -> bool {
+        let Self::Web(address) = self else {
+            return false;
+        };
+        let text = format!("{}://{}{}", address.scheme, address.host, address.rest);
+        let text = text.trim_end_matches('/');
+        USUAL.iter().any(|usual| {
+            let rest = text.strip_prefix(usual.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+}
+
 /// An address, taken apart just as far as comparing needs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Address<'a> {
