@@ -59,10 +59,19 @@ xflags::xflags! {
         /// Measure copying and starting beside what others do in the same run, as ratios
         /// beside their targets; with `gate` how fast changes are judged and applied, with
         /// `net` what the gateway costs, with `image` what builds take that have little to
-        /// do, and how large images are.
+        /// do, and how large images are; with `judge` which hostile paths the rules warn of
+        /// and which real commits they stop.
         cmd bench {
-            /// What to measure: `copy`, `gate`, `image` or `net`. `copy` when it is not given.
+            /// What to measure: `copy`, `gate`, `image`, `judge` or `net`. `copy` when it is not
+            /// given.
             optional suite: String
+            /// For `judge`: the directory with `hostile-paths.tsv` and `real-commits.jsonl`.
+            /// `../shared/corpus` when it is not given.
+            optional corpus: PathBuf
+            /// For `judge`: also print what is missed, and what stops which commit.
+            optional -v,--list
+            /// For `judge`: print the figures as JSON.
+            optional --json
             /// Two rounds without the large tree.
             optional --quick
             /// Rounds that count. Three when it is not given.

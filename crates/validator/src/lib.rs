@@ -14,6 +14,7 @@ mod finding;
 #[doc(hidden)]
 pub mod fuzz;
 mod git_drivers;
+mod git_index;
 mod guard;
 mod handed;
 mod judge;
@@ -27,6 +28,7 @@ pub use allowance::{Allowance, fingerprint, is_allowable};
 pub use catalog::{CatalogEntry, catalog};
 pub use finding::{Finding, Findings, Severity, Subject};
 pub use git_drivers::{Driver, DriverKind, GitDrivers};
+pub use git_index::{BlobId, GitIndex};
 pub use guard::{completes, is_guarded};
 pub use handed::{HandedKind, HandedOut, Mark};
 pub use judge::{JudgeInput, judge, judge_again};

@@ -1,11 +1,12 @@
 //! `Policy`: the limits and rules a batch is judged by.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use lazaret_transfer::{Change, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf};
 
 use crate::rules::fold;
-use crate::{Allowance, GitDrivers, HandedOut};
+use crate::{Allowance, GitDrivers, GitIndex, HandedOut};
 
 /// The most that one batch of changes may hold. Reaching over one of the first
 /// two rejects the batch; the others withhold the entry (threats.md, section 0).
@@ -51,6 +52,9 @@ pub struct Policy {
     pub drivers: GitDrivers,
     /// What the session was handed, and no change may bring back (SUS-38).
     pub handed: HandedOut,
+    /// What the workspace's repository has, if it is known: what it has not can't be got
+    /// back from git (SUS-36).
+    pub index: Option<Arc<GitIndex>>,
 }
 
 impl Limits {
@@ -79,6 +83,7 @@ impl Policy {
             alone: BTreeSet::new(),
             drivers: GitDrivers::default(),
             handed: HandedOut::default(),
+            index: None,
         }
     }
 

@@ -5,6 +5,7 @@ mod engine;
 mod figures;
 mod gate;
 mod image;
+mod judge;
 mod measure;
 mod net;
 mod packer;
@@ -62,9 +63,19 @@ impl flags::Bench {
                 let report = image::run(sh, engine, self.rounds.unwrap_or(ROUNDS))?;
                 write_json(&self.report_file(sh, "image.json")?, &report)
             }
+            Some("judge") => judge::run(sh, self.corpus.as_deref(), self.listing()),
             Some(other) => {
-                bail!("there is no suite `{other}`: copy, gate, image and net there are")
+                bail!("there is no suite `{other}`: copy, gate, image, judge and net there are")
             }
+        }
+    }
+
+    /// How `judge` prints what it measured.
+    fn listing(&self) -> judge::Print {
+        match (self.json, self.list) {
+            (true, _) => judge::Print::Json,
+            (false, true) => judge::Print::List,
+            (false, false) => judge::Print::Table,
         }
     }
 

@@ -44,6 +44,10 @@ const ELSEWHERE: [(&str, &str); 13] = [
     ("flt-21", "fault/daemon-killed-while-running"),
 ];
 
+/// The table of suspect files, whose rows name their cases, and the test that runs each row.
+const SUSPECTS: &str = "crates/validator/src/rules/suspect_table.rs";
+const ROWS_TEST: &str = "sus_each_row_hits_and_misses";
+
 /// Names each case that has no test, and each proof that is not there.
 pub(super) fn check(sources: &[Source], findings: &mut Vec<Finding>) {
     let mut report = |message: String| {
@@ -57,11 +61,18 @@ pub(super) fn check(sources: &[Source], findings: &mut Vec<Finding>) {
     let rust = || sources.iter().filter(|source| source.path.ends_with(".rs"));
     let functions = rust().flat_map(|source| functions(&source.text));
     let functions: BTreeSet<&str> = functions.collect();
+    let rows = rust().filter(|source| source.path == SUSPECTS);
+    let rows: Vec<&str> = rows.flat_map(|source| rows_of(&source.text)).collect();
     let scenarios: BTreeSet<&str> = rust()
         .filter(|source| source.path.starts_with("tests/matrix/"))
         .flat_map(|source| scenarios(&source.text))
         .collect();
     let mut named: BTreeSet<String> = functions.iter().flat_map(|name| cases(name)).collect();
+    // One test runs every row of the table of suspect files.
+    if functions.contains(ROWS_TEST) {
+        let rows = rows.into_iter();
+        named.extend(rows.flat_map(|case| cases(&case.to_lowercase().replace('-', "_"))));
+    }
     for (case, proof) in ELSEWHERE {
         match functions.contains(proof) || scenarios.contains(proof) {
             true => drop(named.insert(case.to_owned())),
@@ -96,6 +107,14 @@ fn functions(text: &str) -> impl Iterator<Item = &str> {
         name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
             .next()
     })
+}
+
+/// The cases of the rows of a table: `SUS-04`.
+fn rows_of(text: &str) -> impl Iterator<Item = &str> {
+    let rows = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("row(\""));
+    rows.filter_map(|row| row.split('"').next())
 }
 
 /// The names of scenarios.
@@ -143,6 +162,22 @@ mod tests {
     fn a_macro_makes_tests_too() {
         let found: Vec<_> = functions("fn a() {\n    con_05_weakened Seccomp;\n}").collect();
         assert_eq!(found, ["a", "con_05_weakened"]);
+    }
+
+    #[test]
+    fn rows_name_cases_where_a_test_runs_them() {
+        let all = |test: &str| {
+            let row = "    row(\"SUS-01\", \"suspect.x\", Block, \"x\", \"y\"),".to_owned();
+            let sources = [(SUSPECTS, row), ("tests/a.rs", test.to_owned())];
+            let sources = sources.map(|(path, text)| Source {
+                path: path.to_owned(),
+                text,
+            });
+            let mut findings = Vec::new();
+            check(&sources, &mut findings);
+            findings.len()
+        };
+        assert_eq!(all(&format!("fn {ROWS_TEST}() {{}}")), all("") - 1);
     }
 
     #[test]

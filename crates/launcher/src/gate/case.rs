@@ -14,10 +14,10 @@ use lazaret_validator::{Allowance, Destination, GitDrivers, HandedOut, Limits, P
 use super::choices::Choices;
 use super::contents::Contents;
 use super::drift::{Drift, drifts};
-use super::git_config;
 use super::hunks::{self, Hunk};
 use super::listing;
 use super::proposal::Proposal;
+use super::{git_config, git_index};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::session::collect::read_collection;
@@ -291,6 +291,7 @@ pub(super) fn policy_of(
     Ok(Policy {
         protect: record.bounds.paths()?,
         handed,
+        index: git_index::read(&record.workspace).map(Arc::new),
         ..policy(record.gate, git_config::drivers(env, &record.workspace))
     })
 }
@@ -315,5 +316,6 @@ pub(crate) fn policy(limits: GateLimits, drivers: GitDrivers) -> Policy {
         alone: BTreeSet::new(),
         drivers,
         handed: HandedOut::default(),
+        index: None,
     }
 }

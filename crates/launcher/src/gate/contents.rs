@@ -35,10 +35,11 @@ impl Contents {
         baseline: &Tree,
     ) -> Self {
         let mut places = HashMap::new();
-        // The attributes in the root hold for all others.
-        let attributes = RelPath::new(".gitattributes").ok();
+        // Those in the root hold for all others.
+        let root = [".gitattributes", ".gitignore"];
+        let root = root.into_iter().filter_map(|name| RelPath::new(name).ok());
         let changed = changes.iter().map(|change| &*change.path);
-        for path in changed.chain(attributes) {
+        for path in changed.chain(root) {
             if let Some(Entry::File { digest, .. }) = baseline.get(path) {
                 places.insert(*digest, path.to_owned());
             }

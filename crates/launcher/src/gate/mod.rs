@@ -12,6 +12,7 @@ mod derive;
 mod drift;
 pub mod export;
 pub mod git_config;
+mod git_index;
 pub mod hunks;
 pub mod listing;
 pub mod live;

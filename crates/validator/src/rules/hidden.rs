@@ -29,7 +29,7 @@ pub(super) fn check(context: &Context<'_>, opened: &Opened<'_>, report: &mut Rep
     let after = opened.after().bytes().unwrap_or_default();
     let before = opened.before().bytes().unwrap_or_default();
     let dir = path.parent();
-    let (Some(now), Some(then)) = (rules(after), rules(before)) else {
+    let (Some(now), Some(then)) = (ignored_by(after), ignored_by(before)) else {
         let message = "too long to be understood; it may hide files of this batch from git";
         report.path(path, Severity::Warn, "git.ignore_hides", message);
         return;
@@ -70,7 +70,7 @@ pub(super) fn check(context: &Context<'_>, opened: &Opened<'_>, report: &mut Rep
 }
 
 /// Compiles an ignore file as git reads it: a line that is no pattern is no rule.
-fn rules(bytes: &[u8]) -> Option<Gitignore> {
+pub(super) fn ignored_by(bytes: &[u8]) -> Option<Gitignore> {
     let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
     if bytes.len() > MOST_BYTES || lines > MOST_LINES {
         return None;

@@ -21,6 +21,7 @@ mod handed;
 mod hidden;
 mod links;
 pub(crate) mod lockfiles;
+mod losses;
 pub(crate) mod manifests;
 mod modes;
 mod moves;
@@ -75,6 +76,9 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ),
     ("deletions", Rule::Batch(deleted::check)),
     ("reserved", Rule::Change(paths::reserved)),
+    ("mass deletion", Rule::Batch(losses::many)),
+    ("untracked files", Rule::Batch(losses::untracked)),
+    ("uncommitted changes", Rule::Contents(losses::reverted)),
     ("protected", Rule::Change(paths::protected)),
     ("collisions", Rule::Batch(paths::collisions)),
     ("links", Rule::Change(links::check)),

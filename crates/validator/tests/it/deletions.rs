@@ -42,6 +42,7 @@ fn aud_03_tests() {
         f kept/tests/w \"w\"
         d .git/
     "), @"
+    warn deleted.many kept/tests/z: 8 of 12 files are deleted or emptied, this one with them
     warn deleted.test kept/tests/z: was deleted: a test, by its name
     warn deleted.test src/a_test.go: was deleted: a test, by its name
     warn deleted.test src/b.test.ts: was deleted: a test, by its name

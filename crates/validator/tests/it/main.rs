@@ -10,6 +10,7 @@ mod limits;
 mod links;
 mod lockfiles;
 mod lookalikes;
+mod losses;
 mod manifests;
 mod modes;
 mod paths;

@@ -1,3 +1,5 @@
+//! Every row of the tables of suspect files, and what deletions weigh.
+
 use std::collections::BTreeSet;
 
 use lazaret_transfer::{Digest, Entry, Mode, RelPath};
