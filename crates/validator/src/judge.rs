@@ -124,10 +124,11 @@ fn judge_by(
         mut findings,
         rejected,
         silent,
+        known,
         ..
     } = report;
-    facts::one_each(&mut findings);
     Finding::put_in_order(&mut findings);
+    facts::one_each(&mut findings, &known);
     findings.dedup();
     findings.shrink_to_fit();
     for finding in &mut findings {

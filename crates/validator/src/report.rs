@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 64 << 20;
 pub(crate) struct Report {
     pub(crate) findings: Findings,
     /// What is known to have been said of the same case, in order.
-    known: Arc<Findings>,
+    pub(crate) known: Arc<Findings>,
     /// What the findings take, in bytes.
     cost: usize,
     /// Whether the whole batch is rejected.

@@ -17,17 +17,24 @@ const FEWEST: usize = 8;
 
 /// Says that more than a quarter of the files are deleted or emptied.
 pub(super) fn many(context: &Context<'_>, report: &mut Report) {
-    let brought: HashSet<&Digest> = context.changes.iter().filter_map(brought).collect();
-    let lost = context.changes.iter().filter(|change| {
-        let Some(Entry::File { size, digest, .. }) = &change.before else {
+    let may_be_lost = |change: &&Change| {
+        let (Some(Entry::File { size, .. }), after) = (&change.before, &change.after) else {
             return false;
         };
-        let is_gone = match &change.after {
-            None => !brought.contains(digest),
+        let is_gone = match after {
             Some(Entry::File { size: now, .. }) => *size > 0 && *now == 0,
-            Some(Entry::Dir | Entry::Symlink { .. }) => true,
+            None | Some(Entry::Dir | Entry::Symlink { .. }) => true,
         };
         is_gone && !context.is_git(&change.path)
+    };
+    if context.changes.iter().filter(may_be_lost).count() < FEWEST {
+        return;
+    }
+    let brought: HashSet<&Digest> = context.changes.iter().filter_map(brought).collect();
+    let lost = context.changes.iter().filter(may_be_lost).filter(|change| {
+        let moved =
+            |entry: &Entry| matches!(entry, Entry::File { digest, .. } if brought.contains(digest));
+        change.after.is_some() || !change.before.as_ref().is_some_and(moved)
     });
     let mut lost = lost.map(|change| &change.path);
     let Some(first) = lost.next() else { return };

@@ -91,8 +91,8 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
             continue;
         };
         let message = match change.after {
-            Some(_) => suspect.reason.to_owned(),
-            None => format!("was deleted: {}", suspect.reason),
+            Some(_) => Cow::Borrowed(suspect.reason),
+            None => Cow::Owned(format!("was deleted: {}", suspect.reason)),
         };
         report.path(path, severity, suspect.code, message);
     }
@@ -133,9 +133,9 @@ fn added(suspect: &Suspect, opened: &Opened<'_>, report: &mut Report) {
         }
     }
     found.put(path, report);
+    // For the record.
     if count == 0 {
-        let message = format!("{}; no added line starts anything", suspect.reason);
-        report.path(path, Severity::Note, suspect.code, message);
+        report.path(path, Severity::Note, suspect.code, suspect.reason);
     }
 }
 

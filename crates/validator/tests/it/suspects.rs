@@ -62,7 +62,7 @@ fn modification_and_mode_count() {
     block suspect.directory_env .envrc: runs when a shell enters the directory
     warn mode.executable .envrc: becomes executable
     warn suspect.secret .envrc: may hold a secret
-    note suspect.entry_point Makefile: is run out of habit; no added line starts anything
+    note suspect.entry_point Makefile: is run out of habit
     = needs review
     ~ Makefile
     withheld .envrc: suspect.directory_env

@@ -203,12 +203,12 @@ fn every_kind_of_change_says_what_it_is() {
     [!] + .github; stays: it depends on .github/workflows, which stays
     [!] + .github/workflows; stays: it depends on .github/workflows/ci.yml, which stays
     [!] + .github/workflows/ci.yml; block suspect.ci
-    [x] ~ Makefile; warn suspect.entry_point
+    [x] ~ Makefile; note suspect.entry_point
     [!] + docs/absolute; block link.absolute
     [!] - docs/gone.md; stays: it may have been moved to a\u{1b}]0;x\u{7}
     [x] + docs/link
     [!]   docs/pipe; stays: there is nothing here that could be applied; block type.fifo
-    [x] + image.bin
+    [x] + image.bin; warn suspect.unknown_kind
     [!] ~ src/already.c <same>; stays: your workspace has it already
     [!] ~ src/conflict.c <conflict>
     [x] ~ src/hunks.c
