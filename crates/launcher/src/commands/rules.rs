@@ -150,8 +150,8 @@ fn page() -> String {
          Suspect files weigh less when they are deleted.\n\
          Only what a change adds or alters is judged; what was there before is not.\n\n\
          In path patterns, `*` stands for any characters of a name and a last `**` for \
-         everything below; they are matched at any depth, in any case, without invisible \
-         characters.\n\
+         everything below; they are matched at any depth, or at the top if they start with \
+         `/`, in any case, without invisible characters.\n\
          The cases are those of the threat model.\n",
     );
     let group = |entry: &CatalogEntry| entry.code.split('.').next().unwrap_or_default();

@@ -184,7 +184,8 @@ fn all(path: &RelPath, entry: &Entry) -> Vec<&'static Suspect> {
     let in_dot_directory = || {
         let directories = names.split_last().map(|(_, directories)| directories);
         let mut directories = directories.into_iter().flatten();
-        directories.any(|name| name.starts_with('.'))
+        // What GitHub reads there has rows of its own.
+        directories.any(|name| name.starts_with('.') && name != ".github")
     };
     let by_lines = |row: &&Suspect| row.change != By::Name;
     if found.is_empty() || (found.iter().all(by_lines) && in_dot_directory()) {
