@@ -1,5 +1,6 @@
 //! Integration tests of the crate, one binary.
 
+mod alarms;
 mod approval;
 mod content;
 mod deletions;
