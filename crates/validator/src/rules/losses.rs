@@ -137,7 +137,7 @@ impl<'a> Ignores<'a> {
                 };
                 let file = file.parse::<RelPathBuf>().ok()?;
                 match read(context.baseline.get(&file), context.contents) {
-                    Side::Bytes(bytes) => ignored_by(&bytes),
+                    Side::Bytes(bytes) | Side::Utf16(bytes) => ignored_by(&bytes),
                     Side::Absent | Side::TooLarge | Side::Unreadable(_) => None,
                 }
             });

@@ -95,7 +95,7 @@ impl<'a> Moves<'a> {
             return None;
         }
         let side = read(Some(entry), self.context.contents);
-        let Side::Bytes(bytes) = side else {
+        let (Side::Bytes(bytes) | Side::Utf16(bytes)) = side else {
             return None;
         };
         let lines = lines(&bytes).map(|(_, line)| line.trim_ascii());
