@@ -8,6 +8,7 @@ use lazaret_transfer::{
     Change, ChangeSet, Changed, Note, Refusal, RelPath, Tree, escape, is_invisible,
 };
 
+use crate::aliases;
 use crate::guard::completes;
 use crate::report::Report;
 use crate::rules::{Context, Opened, RULES, Rule, facts};
@@ -120,6 +121,7 @@ fn judge_by(
             }
         }
     }
+    aliases::check(rules, &context, &mut report);
     let Report {
         mut findings,
         rejected,
@@ -207,7 +209,7 @@ impl Codes {
 
 const FAILED_HINT: &str = "this is a mistake in lazaret; nothing in the workspace was touched";
 
-fn failed(report: &mut Report, change: &Change, rule: &str) {
+pub(crate) fn failed(report: &mut Report, change: &Change, rule: &str) {
     let message = format!("the rule `{rule}` failed over it; that is a mistake in lazaret");
     report.block(&change.path, "audit.failed", message);
 }

@@ -7,13 +7,14 @@
 //! A rule speaks about *changes* only: an entry that is as it was in the
 //! baseline never produces a finding (TAR-52).
 
+mod aliases;
 mod allowance;
 mod catalog;
 mod finding;
 #[cfg(feature = "fuzz")]
 #[doc(hidden)]
 pub mod fuzz;
-mod git_drivers;
+mod git_config;
 mod git_index;
 mod guard;
 mod handed;
@@ -27,7 +28,7 @@ mod withhold;
 pub use allowance::{Allowance, fingerprint, is_allowable};
 pub use catalog::{CatalogEntry, catalog};
 pub use finding::{Finding, Findings, Severity, Subject};
-pub use git_drivers::{Driver, DriverKind, GitDrivers};
+pub use git_config::{Covers, Driver, DriverKind, GitConfig, GitUse};
 pub use git_index::{BlobId, GitIndex};
 pub use guard::{completes, is_guarded};
 pub use handed::{HandedKind, HandedOut, Mark};
@@ -35,6 +36,7 @@ pub use judge::{JudgeInput, judge, judge_again};
 /// Readers of quarantined contents by digest.
 pub use lazaret_transfer::Blobs as Contents;
 pub use policy::{Destination, Limits, Policy};
+pub use rules::left_out::link_ends;
 pub use verdict::{
     ApprovalMismatch, Approved, Outcome, Validated, Verdict, Withheld, WithheldReason,
 };

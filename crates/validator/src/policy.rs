@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lazaret_transfer::{Change, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf};
 
 use crate::rules::fold;
-use crate::{Allowance, GitDrivers, GitIndex, HandedOut};
+use crate::{Allowance, GitConfig, GitIndex, HandedOut};
 
 /// The most that one batch of changes may hold. Reaching over one of the first
 /// two rejects the batch; the others withhold the entry (threats.md, section 0).
@@ -48,13 +48,18 @@ pub struct Policy {
     /// Paths that the user takes by themselves, though what is there was moved to a place that
     /// is withheld (APP-27).
     pub alone: BTreeSet<RelPathBuf>,
-    /// What the user's own git configuration would run for attributes (GIT-11).
-    pub drivers: GitDrivers,
+    /// What the user's own git configuration has git run or read (GIT-11, GIT-27).
+    pub git: GitConfig,
     /// What the session was handed, and no change may bring back (SUS-38).
     pub handed: HandedOut,
     /// What the workspace's repository has, if it is known: what it has not can't be got
     /// back from git (SUS-36).
     pub index: Option<Arc<GitIndex>>,
+    /// Where the workspace is, an absolute path: a link may name it (SUS-30).
+    pub root: Option<String>,
+    /// What links of the batch lead to that is in the workspace and was not copied
+    /// (SUS-35).
+    pub left_out: BTreeSet<RelPathBuf>,
 }
 
 impl Limits {
@@ -73,7 +78,7 @@ impl Limits {
 
 impl Policy {
     /// Returns the policy that lazaret ships with, for a destination that
-    /// distinguishes names; nothing is protected, and git has no drivers.
+    /// distinguishes names; nothing is protected, and git runs nothing.
     pub fn shipped() -> Self {
         Self {
             limits: Limits::shipped(),
@@ -81,9 +86,11 @@ impl Policy {
             destination: Destination::Distinguishes,
             allowed: Vec::new(),
             alone: BTreeSet::new(),
-            drivers: GitDrivers::default(),
+            git: GitConfig::default(),
             handed: HandedOut::default(),
             index: None,
+            root: None,
+            left_out: BTreeSet::new(),
         }
     }
 

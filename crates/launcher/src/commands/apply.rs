@@ -14,6 +14,7 @@ use crate::gate::choices::{Choices, Pick};
 use crate::gate::decide::{Consent, Decision, KeepReason, OnConflict, decide};
 use crate::gate::pick::can_replace;
 use crate::gate::proposal::ItemState;
+use crate::gate::remembered::Entry;
 use crate::gate::report::Report;
 use crate::session::store::Store;
 use crate::ui::{Answer, Choice, Question};
@@ -81,14 +82,17 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     for path in &allow {
         permit(&case, path, &args, &mut choices, context)?;
     }
-    let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
+    let proposal = case.propose(&choices)?;
+    let report = Report::of_case(session.record(), &case, &proposal);
     let consent = match args.yes {
         true => Consent::Given(args.on_conflict),
         false => Consent::Ask,
     };
     let mut decision = decide(&case, &choices, consent, &context.ui, &context.interrupt)?;
     if let (true, Decision::Apply(plan)) = (args.remember, &mut decision) {
-        plan.remember.extend_from_slice(choices.allowed());
+        let allowed = choices.allowed().iter();
+        let entries = allowed.filter_map(|allowed| Entry::of(allowed, &proposal));
+        plan.remember.extend(entries);
     }
     if let Decision::Keep(reason) = &decision {
         return Err(kept(*reason, &args));

@@ -16,7 +16,7 @@ use crate::gate::check::{Candidate, Comparison, compare};
 use crate::gate::choices::Choices;
 use crate::gate::export::document::Document;
 use crate::gate::export::{self, Batch, Checked, Existing, Form, Place, Subject, place};
-use crate::gate::{git_config, summary};
+use crate::gate::summary;
 use crate::interrupt::Interrupt;
 use crate::profile;
 use crate::session::record::GateLimits;
@@ -69,8 +69,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         max_bytes: gate.max_bytes,
         max_file_bytes: gate.max_file_bytes,
     };
-    // Who applies it here, or checks it out, has git run what is configured here.
-    let drivers = git_config::drivers(&context.env, base.path());
+    let env = &context.env;
     let comparison = match args.candidate.as_os_str() == "-" {
         true => {
             if context.env.streams.stdin == StreamKind::Terminal {
@@ -81,7 +80,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
                 Failure::message(FailureKind::Internal, "stdin was given to somebody else")
             })?;
             let mut reader = Interruptible(&mut stdin, &context.interrupt);
-            compare(base, Candidate::Tar(&mut reader), &profile, gate, drivers)
+            compare(base, Candidate::Tar(&mut reader), &profile, gate, env)
         }
         false => {
             let path = cwd.join(&args.candidate);
@@ -89,11 +88,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
                 Ok(metadata) if !metadata.is_dir() => {
                     let file = File::open(&path).map_err(|error| unreadable(&path, error))?;
                     let mut reader = Interruptible(file, &context.interrupt);
-                    compare(base, Candidate::Tar(&mut reader), &profile, gate, drivers)
+                    compare(base, Candidate::Tar(&mut reader), &profile, gate, env)
                 }
                 Ok(_) => {
                     let dir = open_dir(&path, "candidate")?;
-                    compare(base, Candidate::Dir(dir), &profile, gate, drivers)
+                    compare(base, Candidate::Dir(dir), &profile, gate, env)
                 }
                 Err(error) => Err(unreadable(&path, error)),
             }

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lazaret_transfer::{
-    BaseStore, Change, HistoryState, Note, Quarantine, Refusal, RelPath, Skipped, Tree,
+    BaseStore, Change, HistoryState, Note, Quarantine, Refusal, RelPath, RelPathBuf, Skipped, Tree,
     WorkspaceDir, diff,
 };
-use lazaret_validator::{Allowance, Destination, GitDrivers, HandedOut, Limits, Policy};
+use lazaret_validator::{Allowance, Destination, GitConfig, Limits, Policy, link_ends};
+use rustix::fs::AtFlags;
 
 use super::choices::Choices;
 use super::contents::Contents;
@@ -90,6 +91,7 @@ impl Case {
         let (dir, record) = (session.dir(), session.record());
         let workspace = workspace_of(record)?;
         let (baseline, collection) = read_collection(dir)?;
+        let policy = policy_of(record, env, dir, &baseline)?;
         let mut case = Self::assemble(CaseParts {
             baseline,
             collected: collection.tree,
@@ -100,7 +102,7 @@ impl Case {
             // Without it there are fewer merges, and that is all.
             base: BaseStore::open(&dir.file("base")).ok(),
             workspace,
-            policy: policy_of(record, env, dir)?,
+            policy,
         })?;
         case.session = Some(record.clone());
         case.listing = Some(dir.file(listing::NAME));
@@ -140,10 +142,18 @@ impl Case {
     /// # Errors
     /// When the workspace can't be read, or the quarantine not be written.
     pub fn assemble(parts: CaseParts) -> Result<Self, Failure> {
-        let all = diff(&parts.baseline, &parts.collected).into_vec();
+        let all = diff(&parts.baseline, &parts.collected);
+        let left_out = left_out(&parts.workspace, link_ends(&parts.baseline, &all));
+        let all = all.into_vec();
         drop(parts.collected);
         let is_git = |change: &Change| change.path.components().next() == Some(".git");
         let (git, changes): (Vec<_>, Vec<_>) = all.into_iter().partition(|change| is_git(change));
+        let root = parts.workspace.path().to_str().map(str::to_owned);
+        let policy = Policy {
+            root,
+            left_out,
+            ..parts.policy
+        };
         let mut contents = Contents::new(
             parts.quarantine,
             parts.base,
@@ -162,7 +172,7 @@ impl Case {
             refusals: parts.refusals,
             notes: parts.notes,
             git,
-            policy: parts.policy,
+            policy,
             whole: None,
         };
         case.whole = Some(case.propose(&Choices::all())?);
@@ -249,6 +259,15 @@ impl Case {
     }
 }
 
+/// Finds which of these places are there in the workspace, a link included. Nothing is opened.
+fn left_out(workspace: &WorkspaceDir, places: BTreeSet<RelPathBuf>) -> BTreeSet<RelPathBuf> {
+    let is_there = |place: &RelPathBuf| {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        rustix::fs::statat(workspace.fd(), place.as_str(), flags).is_ok()
+    };
+    places.into_iter().filter(is_there).collect()
+}
+
 /// Opens the workspace of a session.
 ///
 /// # Errors
@@ -283,21 +302,23 @@ pub(super) fn policy_of(
     record: &Record,
     env: &Environment,
     dir: &SessionDir,
+    baseline: &Tree,
 ) -> Result<Policy, Failure> {
     let handed = Ledger::of(dir).handed_out().map_err(|error| {
         Failure::new(FailureKind::State, error)
             .context("cannot tell what the session was handed, so its changes can't be judged")
     })?;
+    let git = git_config::configuration(env, &record.workspace, baseline);
     Ok(Policy {
         protect: record.bounds.paths()?,
         handed,
         index: git_index::read(&record.workspace).map(Arc::new),
-        ..policy(record.gate, git_config::drivers(env, &record.workspace))
+        ..policy(record.gate, git)
     })
 }
 
 /// Returns what a batch is judged by.
-pub(crate) fn policy(limits: GateLimits, drivers: GitDrivers) -> Policy {
+pub(crate) fn policy(limits: GateLimits, git: GitConfig) -> Policy {
     Policy {
         limits: Limits {
             entries: limits.max_entries,
@@ -305,17 +326,13 @@ pub(crate) fn policy(limits: GateLimits, drivers: GitDrivers) -> Policy {
             file_bytes: limits.max_file_bytes,
             ..Limits::shipped()
         },
-        protect: Vec::new(),
         // The default file systems of macOS fold case; those of Linux do not.
         destination: if cfg!(target_os = "macos") {
             Destination::Folds
         } else {
             Destination::Distinguishes
         },
-        allowed: Vec::new(),
-        alone: BTreeSet::new(),
-        drivers,
-        handed: HandedOut::default(),
-        index: None,
+        git,
+        ..Policy::shipped()
     }
 }

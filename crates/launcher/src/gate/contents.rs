@@ -35,14 +35,22 @@ impl Contents {
         baseline: &Tree,
     ) -> Self {
         let mut places = HashMap::new();
-        // Those in the root hold for all others.
-        let root = [".gitattributes", ".gitignore"];
-        let root = root.into_iter().filter_map(|name| RelPath::new(name).ok());
-        let changed = changes.iter().map(|change| &*change.path);
-        for path in changed.chain(root) {
+        let mut note = |path: &RelPath| {
             if let Some(Entry::File { digest, .. }) = baseline.get(path) {
                 places.insert(*digest, path.to_owned());
             }
+        };
+        // The attributes in the root hold for all others, and ignore files for all below them.
+        let names = [".gitattributes", ".gitignore"];
+        names.into_iter().flat_map(RelPath::new).for_each(&mut note);
+        let mut last = None;
+        for change in changes {
+            note(&change.path);
+            let dirs = change.path.ancestors().take_while(|dir| Some(*dir) != last);
+            for file in dirs.filter_map(|dir| dir.join(".gitignore").ok()) {
+                note(&file);
+            }
+            last = change.path.parent();
         }
         Self {
             quarantine,

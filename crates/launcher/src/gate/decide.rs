@@ -1,6 +1,6 @@
 //! Decides what becomes of a case: by the user's answer, or by the mode that was chosen.
 
-use lazaret_validator::{Allowance, Approved, Outcome as Judged};
+use lazaret_validator::{Approved, Outcome as Judged};
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -12,6 +12,7 @@ use super::choices::Choices;
 use super::export::{self, Batch, Subject};
 use super::pick::pick;
 use super::proposal::{Item, ItemState, Origin, Proposal, Waiting};
+use super::remembered::Entry;
 use super::{listing, patch, review, summary};
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
@@ -46,7 +47,7 @@ pub struct Plan {
     /// How many changes there are in all, those not counted that the workspace has already.
     pub all: usize,
     /// What of it is to be allowed from now on.
-    pub remember: Vec<Allowance>,
+    pub remember: Vec<Entry>,
     /// What the session did where all of it is taken, merged or not: the copy and the
     /// workspace have that in common then.
     pub taken: Intent,

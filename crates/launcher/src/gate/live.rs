@@ -29,7 +29,7 @@ pub fn preview(
         quarantine: viewer.quarantine()?,
         base: viewer.base(),
         workspace: workspace_of(record)?,
-        policy: policy_of(record, env, viewer.session())?,
+        policy: policy_of(record, env, viewer.session(), viewer.baseline())?,
     })?;
     case.session = Some(record.clone());
     remembered.tell(&mut case)?;

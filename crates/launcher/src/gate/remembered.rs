@@ -1,7 +1,9 @@
 //! `Remembered`: what the user allows for good, in `$XDG_CONFIG_HOME/lazaret/allowed.toml`.
 //!
 //! An entry names a finding's code, a path, and what would lie there (`fingerprint`): type,
-//! mode and contents, whatever was there before and in whichever workspace. Nothing but the
+//! mode and contents, whatever was there before and in whichever workspace. Where the finding
+//! depends on the user's own git configuration, what it says counts too: another key, or
+//! another file that names the path, is another finding. Nothing but the
 //! user's own configuration is read; a file in a workspace can't allow anything.
 //!
 //! ```toml
@@ -51,13 +53,14 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What `code` says about a change.
-    fn of(change: &Change, code: &str) -> Self {
-        Self {
-            path: change.path.clone(),
-            code: code.to_owned(),
-            fingerprint: of_after(change),
-        }
+    /// What was allowed of a proposal; `None` of what it does not have.
+    pub fn of(allowance: &Allowance, proposal: &Proposal) -> Option<Self> {
+        let item = proposal.item(&allowance.path)?;
+        Some(Self {
+            path: allowance.path.clone(),
+            code: allowance.code.clone(),
+            fingerprint: print(item.proposed(), &allowance.code, proposal),
+        })
     }
 }
 
@@ -133,13 +136,9 @@ impl Remembered {
     pub fn allowances(&self, proposal: &Proposal) -> Vec<Allowance> {
         let mut found = Vec::new();
         for item in proposal.items() {
-            let mut print = None;
-            for entry in self
-                .entries
-                .iter()
-                .filter(|entry| *entry.path == *item.path())
-            {
-                if *print.get_or_insert_with(|| of_after(item.proposed())) == entry.fingerprint {
+            let about = self.entries.iter();
+            for entry in about.filter(|entry| *entry.path == *item.path()) {
+                if print(item.proposed(), &entry.code, proposal) == entry.fingerprint {
                     found.push(Allowance::of(item.proposed(), &entry.code));
                 }
             }
@@ -162,17 +161,10 @@ impl Remembered {
     /// Finds what a decision wants remembered, once it is carried out: what was allowed for
     /// an apply that then fails is not allowed for good.
     pub fn wanted(decision: &Decision) -> Vec<Entry> {
-        let Decision::Apply(plan) = decision else {
-            return Vec::new();
-        };
-        let change = |path: &RelPath| {
-            let mut changes = plan.approved.changes().iter();
-            changes.find(|change| *change.path == *path)
-        };
-        let wanted = plan.remember.iter();
-        wanted
-            .filter_map(|allowance| Some(Entry::of(change(&allowance.path)?, &allowance.code)))
-            .collect()
+        match decision {
+            Decision::Apply(plan) => plan.remember.clone(),
+            _ => Vec::new(),
+        }
     }
 
     /// Adds what is wanted, and writes the file if any of it is new. That comes after an
@@ -238,6 +230,24 @@ impl Remembered {
         }
         Ok(write_atomically(&path, text.as_bytes())?)
     }
+}
+
+/// What an entry holds of a change: what would lie at the path, and of a finding about the
+/// user's git configuration what that says.
+fn print(change: &Change, code: &str, proposal: &Proposal) -> Digest {
+    let after = of_after(change);
+    if code != "git.runs" {
+        return after;
+    }
+    let about = proposal.about(&change.path);
+    let messages = about.filter(|finding| finding.code == code);
+    let mut text = after.as_bytes().to_vec();
+    // Findings are in their order.
+    for message in messages.map(|finding| &finding.message) {
+        text.push(b'\n');
+        text.extend(message.as_bytes());
+    }
+    Digest::of(&text)
 }
 
 /// What would lie at the path, whatever was there before.

@@ -71,6 +71,7 @@ fn git_11_a_configuration_that_can_not_be_read() {
     block  git.attributes          .gitattributes:1  `filter=evil` runs a program on checkout and on commit, and your git configuration could not be read to the end
     block  git.attributes          .gitattributes:2  `merge=mine` runs a program to merge, and your git configuration could not be read to the end
     block  git.attributes          .gitattributes:3  `filter=other` runs a program on checkout and on commit, and your git configuration could not be read to the end
+    warn   git.config_unknown      .                 what git runs here is not known: cannot read ~/.gitconfig: it is not a regular file
     warn   suspect.git_attributes  .gitattributes    chooses filters, or where large files come from
     needs review
     [EOF]

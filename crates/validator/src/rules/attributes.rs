@@ -10,7 +10,7 @@ use super::opened::lines;
 use super::remarks::shown;
 use super::{Context, Opened};
 use crate::report::Report;
-use crate::{Driver, DriverKind, GitDrivers, Severity};
+use crate::{Driver, DriverKind, GitConfig, Severity};
 use macros::Macros;
 
 /// Attributes with a value, or without, that make git do more than compare bytes.
@@ -36,7 +36,7 @@ pub(super) fn check(context: &Context<'_>, opened: &Opened<'_>, report: &mut Rep
     let bytes = opened.after().bytes().unwrap_or_default();
     let root = macros::at_the_root(context, opened);
     let macros = Macros::of(root.bytes().unwrap_or_default());
-    let drivers = &context.policy.drivers;
+    let git = &context.policy.git;
     let mut runs = FoundLines::new(Severity::Block, "git.attributes");
     let mut chooses = FoundLines::new(Severity::Warn, "git.attributes");
     for (number, line) in lines(bytes) {
@@ -47,7 +47,7 @@ pub(super) fn check(context: &Context<'_>, opened: &Opened<'_>, report: &mut Rep
             continue;
         }
         for choice in choices {
-            match choice.driver(drivers) {
+            match choice.driver(git) {
                 Driver::Absent => chooses.add(number, || choice.message()),
                 Driver::Configured => runs.add(number, || {
                     format!("{}, and your git configuration has it", choice.message())
@@ -92,11 +92,11 @@ impl<'a> Choice<'a> {
     }
 
     /// What is not a driver is none that is configured.
-    fn driver(&self, drivers: &GitDrivers) -> Driver {
+    fn driver(&self, git: &GitConfig) -> Driver {
         let (name, value) = halves(self.chosen);
         let mut kinds = DriverKind::ALL.into_iter();
         let kind = kinds.find(|kind| kind.as_str().as_bytes() == name);
-        kind.map_or(Driver::Absent, |kind| drivers.find(kind, value))
+        kind.map_or(Driver::Absent, |kind| git.find(kind, value))
     }
 }
 

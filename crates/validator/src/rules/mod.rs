@@ -13,18 +13,22 @@ mod disguised;
 mod documents;
 pub(crate) mod facts;
 pub(crate) mod family_table;
-mod fold;
+pub(crate) mod fold;
 mod found_lines;
 pub(crate) mod git;
 mod git_names;
+mod git_runs;
 mod handed;
 mod hidden;
+mod ignored;
+pub(crate) mod left_out;
 mod links;
 pub(crate) mod lockfiles;
 mod losses;
 pub(crate) mod manifests;
 mod modes;
 mod moves;
+pub(crate) mod names;
 mod opened;
 mod paths;
 mod patterns;
@@ -83,6 +87,7 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("collisions", Rule::Batch(paths::collisions)),
     ("links", Rule::Change(links::check)),
     ("redirected links", Rule::Batch(links::redirected)),
+    ("links to what was left out", Rule::Change(left_out::check)),
     ("modes", Rule::Change(modes::check)),
     ("contents", Rule::Contents(content::examined)),
     ("unseen characters", Rule::Contents(content::unseen)),
@@ -99,9 +104,13 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("handed out names", Rule::Change(handed::names)),
     ("machine code", Rule::Contents(modes::machine_code)),
     ("git", Rule::Change(git::check)),
+    ("git runs", Rule::Change(git_runs::check)),
+    ("git configuration", Rule::Batch(git_runs::unknown)),
     ("git attributes", Rule::Contents(attributes::check)),
     ("submodules", Rule::Contents(submodules::check)),
     ("ignored files", Rule::Contents(hidden::check)),
+    ("new files that git ignores", Rule::Batch(ignored::check)),
+    ("packages out of place", Rule::Batch(ignored::packages)),
     ("bare repositories", Rule::Batch(git::bare)),
     ("suspects", Rule::Change(suspects::check)),
     ("lines of suspects", Rule::Contents(suspects::contents)),
@@ -109,6 +118,21 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("lockfiles", Rule::Contents(lockfiles::contents)),
     ("manifest entries", Rule::Change(manifests::entries)),
     ("manifests", Rule::Contents(manifests::contents)),
+];
+
+/// The rules that judge a file by what it is called: they judge it by every name that links
+/// give it as well (SUS-30).
+pub(crate) const BY_NAME: &[&str] = &[
+    "protected",
+    "git runs",
+    "git attributes",
+    "submodules",
+    "suspects",
+    "lines of suspects",
+    "lockfile entries",
+    "lockfiles",
+    "manifest entries",
+    "manifests",
 ];
 
 impl Context<'_> {

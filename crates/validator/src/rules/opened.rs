@@ -137,6 +137,12 @@ impl<'a> Opened<'a> {
         self.after.get_or_init(read)
     }
 
+    /// How many bytes of what the change brings were read.
+    pub(crate) fn bytes_read(&self) -> usize {
+        let after = self.after.get().and_then(Side::bytes);
+        after.map_or(0, <[u8]>::len)
+    }
+
     /// Reads another entry of the batch or of the baseline.
     pub(crate) fn read_other(&self, entry: Option<&Entry>) -> Side {
         read(entry, self.contents)

@@ -74,6 +74,7 @@ fn git_14_what_an_ignore_file_hides() {
     warn git.ignore_hides .gitignore: hides 4 files of this batch from git: `hidden/a`, `hidden/c`, `hidden/deep/b` and 1 more
     warn git.ignore_hides new/.gitignore: hides 2 files of this batch from git: `new/.gitignore`, `new/file`
     warn git.ignore_hides sub/.gitignore: hides 1 file of this batch from git: `sub/a.x`
+    note git.ignored out.log: git ignores it, so `git status` does not show it
     = needs review
     ~ .gitignore
     + hidden
@@ -106,6 +107,7 @@ fn git_14_patterns_without_number_are_not_compiled() {
     let lines: String = (0..5000).map(|n| format!("*{n}*?x\\n")).collect();
     assert_snapshot!(check("", &format!("f .gitignore \"{lines}\"\nf a \"1\"")), @"
     warn git.ignore_hides .gitignore: too long to be understood; it may hide files of this batch from git
+    note git.ignored .: an ignore file can't be read, so git may ignore new files of this batch
     = needs review
     + .gitignore
     + a

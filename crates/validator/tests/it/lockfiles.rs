@@ -429,7 +429,10 @@ fn sus_23_unreadable() {
 #[test]
 fn sus_23_entries() {
     assert_snapshot!(findings(&file("go.sum", GO), ""), @"note lockfile.deleted go.sum: was deleted: the next install takes what it finds");
-    assert_snapshot!(findings(&file("go.sum", GO), "f x \"1\"\nl go.sum -> x"), @"warn lockfile.link go.sum: a link stands where a lockfile is looked for");
+    assert_snapshot!(findings(&file("go.sum", GO), "f x \"1\"\nl go.sum -> x"), @"
+    warn lockfile.link go.sum: a link stands where a lockfile is looked for
+    warn lockfile.unreadable x:1: by the link `go.sum`: can't be read as the lockfile that its name says: is not a module, a version and a hash
+    ");
     assert_snapshot!(findings(&file("go.sum", GO), "d go.sum/"), @"");
     // Only the mode: nothing to compare.
     assert_snapshot!(findings(&file("go.sum", GO), &file("go.sum", GO).replacen('f', "x", 1)), @"warn mode.executable go.sum: becomes executable");

@@ -89,7 +89,10 @@ fn sus_15_install_hooks() {
     assert_snapshot!(change("package.json", &with, &with.replace("1.0.0", "1.0.1")), @"");
     assert_snapshot!(change("package.json", &with, &PACKAGE.replace('*', "")), @"warn manifest.script package.json:5: `scripts.test` is run by name: vitest");
     assert_snapshot!(new("package.json", &with), @"block manifest.install_hook package.json:5: `scripts.prepare` runs by itself, at install or around it: vitest");
-    assert_snapshot!(new("node_modules/a/package.json", &with), @"warn manifest.install_hook node_modules/a/package.json:5: `scripts.prepare` runs by itself, at install or around it: vitest");
+    assert_snapshot!(new("node_modules/a/package.json", &with), @"
+    warn suspect.node_modules node_modules/a/package.json: `node_modules` has no `package.json` beside it, and Node finds what is in it before any installed package
+    warn manifest.install_hook node_modules/a/package.json:5: `scripts.prepare` runs by itself, at install or around it: vitest
+    ");
     assert_snapshot!(dependency("exec:./make.js"), @"block manifest.install_hook package.json:8: `dependencies.once` is made by a script that runs at install: exec:./make.js");
 }
 
@@ -167,7 +170,10 @@ fn sus_15_unreadable_or_read_differently() {
     assert_snapshot!(change("package.json", &twice, &twice.replace("hello", "world")), @"warn manifest.repeated_key package.json:4: `version` is there twice, and readers differ in which they take");
     assert_snapshot!(change("package.json", &before, &format!("\u{feff}{before}")), @"");
     assert_snapshot!(change("package.json", &before, &before.replace('\n', "\r\n")), @"");
-    assert_snapshot!(findings(&file("package.json", &before), "f x \"1\"\nl package.json -> x"), @"warn manifest.link package.json: a link stands where a manifest is looked for");
+    assert_snapshot!(findings(&file("package.json", &before), "f x \"1\"\nl package.json -> x"), @"
+    warn manifest.link package.json: a link stands where a manifest is looked for
+    warn manifest.setting x:1: by the link `package.json`: what it holds is no table
+    ");
     assert_snapshot!(findings(&file("package.json", &before), ""), @"note manifest.deleted package.json: the package.json was deleted");
 }
 

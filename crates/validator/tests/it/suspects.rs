@@ -47,12 +47,14 @@ fn a_link_in_place_of_a_suspect_directory() {
     assert_snapshot!(check("", "f tools/tasks.json \"1\"\nl .vscode -> tools\nl .husky -> tools"), @"
     block suspect.git_hooks .husky: hooks and submodules run at commit, checkout or update
     block suspect.vscode .vscode: tasks and settings take effect when the folder is opened
+    block suspect.git_hooks tools/tasks.json: as `.husky/tasks.json`, by the link `.husky`: hooks and submodules run at commit, checkout or update
+    block suspect.vscode tools/tasks.json: as `.vscode/tasks.json`, by the link `.vscode`: tasks and settings take effect when the folder is opened
     note suspect.vscode_extensions .vscode: recommends extensions
     = needs review
     + tools
-    + tools/tasks.json
     withheld .husky: suspect.git_hooks
     withheld .vscode: suspect.vscode
+    withheld tools/tasks.json: suspect.git_hooks suspect.vscode
     ");
 }
 

@@ -21,11 +21,13 @@ use lazaret_transfer::{
     Entry, GitMode, Hashing, Quarantine, RelPath, RelPathBuf, ScanError, Selection, StreamError,
     StreamLimits, Tree, WorkspaceDir, scan, walk,
 };
-use lazaret_validator::{Finding, GitDrivers, Severity, Subject};
+use lazaret_validator::{Finding, Severity, Subject};
 use tempfile::TempDir;
 
 use self::candidate::Collected;
 use super::case::{Case, CaseParts, policy};
+use super::git_config;
+use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::Profile;
 use crate::session::record::GateLimits;
@@ -68,7 +70,7 @@ pub fn compare(
     candidate: Candidate<'_>,
     profile: &Profile,
     gate: GateLimits,
-    drivers: GitDrivers,
+    env: &Environment,
 ) -> Result<Comparison, Failure> {
     let spool = tempfile::Builder::new()
         .prefix("lazaret-check-")
@@ -113,6 +115,9 @@ pub fn compare(
         Ok(collected) => (collected, None),
         Err(lie) => (Collected::default(), Some(rejected(&lie))),
     };
+    // Who applies it here, or checks it out, has git run what is configured here.
+    let git = git_config::configuration(env, base.path(), &whole.tree);
+    let policy = policy(gate, git);
     let baseline = match rejection {
         None => baseline(&whole.tree, &sent, &collected.tree),
         Some(_) => Tree::new(),
@@ -140,7 +145,7 @@ pub fn compare(
         quarantine,
         base: None,
         workspace: base,
-        policy: policy(gate, drivers),
+        policy,
     })?;
     Ok(Comparison {
         case,

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::parse::{self, split};
+use super::parse::{parse, split};
 use super::{MOST_BYTES, places, read};
 use crate::environment::Environment;
 
@@ -49,7 +49,7 @@ impl Found {
             return;
         };
         let dir = path.parent().unwrap_or(Path::new("/"));
-        for variable in parse::variables(&bytes) {
+        for variable in parse(&bytes).variables {
             let is = |section: &str, key: &str| {
                 let (found, subsection, found_key) = split(&variable.name);
                 found.eq_ignore_ascii_case(section.as_bytes())
@@ -57,12 +57,12 @@ impl Found {
                     && subsection.is_none()
             };
             if is("user", "name") {
-                self.name = writable(&variable.value);
+                self.name = writable(variable.value());
             } else if is("user", "email") {
-                self.email = writable(&variable.value);
+                self.email = writable(variable.value());
             } else if is("include", "path")
                 && depth < DEEPEST
-                && let Some(file) = places::included(&variable.value, dir, home)
+                && let Some(file) = places::included(variable.value(), dir, home)
             {
                 self.file(&file, home, depth + 1);
             }

@@ -1,112 +1,62 @@
-//! The drivers in the user's own git configuration: what a `.gitattributes` of a batch could
-//! have git run on this machine (GIT-11).
+//! The user's own git configuration: which drivers a `.gitattributes` of a batch could choose
+//! (GIT-11), and what git runs or reads in the workspace (GIT-27).
 //!
 //! The files are read here, and no program is started: `git` may be absent, and where it is
-//! there it would look into the workspace. What is read is more than git would read at one
-//! place and time, never less: conditional includes count whatever their condition says,
-//! because the branch or the directory may be another one tomorrow, and what git stops at as
-//! an error is skipped. A file that can't be read, or is larger than anybody's, is noted; no
-//! driver is known to be absent then.
+//! there it would look into the workspace. They are read when a batch is judged, not when it
+//! was made: the configuration that counts is the one that git will read afterwards. What
+//! can't be read is a finding, and no driver is known to be absent then.
 
+mod ground;
+mod hooks;
 mod identity;
+mod keys;
 mod parse;
 mod places;
+mod settings;
+mod uses;
+mod words;
 
-use std::collections::{HashSet, VecDeque};
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use lazaret_validator::{DriverKind, GitDrivers};
+use lazaret_transfer::Tree;
+use lazaret_validator::{DriverKind, GitConfig};
 use rustix::fs::{Mode, OFlags};
 
 use crate::environment::Environment;
+use ground::Ground;
 pub use identity::{Identity, identity};
-use parse::{Variable, split};
+use parse::split;
+use settings::Settings;
 
-/// The most bytes of one file, and of all together.
+/// The most bytes of one file.
 const MOST_BYTES: u64 = 1 << 20;
-const MOST_BYTES_IN_ALL: u64 = 8 << 20;
-/// The most files, included ones with them.
-const MOST_FILES: usize = 256;
 
-/// Reads what git would for somebody who works in `workspace`: the system's, the user's and
-/// the repository's configuration, what they include, and the variables `GIT_CONFIG_*`.
-pub fn drivers(env: &Environment, workspace: &Path) -> GitDrivers {
-    let mut reading = Reading {
-        home: env.home().ok().map(Path::to_owned),
-        drivers: GitDrivers::default(),
-        files: VecDeque::new(),
-        seen: HashSet::new(),
-        left: MOST_BYTES_IN_ALL,
-    };
-    reading.files.extend(places::files(env));
-    match places::repository(workspace) {
-        Ok(files) => reading.files.extend(files),
-        Err(_) => reading.drivers.note_unreadable(),
+/// Reads what git would when it runs in `workspace`, and what it has git run or read
+/// there. `tree` is what the workspace holds: repositories are looked for in its directories.
+pub fn configuration(env: &Environment, workspace: &Path, tree: &Tree) -> GitConfig {
+    let ground = Ground::new(env, workspace);
+    let settings = Settings::read(env, workspace, tree, &ground);
+    let mut git = GitConfig::default();
+    for problem in &settings.unreadable {
+        git.note_unreadable(problem.clone());
     }
-    for (name, value) in places::variables(env) {
-        reading.variable(
-            &Variable {
-                name: name.into_bytes(),
-                value: value.into_bytes(),
-            },
-            Path::new("/"),
-        );
+    for problem in &settings.broken {
+        git.note_broken(problem.clone());
     }
-    while let Some(file) = reading.files.pop_front() {
-        reading.file(&file);
-    }
-    reading.drivers
-}
-
-struct Reading {
-    home: Option<PathBuf>,
-    drivers: GitDrivers,
-    /// Still to be read.
-    files: VecDeque<PathBuf>,
-    seen: HashSet<PathBuf>,
-    left: u64,
-}
-
-impl Reading {
-    fn file(&mut self, path: &Path) {
-        if !self.seen.insert(path.to_owned()) {
-            return;
-        }
-        if self.seen.len() > MOST_FILES {
-            return self.drivers.note_unreadable();
-        }
-        let bytes = match read(path, MOST_BYTES.min(self.left)) {
-            Ok(bytes) => bytes,
-            Err(error) if is_absent(&error) => return,
-            Err(_) => return self.drivers.note_unreadable(),
-        };
-        self.left -= bytes.len() as u64;
-        let dir = path.parent().unwrap_or(Path::new("/"));
-        for variable in parse::variables(&bytes) {
-            self.variable(&variable, dir);
+    for setting in &settings.list {
+        let (section, subsection, _) = split(&setting.variable.name);
+        let mut kinds = DriverKind::ALL.into_iter();
+        let kind = kinds.find(|kind| section.eq_ignore_ascii_case(kind.as_str().as_bytes()));
+        if let (Some(kind), Some(name)) = (kind, subsection) {
+            git.add_driver(kind, name);
         }
     }
-
-    /// Takes one variable, as git names it: `filter.lfs.clean`.
-    fn variable(&mut self, variable: &Variable, dir: &Path) {
-        let (section, subsection, key) = split(&variable.name);
-        let kind = DriverKind::ALL
-            .into_iter()
-            .find(|kind| section.eq_ignore_ascii_case(kind.as_str().as_bytes()));
-        let includes = section.eq_ignore_ascii_case(b"include") && subsection.is_none()
-            || section.eq_ignore_ascii_case(b"includeif") && subsection.is_some();
-        match (kind, subsection) {
-            (Some(kind), Some(name)) => self.drivers.add(kind, name),
-            _ if includes && key.eq_ignore_ascii_case(b"path") => {
-                match places::included(&variable.value, dir, self.home.as_deref()) {
-                    Some(path) => self.files.push_back(path),
-                    None => self.drivers.note_unreadable(),
-                }
-            }
-            _ => {}
-        }
+    uses::note(&settings, env, &ground, &mut git);
+    for contents in settings::excludes(&settings, env, workspace) {
+        git.add_excludes(contents);
     }
+    git
 }
 
 /// Whether git has nothing from there either: what this user can't read, this user's git
@@ -139,3 +89,5 @@ fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod uses_tests;

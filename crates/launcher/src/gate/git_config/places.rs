@@ -1,4 +1,5 @@
-//! Where git looks for its configuration (git-config(1), FILES and ENVIRONMENT).
+//! Where git looks for its configuration (git-config(1), FILES and ENVIRONMENT;
+//! gitrepository-layout(5)).
 
 use std::ffi::OsStr;
 use std::io;
@@ -10,6 +11,10 @@ use crate::environment::Environment;
 
 /// What the variables of `git -c` and of `GIT_CONFIG_COUNT` may be, at most.
 const MOST_VARIABLES: usize = 10_000;
+/// The most directories below `.git/modules` and `.git/worktrees` that are looked at, and how
+/// deep.
+const MOST_DIRECTORIES: usize = 10_000;
+const DEEPEST: usize = 16;
 
 /// Where Apple's own git has its system file.
 const OF_APPLE: [&str; 2] = [
@@ -33,15 +38,22 @@ pub(super) fn files(env: &Environment) -> Vec<PathBuf> {
         Some(file) if file.is_empty() => {}
         Some(file) => files.push(env.cwd.join(file)),
         None => {
+            files.extend(of_the_user(env, "config"));
             let home = env.home().ok();
-            match set("XDG_CONFIG_HOME").filter(|dir| !dir.is_empty()) {
-                Some(config) => files.push(env.cwd.join(config).join("git/config")),
-                None => files.extend(home.map(|home| home.join(".config/git/config"))),
-            }
             files.extend(home.map(|home| home.join(".gitconfig")));
         }
     }
     files
+}
+
+/// Returns a file in git's directory among the user's settings.
+pub(super) fn of_the_user(env: &Environment, name: &str) -> Option<PathBuf> {
+    let config = env.variables.get("XDG_CONFIG_HOME");
+    let dir = match config.filter(|dir| !dir.is_empty()) {
+        Some(config) => env.cwd.join(config),
+        None => env.home().ok()?.join(".config"),
+    };
+    Some(dir.join("git").join(name))
 }
 
 /// `/etc/gitconfig`, and the like of it below the prefix of each `git` that is found.
@@ -120,23 +132,42 @@ fn unquoted(text: &str) -> Vec<String> {
     words
 }
 
-/// Returns the configuration of the repository that a directory is in, also of one whose
-/// top is further up or whose `.git` is a file.
-///
-/// # Errors
-/// When a `.git` is there and can't be read.
-pub(super) fn repository(workspace: &Path) -> io::Result<Vec<PathBuf>> {
-    for dir in workspace.ancestors() {
-        let git = dir.join(".git");
+/// A repository: where git would read its configuration and hooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repository {
+    /// The top of its work tree, in which git starts programs.
+    pub(super) top: PathBuf,
+    /// Its own directory.
+    pub(super) git_dir: PathBuf,
+    /// The one that it shares with other work trees, or its own.
+    pub(super) common: PathBuf,
+}
+
+impl Repository {
+    /// Finds the repository whose work tree has its top in a directory: a `.git` directory, or
+    /// a `.git` file that names one.
+    ///
+    /// # Errors
+    /// When a `.git` is there and can't be read.
+    pub(super) fn at(top: &Path) -> io::Result<Option<Self>> {
+        let git = top.join(".git");
         let git_dir = match std::fs::metadata(&git) {
             Ok(metadata) if metadata.is_dir() => git,
             Ok(_) => match pointed(&git, b"gitdir:")? {
-                Some(path) => dir.join(path),
-                None => continue,
+                Some(path) => top.join(path),
+                None => return Ok(None),
             },
-            Err(error) if is_absent(&error) => continue,
+            Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
+        Self::new(top.to_owned(), git_dir).map(Some)
+    }
+
+    /// Looks where the directory of a repository leads.
+    ///
+    /// # Errors
+    /// When its `commondir` is there and can't be read.
+    pub(super) fn new(top: PathBuf, git_dir: PathBuf) -> io::Result<Self> {
         // A second work tree has its own, and shares the first one's.
         let common = match pointed(&git_dir.join("commondir"), b"") {
             Ok(Some(path)) => git_dir.join(path),
@@ -144,14 +175,90 @@ pub(super) fn repository(workspace: &Path) -> io::Result<Vec<PathBuf>> {
             Err(error) if is_absent(&error) => git_dir.clone(),
             Err(error) => return Err(error),
         };
-        return Ok(vec![
-            common.join("config"),
-            git_dir.join("config"),
-            git_dir.join("config.worktree"),
-            common.join("config.worktree"),
-        ]);
+        Ok(Self {
+            top,
+            git_dir,
+            common,
+        })
     }
-    Ok(Vec::new())
+
+    /// Finds the repository that a directory is in, also of one whose top is further up.
+    ///
+    /// # Errors
+    /// As [`Repository::at`].
+    pub(super) fn around(workspace: &Path) -> io::Result<Option<Self>> {
+        for dir in workspace.ancestors() {
+            if let Some(found) = Self::at(dir)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the files of its configuration; they need not be there.
+    pub(super) fn files(&self) -> [PathBuf; 4] {
+        [
+            self.common.join("config"),
+            self.git_dir.join("config"),
+            self.git_dir.join("config.worktree"),
+            self.common.join("config.worktree"),
+        ]
+    }
+
+    /// Returns where its hooks are, and its own ignore file beside those of the work tree.
+    pub(super) fn in_both(&self, name: &str) -> Vec<PathBuf> {
+        let mut found = vec![self.common.join(name)];
+        if self.git_dir != self.common {
+            found.push(self.git_dir.join(name));
+        }
+        found
+    }
+
+    /// Finds its submodules and its other work trees, by what it has of them: they may have
+    /// been put aside, and come back.
+    ///
+    /// # Errors
+    /// When there are more directories than are looked at, or one can't be read.
+    pub(super) fn others(&self) -> io::Result<Vec<Self>> {
+        let mut found = Vec::new();
+        let mut left = MOST_DIRECTORIES;
+        let mut open = vec![
+            (self.common.join("modules"), 0),
+            (self.common.join("worktrees"), 0),
+        ];
+        while let Some((dir, depth)) = open.pop() {
+            let entries = match std::fs::read_dir(&dir) {
+                Ok(entries) => entries,
+                Err(error) if is_absent(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            for entry in entries {
+                let entry = entry?;
+                if !entry.file_type()?.is_dir() {
+                    continue;
+                }
+                left = left.checked_sub(1).ok_or(io::ErrorKind::FileTooLarge)?;
+                let path = entry.path();
+                if path.join("HEAD").exists() {
+                    // The top of a submodule is in its configuration, as `core.worktree`.
+                    let top = match pointed(&path.join("gitdir"), b"") {
+                        Ok(Some(git)) => path.join(git).parent().map(Path::to_owned),
+                        Ok(None) => None,
+                        Err(error) if is_absent(&error) => None,
+                        Err(error) => return Err(error),
+                    };
+                    found.push(Self::new(
+                        top.unwrap_or_else(|| path.clone()),
+                        path.clone(),
+                    )?);
+                    open.push((path.join("modules"), depth + 1));
+                } else if depth < DEEPEST {
+                    open.push((path, depth + 1));
+                }
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// Reads a file that holds a path, and no more.
@@ -165,7 +272,7 @@ fn pointed(file: &Path, prefix: &[u8]) -> io::Result<Option<PathBuf>> {
 /// Returns the file that an include names, relative to the directory of the file that has
 /// it. `None` for a place that only git or another user's home can tell.
 pub(super) fn included(value: &[u8], dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    let path = Path::new(OsStr::from_bytes(value));
+    let path = Path::new(OsStr::from_bytes(without_option(value)));
     match path.components().next() {
         Some(Component::Normal(first)) if first == "~" => {
             let below = path.strip_prefix("~").ok()?;
@@ -176,6 +283,11 @@ pub(super) fn included(value: &[u8], dir: &Path, home: Option<&Path>) -> Option<
         Some(_) => Some(dir.join(path)),
         None => None,
     }
+}
+
+/// Takes off what says that a file need not be there (since git 2.52).
+pub(super) fn without_option(value: &[u8]) -> &[u8] {
+    value.strip_prefix(b":(optional)").unwrap_or(value)
 }
 
 /// As git reads a truth.

@@ -5,10 +5,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
+use lazaret_transfer::Tree;
 use lazaret_validator::{Driver, DriverKind};
 
-use super::parse::{split, variables};
-use super::{drivers, places};
+use super::parse::{parse, split};
+use super::{configuration, places};
 use crate::environment::{Environment, StreamKind, StreamKinds};
 
 const NAMES: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
@@ -30,8 +31,8 @@ fn environment(home: &Path, more: &[(&str, &str)]) -> Environment {
 
 /// The names of all filters that are found; `unknown` when some can't be told.
 fn found(env: &Environment, workspace: &Path) -> String {
-    let drivers = drivers(env, workspace);
-    let find = |name: &&str| drivers.find(DriverKind::Filter, name.as_bytes());
+    let git = configuration(env, workspace, &Tree::new());
+    let find = |name: &&str| git.find(DriverKind::Filter, name.as_bytes());
     let mut found: Vec<&str> = NAMES
         .into_iter()
         .filter(|name| find(name) == Driver::Configured)
@@ -44,6 +45,47 @@ fn found(env: &Environment, workspace: &Path) -> String {
 
 fn filter(name: &str) -> String {
     format!("[filter \"{name}\"]\n\tclean = cat\n")
+}
+
+/// What git lists of a file, and whether it takes all of it.
+fn listed(file: &Path) -> (BTreeSet<Vec<u8>>, bool) {
+    let list = ["config", "--null", "--list", "--file"];
+    let argv = list.into_iter().map(OsStr::new).chain([file.as_os_str()]);
+    let output = duct::cmd("git", argv)
+        .full_env([("PATH", "/usr/local/bin:/usr/bin:/bin")])
+        .stdout_capture()
+        .stderr_null()
+        .unchecked()
+        .run()
+        .unwrap();
+    let lines = output.stdout.split(|&byte| byte == 0);
+    let lines = lines.filter(|line| !line.is_empty()).map(<[u8]>::to_vec);
+    (lines.collect(), output.status.success())
+}
+
+/// Holds our reading of a file against git's. What git gives up we read on: then ours is more.
+#[track_caller]
+fn reads_like_git(file: &Path, bytes: &[u8]) {
+    fs::write(file, bytes).unwrap();
+    let (theirs, whole) = listed(file);
+    let parsed = parse(bytes);
+    // Git's output ends a name, or a value, at a NUL.
+    let cut = |bytes: Vec<u8>| bytes.split(|byte| *byte == 0).next().unwrap().to_vec();
+    let ours: BTreeSet<Vec<u8>> = parsed
+        .variables
+        .into_iter()
+        .map(|variable| match variable.value {
+            None => variable.name,
+            Some(value) => [variable.name, value].join(&b'\n'),
+        })
+        .map(cut)
+        .collect();
+    let shown = String::from_utf8_lossy(bytes);
+    assert_eq!(parsed.mistake.is_none(), whole, "{shown:?}");
+    match whole {
+        true => assert_eq!(ours, theirs, "{shown:?}"),
+        false => assert!(ours.is_superset(&theirs), "{shown:?}\n{ours:?}\n{theirs:?}"),
+    }
 }
 
 #[test]
@@ -60,34 +102,84 @@ fn git_11_reads_what_git_reads() {
         "[a]\nb = \"x\\n\\t\\b\\\"\\\\\"  \n c-1 =   y z   \n[include]\npath=x\\\n/y\n",
         "[filter \"a]b\"] clean=1\n[filter \"c\"]smudge=2\n[filter\t\"tab\"]process=3",
         "[diff \"é\"]\ntextconv = x\n[core]x=[filter \"no\"]\n",
+        "[a]\nb =\nc = \"\"\nd = \\t \ne = x\\",
+        "[a]\nb = \"x\n[a]\nc = \\q\n",
     ] {
-        fs::write(&file, text).unwrap();
-        let list = ["config", "--null", "--list", "--file"];
-        let argv = list.into_iter().map(OsStr::new).chain([file.as_os_str()]);
-        let output = duct::cmd("git", argv)
-            .full_env([("PATH", "/usr/local/bin:/usr/bin:/bin")])
-            .stdout_capture()
-            .stderr_null()
-            .unchecked()
-            .run()
-            .unwrap();
-        // What git gives up we read on: then ours is more.
-        let theirs: BTreeSet<Vec<u8>> = output
-            .stdout
-            .split(|&byte| byte == 0)
-            .filter(|line| !line.is_empty())
-            .map(<[u8]>::to_vec)
-            .collect();
-        let ours: BTreeSet<Vec<u8>> = variables(text.as_bytes())
-            .map(|variable| match variable.value.is_empty() {
-                true => variable.name,
-                false => [variable.name, variable.value].join(&b'\n'),
-            })
-            .collect();
-        match output.status.success() {
-            true => assert_eq!(ours, theirs, "{text:?}"),
-            false => assert!(ours.is_superset(&theirs), "{text:?}"),
+        reads_like_git(&file, text.as_bytes());
+    }
+}
+
+/// Numbers that are the same at each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 11).unwrap() % end
+    }
+
+    fn of<'a>(&mut self, all: &[&'a [u8]]) -> &'a [u8] {
+        all[self.below(all.len())]
+    }
+}
+
+/// Random and hostile files: each is read as git reads it, up to the same mistake.
+#[test]
+fn git_27_random_files_are_read_as_git_reads_them() {
+    const PIECES: &[&[u8]] = &[
+        b"[core]",
+        b"[a.B]",
+        b"[Filter \"x y\"]",
+        b"[f \"",
+        b"\"]",
+        b"[",
+        b"]",
+        b"\n",
+        b"\n",
+        b"\n",
+        b"\r\n",
+        b"\r",
+        b" ",
+        b"\t",
+        b"\x0b",
+        b"=",
+        b"= ",
+        b"hooksPath",
+        b"Key-1",
+        b"9",
+        b"_",
+        b"value",
+        b"\"",
+        b"\\",
+        b"\\\n",
+        b"\\t",
+        b"\\\"",
+        b"\\q",
+        b"#",
+        b";",
+        b"\0",
+        b"\xef\xbb\xbf",
+        b"\xff",
+        b"!./x",
+        b".",
+        b"-",
+        b"path = ~/x\n",
+        b"\n[include]\n",
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("config");
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..500 {
+        let mut text = match random.below(3) {
+            0 => Vec::new(),
+            _ => b"[core]\n".to_vec(),
+        };
+        for _ in 0..random.below(14) {
+            text.extend(random.of(PIECES));
         }
+        reads_like_git(&file, &text);
     }
 }
 

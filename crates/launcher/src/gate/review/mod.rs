@@ -45,6 +45,7 @@ use super::case::Case;
 use super::choices::Choices;
 use super::decide::{Decision, KeepReason, Plan, approve};
 use super::listing;
+use super::remembered::Entry;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::interrupt::Interrupt;
 use crate::ui::Ui;
@@ -85,6 +86,10 @@ pub fn open(
             let unasked = || Failure::message(FailureKind::Internal, "a yes without a question");
             let shown = desk.take_shown().ok_or_else(unasked)?;
             let remember = desk.remembered(review.items(), &shown);
+            let remember = remember.iter();
+            let remember = remember
+                .filter_map(|allowed| Entry::of(allowed, &shown))
+                .collect();
             match approve(shown)? {
                 Decision::Apply(plan) => Decision::Apply(Plan { remember, ..plan }),
                 other => other,

@@ -328,15 +328,16 @@ fn tar_07_a_link_is_judged_without_what_is_left_out() {
     // The same when it is a rule that holds it back.
     let mut desk = Desk::new(before, session, "");
     desk.policy.protect = vec!["a".parse().unwrap()];
-    assert_snapshot!(shown(&all(&desk.case())), @r"
+    assert_snapshot!(shown(&all(&desk.case())), @"
     a: blocked: path.protected
     a/file: blocked: path.protected
-    b: applies
-    b/c: applies
-    b/c/d: applies
+    b: depends on b/c
+    b/c: depends on b/c/d
+    b/c/d: blocked: path.protected
     x: blocked: link.escape
     block path.protected a: `a` is protected by the profile
     block path.protected a/file: `a` is protected by the profile
+    block path.protected b/c/d: as `a/d`, by the link `a`: `a` is protected by the profile
     block link.escape x: `a/../..` leads out of the workspace
     ");
 }

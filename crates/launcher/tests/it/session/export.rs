@@ -13,7 +13,6 @@ use lazaret_launcher::session::collect::Collected;
 use lazaret_launcher::session::record::GateLimits;
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{WorkspaceDir, unescape};
-use lazaret_validator::GitDrivers;
 
 use super::world::World;
 
@@ -823,14 +822,7 @@ fn aud_04_large_text_travels_whole() {
         max_file_bytes: 10_000_000,
     };
     let candidate = Candidate::Dir(open("candidate"));
-    let compared = compare(
-        open("base"),
-        candidate,
-        &profile,
-        gate,
-        GitDrivers::default(),
-    )
-    .unwrap();
+    let compared = compare(open("base"), candidate, &profile, gate, &env).unwrap();
     let proposal = propose(&compared.case).unwrap();
     let checked = Checked {
         base: String::new(),
