@@ -21,4 +21,5 @@ mod rules;
 mod session;
 mod store;
 mod support;
+mod unseen;
 mod usage;

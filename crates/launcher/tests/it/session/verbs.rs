@@ -331,6 +331,28 @@ fn ui_05_what_a_summary_leaves_out_is_in_a_file() {
     assert_eq!(lines.into_iter().filter(is_finding).count(), 1, "{text}");
 }
 
+/// What is allowed for good is what one key has git run: another key, or the same one in
+/// another file, is another finding.
+#[test]
+fn git_27_what_is_remembered_notices_that_the_configuration_changed() {
+    const EDIT: &str = "f page \"x\\n\"";
+    let first = kept(EDIT);
+    let pager = "[core]\n\tpager = ./page\n";
+    first.env.write("home/.gitconfig", pager);
+    first.does("apply shop --yes --allow page --remember");
+    let again = |file: &str, text: &str| {
+        let mut second = kept(EDIT);
+        second.env = second.env.variable("XDG_CONFIG_HOME", &first.config());
+        second.env.write(file, text);
+        second.env.run("apply shop --yes").code
+    };
+    assert_eq!(again("home/.gitconfig", pager), 0);
+    let editor = "[core]\n\teditor = ./page\n";
+    assert_eq!(again("home/.gitconfig", editor), 1);
+    let both = [pager, editor].concat();
+    assert_eq!(again("home/.gitconfig", &both), 1);
+}
+
 #[test]
 fn g5_what_is_remembered_passes_the_next_time() {
     let first = kept(BLOCKED);
