@@ -119,7 +119,7 @@ impl Ground {
             components.remove(0);
         }
         let mut covers = covers;
-        if let Some(odd) = components.iter().position(|text| is_odd(text)) {
+        if let Some(odd) = components.iter().position(is_odd) {
             components.truncate(odd);
             covers = Covers::Below;
         }
