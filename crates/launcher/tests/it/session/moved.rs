@@ -139,7 +139,7 @@ fn app_27_a_path_above_one_half_is_no_word_for_it() {
 const MOVED: &str = r#"
     - notes.txt
     f moved.txt "one\nthree\n"
-    f src/main.rs "fn main() { todo!() }\n"
+    f src/main.rs "fn main() { todo() }\n"
     - src/old.rs
 "#;
 
