@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use lazaret_transfer::PathError;
 
+use crate::lifts::Lifts;
 use crate::root::{self, Root};
 use crate::send::{self, SendError};
 use crate::survey::{self, Answered, SurveyFailure};
@@ -49,9 +50,8 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
 fn export(path: &Path) -> Result<(), ExportError> {
     let root = Root::open(path)?;
     let mut stdin = root::stdin().map_err(ExportError::Stdin)?;
-    // Of a volume that is mounted read-only none is opened up: a capability has every
-    // directory readable here.
-    let lifts = Arc::default();
+    // A capability has every directory readable here, and the volume is read-only.
+    let lifts = Arc::new(Lifts::never());
     match survey::answer(&root, &mut stdin, None, &lifts)? {
         Answered::Whole { .. } => Ok(send::wanted(&root, &mut stdin)?),
         Answered::GivenUp => Ok(()),

@@ -25,7 +25,18 @@ const ANY_DIR: OFlags = OFlags::PATH
 /// directories up while the agent is there has paused it; if the porter is killed, they stay
 /// open, and a mode of a directory is nothing that the gate carries.
 #[derive(Debug, Default)]
-pub(crate) struct Lifts(Mutex<Vec<Lifted>>);
+pub(crate) struct Lifts {
+    lifted: Mutex<Vec<Lifted>>,
+    opening: Opening,
+}
+
+/// Whether a verb may change modes at all.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    #[default]
+    Up,
+    Never,
+}
 
 #[derive(Debug)]
 struct Lifted {
@@ -35,6 +46,14 @@ struct Lifted {
 }
 
 impl Lifts {
+    /// Returns lifts that open nothing up: those of a verb that only looks.
+    pub(crate) fn never() -> Self {
+        Self {
+            opening: Opening::Never,
+            ..Self::default()
+        }
+    }
+
     /// Opens the root, which the agent may have closed as well.
     ///
     /// # Errors
@@ -117,7 +136,7 @@ impl Lifts {
 
     fn try_open_up(&self, dir: &OwnedFd, path: Option<&RelPath>, needed: u32) -> Result<(), Errno> {
         let mode = rustix::fs::fstat(dir)?.st_mode;
-        if mode & needed == needed {
+        if mode & needed == needed || self.opening == Opening::Never {
             return Ok(());
         }
         chmod(dir, mode | OWNER_ALL)?;
@@ -127,7 +146,7 @@ impl Lifts {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Lifted>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lifted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -80,7 +80,14 @@ fn plain(path: &str, version: u32) -> String {
         ("gemfile.lock", _) => format!(
             "GEM\n  specs:\n\nPLATFORMS\n  ruby\n\nDEPENDENCIES\n\nBUNDLED WITH\n   2.5.{version}\n"
         ),
-        ("go.sum" | "bun.lockb", _) => String::new(),
+        ("bun.lock", _) => format!(r#"{{"lockfileVersion":1,"x":{version},"packages":{{}}}}"#),
+        (
+            "composer.lock" | "deno.lock" | "flake.lock" | "package.resolved"
+            | "packages.lock.json" | "pipfile.lock",
+            _,
+        ) => format!(r#"{{"x":{version}}}"#),
+        ("verification-metadata.xml", _) => format!("<!-- {version} -->\n"),
+        ("go.sum" | "go.work.sum" | "bun.lockb" | "mix.lock", _) => String::new(),
         ("yarn.lock", _) => format!("# yarn lockfile v1\n# {version}\n"),
         ("cargo.toml", _) => {
             format!("[package]\nname = \"x\"\nversion = \"0.0.{version}\"\n")

@@ -29,19 +29,19 @@ fn checked(env: &TestEnvironment, base: &str, edit: &str) -> Outcome {
 #[test]
 fn sus_34_files_that_git_ignores_are_said() {
     let env = TestEnvironment::new();
-    env.write("home/.config/git/ignore", "*.swp\n");
+    env.write("home/.config/git/ignore", "*.log\n");
     env.write("work/base/.git/info/exclude", "/private\n");
-    let edit = "f gen/setup.js \"1\\n\"\nf a.swp \"1\\n\"\nf private \"1\\n\"\nf seen \"1\\n\"";
+    let edit = "f gen/setup.js \"1\\n\"\nf a.log \"1\\n\"\nf private \"1\\n\"\nf seen \"1\\n\"";
     assert_snapshot!(checked(&env, "", edit), @"
     exit 0
     --- stdout
-      + a.swp
+      + a.log
       + gen
       + gen/setup.js
       + private
       + seen
     0 modified, 5 added, 0 deleted (+4 -0)
-    note   git.ignored  a.swp         git ignores it, so `git status` does not show it
+    note   git.ignored  a.log         git ignores it, so `git status` does not show it
     note   git.ignored  gen/setup.js  git ignores it, so `git status` does not show it
     note   git.ignored  private       git ignores it, so `git status` does not show it
     clean

@@ -54,6 +54,8 @@ impl Side {
 /// a NUL, as it is for Latin letters.
 fn decoded(bytes: &[u8]) -> Option<Vec<u8>> {
     const SAMPLE: usize = 512;
+    /// Fewer letters may be chance.
+    const FEWEST: usize = 8;
     let pairs = |bytes: &[u8], read: fn([u8; 2]) -> u16| -> Option<Vec<u8>> {
         let (pairs, rest) = bytes.as_chunks::<2>();
         let units = pairs.iter().map(|pair| read(*pair));
@@ -69,7 +71,7 @@ fn decoded(bytes: &[u8]) -> Option<Vec<u8>> {
         _ => {}
     }
     let (sample, _) = bytes.get(..bytes.len().min(SAMPLE))?.as_chunks::<2>();
-    let all = |is_wide: fn(&[u8; 2]) -> bool| !sample.is_empty() && sample.iter().all(is_wide);
+    let all = |is_wide: fn(&[u8; 2]) -> bool| sample.len() >= FEWEST && sample.iter().all(is_wide);
     if all(|[low, high]| *low != 0 && *high == 0) {
         return pairs(bytes, u16::from_le_bytes);
     }

@@ -220,8 +220,16 @@ fn app_26_a_workspace_in_or_around_the_half_changed_one_is_refused() {
         let _died = scene.kill_at(*at);
         is_cut(scene.state())
     });
-    let root = scene.kept.world.root.path().display();
-    for place in [format!("{root}"), format!("{root}/workspace/src")] {
+    let root = scene.kept.world.root.path();
+    // A workspace may not hold the state directory.
+    let state = tempfile::tempdir().unwrap();
+    let elsewhere = state.path().join("lazaret");
+    std::fs::rename(root.join("state"), &elsewhere).unwrap();
+    let link = scene.kept.env.path("xdg/lazaret");
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+    for place in [root, &root.join("workspace/src")] {
+        let place = place.display();
         let said = scene.kept.env.run(&format!("run base -w {place} -- true"));
         assert_eq!(said.code, 1, "{at:?}: {said}");
         assert!(said.stderr.contains("`lazaret recover shop`"), "{said}");

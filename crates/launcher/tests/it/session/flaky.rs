@@ -29,6 +29,8 @@ pub(super) enum Kind {
 pub(super) enum At {
     /// The nth call of a verb, from 1.
     Verb(Verb, usize),
+    /// Every call of a verb.
+    Every(Verb),
     /// The nth call of all, from 1.
     Call(usize),
 }
@@ -126,7 +128,8 @@ impl Flaky {
             return (kind == Kind::Died).then_some(kind);
         }
         let nth = match at {
-            At::Verb(wanted, _) if wanted != verb => return None,
+            At::Verb(wanted, _) | At::Every(wanted) if wanted != verb => return None,
+            At::Every(_) => return Some(kind),
             At::Verb(_, nth) | At::Call(nth) => nth,
         };
         plan.seen += 1;

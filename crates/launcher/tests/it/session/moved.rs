@@ -50,7 +50,7 @@ fn app_27_yes_applies_no_half_of_a_rename() {
     assert_snapshot!(kept.run("--json diff shop"), @r#"
     exit 0
     --- stdout
-    {"session":"shop","engine":"memory","exit_code":0,"timed_out":false,"oom_killed":false,"changes":{"added":[".github",".github/workflows",".github/workflows/notes.yml","src/new.rs"],"modified":[],"deleted":["notes.txt"]},"findings":[{"code":"suspect.ci","severity":"block","path":".github/workflows/notes.yml","line":null,"message":"continuous integration runs it with its secrets","hint":null,"allowed":false}],"conflicts":[],"moved":[{"path":"notes.txt","to":".github/workflows/notes.yml"}],"left_out":[],"outcome":"applied","undo":null,"phases":{}}
+    {"session":"shop","engine":"memory","exit_code":0,"timed_out":false,"oom_killed":false,"changes":{"added":[".github",".github/workflows",".github/workflows/notes.yml","src/new.rs"],"modified":[],"deleted":["notes.txt"]},"findings":[{"code":"suspect.ci","severity":"block","path":".github/workflows/notes.yml","line":null,"message":"continuous integration runs it with its secrets","hint":null,"allowed":false}],"conflicts":[],"moved":[{"path":"notes.txt","to":".github/workflows/notes.yml"}],"left_out":[],"commits":[],"outcome":"applied","undo":null,"phases":{}}
     [EOF]
     "#);
     kept.does("export shop --report report.json --patch shop.patch --html shop.html");

@@ -192,7 +192,7 @@ fn app_30_a_session_that_can_not_be_removed_stops_no_other() {
     }
     let volume = world.record().unwrap().volume().to_string();
     world.engine.order(Some(Fault {
-        at: At::Verb(Verb::RemoveVolume, 1),
+        at: At::Every(Verb::RemoveVolume),
         kind: Kind::Refused,
     }));
     let pruned = prune(world, later(0));
