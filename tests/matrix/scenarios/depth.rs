@@ -113,6 +113,8 @@ fn orphaned(ctx: &Ctx) -> Result<(), String> {
     leave(ctx)?;
     let session = ctx.state().join("sessions/s");
     std::fs::remove_dir_all(session).map_err(|error| error.to_string())?;
-    let _pruned = ctx.lazaret(&["prune"])?.expect_code(0)?;
+    let _pruned = ctx
+        .lazaret(&["prune", "--yes", "--older-than", "0s"])?
+        .expect_code(0)?;
     nothing_left(ctx)
 }
