@@ -95,26 +95,22 @@ pub(crate) fn kill(socket: &Path, object: &Object) -> Result<(), String> {
 }
 
 /// Runs a program in a container, beside the command, and returns its exit code.
+///
+/// Its output is attached, and ends with it: Podman 4.3 never says that a detached one has ended.
 pub(crate) fn exec(socket: &Path, object: &Object, argv: &[&str]) -> Result<i64, String> {
-    let body = serde_json::json!({ "Cmd": argv }).to_string();
+    let failed = |answer: &Answer| format!("exec in {object}: {} {}", answer.status, answer.body);
+    let body = serde_json::json!({ "Cmd": argv, "AttachStdout": true }).to_string();
     let path = format!("/containers/{}/exec", object.name());
     let answer = send(socket, "POST", &path, &body)?;
     let created: Value = match answer.status {
         200..=299 => serde_json::from_str(&answer.body).map_err(|error| error.to_string())?,
-        status => return Err(format!("exec in {object}: {status} {}", answer.body)),
+        _ => return Err(failed(&answer)),
     };
-    let id = text(&created["Id"]).to_owned();
-    let answer = send(
-        socket,
-        "POST",
-        &format!("/exec/{id}/start"),
-        "{\"Detach\":true}",
-    )?;
-    if !matches!(answer.status, 200..=299) {
-        return Err(format!(
-            "exec in {object}: {} {}",
-            answer.status, answer.body
-        ));
+    let id = text(&created["Id"]);
+    let path = format!("/exec/{id}/start");
+    let answer = send(socket, "POST", &path, "{\"Detach\":false}")?;
+    if !matches!(answer.status, 101 | 200..=299) {
+        return Err(failed(&answer));
     }
     let mut code = None;
     wait_until(&format!("{argv:?} ends in {object}"), || {

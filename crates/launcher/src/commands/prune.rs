@@ -69,32 +69,45 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     }
     let detected = context.engine()?;
     let plan = candidates.plan(&store, &*detected.engine)?;
-    if plan.is_empty() || args.dry_run {
+    let is_empty = plan.is_empty();
+    if args.dry_run {
         tell(&plan.names(), &args, context);
-        if plan.is_empty() && ui.format() == OutputFormat::Text {
-            ui.status("nothing to prune");
+    } else {
+        if !is_empty && !args.yes {
+            ask(&plan.names(), context)?;
         }
-        return Ok(code);
-    }
-    if !args.yes {
-        list(&plan.names(), "would remove", context);
-        let question = Question {
-            text: "Remove them for good?",
-            choices: &CHOICES,
-        };
-        if ui.prompt(&question, &context.interrupt) != Answer::Chosen("y") {
-            let text = "nothing is removed without a yes";
-            return Err(Failure::message(FailureKind::Refused, text)
-                .hinted("Answer at a terminal, or run `lazaret prune --yes`."));
+        // Also of an empty plan: the mark of a container that was never made goes with it.
+        let pruned = plan.carry_out(&store, &*detected.engine)?;
+        for failure in &pruned.failed {
+            code = failure.exit_code();
+            ui.failure(failure);
         }
+        tell(&pruned.removed, &args, context);
     }
-    let pruned = plan.carry_out(&store, &*detected.engine)?;
-    for failure in &pruned.failed {
-        code = failure.exit_code();
-        ui.failure(failure);
+    if is_empty && ui.format() == OutputFormat::Text {
+        ui.status("nothing to prune");
     }
-    tell(&pruned.removed, &args, context);
     Ok(code)
+}
+
+/// Lists what would go, and asks.
+///
+/// # Errors
+/// The answer is not yes.
+fn ask(names: &Names, context: &Context) -> Result<(), Failure> {
+    list(names, "would remove", context);
+    let question = Question {
+        text: "Remove them for good?",
+        choices: &CHOICES,
+    };
+    match context.ui.prompt(&question, &context.interrupt) {
+        Answer::Chosen("y") => Ok(()),
+        _ => {
+            let text = "nothing is removed without a yes";
+            Err(Failure::message(FailureKind::Refused, text)
+                .hinted("Answer at a terminal, or run `lazaret prune --yes`."))
+        }
+    }
 }
 
 /// Says what was removed, or would be.
