@@ -131,7 +131,7 @@ impl OwnDir {
         self.check_inside(&self.path, DEPTH)
     }
 
-    /// Refuses what would keep whoever opens it waiting (`man 7 fifo`).
+    /// Refuses what would block an open (`man 7 fifo`).
     fn check_inside(&self, dir: &Path, depth: usize) -> Result<(), Failure> {
         // What can't be listed says so to the verb that needs it.
         let Ok(entries) = fs::read_dir(dir) else {

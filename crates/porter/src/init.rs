@@ -113,7 +113,7 @@ fn end_everyone() -> bool {
     if !is_first() {
         return false;
     }
-    // ESRCH: there is nobody; EPERM: nobody whom we may signal. Either way the
+    // ESRCH: there is no process; EPERM: none that PID 1 may signal. Either way the
     // next round decides.
     let _nobody = signal_everyone(libc::SIGTERM);
     true

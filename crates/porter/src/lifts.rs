@@ -21,7 +21,7 @@ const ANY_DIR: OFlags = OFlags::PATH
 /// Directories that were given all rights of their owner, which the porter is, and the modes
 /// that they had.
 ///
-/// They are kept by path, so that no number of them uses up the descriptors. Whoever opens
+/// They are kept by path, so that no number of them uses up the descriptors. A verb that opens
 /// directories up while the agent is there has paused it; if the porter is killed, they stay
 /// open, and a mode of a directory is nothing that the gate carries.
 #[derive(Debug, Default)]

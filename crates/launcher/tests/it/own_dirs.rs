@@ -97,7 +97,7 @@ fn flt_30_directories_of_another_user_are_refused() {
 }
 
 #[test]
-fn flt_30_what_is_no_file_keeps_nobody_waiting() {
+fn flt_30_what_is_no_file_blocks_no_verb() {
     for (path, word) in [
         ("store-id", "state"),
         ("sessions/a/session.json", "state"),

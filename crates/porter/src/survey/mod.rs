@@ -69,7 +69,7 @@ pub(crate) enum Answered {
 }
 
 /// Reads the request from `stdin` and answers it on stdout. `ahead` is a listing that was begun
-/// before; it counts only where nobody could write since. Directories that may not be looked at
+/// before; it counts only where no process could write since. Directories that may not be looked at
 /// are opened up, and stay so until `lifts` are undone.
 pub(crate) fn answer(
     root: &Root,

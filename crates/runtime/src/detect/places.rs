@@ -46,7 +46,7 @@ pub(super) struct Search {
 }
 
 /// Returns the places for a request. Where the user has named one, there is no other: an
-/// engine that nobody chose is never used in place of one that was.
+/// engine that the user did not choose is never used in place of one that was.
 pub(super) fn search(request: &EngineRequest, environment: &Environment) -> Search {
     use NamedEngine::{Apple, Docker, Podman, PodmanRootless};
     let podman = Wanted::Kind(EngineKind::Podman);

@@ -2,7 +2,7 @@
 //!
 //! What git makes is a file of its own at first, named by the object. So one that lies in the
 //! volume and was not sent in was made inside; one that lies nowhere is in a pack that was sent
-//! in, or it is missing. Only where there are packs that were not sent in, because somebody
+//! in, or it is missing. Only where there are packs that were not sent in, because a process
 //! repacked or fetched, that can't be told.
 
 use std::cell::OnceCell;

@@ -349,7 +349,7 @@ fn git_26_a_repository_that_was_packed_inside_is_told_by_its_refs() {
         .file(".git/objects/pack/pack-1.pack", "all of it")
         .file(".git/packed-refs", &packed);
     assert_eq!(found(&sent, &gc), "");
-    // What is nobody's that is known may be the command's.
+    // What is of no known origin may be the command's.
     let packed = format!("{packed}{} refs/heads/x\n", c('2'));
     assert_eq!(
         found(&sent, &gc.clone().file(".git/packed-refs", &packed)),

@@ -66,7 +66,7 @@ impl Attributes {
     }
 
     /// Gives exactly these to an entry that was just made. A list that it inherited goes: it
-    /// is the one of the staging directory. Whoever calls this sets the mode afterwards.
+    /// is the one of the staging directory. The caller sets the mode afterwards.
     pub(crate) fn put(&self, ops: &dyn Ops, file: BorrowedFd<'_>) -> io::Result<()> {
         for name in ops.attributes(file)? {
             let is_list = is_list(&name);

@@ -77,7 +77,7 @@ pub(crate) trait Sink {
     fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), Self::Error>;
 }
 
-/// Whether a file's contents may still keep it out. It is for whoever reads them, since they
+/// Whether a file's contents may still keep it out. The reader decides, since they
 /// are to be read once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyCheck {

@@ -287,7 +287,7 @@ fn app_26_a_journal_of_a_launcher_at_work_is_left_to_it() {
     assert_eq!(found(&world.store), Some((world.id(), Unfinished::Undo)));
 }
 
-/// The state is one of the session, whoever prints it (FLT-31).
+/// `ls` and `show` print the same state (FLT-31).
 #[test]
 fn flt_31_a_session_that_runs_is_shown_as_running_and_rm_says_in_use() {
     let kept = kept(EDITS);
