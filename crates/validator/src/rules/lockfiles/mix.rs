@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use super::lock::{Lock, Pin, Pins, Repetition};
+use super::quoted;
 use super::source::{Address, Source};
 use crate::rules::documents::{Unreadable, offset};
 
@@ -96,12 +97,6 @@ impl<'a> Entry<'a> {
             _ => None,
         }
     }
-}
-
-/// The text between two quotes, without escapes.
-fn quoted(text: &str) -> Option<&str> {
-    let text = text.trim().strip_prefix('"')?.strip_suffix('"')?;
-    (!text.contains(['"', '\\', '#'])).then_some(text)
 }
 
 /// Splits a tuple at its own commas.

@@ -142,7 +142,7 @@ fn by_lines(opened: &Opened<'_>, report: &mut Report) {
     if let (Ok(before), Ok(after)) = (text_of(opened.before()), text_of(opened.after())) {
         put(lines::compare(before, after), opened.path(), after, report);
     } else if !matches!(opened.before(), Side::Absent) {
-        let message = "another lockfile in a form that is not read";
+        let message = "has changed, and is in a form that no rule reads";
         report.path(opened.path(), Severity::Warn, "lockfile.line", message);
     }
 }
@@ -207,6 +207,12 @@ fn split_version(text: &str) -> (&str, &str) {
         }
         None => (text, ""),
     }
+}
+
+/// Returns the text between two quotes; `None` if it has escapes or interpolates something.
+fn quoted(text: &str) -> Option<&str> {
+    let text = text.trim().strip_prefix('"')?.strip_suffix('"')?;
+    (!text.contains(['"', '\\', '#', '$'])).then_some(text)
 }
 
 /// Reads two sides of a lockfile, compares them, and asserts what must hold of any input.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::lock::{Lock, Pin, Pins, Repetition};
+use super::quoted;
 use super::source::{Address, Source};
 use crate::rules::documents::{Unreadable, offset};
 
@@ -97,10 +98,4 @@ impl<'a> Block<'a> {
         }
         pins.push(pin)
     }
-}
-
-/// The text between two quotes, without escapes.
-fn quoted(text: &str) -> Option<&str> {
-    let text = text.trim().strip_prefix('"')?.strip_suffix('"')?;
-    (!text.contains(['"', '\\', '$'])).then_some(text)
 }
