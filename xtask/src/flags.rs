@@ -90,7 +90,12 @@ xflags::xflags! {
         cmd picture {}
 
         /// Check the rules of this repository that no compiler checks.
-        cmd tidy {}
+        cmd tidy {
+            /// Print the import circles between files with the lines that make them, and end.
+            optional --cycles
+            /// Remove files from the list of allowed circles that are in none any more.
+            optional --shrink
+        }
 
         /// List images, or build and verify those that are named and write their locks:
         /// `image [NAME...]`; or any `lazaret image` verb.

@@ -55,7 +55,11 @@ impl flags::Test {
         }
         {
             let _section = Section::new(sh, "tidy");
-            flags::Tidy {}.run(sh)?;
+            let tidy = flags::Tidy {
+                cycles: false,
+                shrink: false,
+            };
+            tidy.run(sh)?;
         }
         {
             let _section = Section::new(sh, "unit, snapshot, contract and doc tests");

@@ -4,8 +4,11 @@
 
 mod arrows;
 mod cases;
+mod cycles;
+mod imports;
 mod manifests;
 mod text;
+mod tokens;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -46,6 +49,13 @@ struct Source {
 
 impl flags::Tidy {
     pub(crate) fn run(self, sh: &Shell) -> Result<()> {
+        if self.shrink {
+            cycles::shrink(&sources(sh)?)?;
+        }
+        if self.cycles {
+            cycles::print(&sources(sh)?);
+            return Ok(());
+        }
         let findings = check(sh)?;
         for finding in &findings {
             println!("{finding}");
@@ -68,6 +78,7 @@ fn check(sh: &Shell) -> Result<Vec<Finding>> {
     text::check_forgotten_modules(&sources, &mut findings);
     text::check_changelog(&sources, &mut findings);
     cases::check(&sources, &mut findings);
+    cycles::check(&sources, &mut findings);
     arrows::check(sh, &mut findings)?;
     findings.sort();
     Ok(findings)
