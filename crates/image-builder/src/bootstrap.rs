@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lazaret_transfer::Digest;
+use lazaret_tree::Digest;
 
 use crate::archive::{Layer, LayerSource};
 use crate::layer::LayerDigest;

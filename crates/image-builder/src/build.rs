@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lazaret_runtime::{Engine, ImageInfo, ImageRef};
-use lazaret_transfer::Digest;
+use lazaret_tree::Digest;
 
 use crate::archive::Archive;
 use crate::assemble::{self, Parts};

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use lazaret_runtime::{ContainerName, EnvName, ImageRef, NameError};
-use lazaret_transfer::Digest;
+use lazaret_tree::Digest;
 
 use crate::assemble::{self, Parts};
 use crate::host_rust::{self, HostRust, HostRustError};

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 
 use crate::bootstrap::{Bootstrap, BootstrapError};
 use crate::layer::EPOCH;

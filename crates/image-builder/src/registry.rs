@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use lazaret_runtime::{Engine, EngineError, ImageRef, NameError};
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 use serde::{Deserialize, Serialize};
 
 use crate::archive::{Layer, LayerSource};

@@ -3,7 +3,7 @@
 //! From the lock alone: Debian's packages by name and version, and one entry for each
 //! component. No time and no serial number, so the same image has the same document.
 
-use lazaret_transfer::Digest;
+use lazaret_tree::Digest;
 use serde::Serialize;
 
 use crate::{ImageLock, LockedLayer};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 
 /// A declaration of an image or a component that can't be used.
 ///

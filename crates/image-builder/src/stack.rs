@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lazaret_transfer::Digest;
+use lazaret_tree::Digest;
 
 use crate::archive::{Layer, LayerSource};
 use crate::component_layer::{Maker, Wish};

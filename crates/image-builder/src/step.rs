@@ -12,7 +12,7 @@ use lazaret_runtime::{
     EnvName, ExecSpec, HardenedSpec, ImageRef, LeaseError, Process, Starter, Stdin, Terminal,
     Unenforceable,
 };
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 
 use crate::PORTER_PATH;
 

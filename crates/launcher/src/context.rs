@@ -1,7 +1,7 @@
 //! `Context`: what every verb gets.
 
 use lazaret_runtime::{DecidedBy, Detected, EngineChoice, EngineRequest, Memory, Starter};
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 
 use crate::cli::Global;
 use crate::commands::doctor::describe;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use lazaret_runtime::{Engine, EngineInfo, Greeting, Memory};
-use lazaret_transfer::Digest;
+use lazaret_tree::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::session::unsynced::Unsynced;

@@ -5,7 +5,8 @@
 //! project's own `lazaret.toml` shares with it: those are read only, and around them nothing
 //! can be made. What the workspace itself says widens nothing.
 
-use lazaret_transfer::{GitMode, Only, RelPath, RelPathBuf, Selection, Selector, WorkspaceDir};
+use lazaret_transfer::{GitMode, Only, Selection, Selector, WorkspaceDir};
+use lazaret_tree::{RelPath, RelPathBuf};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
@@ -196,7 +197,8 @@ fn below(mut profile: Profile, folder: &RelPath) -> Profile {
 mod tests {
     use std::fs;
 
-    use lazaret_transfer::{Entry, Hashing, walk};
+    use lazaret_transfer::{Hashing, walk};
+    use lazaret_tree::Entry;
 
     use super::*;
     use crate::environment::{StreamKind, StreamKinds};

@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use lazaret_transfer::{Sized, UpdateOrder, escape, larger_than};
+use lazaret_transfer::{UpdateOrder, larger_than};
+use lazaret_tree::{SizedFile, escape};
 
 use crate::failure::{Failure, FailureKind};
 use crate::profile::Profile;
@@ -52,14 +53,14 @@ impl FileLimit {
     ///
     /// # Errors
     /// When there is one.
-    pub fn refuse(self, large: &[Sized]) -> Result<(), Failure> {
+    pub fn refuse(self, large: &[SizedFile]) -> Result<(), Failure> {
         const MOST_NAMES: usize = 5;
-        let mut large: Vec<&Sized> = large.iter().collect();
+        let mut large: Vec<&SizedFile> = large.iter().collect();
         large.sort_by_key(|file| Reverse(file.bytes));
         let Some(largest) = large.first() else {
             return Ok(());
         };
-        let name = |file: &Sized| escape(file.path.as_str().as_bytes());
+        let name = |file: &SizedFile| escape(file.path.as_str().as_bytes());
         let named = large.iter().take(MOST_NAMES);
         let mut names: Vec<String> = named
             .map(|file| format!("{} ({})", name(file), bytes(file.bytes)))

@@ -6,7 +6,8 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use lazaret_runtime::{Detected, EngineKind, EnvName, Limits, SessionId, Unenforceable};
-use lazaret_transfer::{Selector, WorkspaceDir, escape};
+use lazaret_transfer::{Selector, WorkspaceDir};
+use lazaret_tree::escape;
 
 use crate::commands::{image, kept};
 use crate::context::Context;
@@ -303,9 +304,7 @@ fn terminal_variables(env: &Environment) -> BTreeMap<EnvName, String> {
 /// Puts together what the steps of a session work with.
 pub fn site<'a>(context: &'a Context, store: &Store, detected: Detected) -> Site<'a> {
     for warning in &detected.info.warnings {
-        context
-            .ui
-            .detail(&lazaret_transfer::escape(warning.as_bytes()));
+        context.ui.detail(&lazaret_tree::escape(warning.as_bytes()));
     }
     Site {
         engine: detected.engine,
@@ -434,7 +433,7 @@ fn rejected(
     finish(session, Outcome::Rejected, volume)?;
     let record = session.record();
     if let Some((code, reason)) = &record.rejection {
-        let reason = lazaret_transfer::escape(reason.as_bytes());
+        let reason = lazaret_tree::escape(reason.as_bytes());
         site.ui
             .error(&format!("the batch is rejected: {code}: {reason}"));
         site.ui.hint(&format!(

@@ -96,7 +96,7 @@ fn run(
     };
     let done = commands::run(cli.command, &context);
     for leftover in lazaret_runtime::leftovers() {
-        let cause = lazaret_transfer::escape(leftover.cause.as_bytes());
+        let cause = lazaret_tree::escape(leftover.cause.as_bytes());
         let (what, name) = (leftover.what, leftover.name);
         ui.warn(&format!("{what} {name} could not be removed: {cause}"));
         ui.hint("`lazaret recover` or `lazaret prune` tries again.");

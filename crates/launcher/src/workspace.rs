@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use lazaret_transfer::{RelPath, RelPathBuf, WorkspaceDir};
+use lazaret_transfer::WorkspaceDir;
+use lazaret_tree::{RelPath, RelPathBuf};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};

@@ -14,7 +14,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use lazaret_transfer::PathError;
+use lazaret_tree::PathError;
 
 use crate::lifts::Lifts;
 use crate::root::{self, Root};

@@ -16,7 +16,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 
 use snapshot::Snapshot;
 

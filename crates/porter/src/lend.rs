@@ -15,8 +15,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use lazaret_transfer::WireError;
 use lazaret_transfer::wire::{ArrivedFile, LARGEST_LENT, LentEvent, read_lent};
-use lazaret_transfer::{Digest, PathError, RelPath, WireError, escape};
+use lazaret_tree::{Digest, PathError, RelPath, escape};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -114,7 +115,7 @@ fn has_ended(stdin: &File) -> io::Result<bool> {
 
 /// A file that was lent, as it was seen last.
 struct Lent {
-    path: lazaret_transfer::RelPathBuf,
+    path: lazaret_tree::RelPathBuf,
     /// Inode, size and times; `None` before the first look.
     seen: Option<[i64; 6]>,
     /// Of the contents that the host knows.

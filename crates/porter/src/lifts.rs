@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use lazaret_transfer::{AtPath as _, PathError, RelPath, RelPathBuf};
+use lazaret_tree::{AtPath as _, PathError, RelPath, RelPathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 

@@ -71,7 +71,7 @@ pub(crate) fn carry_out(streams: &[OwnedFd; 3]) -> Result<Infallible, OrderError
     let source = syscall::exec_with(&order.argv, &environment);
     let program = order.argv.first().map(|program| program.as_bytes());
     Err(OrderError::Exec {
-        program: lazaret_transfer::escape(program.unwrap_or_default()),
+        program: lazaret_tree::escape(program.unwrap_or_default()),
         source,
     })
 }

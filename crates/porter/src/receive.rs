@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use lazaret_transfer::{
-    FileTime, LinkTarget, Member, MemberKind, MemberPath, Mode, PathError, Receipt, RelPath,
-    RelPathBuf, StreamError, VolumeIdentity, escape,
+    FileTime, Member, MemberKind, MemberPath, Receipt, StreamError, VolumeIdentity,
 };
+use lazaret_tree::{LinkTarget, Mode, PathError, RelPath, RelPathBuf, escape};
 use rustix::fs::{AtFlags, OFlags};
 
 use crate::arriving::{self, BUFFER, BodyError, Stream, modified};

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use lazaret_transfer::{AtPath as _, PathError, RelPath};
+use lazaret_tree::{AtPath as _, PathError, RelPath};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 

@@ -117,7 +117,7 @@ fn become_command(arguments: impl Iterator<Item = OsString>) -> Result<NotWanted
     let source = syscall::exec(&plan.argv);
     let command = plan.argv.first().map(|name| name.as_bytes());
     Err(Error::Exec {
-        command: lazaret_transfer::escape(command.unwrap_or_default()),
+        command: lazaret_tree::escape(command.unwrap_or_default()),
         source,
     })
 }

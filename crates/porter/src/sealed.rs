@@ -22,7 +22,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
-use lazaret_transfer::{Guarded, PathError, Protection, RESERVED_NAME, RelPath, WireError, escape};
+use lazaret_transfer::{Guarded, Protection, WireError};
+use lazaret_tree::{PathError, RESERVED_NAME, RelPath, escape};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 

@@ -7,8 +7,9 @@ use std::fs::File;
 use std::io;
 
 use lazaret_transfer::{
-    Mode, SendFileError, StreamWriter, VolumeIdentity, Wanted, WireError, escape, read_wanted,
+    SendFileError, StreamWriter, VolumeIdentity, Wanted, WireError, read_wanted,
 };
+use lazaret_tree::{Mode, escape};
 
 use crate::root::{self, Root};
 

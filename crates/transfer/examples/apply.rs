@@ -12,9 +12,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use lazaret_transfer::{
-    GitMode, Hashing, Quarantine, Selection, Transaction, Tree, WorkspaceDir, diff, walk,
-};
+use lazaret_transfer::{GitMode, Hashing, Quarantine, Selection, Transaction, WorkspaceDir, walk};
+use lazaret_tree::{Tree, diff};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 

@@ -9,7 +9,7 @@ use crc_fast::{CrcAlgorithm, Digest};
 ///
 /// It tells accidents: a relay that loses or repeats a piece. Nobody who forges a stream is
 /// kept from forging this with it, as with any sum that comes along with what it is of; what
-/// a file holds is known by its [`Digest`](crate::Digest), which the host computes itself.
+/// a file holds is known by its [`Digest`](lazaret_tree::Digest), which the host computes itself.
 ///
 /// A CRC is linear, so that pieces can be summed up apart from each other, each where it lies
 /// in the cache ([`Summing::append`]).

@@ -1,6 +1,8 @@
 //! `Collection`: what came out of a session, before its contents are fetched.
 
-use crate::{Entry, Note, Refusal, RelPathBuf, Skipped, Tree, Wanted, escape};
+use lazaret_tree::{Entry, Note, Refusal, RelPathBuf, Tree, escape};
+
+use crate::{Skipped, Wanted};
 
 /// What the volume holds now, as far as lazaret carries it.
 #[derive(Debug, Clone, PartialEq, Eq)]

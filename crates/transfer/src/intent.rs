@@ -7,11 +7,12 @@
 
 use std::io::{self, Read, Write};
 
+use lazaret_tree::{RelPath, RelPathBuf, Tree, is_git, is_git_state};
+
 use crate::manifest::{read_entry, write_entry};
-use crate::reconcile::{is_git, is_git_state};
 use crate::volume_state::At;
 use crate::wire::frame::{FrameReader, FrameWriter, Magic};
-use crate::{RelPath, RelPathBuf, Tree, VolumeState, WireError};
+use crate::{VolumeState, WireError};
 
 const MAGIC: Magic = *b"lzintn 1";
 

@@ -28,9 +28,12 @@ use std::path::PathBuf;
 use std::str::FromStr as _;
 use std::sync::Arc;
 
+use lazaret_tree::{
+    Change, Digest, Entry, LinkTarget, Mode, RelPathBuf, STAGING_PREFIX, from_hex, to_hex,
+};
+
 use crate::transaction::ops::{Kind, Time};
 use crate::transaction::stamp::Stamp;
-use crate::{Change, Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf};
 
 const HEADER: &str = "lazaret-journal 1";
 
@@ -169,7 +172,7 @@ impl Journal {
         let first = text.lines().next().unwrap_or("");
         if first != HEADER && first.starts_with("lazaret-journal ") {
             return Err(JournalError::Version {
-                header: crate::escape(first.as_bytes()),
+                header: lazaret_tree::escape(first.as_bytes()),
             });
         }
         let (body, checksum) = text
@@ -193,7 +196,7 @@ impl Journal {
         if *header != HEADER.as_bytes() {
             return Err(match header.starts_with(b"lazaret-journal ") {
                 true => JournalError::Version {
-                    header: crate::escape(header),
+                    header: lazaret_tree::escape(header),
                 },
                 false => JournalError::Checksum,
             });
@@ -266,15 +269,6 @@ impl Journal {
     pub(crate) fn staging_name(&self) -> String {
         format!("{STAGING_PREFIX}{}", self.id)
     }
-}
-
-/// What the names begin with that lazaret keeps for itself in a workspace's root.
-const STAGING_PREFIX: &str = ".lazaret-";
-
-/// Whether lazaret keeps a path for itself: it is, or lies in, an entry of the workspace's root
-/// with a name like that of a staging directory.
-pub fn is_reserved(path: &RelPath) -> bool {
-    path.as_str().starts_with(STAGING_PREFIX)
 }
 
 impl Phase {
@@ -459,22 +453,4 @@ fn parse_time<'a>(fields: &mut impl Iterator<Item = &'a str>) -> Option<Time> {
         secs: fields.next()?.parse().ok()?,
         nanos: fields.next()?.parse().ok()?,
     })
-}
-
-pub(crate) fn to_hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _infallible = write!(text, "{byte:02x}");
-    }
-    text
-}
-
-pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return None;
-    }
-    (0..text.len())
-        .step_by(2)
-        .map(|i| u8::from_str_radix(text.get(i..i + 2)?, 16).ok())
-        .collect()
 }

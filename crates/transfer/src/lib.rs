@@ -1,9 +1,8 @@
 //! Files, trees and archives of lazaret: no policy, no engine, no async, no serde.
 //!
-//! The words are those of the whole product: a [`Tree`] is the manifest of a
-//! directory, the *baseline* is the tree that was sent in, the [`Collection`] the
-//! tree that came out. Host paths exist only behind [`WorkspaceDir`]; everything
-//! else speaks [`RelPath`].
+//! The *baseline* is the [`Tree`] that was sent in, the [`Collection`] the tree that
+//! came out. Host paths exist only behind [`WorkspaceDir`]; everything else speaks
+//! [`RelPath`].
 //!
 //! # The way of the data
 //!
@@ -54,29 +53,27 @@
 //!    of what the other side chose.
 //!
 //! Raw names leave this crate through [`escape`] only.
+//!
+//! [`ChangeSet`]: lazaret_tree::ChangeSet
+//! [`RelPath`]: lazaret_tree::RelPath
+//! [`Tree`]: lazaret_tree::Tree
+//! [`diff`]: lazaret_tree::diff()
+//! [`escape`]: lazaret_tree::escape()
 
 mod base_store;
 mod checksum;
 mod collection;
-mod diff;
-mod digest;
-mod escape;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
-mod git_name;
 mod grammar;
 mod intent;
 mod journal;
 mod manifest;
 pub mod merge;
 mod pack;
-mod path_error;
 mod quarantine;
 mod reconcile;
 mod refs;
-mod refusal;
-mod rel_path;
-mod renames;
 mod repository;
 mod select;
 mod stat_cache;
@@ -84,7 +81,6 @@ mod stream_error;
 mod stream_limits;
 mod trailer;
 mod transaction;
-mod tree;
 mod unpack;
 mod volume_state;
 mod walk;
@@ -94,32 +90,18 @@ mod workspace;
 pub use base_store::{BaseStore, BaseStoreError, BaseWriter, keep_texts};
 pub use checksum::{Checksum, ChecksumParseError};
 pub use collection::{Collection, NotAsSurveyed, check_arrived};
-pub use diff::{Change, ChangeKind, ChangeSet, Changed, Changes, diff};
-pub use digest::{Digest, DigestParseError, FieldHasher};
-pub use escape::{escape, is_invisible, unescape};
-pub use git_name::{is_git_name, is_hfs_ignored};
-pub use grammar::{Body, Member, MemberKind, MemberPath, Members, Note};
+pub use grammar::{Body, Member, MemberKind, MemberPath, Members};
 pub use intent::Intent;
-pub use journal::{JournalError, is_reserved};
-pub use manifest::Manifest;
+pub use journal::JournalError;
+pub use manifest::{Manifest, read_tree, write_tree};
 pub use pack::{
     PackError, Packed, Progress, SendFileError, StreamWriter, pack, pack_and_record, pack_order,
 };
-pub use path_error::{AtPath, PathError};
 pub use quarantine::{Blob, InsertError, Quarantine, QuarantineError};
 pub use reconcile::{Clash, ClashKind, Plan, Stance, reconcile};
 pub use refs::{Count, NewRef, NewRefKind, NewRefs, ObjectId, Texts, Tips, new_refs};
-pub use refusal::Refusal;
-pub use rel_path::{
-    MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf, RelPathError,
-};
-pub(crate) use rel_path::{PathSpan, Paths};
-pub use renames::{Fate, Pair, Renames};
 pub use repository::{GitProblem, Module, RefStorage, Repository};
-pub use select::{
-    CACHEDIR_SIGNATURE, CacheInside, GitMode, Only, RESERVED_NAME, SelectError, Selection,
-    Selector, SkipReason, Skipped, is_cache_beside, is_git_index,
-};
+pub use select::{GitMode, Only, SelectError, Selection, Selector, SkipReason, Skipped};
 pub use stat_cache::{Recorded, StatCache, StatRecorder};
 pub use stream_error::StreamError;
 pub use stream_limits::StreamLimits;
@@ -127,15 +109,14 @@ pub use trailer::{TRAILER_BYTES, Trailer, TrailerError};
 #[cfg(feature = "crash")]
 pub use transaction::crash;
 pub use transaction::{
-    ApplyError, ApplyReceipt, Attempt, Blobs, Conflict, ConflictKind, Found, History, HistoryState,
+    ApplyError, ApplyReceipt, Attempt, Conflict, ConflictKind, Found, History, HistoryState,
     LeftAlone, Obstacle, ObstacleKind, RecoverError, Recovered, Standing, Transaction, UndoError,
     history, history_state, look, recover, redo, standings, undo,
 };
-pub use tree::{Entry, LinkTarget, LinkTargetError, Mode, Tree};
 pub use unpack::{Ending, Unpacked, unpack};
 pub use volume_state::{Surveyed, VolumeState};
 pub use walk::{
-    Hashing, Scale, ScanError, Scanned, Sized, WalkError, Walked, Weight, larger_than, scan, walk,
+    Hashing, Scale, ScanError, Scanned, WalkError, Walked, Weight, larger_than, scan, walk,
     walk_cached,
 };
 pub use wire::{

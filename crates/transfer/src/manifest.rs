@@ -3,12 +3,14 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
+use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, Tree};
+
+use crate::WireError;
 use crate::wire::frame::{FrameReader, FrameWriter, Magic};
-use crate::{Entry, LinkTarget, Mode, RelPath, Tree, WireError};
 
 const MAGIC: Magic = *b"lztree 1";
 
-/// A [`Tree`] as [`Tree::write_to`] writes it: less memory than that, but nothing can be looked
+/// A [`Tree`] as [`write_tree`] writes it: less memory than that, but nothing can be looked
 /// up in it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Manifest {
@@ -21,7 +23,7 @@ impl Manifest {
     /// # Errors
     /// When the list is not complete, or not in path order.
     pub fn tree(&self) -> Result<Tree, WireError> {
-        Tree::read_from(&mut &self.list[..])
+        read_tree(&mut &self.list[..])
     }
 }
 
@@ -51,39 +53,37 @@ impl<'m> ManifestWriter<'m> {
     }
 }
 
-impl Tree {
-    /// Writes the tree as one checked, versioned list; see [`wire`](crate::wire).
-    ///
-    /// The same tree always becomes the same bytes.
-    ///
-    /// # Errors
-    /// When the writer fails.
-    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, MAGIC);
-        for (path, entry) in self.iter() {
-            write_entry(&mut frame, path, entry)?;
-        }
-        frame.finish()
+/// Writes a tree as one checked, versioned list; see [`wire`](crate::wire).
+///
+/// The same tree always becomes the same bytes.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write_tree(tree: &Tree, out: &mut dyn Write) -> io::Result<()> {
+    let mut frame = FrameWriter::new(out, MAGIC);
+    for (path, entry) in tree.iter() {
+        write_entry(&mut frame, path, entry)?;
     }
+    frame.finish()
+}
 
-    /// Reads what [`Tree::write_to`] wrote.
-    ///
-    /// # Errors
-    /// When it is cut off, changed, of another version, or not in path order.
-    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
-        let mut frame = FrameReader::new(input, MAGIC, "tree of version 1")?;
-        let mut entries = Vec::new();
-        while let Some(tag) = frame.tag()? {
-            let path = RelPath::from_bytes(frame.path()?);
-            let path = path.map_err(|_| malformed("a path"))?.to_owned();
-            let entry = read_entry(&mut frame, tag)?;
-            if entries.last().is_some_and(|(last, _)| *last >= path) {
-                return Err(malformed("the order"));
-            }
-            entries.push((path, entry));
+/// Reads what [`write_tree`] wrote.
+///
+/// # Errors
+/// When it is cut off, changed, of another version, or not in path order.
+pub fn read_tree(input: &mut dyn Read) -> Result<Tree, WireError> {
+    let mut frame = FrameReader::new(input, MAGIC, "tree of version 1")?;
+    let mut entries = Vec::new();
+    while let Some(tag) = frame.tag()? {
+        let path = RelPath::from_bytes(frame.path()?);
+        let path = path.map_err(|_| malformed("a path"))?.to_owned();
+        let entry = read_entry(&mut frame, tag)?;
+        if entries.last().is_some_and(|(last, _)| *last >= path) {
+            return Err(malformed("the order"));
         }
-        Ok(entries.into_iter().collect())
+        entries.push((path, entry));
     }
+    Ok(entries.into_iter().collect())
 }
 
 /// Writes one record.

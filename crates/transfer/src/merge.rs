@@ -6,9 +6,8 @@
 //! `similar`'s three-way merge. Edits that overlap or touch are a conflict: there is no unchanged
 //! line between them that says which comes first.
 
+use lazaret_tree::Mode;
 use similar::TextMerge;
-
-use crate::Mode;
 
 /// Merges texts; `None` where the two sides are in conflict.
 ///

@@ -2,7 +2,9 @@
 
 use std::io;
 
-use crate::{QuarantineError, escape};
+use lazaret_tree::escape;
+
+use crate::QuarantineError;
 
 /// Why a whole stream is thrown away.
 ///

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
-use crate::grammar::{Member, MemberKind, MemberPath, Members, Note};
-use crate::{
-    Digest, Entry, InsertError, Quarantine, Refusal, RelPathBuf, StreamError, StreamLimits,
-    Trailer, Tree,
-};
+use lazaret_tree::{Digest, Entry, Note, Refusal, RelPathBuf, Tree};
+
+use crate::grammar::{Member, MemberKind, MemberPath, Members};
+use crate::{InsertError, Quarantine, StreamError, StreamLimits, Trailer};
 
 /// How a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

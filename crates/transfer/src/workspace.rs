@@ -5,10 +5,10 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use lazaret_tree::{AtPath as _, PathError, RelPath};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use crate::transaction::resolve::Resolver;
-use crate::{AtPath as _, PathError, RelPath};
 
 /// The longest file that [`WorkspaceDir::small`] reads, in bytes.
 const SMALL_BYTES: u64 = 1 << 20;

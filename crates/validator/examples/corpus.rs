@@ -17,7 +17,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use lazaret_transfer::{Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree, diff};
+use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree, diff};
 use lazaret_validator::{Contents, JudgeInput, Policy, Severity, Verdict, judge};
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::time::Instant;
 
-use lazaret_transfer::{Digest, Entry, Mode, RelPathBuf, Tree, diff};
+use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree, diff};
 use lazaret_validator::{Contents, JudgeInput, Limits, Policy, judge};
 
 #[derive(Default)]

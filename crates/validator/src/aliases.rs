@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, Entry, RelPath, RelPathBuf, escape};
+use lazaret_tree::{Change, Entry, RelPath, RelPathBuf, escape};
 
 use crate::guard::completes;
 use crate::judge::failed;

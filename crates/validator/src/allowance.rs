@@ -1,6 +1,6 @@
 //! `Allowance`: a user's word that one blocked change may pass.
 
-use lazaret_transfer::{Change, Digest, RelPathBuf};
+use lazaret_tree::{Change, Digest, RelPathBuf};
 
 /// Codes that nobody can allow: there are no bytes to apply, no path that a transaction
 /// would write, or the limits of the batch are at stake. A `.` at the end stands for every

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-use lazaret_transfer::{RelPath, RelPathBuf, escape};
+use lazaret_tree::{RelPath, RelPathBuf, escape};
 
 /// How grave a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lazaret_transfer::RelPathBuf;
+use lazaret_tree::RelPathBuf;
 
 use crate::Severity;
 use crate::rules::fold::skeleton;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_transfer::{RelPath, RelPathBuf};
+use lazaret_tree::{RelPath, RelPathBuf};
 use sha1::{Digest as _, Sha1};
 
 /// The name that git gives to contents: the SHA-1 of a blob object.

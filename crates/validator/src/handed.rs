@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::io::{self, Read};
 
-use lazaret_transfer::Digest;
+use lazaret_tree::Digest;
 
 /// A value is found by its last bytes, so many, whose hash rolls along with the contents.
 const WINDOW: usize = 16;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use lazaret_transfer::{
+use lazaret_tree::{
     Change, ChangeSet, Changed, Note, Refusal, RelPath, Tree, escape, is_invisible,
 };
 
@@ -304,7 +304,7 @@ pub(crate) mod tests {
     use std::io;
     use std::sync::Arc;
 
-    use lazaret_transfer::{Change, Digest, Entry, Mode, RelPathBuf, Tree, diff};
+    use lazaret_tree::{Change, Digest, Entry, Mode, RelPathBuf, Tree, diff};
 
     use super::{JudgeInput, judge_by};
     use crate::report::Report;

@@ -34,7 +34,7 @@ pub use guard::{completes, is_guarded};
 pub use handed::{HandedKind, HandedOut, Mark};
 pub use judge::{JudgeInput, judge, judge_again};
 /// Readers of quarantined contents by digest.
-pub use lazaret_transfer::Blobs as Contents;
+pub use lazaret_tree::Blobs as Contents;
 pub use policy::{Destination, Limits, Policy};
 pub use rules::left_out::link_ends;
 pub use verdict::{

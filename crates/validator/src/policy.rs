@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf};
+use lazaret_tree::{Change, MAX_DEPTH, MAX_PATH_BYTES, RelPath, RelPathBuf};
 
 use crate::rules::fold;
 use crate::{Allowance, GitConfig, GitIndex, HandedOut};

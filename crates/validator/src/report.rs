@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use lazaret_transfer::RelPathBuf;
+use lazaret_tree::RelPathBuf;
 
 use crate::{Finding, Findings, Severity, Subject, catalog};
 
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn p9_more_than_anybody_could_read_rejects_the_batch() {
         let mut report = Report::default();
-        let path = "a".parse::<lazaret_transfer::RelPathBuf>().unwrap();
+        let path = "a".parse::<lazaret_tree::RelPathBuf>().unwrap();
         let most = MOST_BYTES / size_of::<Finding>();
         for _ in 0..most {
             report.path(&path, Severity::Block, "git.hook", "x");
@@ -167,7 +167,7 @@ mod tests {
     fn a_code_that_the_catalogue_does_not_have_is_no_finding() {
         let says = |severity, code| {
             let mut report = Report::default();
-            let path = "a".parse::<lazaret_transfer::RelPathBuf>().unwrap();
+            let path = "a".parse::<lazaret_tree::RelPathBuf>().unwrap();
             let said = AssertUnwindSafe(|| report.path(&path, severity, code, "x"));
             catch_unwind(said).is_ok()
         };

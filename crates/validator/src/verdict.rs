@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, Digest, Entry, FieldHasher, LinkTarget, Mode, RelPathBuf};
+use lazaret_tree::{Change, Digest, Entry, FieldHasher, LinkTarget, Mode, RelPathBuf};
 
 use crate::{Finding, Findings, Severity};
 

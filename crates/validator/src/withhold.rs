@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, Entry, Fate, MAX_DEPTH, Pair, RelPath, RelPathBuf, Renames};
+use lazaret_tree::{Change, Entry, Fate, MAX_DEPTH, Pair, RelPath, RelPathBuf, Renames};
 
 use crate::{Withheld, WithheldReason};
 

@@ -2,9 +2,9 @@
 
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
-    Checksum, Digest, Entry, FileTime, Mode, Receipt, Survey, Trailer, Tree, VolumeIdentity,
-    VolumeState, check_arrived, diff,
+    Checksum, FileTime, Receipt, Survey, Trailer, VolumeIdentity, VolumeState, check_arrived,
 };
+use lazaret_tree::{Digest, Entry, Mode, Tree, diff};
 
 use crate::input::Input;
 
@@ -120,7 +120,7 @@ fn identity(mode: u32, size: u64) -> VolumeIdentity {
 
 /// Adds to the baseline, with parents, where that is possible.
 fn add(baseline: &mut Tree, kind: u8, name: &[u8]) {
-    let Ok(path) = lazaret_transfer::RelPath::from_bytes(name) else {
+    let Ok(path) = lazaret_tree::RelPath::from_bytes(name) else {
         return;
     };
     let is_dir = |entry: Option<&Entry>| matches!(entry, None | Some(Entry::Dir));

@@ -1,6 +1,6 @@
 //! `escape`: one line, harmless, and the same bytes again.
 
-use lazaret_transfer::{escape, is_invisible, unescape};
+use lazaret_tree::{escape, is_invisible, unescape};
 
 /// Escapes the bytes; and takes them for something escaped.
 pub(crate) fn escaped(bytes: &[u8]) {

@@ -1,6 +1,7 @@
 //! The journal: no panic, and what is read is what would be written.
 
-use lazaret_transfer::{Digest, fuzz};
+use lazaret_transfer::fuzz;
+use lazaret_tree::Digest;
 
 /// The bytes are the journal without its last line, or with it.
 pub(crate) fn parsed(bytes: &[u8]) {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use lazaret_transfer::{Blobs, Digest, Entry, Mode, Tree, diff};
+use lazaret_tree::{Blobs, Digest, Entry, Mode, Tree, diff};
 use lazaret_validator::{Findings, JudgeInput, Policy, judge};
 
 use crate::input::Input;

@@ -2,9 +2,10 @@
 //! written, byte for byte, so that there is one way to say each thing.
 
 use lazaret_transfer::{
-    Checksum, Digest, Receipt, StreamLimits, Survey, SurveyRequest, TRAILER_BYTES, Trailer, Tree,
-    read_wanted, write_wanted,
+    Checksum, Receipt, StreamLimits, Survey, SurveyRequest, TRAILER_BYTES, Trailer, read_tree,
+    read_wanted, write_tree, write_wanted,
 };
+use lazaret_tree::Digest;
 
 use crate::input::Input;
 
@@ -41,8 +42,8 @@ fn read_one(kind: usize, list: &[u8]) {
     let mut reader = list;
     let mut again = Vec::new();
     let read = match kind {
-        0 => Tree::read_from(&mut reader)
-            .map(|tree| tree.write_to(&mut again))
+        0 => read_tree(&mut reader)
+            .map(|tree| write_tree(&tree, &mut again))
             .ok(),
         1 => Receipt::read_from(&mut reader, 1000)
             .map(|receipt| receipt.write_to(&mut again))
@@ -68,9 +69,9 @@ fn read_one(kind: usize, list: &[u8]) {
         let mut twice = Vec::new();
         match kind {
             0 => {
-                let tree = Tree::read_from(&mut reader).expect("our own");
-                assert_eq!(Some(&tree), Tree::read_from(&mut &list[..]).ok().as_ref());
-                tree.write_to(&mut twice)
+                let tree = read_tree(&mut reader).expect("our own");
+                assert_eq!(Some(&tree), read_tree(&mut &list[..]).ok().as_ref());
+                write_tree(&tree, &mut twice)
             }
             1 => {
                 let receipt = Receipt::read_from(&mut reader, 1000).expect("our own");

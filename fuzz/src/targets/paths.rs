@@ -1,6 +1,6 @@
 //! `RelPath`: what is accepted keeps its promises, and is itself again.
 
-use lazaret_transfer::{
+use lazaret_tree::{
     LinkTarget, MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, RelPath, is_git_name,
 };
 

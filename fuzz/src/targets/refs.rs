@@ -1,10 +1,8 @@
 //! Any text where git keeps its own: what is not understood is never nothing.
 
 use lazaret_transfer::wire::{Found, FoundKind};
-use lazaret_transfer::{
-    Digest, FileTime, NewRefKind, RelPath, Survey, Tips, Tree, VolumeIdentity, VolumeState, escape,
-    new_refs,
-};
+use lazaret_transfer::{FileTime, NewRefKind, Survey, Tips, VolumeIdentity, VolumeState, new_refs};
+use lazaret_tree::{Digest, RelPath, Tree, escape};
 
 use crate::input::Input;
 

@@ -4,9 +4,10 @@ use std::io::Read;
 
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder, fix_checksum};
 use lazaret_transfer::{
-    Checksum, Digest, Ending, Entry, Member, MemberKind, MemberPath, Members, Quarantine,
-    StreamError, StreamLimits, TRAILER_BYTES, Trailer, unpack,
+    Checksum, Ending, Member, MemberKind, MemberPath, Members, Quarantine, StreamError,
+    StreamLimits, TRAILER_BYTES, Trailer, unpack,
 };
+use lazaret_tree::{Digest, Entry};
 
 use crate::input::Input;
 

@@ -10,6 +10,11 @@ use super::Finding;
 /// The manifest's folder, and what must not be below it. A name that ends with `-` stands
 /// for every crate that starts with it.
 const ABSENT: &[(&str, &[&str])] = &[
+    // Values: no I/O, and nothing of ours below them.
+    (
+        "tree",
+        &["lazaret-", "bollard", "tokio", "serde", "rustix", "ignore"],
+    ),
     // Files and archives: no engine, no policy, no async, no serialization framework.
     (
         "transfer",
@@ -26,9 +31,19 @@ const ABSENT: &[(&str, &[&str])] = &[
     // Judgement is pure.
     (
         "validator",
-        &["lazaret-runtime", "bollard", "tokio", "duct", "serde"],
+        &[
+            "lazaret-runtime",
+            "lazaret-transfer",
+            "bollard",
+            "tokio",
+            "duct",
+            "serde",
+        ],
     ),
-    ("image-builder", &["lazaret-validator", "lazaret-launcher"]),
+    (
+        "image-builder",
+        &["lazaret-transfer", "lazaret-validator", "lazaret-launcher"],
+    ),
     // What may be reached is judged without engines, files or I/O.
     (
         "egress",

@@ -1,6 +1,6 @@
 //! `lazaret allowed`.
 
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 use serde_json::json;
 
 use super::diff::parse_paths;

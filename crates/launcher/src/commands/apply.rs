@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lazaret_transfer::{RelPath, RelPathBuf, escape};
+use lazaret_tree::{RelPath, RelPathBuf, escape};
 use lazaret_validator::Allowance;
 
 use super::{diff, resumed};

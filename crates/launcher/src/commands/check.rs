@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use lazaret_transfer::{WorkspaceDir, escape};
+use lazaret_transfer::WorkspaceDir;
+use lazaret_tree::escape;
 use lazaret_validator::{Finding, Outcome};
 
 use crate::context::Context;

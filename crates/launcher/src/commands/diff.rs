@@ -1,6 +1,6 @@
 //! `lazaret diff`.
 
-use lazaret_transfer::{Change, RelPathBuf};
+use lazaret_tree::{Change, RelPathBuf};
 
 use super::live::{Running, live};
 use super::resumed;
@@ -114,7 +114,7 @@ pub(crate) fn parse_paths(paths: &[String]) -> Result<Vec<RelPathBuf>, Failure> 
     let parse = |path: &String| {
         let trimmed = path.strip_prefix("./").unwrap_or(path);
         trimmed.trim_end_matches('/').parse().map_err(|error| {
-            let shown = lazaret_transfer::escape(path.as_bytes());
+            let shown = lazaret_tree::escape(path.as_bytes());
             Failure::new(crate::failure::FailureKind::Usage, error)
                 .context(format!("{shown} is no path below the workspace"))
         })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use lazaret_image_builder::{ImageState, ListedImage};
 use lazaret_runtime::{Candidate, Candidates, DecidedBy, EngineInfo, EngineKind, UserNamespace};
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 use serde_json::{Value, json};
 
 use crate::commands::dry_run::reach::words;

@@ -4,9 +4,8 @@ mod listing;
 pub(crate) mod reach;
 mod text;
 
-use lazaret_transfer::{
-    Entry, GitMode, Hashing, Scale, Selector, Tree, Walked, WorkspaceDir, escape, walk,
-};
+use lazaret_transfer::{GitMode, Hashing, Scale, Selector, Walked, WorkspaceDir, walk};
+use lazaret_tree::{Entry, Tree, escape};
 use serde_json::{Value, json};
 
 use crate::context::Context;

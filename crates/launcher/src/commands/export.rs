@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use lazaret_transfer::RelPathBuf;
+use lazaret_tree::RelPathBuf;
 
 use super::{diff, resumed};
 use crate::context::Context;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let subject = Subject::Session(session.record());
     let batch = Batch::new(subject, &case, &proposal, SystemTime::now(), paths)?;
     if let Some(path) = untouched(&batch) {
-        let shown = lazaret_transfer::escape(path.as_str().as_bytes());
+        let shown = lazaret_tree::escape(path.as_str().as_bytes());
         let text = format!("session {} changed nothing at {shown}", args.session);
         return Err(Failure::message(FailureKind::Refused, text));
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 
-use lazaret_transfer::PathError;
+use lazaret_tree::PathError;
 
 use crate::context::Context;
 use crate::environment::StreamKind;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     };
     match (context.ui.format(), context.env.streams.stdout) {
         (OutputFormat::Json, _) => {
-            let log = lazaret_transfer::escape(&bytes);
+            let log = lazaret_tree::escape(&bytes);
             context
                 .ui
                 .json(&serde_json::json!({ "session": args.session.as_str(), "log": log }));

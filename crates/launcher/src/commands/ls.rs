@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use lazaret_runtime::SessionId;
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 use serde::{Serialize, Serializer};
 
 use crate::context::Context;

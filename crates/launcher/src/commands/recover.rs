@@ -3,7 +3,8 @@
 use std::fs::File;
 
 use lazaret_runtime::SessionId;
-use lazaret_transfer::{Attempt, LeftAlone, WorkspaceDir, escape};
+use lazaret_transfer::{Attempt, LeftAlone, WorkspaceDir};
+use lazaret_tree::escape;
 use serde_json::json;
 
 use super::image;

@@ -113,7 +113,7 @@ pub(crate) fn not_waiting(record: &Record) -> Failure {
         }
         Phase::Rejected => {
             let (code, reason) = record.rejection.clone().unwrap_or_default();
-            let reason = lazaret_transfer::escape(reason.as_bytes());
+            let reason = lazaret_tree::escape(reason.as_bytes());
             refuse(format!(
                 "the changes of session {id} were rejected: {code}: {reason}"
             ))

@@ -1,6 +1,6 @@
 //! `lazaret rules`.
 
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 use lazaret_validator::{CatalogEntry, Severity, catalog};
 use serde::Serialize;
 

@@ -90,7 +90,7 @@ fn network(record: &Record) -> String {
 }
 
 fn render(record: &Record, status: Status) -> String {
-    let escaped = |text: &str| lazaret_transfer::escape(text.as_bytes());
+    let escaped = |text: &str| lazaret_tree::escape(text.as_bytes());
     let mut rows = vec![
         ("session", record.id.to_string()),
         ("workspace", escaped(&record.workspace.to_string_lossy())),

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, SessionId};
-use lazaret_transfer::{Entry, GitMode, Plan, Selector, WorkspaceDir, Writers, escape};
+use lazaret_transfer::{GitMode, Plan, Selector, WorkspaceDir, Writers};
+use lazaret_tree::{Entry, escape};
 use serde::Serialize;
 
 use super::live::{Running, live};
@@ -141,7 +142,7 @@ pub(crate) fn dry_run(
     let plan = plan(&dir, source, Terms::of(&record).stance)?;
     let limit = FileLimit::of_session(record.gate);
     let ui = &context.ui;
-    let shown = |path: &lazaret_transfer::RelPath| escape(path.as_str().as_bytes());
+    let shown = |path: &lazaret_tree::RelPath| escape(path.as_str().as_bytes());
     let size = |entry: &Entry| match entry {
         Entry::File { size, .. } => *size,
         Entry::Dir | Entry::Symlink { .. } => 0,

@@ -1,6 +1,7 @@
 //! `lazaret undo`.
 
-use lazaret_transfer::{HistoryState, escape, redo, undo};
+use lazaret_transfer::{HistoryState, redo, undo};
+use lazaret_tree::escape;
 use serde_json::json;
 
 use crate::context::Context;

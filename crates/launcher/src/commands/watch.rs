@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use lazaret_runtime::SessionId;
-use lazaret_transfer::{Entry, RelPathBuf, escape};
+use lazaret_tree::{Entry, RelPathBuf, escape};
 use serde::Serialize;
 
 use super::live::{Running, live};

@@ -3,9 +3,10 @@
 use lazaret_image_builder::BuildError;
 use lazaret_runtime::{LeaseError, NameError, ProbeFailure, Unenforceable};
 use lazaret_transfer::{
-    ApplyError, InsertError, NotAsSurveyed, PackError, PathError, QuarantineError, RecoverError,
-    SelectError, StreamError, SurveyError, UndoError, WalkError, WireError,
+    ApplyError, InsertError, NotAsSurveyed, PackError, QuarantineError, RecoverError, SelectError,
+    StreamError, SurveyError, UndoError, WalkError, WireError,
 };
+use lazaret_tree::PathError;
 
 use super::{Failure, FailureKind};
 use crate::interrupt::Interrupted;

@@ -52,7 +52,7 @@ pub fn apply(
     match applied {
         Ok(receipt) => {
             if let Some(cause) = receipt.cleanup {
-                let cause = lazaret_transfer::escape(cause.as_bytes());
+                let cause = lazaret_tree::escape(cause.as_bytes());
                 ui.warn(&format!(
                     "the staging directory could not be removed: {cause}"
                 ));

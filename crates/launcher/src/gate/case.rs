@@ -5,10 +5,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use lazaret_transfer::{
-    BaseStore, Change, HistoryState, Note, Quarantine, Refusal, RelPath, RelPathBuf, Skipped, Tree,
-    WorkspaceDir, diff,
-};
+use lazaret_transfer::{BaseStore, HistoryState, Quarantine, Skipped, WorkspaceDir};
+use lazaret_tree::{Change, Note, Refusal, RelPath, RelPathBuf, Tree, diff};
 use lazaret_validator::{Allowance, Destination, GitConfig, Limits, Policy, link_ends};
 use rustix::fs::AtFlags;
 

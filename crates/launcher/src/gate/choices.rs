@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lazaret_transfer::{RelPath, RelPathBuf};
+use lazaret_tree::{RelPath, RelPathBuf};
 use lazaret_validator::Allowance;
 
 /// What is wanted of one change.

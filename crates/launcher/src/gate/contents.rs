@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use lazaret_transfer::{
-    BaseStore, Blobs, Change, Digest, Entry, Quarantine, RelPath, RelPathBuf, Tree, WorkspaceDir,
-};
+use lazaret_transfer::{BaseStore, Quarantine, WorkspaceDir};
+use lazaret_tree::{Blobs, Change, Digest, Entry, RelPath, RelPathBuf, Tree};
 
 /// Larger files are described, not compared (AUD-04), and not merged.
 pub const MOST_TEXT_BYTES: u64 = 1 << 20;

@@ -1,6 +1,6 @@
 //! How many lines a batch adds and removes, as far as counting is worth the time.
 
-use lazaret_transfer::Change;
+use lazaret_tree::Change;
 use similar::{ChangeTag, TextDiff};
 
 use super::case::Case;

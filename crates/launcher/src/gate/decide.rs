@@ -5,7 +5,8 @@ use lazaret_validator::{Approved, Outcome as Judged};
 use std::path::Path;
 use std::time::SystemTime;
 
-use lazaret_transfer::{Intent, escape};
+use lazaret_transfer::Intent;
+use lazaret_tree::escape;
 
 use super::case::Case;
 use super::choices::Choices;

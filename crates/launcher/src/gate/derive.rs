@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use lazaret_transfer::{
-    Change, ChangeSet, Entry, Found, Mode, RelPath, RelPathBuf, Renames, Tree, escape,
-};
+use lazaret_transfer::Found;
+use lazaret_tree::{Change, ChangeSet, Entry, Mode, RelPath, RelPathBuf, Renames, Tree, escape};
 use lazaret_validator::{
     Finding, JudgeInput, Outcome, Policy, Validated, Verdict, Withheld, WithheldReason,
     judge_again, split,

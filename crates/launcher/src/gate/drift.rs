@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use lazaret_transfer::{
-    Change, ConflictKind, Digest, Entry, Found, Standing, look, merge, standings,
-};
+use lazaret_transfer::{ConflictKind, Found, Standing, look, merge, standings};
+use lazaret_tree::{Change, Digest, Entry};
 
 use super::contents::{Contents, MOST_TEXT_BYTES};
 
@@ -79,7 +78,7 @@ struct Version<'a> {
     entry: &'a Entry,
     digest: Digest,
     size: u64,
-    mode: lazaret_transfer::Mode,
+    mode: lazaret_tree::Mode,
 }
 
 fn version(entry: &Entry) -> Option<Version<'_>> {

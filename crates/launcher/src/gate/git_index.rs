@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::{RelPath, RelPathBuf};
+use lazaret_tree::{RelPath, RelPathBuf};
 use lazaret_validator::{BlobId, GitIndex};
 
 /// The most bytes of an index.
@@ -159,7 +159,7 @@ impl<'a> Bytes<'a> {
 mod tests {
     use std::path::Path;
 
-    use lazaret_transfer::RelPath;
+    use lazaret_tree::RelPath;
     use lazaret_validator::BlobId;
 
     use super::read;

@@ -8,7 +8,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use lazaret_transfer::{AtPath as _, escape};
+use lazaret_tree::{AtPath as _, escape};
 
 use super::case::Case;
 use super::proposal::Proposal;

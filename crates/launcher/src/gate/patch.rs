@@ -1,6 +1,6 @@
 //! The contents of a change as text: a unified diff, inert on a terminal.
 
-use lazaret_transfer::{Change, Entry, Mode, escape};
+use lazaret_tree::{Change, Entry, Mode, escape};
 
 use super::case::Case;
 use super::export::lines::{Compared, Ending, Sign};

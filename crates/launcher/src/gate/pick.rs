@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lazaret_transfer::{Change, ConflictKind, Entry, RelPath, RelPathBuf, Renames, escape};
+use lazaret_transfer::ConflictKind;
+use lazaret_tree::{Change, Entry, RelPath, RelPathBuf, Renames, escape};
 use lazaret_validator::Allowance;
 
 use super::case::Case;

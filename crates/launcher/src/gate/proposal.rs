@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, ConflictKind, Digest, MAX_DEPTH, RelPath, RelPathBuf};
+use lazaret_transfer::ConflictKind;
+use lazaret_tree::{Change, Digest, MAX_DEPTH, RelPath, RelPathBuf};
 use lazaret_validator::{
     Approved, Finding, Findings, Outcome, Severity, Validated, WithheldReason, is_allowable,
 };

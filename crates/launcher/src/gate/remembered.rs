@@ -18,7 +18,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::{AtPath as _, Change, Digest, RelPath, RelPathBuf, escape};
+use lazaret_tree::{AtPath as _, Change, Digest, RelPath, RelPathBuf, escape};
 use lazaret_validator::{Allowance, fingerprint, is_allowable};
 use serde::{Deserialize, Serialize};
 

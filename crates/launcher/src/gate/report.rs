@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, Clash, ConflictKind, RelPathBuf, escape};
+use lazaret_transfer::{Clash, ConflictKind};
+use lazaret_tree::{Change, RelPathBuf, escape};
 use lazaret_validator::{Finding, Subject};
 use serde::{Serialize, Serializer};
 

@@ -219,7 +219,7 @@ fn remove_belongings(session: &LockedSession, site: &Site<'_>) {
     });
     if let Err(error) = removed {
         let volume = session.record().volume();
-        let words = lazaret_transfer::escape(error.to_string().as_bytes());
+        let words = lazaret_tree::escape(error.to_string().as_bytes());
         site.ui
             .warn(&format!("volume {volume} could not be removed: {words}"));
         site.ui.hint("`lazaret prune` tries again.");

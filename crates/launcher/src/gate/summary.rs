@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use lazaret_transfer::{Change, ChangeKind, SkipReason, escape};
+use lazaret_transfer::SkipReason;
+use lazaret_tree::{Change, ChangeKind, escape};
 use lazaret_validator::{Finding, Outcome, Severity};
 
 use super::case::Case;

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use lazaret_transfer::{WorkspaceDir, escape};
+use lazaret_transfer::WorkspaceDir;
+use lazaret_tree::escape;
 
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;

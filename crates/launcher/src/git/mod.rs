@@ -18,9 +18,8 @@ mod workshop;
 
 use std::collections::BTreeMap;
 
-use lazaret_transfer::{
-    GitMode, RefStorage, RelPathBuf, Repository, Selector, WorkspaceDir, escape,
-};
+use lazaret_transfer::{GitMode, RefStorage, Repository, Selector, WorkspaceDir};
+use lazaret_tree::{RelPathBuf, escape};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lazaret_transfer::{WorkspaceDir, escape};
+use lazaret_transfer::WorkspaceDir;
+use lazaret_tree::escape;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail as _};

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use lazaret_transfer::{AtPath as _, RelPath};
+use lazaret_tree::{AtPath as _, RelPath};
 
 use super::workshop::{Workshop, write};
 use crate::failure::{Failure, FailureKind};

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::AtPath as _;
+use lazaret_tree::AtPath as _;
 use rustix::fs::FlockOperation;
 use tempfile::TempDir;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lazaret_transfer::AtPath as _;
+use lazaret_tree::AtPath as _;
 
 use super::workshop::{Workshop, write};
 use crate::failure::Failure;

@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::{AtPath as _, PathError, RefStorage, RelPath, Repository};
+use lazaret_transfer::{RefStorage, Repository};
+use lazaret_tree::{AtPath as _, PathError, RelPath};
 
 use super::program::{Ended, Program};
 use crate::failure::{Failure, FailureKind};

@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use lazaret_runtime::SessionId;
-use lazaret_transfer::{AtPath as _, PathError};
+use lazaret_tree::{AtPath as _, PathError};
 use rustix::fs::{FlockOperation, flock};
 
 use super::shelf::make_private;

@@ -15,7 +15,7 @@ use std::fmt;
 
 use lazaret_runtime::SessionId;
 use lazaret_transfer::wire::LARGEST_LENT;
-use lazaret_transfer::{Digest, PathError};
+use lazaret_tree::{Digest, PathError};
 use zeroize::Zeroizing;
 
 pub use in_use::InUse;

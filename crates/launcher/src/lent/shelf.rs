@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use lazaret_transfer::wire::LARGEST_LENT;
-use lazaret_transfer::{AtPath as _, Digest, PathError};
+use lazaret_tree::{AtPath as _, Digest, PathError};
 use rustix::fs::{Mode, OFlags};
 use zeroize::Zeroizing;
 

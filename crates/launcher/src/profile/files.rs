@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lazaret_transfer::wire::{LentMode, MOST_LENT};
-use lazaret_transfer::{RelPath, RelPathBuf};
+use lazaret_tree::{RelPath, RelPathBuf};
 
 use super::raw::{RawFile, RawFileMode};
 use super::source::{ProfileError, Source};

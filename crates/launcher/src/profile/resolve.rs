@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lazaret_image_builder::{Catalog, ImageName};
 use lazaret_runtime::EnvName;
-use lazaret_transfer::{RelPath, is_git_name};
+use lazaret_tree::{RelPath, is_git_name};
 
 use super::files::files;
 use super::network::{HasRoutes, network};

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    AtPath as _, Collection, Digests, PathError, Quarantine, StreamLimits, SurveyRequest, Surveyed,
-    Tree, Writers,
+    Collection, Digests, Quarantine, StreamLimits, SurveyRequest, Surveyed, Writers,
 };
+use lazaret_tree::{AtPath as _, PathError, Tree};
 
 use super::exporter::{Answered, Attempt, Broken, Exporting, export, mismatch, survey_broken};
 use super::known::{Known, ReadAhead, read_tips};
@@ -226,7 +226,7 @@ pub(super) fn limits(gate: GateLimits) -> StreamLimits {
 /// When it is missing or damaged.
 pub fn read_tree(path: &Path) -> Result<Tree, Failure> {
     let mut file = io::BufReader::new(File::open(path).at(path)?);
-    Tree::read_from(&mut file).map_err(|error| damaged(path, error))
+    lazaret_transfer::read_tree(&mut file).map_err(|error| damaged(path, error))
 }
 
 /// Reads what was collected, as it was stored.

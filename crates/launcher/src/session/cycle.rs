@@ -8,7 +8,8 @@ use std::thread;
 use std::time::SystemTime;
 
 use lazaret_runtime::{ContainerLease, EnvName, SessionId};
-use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped, escape};
+use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped};
+use lazaret_tree::escape;
 
 use super::collect::Collected;
 use super::command::{self, CommandError, Patience};

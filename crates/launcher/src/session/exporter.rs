@@ -5,8 +5,9 @@ use std::io::{self, BufReader, Read};
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
     Ending, NotAsSurveyed, Quarantine, StreamError, StreamLimits, Survey, SurveyError,
-    SurveyRequest, Tree, Wanted, check_arrived, unpack, write_wanted,
+    SurveyRequest, Wanted, check_arrived, unpack, write_wanted,
 };
+use lazaret_tree::Tree;
 
 use super::converse::{Answers, Said, Verb, to_the_end};
 use super::populate::broken_stream;

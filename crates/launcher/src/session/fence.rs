@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, LeaseError, Process, Stdin};
-use lazaret_transfer::{
-    Entry, Guarded, LinkTarget, Mode, Protection, RelPath, RelPathBuf, Tree, escape,
-};
+use lazaret_transfer::{Guarded, Protection};
+use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree, escape};
 
 use super::populate::{finish, internal, porter_failed};
 use super::record::{Bounds, Outside, Record};
@@ -388,7 +387,7 @@ fn told(
 
 #[cfg(test)]
 mod tests {
-    use lazaret_transfer::Digest;
+    use lazaret_tree::Digest;
 
     use super::*;
 

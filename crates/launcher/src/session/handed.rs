@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
-use lazaret_transfer::{AtPath as _, PathError};
+use lazaret_tree::{AtPath as _, PathError};
 use lazaret_validator::{HandedKind, HandedOut, Mark};
 
 use super::store::SessionDir;

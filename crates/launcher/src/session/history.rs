@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, HistoryState, history, history_state};
+use lazaret_transfer::{HistoryState, history, history_state};
+use lazaret_tree::Change;
 
 use super::moment::Moment;
 use super::record::{Outcome, Phase};

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use lazaret_runtime::{ContainerName, Engine, EngineError, Process, ProcessControl, Stdin};
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 
 use super::complaints::Complaints;
 use super::site::porter;

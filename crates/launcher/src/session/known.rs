@@ -11,9 +11,8 @@ use std::io::{self, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::{
-    AtPath as _, HistoryState, Intent, PathError, Receipt, Tips, Tree, VolumeState, WireError,
-};
+use lazaret_transfer::{HistoryState, Intent, Receipt, Tips, VolumeState, WireError, write_tree};
+use lazaret_tree::{AtPath as _, PathError, Tree};
 
 use super::collect::{damaged, read_tree};
 use super::history::applies;
@@ -61,7 +60,7 @@ impl Known {
     /// # Errors
     /// The disk's.
     pub(super) fn put(&self, dir: &SessionDir, unsynced: &mut Unsynced) -> Result<(), Failure> {
-        unsynced.put(&dir.file("baseline"), |out| self.baseline.write_to(out))?;
+        unsynced.put(&dir.file("baseline"), |out| write_tree(&self.baseline, out))?;
         Ok(unsynced.put(&dir.file("volume"), |out| self.volume.write_to(out))?)
     }
 
@@ -71,7 +70,9 @@ impl Known {
     /// The disk's.
     pub fn write_baseline(&self, dir: &SessionDir) -> Result<(), Failure> {
         let path = dir.file("baseline");
-        Ok(stream_atomically(&path, |out| self.baseline.write_to(out))?)
+        Ok(stream_atomically(&path, |out| {
+            write_tree(&self.baseline, out)
+        })?)
     }
 
     /// Whether an update did not come to its end.
@@ -260,7 +261,7 @@ fn received(dir: &SessionDir, baseline: &Tree) -> Result<VolumeState, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use lazaret_transfer::{Entry, RelPath};
+    use lazaret_tree::{Entry, RelPath};
 
     use super::*;
 

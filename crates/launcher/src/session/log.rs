@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use lazaret_transfer::{AtPath as _, PathError};
+use lazaret_tree::{AtPath as _, PathError};
 
 /// The most that a session's log holds, in bytes (mission P2). What goes beyond is
 /// counted, not kept: a command that prints for ever fills no disk (FLT-17).

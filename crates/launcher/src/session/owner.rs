@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use lazaret_runtime::{ContainerName, Label, NameError, SessionId, VolumeName};
-use lazaret_transfer::Digest;
+use lazaret_tree::Digest;
 
 /// A session, or a place in the pool that a session may take.
 #[derive(Debug, Clone, PartialEq, Eq)]

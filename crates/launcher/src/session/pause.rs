@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, ContainerState, Engine, EngineError, Pausing, Stdin};
-use lazaret_transfer::AtPath as _;
+use lazaret_tree::AtPath as _;
 
 use super::hold::{Hold, HoldError};
 use super::record::Record;

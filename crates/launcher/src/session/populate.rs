@@ -8,9 +8,10 @@ use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec, Process};
 use lazaret_transfer::{
-    AtPath as _, Progress, Receipt, Recorded, Selector, Skipped, StatRecorder, Tips, Tree,
-    VolumeState, WorkspaceDir, Writers, escape, pack_and_record,
+    Progress, Receipt, Recorded, Selector, Skipped, StatRecorder, Tips, VolumeState, WorkspaceDir,
+    Writers, pack_and_record,
 };
+use lazaret_tree::{AtPath as _, Tree, escape};
 
 use super::converse::{Answers, Said};
 use super::egress::Gateway;

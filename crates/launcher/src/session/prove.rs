@@ -5,7 +5,7 @@ use std::io::Read as _;
 use lazaret_runtime::{
     Engine, EngineError, ExecSpec, HardenedSpec, ProbeReport, Process, REPORT_LIMIT, Stdin,
 };
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 
 use super::populate::{STDERR_CAP, finish, porter_failed, read_capped};
 use super::site::porter;

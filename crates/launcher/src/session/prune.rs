@@ -5,7 +5,8 @@ use std::fs;
 use std::time::{Duration, SystemTime};
 
 use lazaret_runtime::{ContainerName, Engine, SessionId, VolumeName};
-use lazaret_transfer::{AtPath as _, HistoryState};
+use lazaret_transfer::HistoryState;
+use lazaret_tree::AtPath as _;
 
 use super::belongings::Belongings;
 use super::history::applies;

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
 use lazaret_egress::{Patterns, Scrubber};
-use lazaret_transfer::{escape, is_invisible};
+use lazaret_tree::{escape, is_invisible};
 
 use super::command::Output;
 use super::log::LogFile;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineKind, Process};
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 
 use super::exporter::EXPORT;
 use super::known::ReadAhead;

@@ -13,7 +13,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use lazaret_runtime::{NameError, SessionId};
-use lazaret_transfer::{AtPath as _, PathError};
+use lazaret_tree::{AtPath as _, PathError};
 
 use super::lock::{is_taken, take_lock, take_lock_soon};
 use super::record::{KeepVolume, Record, RecordError};

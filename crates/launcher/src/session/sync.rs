@@ -15,10 +15,11 @@ use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    Clash, FileTime, GroundAnswer, PackError, Plan, Progress, Recorded, RelPathBuf, Selector,
-    Skipped, Stance, StatCache, StatRecorder, Survey, SurveyError, Surveyed, Trailer,
-    UpdateReceipt, Walked, WorkspaceDir, Writers, escape, pack_order, reconcile, walk_cached,
+    Clash, FileTime, GroundAnswer, PackError, Plan, Progress, Recorded, Selector, Skipped, Stance,
+    StatCache, StatRecorder, Survey, SurveyError, Surveyed, Trailer, UpdateReceipt, Walked,
+    WorkspaceDir, Writers, pack_order, reconcile, walk_cached,
 };
+use lazaret_tree::{RelPathBuf, escape};
 
 use super::collect::limits;
 use super::converse::{Answers, Said, Verb, to_the_end};

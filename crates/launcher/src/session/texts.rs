@@ -6,7 +6,8 @@
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 
-use lazaret_transfer::{BaseWriter, PathError, Tree, WorkspaceDir, escape, keep_texts};
+use lazaret_transfer::{BaseWriter, WorkspaceDir, keep_texts};
+use lazaret_tree::{PathError, Tree, escape};
 
 use super::known::{Known, read_baseline};
 use super::record::{Record, identity};

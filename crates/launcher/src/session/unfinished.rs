@@ -9,7 +9,8 @@ use std::fmt;
 use std::path::Path;
 
 use lazaret_runtime::SessionId;
-use lazaret_transfer::{ApplyError, Attempt, HistoryState, PathError, WorkspaceDir, history_state};
+use lazaret_transfer::{ApplyError, Attempt, HistoryState, WorkspaceDir, history_state};
+use lazaret_tree::PathError;
 use serde::Serialize;
 
 use super::record::{Record, identity};

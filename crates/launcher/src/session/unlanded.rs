@@ -7,9 +7,8 @@ use std::fmt;
 use std::io::Read as _;
 
 use lazaret_runtime::SessionId;
-use lazaret_transfer::{
-    Count, Digest, NewRef, NewRefKind, NewRefs, Quarantine, Tips, escape, new_refs,
-};
+use lazaret_transfer::{Count, NewRef, NewRefKind, NewRefs, Quarantine, Tips, new_refs};
+use lazaret_tree::{Digest, escape};
 use serde::{Deserialize, Serialize};
 
 use super::known::Known;

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::{AtPath as _, PathError};
+use lazaret_tree::{AtPath as _, PathError};
 
 /// What has to be synced, in the order in which it was written.
 #[derive(Debug, Default)]

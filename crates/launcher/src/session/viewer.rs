@@ -12,9 +12,10 @@ use std::time::Duration;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, ContainerName, Process};
 use lazaret_transfer::{
-    AtPath as _, BaseStore, Collection, FileIdentity, Quarantine, StreamLimits, Surveyed, Tree,
-    VolumeState, Wanted, Writers,
+    BaseStore, Collection, FileIdentity, Quarantine, StreamLimits, Surveyed, VolumeState, Wanted,
+    Writers,
 };
+use lazaret_tree::{AtPath as _, Tree};
 
 use super::collect::limits;
 use super::exporter::{Answered, Attempt, Broken, EXPORT, export, survey_broken};

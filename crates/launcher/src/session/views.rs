@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use lazaret_runtime::{ContainerName, Engine};
-use lazaret_transfer::{AtPath as _, PathError};
+use lazaret_tree::{AtPath as _, PathError};
 
 use super::belongings::Belongings;
 use super::lock::take_lock;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lazaret_transfer::{escape, is_invisible};
+use lazaret_tree::{escape, is_invisible};
 
 /// Formats a size in bytes: `0 B`, `1.5 KiB`, `2.0 GiB`.
 pub fn bytes(bytes: u64) -> String {

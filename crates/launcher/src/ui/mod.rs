@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 use serde::Serialize;
 
 use crate::environment::{Environment, StreamKind, StreamKinds};

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder};
 use lazaret_tests::tree_text;
-use lazaret_transfer::unescape;
+use lazaret_tree::unescape;
 use serde_json::Value;
 
 use crate::support::{Outcome, TestEnvironment, assert_bounded};

@@ -130,7 +130,7 @@ fn inert(page: &str) -> String {
         content=\"default-src 'none'; style-src 'unsafe-inline'\">";
     assert!(page.contains(policy));
     let invisible =
-        |c: char| (c.is_control() && c != '\n' && c != '\t') || lazaret_transfer::is_invisible(c);
+        |c: char| (c.is_control() && c != '\n' && c != '\t') || lazaret_tree::is_invisible(c);
     assert!(!page.contains(invisible), "{:?}", page.find(invisible));
     text
 }

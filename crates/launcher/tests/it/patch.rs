@@ -7,9 +7,8 @@ use insta::assert_snapshot;
 use lazaret_launcher::gate::case::{Case, CaseParts};
 use lazaret_launcher::gate::patch::render;
 use lazaret_tests::tree_text;
-use lazaret_transfer::{
-    Change, Digest, Entry, LinkTarget, Mode, Quarantine, RelPath, Tree, WorkspaceDir,
-};
+use lazaret_transfer::{Quarantine, WorkspaceDir};
+use lazaret_tree::{Change, Digest, Entry, LinkTarget, Mode, RelPath, Tree};
 use lazaret_validator::Policy;
 
 /// A workspace and a quarantine.

@@ -4,9 +4,8 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
-use lazaret_transfer::{
-    Digests, RelPath, RelPathBuf, StreamError, Survey, SurveyRequest, VolumeIdentity, Wanted,
-};
+use lazaret_transfer::{Digests, StreamError, Survey, SurveyRequest, VolumeIdentity, Wanted};
+use lazaret_tree::{RelPath, RelPathBuf};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 

@@ -14,9 +14,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use lazaret_transfer::wire::{Found, FoundKind};
-use lazaret_transfer::{
-    FileTime, PathError, RelPath, StreamError, Survey, SurveyRequest, WireError, Writers, escape,
-};
+use lazaret_transfer::{FileTime, StreamError, Survey, SurveyRequest, WireError, Writers};
+use lazaret_tree::{PathError, RelPath, escape};
 use rustix::io::Errno;
 
 use crate::clock::outwait;

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use lazaret_transfer::{RelPath, RelPathBuf};
+use lazaret_tree::{RelPath, RelPathBuf};
 use rustix::io::Errno;
 
 use crate::lifts::Lifts;

@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use lazaret_transfer::RESERVED_NAME;
+use lazaret_tree::RESERVED_NAME;
 use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 

@@ -37,10 +37,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use lazaret_transfer::{
-    Ground, GroundAnswer, PathError, RelPath, RelPathBuf, StreamError, UpdateOrder, UpdateReceipt,
-    WireError, escape,
-};
+use lazaret_transfer::{Ground, GroundAnswer, StreamError, UpdateOrder, UpdateReceipt, WireError};
+use lazaret_tree::{PathError, RelPath, RelPathBuf, escape};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 

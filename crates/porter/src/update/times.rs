@@ -8,7 +8,8 @@
 
 use std::time::Duration;
 
-use lazaret_transfer::{FileTime, RelPath, is_git_index};
+use lazaret_transfer::FileTime;
+use lazaret_tree::{RelPath, is_git_index};
 use rustix::time::{ClockId, clock_gettime};
 
 const SECOND: i128 = 1_000_000_000;

@@ -16,9 +16,7 @@ fn order(files: &[(&str, LentMode)]) -> Vec<u8> {
     let mut lines = Vec::new();
     for (path, mode) in files {
         let file = LentFile {
-            path: &path
-                .parse::<lazaret_transfer::RelPathBuf>()
-                .expect("a path"),
+            path: &path.parse::<lazaret_tree::RelPathBuf>().expect("a path"),
             mode: *mode,
             contents: LOGIN,
         };

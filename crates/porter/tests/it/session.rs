@@ -5,10 +5,11 @@ use std::path::Path;
 
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    Change, ChangeKind, Digests, Ending, Entry, GitMode, Packed, Quarantine, Receipt, Selection,
-    StreamLimits, Survey, SurveyError, SurveyRequest, Surveyed, Tree, VolumeState, Wanted,
-    WorkspaceDir, Writers, check_arrived, diff, escape, pack, read_wanted, unpack,
+    Digests, Ending, GitMode, Packed, Quarantine, Receipt, Selection, StreamLimits, Survey,
+    SurveyError, SurveyRequest, Surveyed, VolumeState, Wanted, WorkspaceDir, Writers,
+    check_arrived, pack, read_wanted, unpack,
 };
+use lazaret_tree::{Change, ChangeKind, Entry, Tree, diff, escape};
 
 use super::exporting::{Exporting, list};
 

@@ -4,8 +4,9 @@ use std::fs::OpenOptions;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
+use lazaret_tree::{AtPath as _, Digest, PathError};
+
 use super::{BaseStoreError, MOST_FILE_BYTES, open_own};
-use crate::{AtPath as _, Digest, PathError};
 
 const MAGIC: &[u8; 16] = b"lazaret base v2\n";
 const HEAD_BYTES: usize = 24;

@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 
+use lazaret_tree::{Digest, Entry, RelPath, Tree};
+
 use super::BaseWriter;
-use crate::{Digest, Entry, RelPath, Tree, WorkspaceDir};
+use crate::WorkspaceDir;
 
 /// Adds the texts of `tree` that are still in the workspace as they were sent, and that the
 /// store does not have. A file that was changed meanwhile, or can't be read, is passed over.

@@ -29,9 +29,9 @@ use std::io::{self, Cursor, Read};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use lazaret_tree::{AtPath as _, Blobs, Digest, PathError};
 use rustix::fs::OFlags;
 
-use crate::{AtPath as _, Blobs, Digest, PathError};
 use index::Index;
 
 pub use keep::keep_texts;

@@ -6,9 +6,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use lazaret_tree::{Entry, Mode, RelPath, Tree};
+
 use super::writer::{FLUSH, HEAD};
 use super::*;
-use crate::{Entry, Mode, RelPath, Tree, WorkspaceDir};
+use crate::WorkspaceDir;
 
 /// A workspace, and a store beside it.
 struct Desk {

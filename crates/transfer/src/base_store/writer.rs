@@ -5,9 +5,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use lazaret_tree::{AtPath as _, Digest, PathError};
+
 use super::index::{Index, Record};
 use super::{BaseStoreError, MOST_FILE_BYTES, index_of, open_own};
-use crate::{AtPath as _, Digest, PathError};
 
 /// A NUL byte this early makes a file binary, as in git's `buffer_is_binary`.
 pub(super) const HEAD: usize = 8 << 10;

@@ -1,12 +1,14 @@
 //! `assemble`: header and PAX records become one member.
 
+use lazaret_tree::{Mode, Note, escape};
+
 use super::header::{Flag, Header};
 use super::ledger::Ledger;
-use super::member::{Member, MemberKind, MemberPath, Note};
+use super::member::{Member, MemberKind, MemberPath};
 use super::names::{self, NameOf};
 use super::pax::Pax;
 use super::seen::{Kind, Seen};
-use crate::{Mode, StreamError, escape};
+use crate::StreamError;
 
 /// Joins header and PAX records, judges the name against everything before it, and
 /// counts the member; `None` for the root.

@@ -1,6 +1,8 @@
 //! `Member`: one entry of a stream, as it passed the grammar.
 
-use crate::{FileTime, LinkTarget, Mode, Refusal, RelPathBuf};
+use lazaret_tree::{LinkTarget, Mode, Note, Refusal, RelPathBuf};
+
+use crate::FileTime;
 
 /// One entry of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,17 +53,6 @@ pub enum MemberKind {
     },
     /// A FIFO (TAR-28).
     Fifo,
-}
-
-/// Something about a member that was dropped or made safe, and is worth showing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
-    /// The member's raw name; show it through `escape` only.
-    pub name: Vec<u8>,
-    /// A stable code: `pax.xattr`, `mode.special` or `link.hard`.
-    pub code: &'static str,
-    /// One sentence fragment for people, already escaped.
-    pub reason: String,
 }
 
 impl MemberPath {

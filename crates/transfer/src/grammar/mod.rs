@@ -25,12 +25,12 @@
 //!   inside of a record. A size in both places must be the same, unless the header's
 //!   is 0.
 //! - Names: one leading `./` is stripped, one trailing `/` from a directory's; a
-//!   root entry `./` is ignored. Then the rules of [`RelPath`](crate::RelPath).
+//!   root entry `./` is ignored. Then the rules of [`RelPath`](lazaret_tree::RelPath).
 //! - Every name once; nothing below a file or a link; a hard link only to a file
 //!   that came before.
 //!
 //! What breaks a rule that every file system keeps is a [`StreamError`]. What only
-//! lazaret minds is a [`Refusal`](crate::Refusal) inside the [`Member`].
+//! lazaret minds is a [`Refusal`](lazaret_tree::Refusal) inside the [`Member`].
 //!
 //! Memory: nothing is allocated by a claimed size. What is kept per entry is
 //! bounded by [`StreamLimits`], `entries` and `name_bytes`.
@@ -46,5 +46,5 @@ mod number;
 mod pax;
 mod seen;
 
-pub use member::{Member, MemberKind, MemberPath, Note};
+pub use member::{Member, MemberKind, MemberPath};
 pub use members::{Body, Members};

@@ -1,7 +1,9 @@
 //! The rules for names: what is a lie, what is odd, what is good.
 
+use lazaret_tree::{LinkTarget, LinkTargetError, Refusal, RelPath, RelPathError};
+
 use super::member::MemberPath;
-use crate::{LinkTarget, LinkTargetError, Refusal, RelPath, RelPathError, StreamError};
+use crate::StreamError;
 
 /// What a name names: only a directory's may end in `/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
+use lazaret_tree::{Digest, Entry, Paths, RelPath, RelPathBuf};
 use rustix::fs::Stat;
 
 use super::batch::{Batch, Reader, Step};
@@ -13,7 +14,7 @@ use crate::checksum::Summing;
 use crate::manifest::ManifestWriter;
 use crate::stat_cache::Seen;
 use crate::walk::{check_unchanged, holds_key, mode, size};
-use crate::{Digest, Entry, Paths, RelPath, RelPathBuf, Skipped, StatRecorder, Trailer, WalkError};
+use crate::{Skipped, StatRecorder, Trailer, WalkError};
 
 /// Takes batches in the order of the stream.
 pub(super) struct Behind<'a, 'w> {

@@ -1,6 +1,8 @@
 //! The blocks of our streams: ustar, and PAX only where ustar ends.
 
-use crate::{FileTime, LinkTarget, Mode, RelPath};
+use lazaret_tree::{LinkTarget, Mode, RelPath};
+
+use crate::FileTime;
 
 pub(super) const BLOCK: usize = 512;
 

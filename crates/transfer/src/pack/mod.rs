@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
+use lazaret_tree::{Digest, RelPath, is_git_index};
 use rustix::fs::Stat;
 
 pub use order::pack_order;
@@ -22,8 +23,7 @@ pub use stream::{SendFileError, StreamWriter};
 use crate::manifest::ManifestWriter;
 use crate::walk::{Descended, check_unchanged, descend, in_order, mode, size};
 use crate::{
-    Digest, FileTime, Manifest, RelPath, Selector, Skipped, StatRecorder, Tips, Trailer, WalkError,
-    WorkspaceDir, is_git_index,
+    FileTime, Manifest, Selector, Skipped, StatRecorder, Tips, Trailer, WalkError, WorkspaceDir,
 };
 use ahead::{Ahead, Stopped};
 use batch::{BATCHES, Batch};

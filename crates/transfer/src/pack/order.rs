@@ -4,14 +4,12 @@ use std::io::Write;
 use std::iter::Peekable;
 use std::os::fd::OwnedFd;
 
+use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, Tree};
 use rustix::fs::Stat;
 
 use super::{PackError, Progress, StreamWriter, send_file};
 use crate::walk::{KeyCheck, Sink, descend, mode, size};
-use crate::{
-    Digest, Entry, FileTime, LinkTarget, Mode, RelPath, Selector, Trailer, Tree, UpdateOrder,
-    WalkError, WorkspaceDir,
-};
+use crate::{FileTime, Selector, Trailer, UpdateOrder, WalkError, WorkspaceDir};
 
 /// Sends what `order` says to `out`, in the form of [`pack`](crate::pack). It is the
 /// same walk as that of a pack, with the same rules, which passes over every directory that

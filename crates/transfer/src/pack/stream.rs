@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
+use lazaret_tree::{LinkTarget, Mode, RelPath};
 use rustix::io::Errno;
 
 use super::header::{self, BLOCK, Kind};
 use crate::checksum::Summing;
-use crate::{FileTime, LinkTarget, Mode, RelPath, Trailer};
+use crate::{FileTime, Trailer};
 
 /// What a pipe holds, and it stays in the second-level cache: 8 % less processor time
 /// than 32 KiB, as fewer files are hashed in pieces; larger chunks gain nothing more.

@@ -1,8 +1,7 @@
 //! `Index`: which blob lies where.
 
 use hashbrown::HashTable;
-
-use crate::Digest;
+use lazaret_tree::Digest;
 
 /// Where a blob lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,9 +19,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use lazaret_tree::{AtPath as _, Blobs, Digest, PathError};
 use rustix::fs::{Mode, OFlags};
 
-use crate::{AtPath as _, Blobs, Digest, PathError};
 pub use blob::Blob;
 use index::{Index, Place, Record};
 use spool::Spool;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use lazaret_tree::{AtPath as _, Digest, PathError};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -15,7 +16,6 @@ use super::blob::Blob;
 use super::index::{Place, Record};
 use super::waiting::Waiting;
 use super::{InsertError, QuarantineError};
-use crate::{AtPath as _, Digest, PathError};
 
 const SPOOL: &str = "spool-";
 const INDEX: &str = "index-";

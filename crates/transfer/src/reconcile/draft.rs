@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
+
 use super::{Clash, ClashKind, Plan};
-use crate::{Entry, RelPath, RelPathBuf, Tree, UpdateOrder, VolumeState};
+use crate::{UpdateOrder, VolumeState};
 
 /// What was decided so far. Every path is decided once.
 #[derive(Debug, Clone, Default)]

@@ -5,9 +5,11 @@
 //! loose objects follow from that or are nobody's work, so they neither keep the host's
 //! repository out nor are they reason enough to replace one in which the agent commits.
 
+use lazaret_tree::{Entry, RelPath, Tree, is_git, is_git_state, is_git_state_path};
+
 use super::draft::Draft;
-use super::{ClashKind, Sides, Stance, is_git, replace};
-use crate::{Entry, RelPath, Tree, VolumeState};
+use super::{ClashKind, Sides, Stance, replace};
+use crate::VolumeState;
 
 /// Decides the repository at the root.
 pub(super) fn decide(sides: Sides<'_>, stance: Stance, draft: &mut Draft) {
@@ -27,7 +29,7 @@ pub(super) fn decide(sides: Sides<'_>, stance: Stance, draft: &mut Draft) {
         let copy = copy(volume);
         let moved = |tree: &Tree| !state(tree).eq(state(baseline));
         let agreed = same(host, &copy) && others(volume).next().is_none();
-        if !agreed && (moved(&copy) || others(volume).any(is_state)) {
+        if !agreed && (moved(&copy) || others(volume).any(is_git_state_path)) {
             if moved(host) {
                 draft.clash(git, ClashKind::BothChanged);
             }
@@ -59,25 +61,4 @@ fn others(volume: &VolumeState) -> impl Iterator<Item = &[u8]> {
 fn state(tree: &Tree) -> impl Iterator<Item = (&RelPath, &Entry)> {
     tree.iter()
         .filter(|(path, entry)| is_git_state(path, entry))
-}
-
-/// Whether an entry says where the repository at the root stands.
-pub(crate) fn is_git_state(path: &RelPath, entry: &Entry) -> bool {
-    *entry != Entry::Dir && is_state(path.as_str().as_bytes())
-}
-
-fn is_state(path: &[u8]) -> bool {
-    let Some(inside) = path.strip_prefix(b".git/") else {
-        return path == b".git";
-    };
-    let mut components = inside.split(|&byte| byte == b'/');
-    match inside.strip_prefix(b"modules/") {
-        None => components.next().is_some_and(is_state_name),
-        // A submodule's name may be anything: rather too much than too little.
-        Some(_) => components.any(is_state_name),
-    }
-}
-
-fn is_state_name(name: &[u8]) -> bool {
-    matches!(name, b"HEAD" | b"packed-refs" | b"refs" | b"reftable")
 }

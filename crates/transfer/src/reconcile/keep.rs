@@ -1,10 +1,11 @@
 //! [`Stance::Keep`](super::Stance::Keep), outside of `.git`.
 
+use lazaret_tree::{Change, Entry, RelPath, diff, is_git};
+
 use super::draft::Draft;
 use super::part::Part;
-use super::{ClashKind, Sides, is_git};
+use super::{ClashKind, Sides};
 use crate::volume_state::At;
-use crate::{Change, Entry, RelPath, diff};
 
 /// Looks at every path that the host changed.
 pub(super) fn decide(sides: Sides<'_>, part: &Part<'_>, draft: &mut Draft) {

@@ -24,11 +24,10 @@ mod replace;
 
 use std::collections::BTreeMap;
 
-use crate::{
-    Entry, Intent, RelPath, RelPathBuf, Tree, UpdateOrder, UpdateReceipt, VolumeState, Walked,
-};
+use lazaret_tree::{Entry, RelPathBuf, Tree, is_git};
+
+use crate::{Intent, UpdateOrder, UpdateReceipt, VolumeState, Walked};
 use draft::Draft;
-pub(crate) use git::is_git_state;
 use part::Part;
 
 /// What becomes of the agent's changes.
@@ -142,9 +141,4 @@ struct Sides<'a> {
     baseline: &'a Tree,
     host: &'a Tree,
     volume: &'a VolumeState,
-}
-
-/// Whether a path is the repository at the root, or lies in it.
-pub(crate) fn is_git(path: &RelPath) -> bool {
-    path.components().next() == Some(".git")
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::{RelPath, SkipReason, Skipped};
+use lazaret_tree::RelPath;
+
+use crate::{SkipReason, Skipped};
 
 /// Everything but what the host leaves out, and what lies below that.
 #[derive(Debug)]

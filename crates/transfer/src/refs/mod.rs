@@ -1,7 +1,7 @@
 //! `new_refs`: the commits, stashes and tags that a command made in the repositories of its
 //! copy, found without git.
 //!
-//! What a command does to files is in the [`ChangeSet`](crate::ChangeSet); what it does with git
+//! What a command does to files is in the [`ChangeSet`](lazaret_tree::ChangeSet); what it does with git
 //! lies in `.git`, which is never applied. So a volume that holds a commit may have no change at
 //! all. Here the small texts of each repository (`HEAD`, refs, packed refs, reflogs), which come
 //! out with the changed files, are read as strict text and held against what was sent in.
@@ -26,17 +26,18 @@ mod tips;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
+use lazaret_tree::{Digest, MAX_REF_TEXT, RelPathBuf, Tree};
+
 pub use id::ObjectId;
-pub(crate) use place::{MOST_TEXT, is_ref_text};
 pub use tips::Tips;
 
-use crate::{Digest, RelPathBuf, Tree, VolumeState};
+use crate::VolumeState;
 use repository::Repository;
 
 /// The most that are listed; the rest is counted.
 const MOST_LISTED: usize = 100;
 /// The most bytes of texts that are looked into, of all repositories together.
-const MOST_TEXTS: u64 = 4 * MOST_TEXT;
+const MOST_TEXTS: u64 = 4 * MAX_REF_TEXT;
 /// The most commits that are counted, of all refs together.
 const MOST_STEPS: u64 = 1 << 20;
 

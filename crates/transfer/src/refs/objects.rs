@@ -7,9 +7,11 @@
 
 use std::cell::OnceCell;
 
+use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
+
 use super::{ObjectId, Tips};
+use crate::VolumeState;
 use crate::volume_state::At;
-use crate::{Entry, RelPath, RelPathBuf, Tree, VolumeState};
 
 /// Where an object comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

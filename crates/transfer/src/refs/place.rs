@@ -2,28 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::{RelPath, RelPathBuf, VolumeState};
+use lazaret_tree::{RelPath, RelPathBuf};
 
-/// The longest text of git's that is looked into, in bytes: about 120,000 packed refs, or the
-/// reflog of 40,000 commits.
-pub(crate) const MOST_TEXT: u64 = 8 << 20;
-
-/// Whether a file below `.git` is a text that says where a repository stands, or stood: it is
-/// fetched with the changed files, as long as it is no longer than [`MOST_TEXT`].
-///
-/// In `.git/modules` a name may be anything: rather too many than too few.
-pub(crate) fn is_ref_text(path: &RelPath) -> bool {
-    let Some(inside) = path.as_str().strip_prefix(".git/") else {
-        return false;
-    };
-    let is_text = |name| matches!(name, "HEAD" | "packed-refs" | "refs" | "logs");
-    let mut components = inside.split('/');
-    match components.next() {
-        Some("modules" | "worktrees") => components.any(is_text),
-        Some(first) => is_text(first),
-        None => false,
-    }
-}
+use crate::VolumeState;
 
 /// Lists the repositories in a volume: `.git`, and below `.git/modules` each directory that has
 /// a `HEAD`, unless it is a part of another one. In path order.

@@ -3,13 +3,15 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use lazaret_tree::{Entry, MAX_REF_TEXT, RelPath, RelPathBuf, Tree};
+
 use super::history::History;
 use super::objects::{Objects, Origin};
 use super::text::{self, Reference};
-use super::{Count, MOST_LISTED, MOST_TEXT, NewRef, NewRefKind, NewRefs, ObjectId, Sides, Texts};
+use super::{Count, MOST_LISTED, NewRef, NewRefKind, NewRefs, ObjectId, Sides, Texts};
+use crate::VolumeState;
 use crate::volume_state::At;
 use crate::wire::FoundKind;
-use crate::{Entry, RelPath, RelPathBuf, Tree, VolumeState};
 
 /// What is known of something that is listed.
 #[derive(Default)]
@@ -319,7 +321,7 @@ impl<'a> Repository<'a> {
             held if held == self.baseline.get(path) => Said::AsSent,
             Some(Entry::File { size, digest, .. }) => {
                 let room = self.room.get();
-                let text = (*size <= MOST_TEXT.min(room)).then(|| (self.texts)(digest, *size));
+                let text = (*size <= MAX_REF_TEXT.min(room)).then(|| (self.texts)(digest, *size));
                 self.room.set(room.saturating_sub(*size));
                 text.flatten().map_or(Said::Unreadable, Said::Text)
             }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_tree::{Entry, Mode, RelPath};
+
 use super::*;
 use crate::wire::{Found, FoundKind, OddType};
-use crate::{Entry, FileTime, Mode, RelPath, Survey, VolumeIdentity};
+use crate::{FileTime, Survey, VolumeIdentity};
 
 const WHO: &str = "A <a@b> 1700000000 +0000";
 

@@ -6,13 +6,14 @@ mod config;
 mod modules;
 mod pointer;
 
+use lazaret_tree::{RelPath, RelPathBuf};
 use rustix::fs::{AtFlags, FileType};
 
 pub(crate) use clean::{is_hex, packed_refs, reference, reflog, shallow};
 pub(crate) use config::{ConfigSource, synthetic_config};
 pub use modules::Module;
 
-use crate::{RelPath, RelPathBuf, WorkspaceDir};
+use crate::WorkspaceDir;
 
 /// The directories of a repository.
 ///

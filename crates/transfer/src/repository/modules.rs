@@ -2,8 +2,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use lazaret_tree::{RelPath, RelPathBuf};
+
 use super::{Repository, config, pointer};
-use crate::{RelPath, RelPathBuf, WorkspaceDir};
+use crate::WorkspaceDir;
 
 /// A submodule that is checked out: its repository and its directory name each other.
 #[derive(Debug)]

@@ -5,8 +5,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use lazaret_tree::RelPath;
+
 use super::{GitProblem, config};
-use crate::{FileIdentity, RelPath, WorkspaceDir};
+use crate::{FileIdentity, WorkspaceDir};
 
 /// Reads what a `.git` file names.
 pub(super) fn target(contents: &[u8]) -> Option<PathBuf> {

@@ -1,7 +1,6 @@
 //! Which files of a repository go in, by their names.
 
 use super::Kind;
-use crate::RelPath;
 use crate::repository::is_hex;
 
 /// What becomes of a path in a repository.
@@ -84,12 +83,6 @@ pub(crate) fn is_ordinary(path: &[u8]) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether a path is that of a repository's index, that of a submodule among them. Git compares
-/// its modification time with the times that it holds.
-pub fn is_git_index(path: &RelPath) -> bool {
-    path.file_name() == "index" && path.components().any(|component| component == ".git")
 }
 
 #[cfg(test)]

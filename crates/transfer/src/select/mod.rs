@@ -1,6 +1,5 @@
 //! `Selection`: what of a workspace goes in.
 
-mod caches;
 mod git;
 mod ignores;
 mod keys;
@@ -8,16 +7,14 @@ mod only;
 mod secrets;
 
 use std::collections::BTreeMap;
-use std::ffi::CStr;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use lazaret_tree::{Entry, LinkTargetError, RelPath, RelPathBuf, RelPathError, Tree, escape};
 
-pub use caches::{CACHEDIR_SIGNATURE, CacheInside, is_cache_beside};
-pub use git::is_git_index;
 pub(crate) use git::{GitPart, git_part, is_ordinary};
 pub(crate) use ignores::{BadLine, IgnoreFile, Ignores};
 pub(crate) use keys::{LOOKED_INTO, holds_private_key};
@@ -25,10 +22,7 @@ pub use only::Only;
 pub(crate) use only::Reach;
 pub(crate) use secrets::{PEEK_BYTES, Suspicion, suspicion};
 
-use crate::{
-    Entry, GitProblem, LinkTargetError, RelPath, RelPathBuf, RelPathError, Tree, WorkspaceDir,
-    escape,
-};
+use crate::{GitProblem, WorkspaceDir};
 
 /// What goes in, as a profile says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +89,7 @@ pub enum GitMode {
 ///    `.lazaretignore` or the profile takes it in.
 ///
 /// Whatever no rule leaves out goes in, as far as it can be carried: other file
-/// systems, sockets, FIFOs, devices and names outside [`RelPath`](crate::RelPath)
+/// systems, sockets, FIFOs, devices and names outside [`RelPath`](lazaret_tree::RelPath)
 /// stay behind by name, as does [`RESERVED_NAME`]. A directory that stays out is reported once, not entered.
 #[derive(Debug, Clone)]
 pub struct Selector {
@@ -125,11 +119,6 @@ pub struct SelectError {
     /// What is wrong with it.
     pub message: String,
 }
-
-/// Where, in the root of a volume, an update writes files before they get their names.
-///
-/// Neither sent nor surveyed; whatever the agent puts there is removed by the next update.
-pub const RESERVED_NAME: &CStr = c".lazaret-incoming";
 
 /// One thing that stays out.
 #[derive(Debug, Clone, PartialEq, Eq)]

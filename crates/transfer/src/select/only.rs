@@ -1,6 +1,6 @@
 //! `Only`: a part of a project that goes in, and nothing else of it.
 
-use crate::{RelPath, RelPathBuf};
+use lazaret_tree::{RelPath, RelPathBuf};
 
 /// A folder of a project, and what else of the project goes in with it.
 #[derive(Debug, Clone, PartialEq, Eq)]

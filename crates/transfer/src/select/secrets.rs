@@ -1,7 +1,8 @@
 //! Which names look like secrets. The list is documented on [`Selector`](super::Selector).
 
+use lazaret_tree::MAX_COMPONENT_BYTES;
+
 use super::Kind;
-use crate::MAX_COMPONENT_BYTES;
 
 /// What a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

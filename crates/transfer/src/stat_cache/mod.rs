@@ -18,12 +18,11 @@ mod search;
 
 use std::io::Read;
 
+use lazaret_tree::{Digest, Entry, Mode, RelPath, RelPathBuf};
 use rustix::fs::{FileType, Stat};
 
 use crate::wire::frame::{FrameReader, Magic};
-use crate::{
-    Digest, Entry, FileIdentity, FileTime, Mode, RelPath, RelPathBuf, VolumeIdentity, WireError,
-};
+use crate::{FileIdentity, FileTime, VolumeIdentity, WireError};
 pub use record::{Recorded, StatRecorder};
 pub(crate) use search::Search;
 

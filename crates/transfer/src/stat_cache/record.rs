@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
+use lazaret_tree::{Digest, RelPath};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{MAGIC, Seen};
 use crate::wire::frame::FrameWriter;
-use crate::{Digest, FileTime, RelPath, WorkspaceDir};
+use crate::{FileTime, WorkspaceDir};
 
 /// Writes a [`StatCache`](super::StatCache) while a walk reads files; its memory does not
 /// grow with them.

@@ -1,7 +1,8 @@
 //! `Search`: a cache, read along with a walk.
 
+use lazaret_tree::RelPath;
+
 use super::{Known, StatCache};
-use crate::RelPath;
 
 /// Both are in path order, so one look ahead is all it takes.
 pub(crate) struct Search<'a> {

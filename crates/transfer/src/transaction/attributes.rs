@@ -12,11 +12,10 @@ use std::ffi::{CStr, CString};
 use std::io::{self, Read as _};
 use std::os::fd::BorrowedFd;
 
+use lazaret_tree::{Blobs, Digest};
 use rustix::io::Errno;
 
-use super::blobs::Blobs;
 use super::ops::Ops;
-use crate::Digest;
 
 /// The list that says who may use an entry.
 const ACCESS_LIST: &CStr = c"system.posix_acl_access";

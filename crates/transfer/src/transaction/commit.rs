@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
+use lazaret_tree::{AtPath as _, PathError, RelPath, RelPathBuf};
 use rustix::io::Errno;
 
 use super::conflict::{is, open_parent};
@@ -12,7 +13,6 @@ use super::steps::{Ground, Reverted, is_gone, slot_old};
 use super::store::Store;
 use super::{ApplyError, ApplyReceipt, End, LeftAlone, Transaction, check_root};
 use crate::journal::{Journal, Phase};
-use crate::{AtPath as _, PathError, RelPath, RelPathBuf};
 
 impl Transaction {
     /// Carries all changes out. When one fails, those before it are taken back.

@@ -6,12 +6,12 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
+use lazaret_tree::{
+    AtPath as _, Change, Digest, Entry, LinkTarget, Mode, PathError, RelPath, RelPathBuf, escape,
+};
 use rustix::io::Errno;
 
 use super::ops::{Kind, Ops, Stat};
-use crate::{
-    AtPath as _, Change, Digest, Entry, LinkTarget, Mode, PathError, RelPath, RelPathBuf, escape,
-};
 
 /// A path where the host is neither as the change expects it nor as it would be
 /// after the change. Nothing is applied over it (P5).

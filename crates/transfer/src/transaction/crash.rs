@@ -8,11 +8,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use lazaret_tree::RelPath;
 use rustix::io::Errno;
 
 use super::ops::{HostOps, Ops, Pinned, Rename, Stat, Time};
 use super::undo::{Turn, turn};
-use crate::{Attempt, RelPath, WorkspaceDir};
+use crate::{Attempt, WorkspaceDir};
 
 /// How a turn ended that was to be killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

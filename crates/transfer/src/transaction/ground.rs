@@ -3,11 +3,12 @@
 use std::borrow::Borrow;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
+use lazaret_tree::{AtPath as _, Change, Entry, PathError, RelPath};
 use rustix::io::Errno;
 
 use super::conflict::{ConflictKind, State, entry_of, is, open_parent, survey};
 use super::ops::{HostOps, Ops};
-use crate::{AtPath as _, Change, Entry, PathError, RelPath, WorkspaceDir};
+use crate::WorkspaceDir;
 
 /// How the host is at the path of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]

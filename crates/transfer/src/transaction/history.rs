@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lazaret_tree::Change;
+
 use super::ops::{HostOps, Ops};
 use super::store::Store;
 use super::undo::{UndoError, undo_dir};
 use super::{ApplyError, load_error};
-use crate::Change;
 use crate::journal::{Journal, Phase};
 
 /// One apply, as its journals tell it.

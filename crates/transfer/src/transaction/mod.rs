@@ -32,7 +32,6 @@
 //!   the root's device and inode).
 
 mod attributes;
-mod blobs;
 mod commit;
 mod conflict;
 #[cfg(feature = "crash")]
@@ -53,7 +52,6 @@ mod undo;
 #[cfg(test)]
 mod tests;
 
-pub use blobs::Blobs;
 pub use conflict::{Conflict, ConflictKind};
 pub use ground::{Found, Standing, look, standings};
 pub use history::{Attempt, History, HistoryState, history, history_state};
@@ -67,8 +65,10 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lazaret_tree::{AtPath as _, Blobs, Change, Digest, PathError, RelPathBuf, escape};
+
+use crate::WorkspaceDir;
 use crate::journal::{Journal, JournalError};
-use crate::{AtPath as _, Change, Digest, PathError, RelPathBuf, WorkspaceDir, escape};
 use ops::{HostOps, Ops, Time};
 use store::{LoadError, Store};
 

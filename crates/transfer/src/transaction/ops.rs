@@ -10,6 +10,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 
+use lazaret_tree::RelPath;
 use rustix::fs::{
     Access, AtFlags, Dir, FileType, IFlags, Mode, OFlags, RenameFlags, Timespec, Timestamps,
     XattrFlags,
@@ -17,7 +18,6 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::resolve;
-use crate::RelPath;
 
 /// What kind of thing an inode is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,12 +5,13 @@ use std::fmt;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 
+use lazaret_tree::{
+    AtPath as _, Change, Entry, PathError, RelPath, RelPathBuf, escape, is_git_name, is_reserved,
+};
 use rustix::io::Errno;
 
 use super::conflict::{State, is, open_parent};
 use super::ops::{Kind, Ops, Pinned, Stat};
-use crate::journal::is_reserved;
-use crate::{AtPath as _, Change, Entry, PathError, RelPath, RelPathBuf, escape, is_git_name};
 
 /// A path that can't be changed here, though nobody changed it meanwhile (APP-14).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,9 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 
+use lazaret_tree::{AtPath as _, Blobs, Change, Digest, Entry, RelPath, Renames};
+
 use super::attributes::Attributes;
-use super::blobs::Blobs;
 use super::conflict::{Conflict, State, open_parent, survey};
 use super::ops::{Kind, Ops, Stat};
 use super::preflight::{self, Identity};
@@ -16,7 +17,6 @@ use super::steps::slot_new;
 use super::store::{Store, Sync};
 use super::{ApplyError, End, Restore, Transaction, check_root, load_error};
 use crate::journal::{Journal, Old, Phase, Placement, Step};
-use crate::{AtPath as _, Change, Digest, Entry, RelPath, Renames};
 
 /// What a transaction is asked for.
 pub(crate) struct Request<'a> {

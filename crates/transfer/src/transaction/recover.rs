@@ -4,6 +4,8 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use lazaret_tree::{AtPath as _, PathError, RelPath};
+
 use super::LeftAlone;
 use super::commit::{discard, finish, revert_all};
 use super::ops::{HostOps, Ops};
@@ -11,7 +13,6 @@ use super::steps::Ground;
 use super::store::{LoadError, Store};
 use super::undo::undo_dir;
 use crate::journal::{Journal, JournalError, Phase};
-use crate::{AtPath as _, PathError, RelPath};
 
 /// What a recovery found to do.
 #[derive(Debug, Clone, PartialEq, Eq)]

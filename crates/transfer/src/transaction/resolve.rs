@@ -13,10 +13,9 @@
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
+use lazaret_tree::RelPath;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
-
-use crate::RelPath;
 
 /// How often openat2 may say that something was renamed meanwhile (`EAGAIN`).
 const RETRIES: u32 = 128;

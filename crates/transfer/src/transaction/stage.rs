@@ -13,7 +13,7 @@
 //!   and group, as far as this process may set them (APP-28). The list comes first and the
 //!   mode second, so the group bits stay the list's mask and never become the group's.
 //! - A file that was renamed takes all of that from where it was, and a directory that
-//!   was renamed too (APP-29): see [`Renames`](crate::Renames).
+//!   was renamed too (APP-29): see [`Renames`](lazaret_tree::Renames).
 //! - What is new gets the group of its directory where that one is setgid, and for root
 //!   also its owner.
 //! - An undo restores the exact bits and attributes, and the time of modification.
@@ -21,8 +21,9 @@
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
+use lazaret_tree::{AtPath as _, Blobs, Digest, Entry, Mode, PathError, RelPath};
+
 use super::attributes::Attributes;
-use super::blobs::Blobs;
 use super::conflict::{is, open_parent};
 use super::ops::{Kind, Ops, Rename, Stat};
 use super::preflight::Identity;
@@ -30,7 +31,6 @@ use super::stamp::Stamp;
 use super::store::Sync;
 use super::{ApplyError, Restore};
 use crate::journal::{Placement, Step};
-use crate::{AtPath as _, Digest, Entry, Mode, PathError, RelPath};
 use rustix::io::Errno;
 
 /// What staging needs to know about its surroundings.

@@ -18,6 +18,7 @@
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
+use lazaret_tree::{AtPath as _, PathError, RelPath, RelPathBuf};
 use rustix::io::Errno;
 
 use super::ApplyError;
@@ -26,7 +27,6 @@ use super::conflict::{Conflict, ConflictKind, State, compare, is, open_parent};
 use super::ops::{Kind, Ops, Rename, Stat};
 use super::stamp::Stamp;
 use crate::journal::{Placement, Step};
-use crate::{AtPath as _, PathError, RelPath, RelPathBuf};
 
 /// Where steps happen.
 pub(crate) struct Ground<'a> {

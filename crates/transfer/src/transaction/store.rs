@@ -4,11 +4,11 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use super::blobs::Blobs;
+use lazaret_tree::{AtPath as _, Blobs, Digest, PathError};
+
 use super::conflict::hash;
 use super::ops::{Kind, Ops, Rename};
 use crate::journal::{HEAD_BYTES, Journal, JournalError, Phase};
-use crate::{AtPath as _, Digest, PathError};
 
 const JOURNAL: &str = "journal";
 const JOURNAL_NEW: &str = "journal.new";

@@ -5,13 +5,15 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lazaret_tree::{Change, RelPath};
+
 use super::history::{Chain, Keep};
 use super::ops::{HostOps, Ops};
 use super::prepare::{Request, prepare_with};
 use super::store::Store;
 use super::{ApplyError, ApplyReceipt, Restore};
+use crate::WorkspaceDir;
 use crate::journal::Phase;
-use crate::{Change, RelPath, WorkspaceDir};
 
 /// Why a transaction was not undone, or not redone.
 #[derive(Debug, thiserror::Error)]

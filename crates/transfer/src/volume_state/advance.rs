@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Tree};
+
 use super::surveyed::Unread;
 use super::{Held, Origin, Surveyed, VolumeState};
 use crate::wire::{Found, FoundKind, SurveyError};
-use crate::{
-    Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Survey, Tree, UpdateOrder,
-    UpdateReceipt, VolumeIdentity, Wanted,
-};
+use crate::{Survey, UpdateOrder, UpdateReceipt, VolumeIdentity, Wanted};
 
 impl VolumeState {
     /// Applies the differences that a survey told, but for files that it did not read.

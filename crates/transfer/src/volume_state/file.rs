@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
+use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree};
+
 use super::{Held, Origin, VolumeState};
 use crate::wire::frame::{FrameReader, FrameWriter, Magic};
 use crate::wire::{FoundKind, OddType, SurveyError};
-use crate::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree, VolumeIdentity, WireError};
+use crate::{VolumeIdentity, WireError};
 
 const MAGIC: Magic = *b"lzvol  1";
 

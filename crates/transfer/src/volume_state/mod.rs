@@ -9,13 +9,12 @@ mod surveyed;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
+
 pub use surveyed::Surveyed;
 
 use crate::wire::{FoundKind, SurveyError};
-use crate::{
-    Digests, Entry, Receipt, RelPath, RelPathBuf, StreamLimits, SurveyRequest, Tree,
-    VolumeIdentity, Writers,
-};
+use crate::{Digests, Receipt, StreamLimits, SurveyRequest, VolumeIdentity, Writers};
 
 /// Everything that lies in a volume, as it was when it was seen last.
 ///
@@ -120,7 +119,7 @@ impl VolumeState {
     }
 
     /// Returns true if a survey has seen every directory of the volume: then none is deeper
-    /// than [`MAX_DEPTH`](crate::MAX_DEPTH). Caches are not looked into, and neither is what
+    /// than [`MAX_DEPTH`](lazaret_tree::MAX_DEPTH). Caches are not looked into, and neither is what
     /// has a name that breaks a rule.
     pub fn is_seen_whole(&self) -> bool {
         let mut others = self.others.values();

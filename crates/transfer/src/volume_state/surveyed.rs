@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_tree::{Entry, RelPathBuf, Tree};
+
 use super::advance::file;
 use super::{Held, Origin, VolumeState};
 use crate::collection::NotAsSurveyed;
 use crate::wire::{FoundKind, SurveyError};
-use crate::{Entry, RelPathBuf, Tree, VolumeIdentity, Wanted};
+use crate::{VolumeIdentity, Wanted};
 
 /// What a survey found, its new files without their contents where it was asked
 /// [without](crate::Digests::OfKnown).

@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::panic::resume_unwind;
 
+use lazaret_tree::{Entry, LinkTarget, RelPath, RelPathBuf, Tree};
 use rustix::fs::{AtFlags, Stat};
 
 use super::engine::{Descended, KeyCheck, Sink, descend, in_order, size};
@@ -13,10 +14,7 @@ use super::open::{OpenDir, OpenError};
 use super::way::Way;
 use super::{Hashing, WalkError, Walked, made};
 use crate::stat_cache::{Known, Search, Seen};
-use crate::{
-    Entry, FileTime, LinkTarget, RelPath, RelPathBuf, Selector, SkipReason, Skipped, StatCache,
-    StatRecorder, Tree, WorkspaceDir,
-};
+use crate::{FileTime, Selector, SkipReason, Skipped, StatCache, StatRecorder, WorkspaceDir};
 
 /// What opening a file costs, in bytes that could be read instead.
 const OPENING: u64 = 4 << 10;

@@ -6,6 +6,10 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
+use lazaret_tree::{
+    CACHEDIR_SIGNATURE, CacheInside, LinkTarget, RESERVED_NAME, RelPath, RelPathBuf,
+    is_cache_beside,
+};
 use rustix::fs::{AtFlags, FileType, OFlags, Stat};
 use rustix::io::Errno;
 
@@ -14,14 +18,10 @@ use super::listing::Listing;
 use super::open::{OpenDir, OpenError, open_below};
 use super::small::{SMALL_FILE_BYTES, Small};
 use crate::select::{
-    CACHEDIR_SIGNATURE, CacheInside, GitPart, IgnoreFile, Ignores, Kind, LOOKED_INTO, Opinion,
-    PEEK_BYTES, RESERVED_NAME, Reach, Rules, Suspicion, git_part, is_cache_beside, is_ordinary,
-    suspicion,
+    GitPart, IgnoreFile, Ignores, Kind, LOOKED_INTO, Opinion, PEEK_BYTES, Reach, Rules, Suspicion,
+    git_part, is_ordinary, suspicion,
 };
-use crate::{
-    FileTime, GitProblem, LinkTarget, RelPath, RelPathBuf, Repository, Selector, SkipReason,
-    Skipped, Tips, WorkspaceDir,
-};
+use crate::{FileTime, GitProblem, Repository, Selector, SkipReason, Skipped, Tips, WorkspaceDir};
 
 /// Who takes what the walk finds, in path order.
 pub(crate) trait Sink {

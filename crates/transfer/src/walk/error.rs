@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::escape;
+use lazaret_tree::escape;
 
 /// A failure that names the entry; nothing is started on a partial copy (FLT-04).
 #[derive(Debug, thiserror::Error)]

@@ -1,9 +1,11 @@
 //! Submodules into the copy, and the configuration that ties them to their directories.
 
+use lazaret_tree::RelPath;
+
 use super::engine::{Sink, Walk, rel};
+use crate::GitMode;
 use crate::repository::{ConfigSource, Module, RefStorage, Repository, synthetic_config};
 use crate::select::{Kind, Opinion};
-use crate::{GitMode, RelPath};
 
 impl<'a, S: Sink> Walk<'a, S> {
     /// Sends the configuration that is made for the copy.

@@ -6,13 +6,14 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Scope, ScopedJoinHandle};
 
+use lazaret_tree::{Digest, Entry, RelPathBuf};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::engine::{KeyCheck, holds_key};
 use super::{WalkError, mode, size};
+use crate::Skipped;
 use crate::select::{LOOKED_INTO, holds_private_key};
-use crate::{Digest, Entry, RelPathBuf, Skipped};
 
 /// Files that are handed over at once: one lock for several small files.
 const BATCH: usize = 16;

@@ -4,12 +4,12 @@
 //! and where there are two processors the kernel likes to wake a thread where it was woken
 //! from: then both share one.
 
+use lazaret_tree::{RelPath, is_git};
 use rustix::fs::AtFlags;
 
 use super::way::Way;
-use crate::reconcile::is_git;
+use crate::WorkspaceDir;
 use crate::stat_cache::{Known, Seen};
-use crate::{RelPath, WorkspaceDir};
 
 /// Whether `look` says anything of `path`: the repository at the root may lie elsewhere.
 pub(super) fn is_looked_at(path: &RelPath) -> bool {

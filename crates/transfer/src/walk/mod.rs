@@ -20,6 +20,7 @@ use std::io::Read as _;
 use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;
 
+use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, Tree};
 use rustix::fs::Stat;
 
 pub use cached::walk_cached;
@@ -28,13 +29,11 @@ pub use error::WalkError;
 pub(crate) use hash::check_unchanged;
 use hash::{HashPool, Workers};
 pub use scan::{ScanError, Scanned, scan};
-pub use sizes::{Sized, larger_than};
+pub use sizes::larger_than;
 pub use weigh::{Scale, Weight};
 
 use crate::select::{LOOKED_INTO, holds_private_key};
-use crate::{
-    Digest, Entry, FileTime, LinkTarget, Mode, RelPath, Selector, Skipped, Tips, Tree, WorkspaceDir,
-};
+use crate::{FileTime, Selector, Skipped, Tips, WorkspaceDir};
 
 /// More threads gain nothing from one disk.
 const MOST_THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);

@@ -3,11 +3,11 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
+use lazaret_tree::RelPath;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::WalkError;
-use crate::RelPath;
 
 /// Why a component is not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

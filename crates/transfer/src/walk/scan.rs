@@ -2,15 +2,15 @@
 
 use std::os::fd::OwnedFd;
 
+use lazaret_tree::{
+    Digest, Entry, LinkTarget, LinkTargetError, Mode, Note, Refusal, RelPath, Tree,
+};
 use rustix::fs::Stat;
 
 use super::engine::{KeyCheck, Sink, descend, size};
 use super::hash::{HashPool, Workers};
 use super::{Hashing, WalkError};
-use crate::{
-    Digest, Entry, FileTime, LinkTarget, LinkTargetError, Mode, Note, Refusal, RelPath, Selector,
-    SkipReason, Skipped, StreamError, StreamLimits, Tree, WorkspaceDir,
-};
+use crate::{FileTime, Selector, SkipReason, Skipped, StreamError, StreamLimits, WorkspaceDir};
 
 /// A directory, read.
 #[derive(Debug, Clone, PartialEq, Eq)]

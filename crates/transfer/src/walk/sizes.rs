@@ -2,21 +2,13 @@
 
 use std::os::fd::OwnedFd;
 
+use lazaret_tree::{LinkTarget, RelPath, SizedFile};
 use rustix::fs::{AtFlags, Stat};
 
 use super::WalkError;
 use super::engine::{KeyCheck, Sink, descend, size};
 use super::open::OpenDir;
-use crate::{Entry, FileTime, LinkTarget, RelPath, RelPathBuf, Selector, Tree, WorkspaceDir};
-
-/// A file and its size in bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sized {
-    /// Where it is.
-    pub path: RelPathBuf,
-    /// Its size, holes included.
-    pub bytes: u64,
-}
+use crate::{FileTime, Selector, WorkspaceDir};
 
 /// Returns the files below `workspace` that `selector` takes in and that have more than `limit`
 /// bytes, in path order. It is the walk of [`pack`](crate::pack).
@@ -27,7 +19,7 @@ pub fn larger_than(
     limit: u64,
     workspace: &WorkspaceDir,
     selector: &Selector,
-) -> Result<Vec<Sized>, WalkError> {
+) -> Result<Vec<SizedFile>, WalkError> {
     let mut sink = Large {
         limit,
         found: Vec::new(),
@@ -36,23 +28,9 @@ pub fn larger_than(
     Ok(sink.found)
 }
 
-impl Tree {
-    /// Returns the files that have more than `limit` bytes, in path order.
-    pub fn larger_than(&self, limit: u64) -> Vec<Sized> {
-        let large = self.iter().filter_map(|(path, entry)| match entry {
-            Entry::File { size, .. } if *size > limit => Some(Sized {
-                path: path.to_owned(),
-                bytes: *size,
-            }),
-            _ => None,
-        });
-        large.collect()
-    }
-}
-
 struct Large {
     limit: u64,
-    found: Vec<Sized>,
+    found: Vec<SizedFile>,
 }
 
 impl Large {
@@ -60,7 +38,7 @@ impl Large {
         let bytes = size(stat);
         if bytes > self.limit {
             let path = path.to_owned();
-            self.found.push(Sized { path, bytes });
+            self.found.push(SizedFile { path, bytes });
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
+use lazaret_tree::RelPath;
 use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
@@ -12,8 +13,8 @@ use super::WalkError;
 use super::engine::{Sink, Walk};
 use super::listing::Listing;
 use super::open::{OpenError, open_below};
+use crate::Repository;
 use crate::select::{BadLine, IgnoreFile};
-use crate::{RelPath, Repository};
 
 /// The longest ignore file or repository configuration that is read, in bytes.
 pub(super) const SMALL_FILE_BYTES: usize = 1 << 20;

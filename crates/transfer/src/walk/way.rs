@@ -2,11 +2,12 @@
 
 use std::ffi::CString;
 
+use lazaret_tree::RelPath;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::open::{OpenDir, OpenError, open_below};
-use crate::{RelPath, WorkspaceDir};
+use crate::WorkspaceDir;
 
 /// Opens the directories that paths lie in, step by step, through no link and into no other
 /// mount; of neighbours in path order each is opened once.

@@ -21,8 +21,9 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use crate::rel_path::common_prefix;
-use crate::{Checksum, Digest};
+use lazaret_tree::{Digest, common_prefix};
+
+use crate::Checksum;
 
 /// The first bytes of a frame.
 pub(crate) type Magic = [u8; 8];

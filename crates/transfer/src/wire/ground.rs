@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
+use lazaret_tree::{RelPath, RelPathBuf};
+
 use super::frame::{FrameReader, FrameWriter, Magic};
 use super::{VolumeIdentity, malformed};
-use crate::{RelPath, RelPathBuf, WireError};
+use crate::WireError;
 
 const MAGIC: Magic = *b"lzgrnd 1";
 /// One byte each.

@@ -13,9 +13,9 @@
 use std::fmt;
 use std::io::{self, BufRead, Read as _};
 
+use lazaret_tree::{RelPath, RelPathBuf, from_hex, to_hex};
+
 use super::frame::WireError;
-use crate::journal::{from_hex, to_hex};
-use crate::{RelPath, RelPathBuf};
 
 /// The most bytes of one lent file: a login has a few thousand.
 pub const LARGEST_LENT: usize = 48 << 10;

@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
+use lazaret_tree::{RelPath, RelPathBuf};
+
 use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
-use crate::{RelPath, RelPathBuf, WireError};
+use crate::WireError;
 
 const MAGIC: Magic = *b"lzprot 1";
 

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
+use lazaret_tree::{RelPath, RelPathBuf};
+
 use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
-use crate::{RelPath, RelPathBuf, Trailer, WireError};
+use crate::{Trailer, WireError};
 
 const MAGIC: Magic = *b"lzrcpt 3";
 

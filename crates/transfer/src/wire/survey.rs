@@ -2,9 +2,11 @@
 
 use std::io::{self, Read, Write};
 
+use lazaret_tree::Digest;
+
 use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
-use crate::{Digest, StreamError, StreamLimits, VolumeIdentity, WireError};
+use crate::{StreamError, StreamLimits, VolumeIdentity, WireError};
 
 const MAGIC: Magic = *b"lzsurv 3";
 
@@ -117,13 +119,13 @@ pub enum SurveyError {
     #[error(transparent)]
     Limit(StreamError),
     /// A name that no file system can hold.
-    #[error("the survey has an impossible name: {}", crate::escape(.name))]
+    #[error("the survey has an impossible name: {}", lazaret_tree::escape(.name))]
     Name {
         /// The name.
         name: Vec<u8>,
     },
     /// The list contradicts itself or the baseline.
-    #[error("the survey contradicts itself at {}", crate::escape(.name))]
+    #[error("the survey contradicts itself at {}", lazaret_tree::escape(.name))]
     Contradiction {
         /// Where.
         name: Vec<u8>,

@@ -2,9 +2,11 @@
 
 use std::io::{self, Read, Write};
 
+use lazaret_tree::{RelPath, RelPathBuf};
+
 use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
-use crate::{RelPath, RelPathBuf, StreamLimits, VolumeIdentity, WireError};
+use crate::{StreamLimits, VolumeIdentity, WireError};
 
 const MAGIC: Magic = *b"lzask  4";
 

@@ -2,10 +2,12 @@
 
 use std::io::{self, Read, Write};
 
+use lazaret_tree::{RelPath, RelPathBuf, Tree};
+
 use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
 use crate::manifest::{read_entry, write_entry};
-use crate::{FileTime, Receipt, RelPath, RelPathBuf, Tree, WireError};
+use crate::{FileTime, Receipt, WireError};
 
 const ORDER: Magic = *b"lzordr 2";
 const RECEIPT: Magic = *b"lzupdt 3";

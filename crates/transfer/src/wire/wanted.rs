@@ -2,10 +2,11 @@
 
 use std::io::{self, Read, Write};
 
+use lazaret_tree::{Digest, MAX_REF_TEXT, RelPath, RelPathBuf, is_ref_text};
+
 use super::frame::{FrameReader, FrameWriter, Magic};
 use super::{VolumeIdentity, malformed};
-use crate::refs::{MOST_TEXT, is_ref_text};
-use crate::{Digest, RelPath, RelPathBuf, WireError};
+use crate::WireError;
 
 const MAGIC: Magic = *b"lzwant 3";
 
@@ -24,7 +25,7 @@ impl Wanted {
     /// Whether a new or changed file at `path` is fetched. What lies in `.git` stays inside, but
     /// for the texts that say where a repository stands ([`new_refs`](crate::new_refs)).
     pub fn covers(path: &RelPath, size: u64) -> bool {
-        path.components().next() != Some(".git") || is_ref_text(path) && size <= MOST_TEXT
+        path.components().next() != Some(".git") || is_ref_text(path) && size <= MAX_REF_TEXT
     }
 }
 

@@ -3,7 +3,8 @@
 use std::ops::Deref;
 
 use lazaret_tests::git_world::{self, World};
-use lazaret_transfer::{GitMode, Selector, SkipReason, Skipped, escape};
+use lazaret_transfer::{GitMode, Selector, SkipReason, Skipped};
+use lazaret_tree::escape;
 
 use crate::pack::{packed, selector};
 

@@ -1,7 +1,5 @@
 //! Integration tests of the crate, one binary.
 
-mod diff;
-mod escape;
 mod git;
 mod git_hostile;
 mod git_kit;
@@ -9,8 +7,6 @@ mod order;
 mod pack;
 mod quarantine;
 mod reconcile;
-mod rel_path;
-mod renames;
 mod scan;
 mod stat_cache;
 mod stream;

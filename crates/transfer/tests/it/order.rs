@@ -4,9 +4,10 @@ use std::path::Path;
 
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    GitMode, Hashing, PackError, Selection, Selector, StreamWriter, Tree, UpdateOrder,
-    WorkspaceDir, pack_order, walk,
+    GitMode, Hashing, PackError, Selection, Selector, StreamWriter, UpdateOrder, WorkspaceDir,
+    pack_order, walk,
 };
+use lazaret_tree::Tree;
 
 fn selector() -> Selector {
     let (git, exclude) = (GitMode::Full, Vec::new());

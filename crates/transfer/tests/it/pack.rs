@@ -8,8 +8,9 @@ use std::time::{Duration, UNIX_EPOCH};
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
     Ending, GitMode, Hashing, Members, PackError, Packed, Quarantine, Selection, Selector,
-    StreamLimits, Unpacked, WorkspaceDir, escape, pack, unpack, walk,
+    StreamLimits, Unpacked, WorkspaceDir, pack, unpack, walk,
 };
+use lazaret_tree::escape;
 
 pub(crate) fn selector(git: GitMode, exclude: &[&str]) -> Selector {
     let exclude = exclude.iter().map(|&line| line.to_owned()).collect();

@@ -8,9 +8,8 @@ use std::process::Command;
 
 use lazaret_tests::hostile_tar::{Header, TarBuilder};
 use lazaret_tests::tree_text::{self, pattern};
-use lazaret_transfer::{
-    Blobs, Digest, Ending, InsertError, Quarantine, QuarantineError, StreamLimits, unpack,
-};
+use lazaret_transfer::{Ending, InsertError, Quarantine, QuarantineError, StreamLimits, unpack};
+use lazaret_tree::{Blobs, Digest};
 
 fn fresh() -> (tempfile::TempDir, PathBuf, Quarantine) {
     let dir = tempfile::tempdir().unwrap();

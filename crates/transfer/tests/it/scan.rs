@@ -6,9 +6,9 @@ use std::path::Path;
 use insta::assert_snapshot;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    GitMode, ScanError, Scanned, Selection, Selector, StreamLimits, Tree, WorkspaceDir, escape,
-    scan,
+    GitMode, ScanError, Scanned, Selection, Selector, StreamLimits, WorkspaceDir, scan,
 };
+use lazaret_tree::{Tree, escape};
 
 fn selector(exclude: &[&str]) -> Selector {
     let exclude = exclude.iter().map(|line| (*line).to_owned()).collect();

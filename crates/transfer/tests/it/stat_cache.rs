@@ -9,9 +9,10 @@ use std::time::{Duration, SystemTime};
 use lazaret_tests::clock::outwait;
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
-    GitMode, Hashing, Recorded, Selection, Selector, SkipReason, StatCache, StatRecorder, Tree,
+    GitMode, Hashing, Recorded, Selection, Selector, SkipReason, StatCache, StatRecorder,
     WorkspaceDir, pack_and_record, walk, walk_cached,
 };
+use lazaret_tree::Tree;
 use rustix::mount::{UnmountFlags, mount_bind, unmount};
 
 fn selector() -> Selector {

@@ -5,9 +5,8 @@ use std::io::Read;
 
 use lazaret_fuzz::targets::stream::Manifest;
 use lazaret_tests::tree_text::{dump_content, quote};
-use lazaret_transfer::{
-    Ending, Entry, Mode, Quarantine, StreamError, StreamLimits, Unpacked, unpack,
-};
+use lazaret_transfer::{Ending, Quarantine, StreamError, StreamLimits, Unpacked, unpack};
+use lazaret_tree::{Entry, Mode};
 
 /// Limits that no ordinary test reaches.
 pub(crate) const LIMITS: StreamLimits = StreamLimits::DEFAULT;

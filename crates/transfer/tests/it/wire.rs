@@ -3,10 +3,11 @@
 use lazaret_tests::Random;
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
-    Checksum, Digest, Digests, Entry, FileTime, Intent, Mode, Receipt, RelPathBuf, StreamError,
-    StreamLimits, Survey, SurveyRequest, Surveyed, Trailer, Tree, UpdateOrder, UpdateReceipt,
-    VolumeIdentity, VolumeState, Wanted, Writers, read_wanted, write_wanted,
+    Checksum, Digests, FileTime, Intent, Receipt, StreamError, StreamLimits, Survey, SurveyRequest,
+    Surveyed, Trailer, UpdateOrder, UpdateReceipt, VolumeIdentity, VolumeState, Wanted, Writers,
+    read_tree, read_wanted, write_tree, write_wanted,
 };
+use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
 const LIMITS: StreamLimits = StreamLimits::DEFAULT;
 
@@ -318,7 +319,7 @@ fn noise_is_refused_without_a_panic() {
             Survey::read_from(&mut &noise[..], &LIMITS).expect_err("noise");
             SurveyRequest::read_from(&mut &noise[..]).expect_err("noise");
             read_wanted(&mut &noise[..]).expect_err("noise");
-            Tree::read_from(&mut &noise[..]).expect_err("noise");
+            read_tree(&mut &noise[..]).expect_err("noise");
         }
     }
 }
@@ -565,4 +566,40 @@ fn impossible_names_end_the_batch() {
         );
         assert_eq!(collected(vec![], &[name]), "survey.name");
     }
+}
+
+#[test]
+fn trees_go_to_disk_and_back() {
+    let file = |mode, text: &str| Entry::File {
+        mode,
+        size: text.len() as u64,
+        digest: Digest::of(text.as_bytes()),
+    };
+    let target = "../x".parse().expect("a target");
+    let tree: Tree = [
+        (path("a"), Entry::Dir),
+        (path("a/b"), file(Mode::Executable, "run")),
+        (path("a/c"), Entry::Symlink { target }),
+        (path("ä"), file(Mode::Plain, "text")),
+        (path("z"), Entry::Dir),
+        (path("z/z"), file(Mode::Plain, "")),
+    ]
+    .into_iter()
+    .collect();
+    let mut bytes = Vec::new();
+    write_tree(&tree, &mut bytes).expect("to memory");
+    assert_eq!(read_tree(&mut &bytes[..]).expect("whole"), tree);
+    let mut again = Vec::new();
+    write_tree(&tree, &mut again).expect("to memory");
+    assert_eq!(bytes, again);
+    for length in 0..bytes.len() {
+        read_tree(&mut &bytes[..length]).expect_err("cut off");
+    }
+    for position in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[position] ^= 0x20;
+        read_tree(&mut &changed[..]).expect_err("changed");
+    }
+    let error = read_tree(&mut &b"lztree 2 and more"[..]).expect_err("newer");
+    assert_eq!(error.to_string(), "not a tree of version 1");
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 
-use lazaret_transfer::{Change, RelPath, escape, is_git_name};
+use lazaret_tree::{Change, RelPath, escape, is_git_name};
 use unicode_script::{Script, UnicodeScript as _};
 
 use super::fold::{fold, skeleton};

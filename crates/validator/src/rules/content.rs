@@ -5,7 +5,7 @@
 
 use std::io;
 
-use lazaret_transfer::RelPathBuf;
+use lazaret_tree::RelPathBuf;
 
 use super::found_lines::FoundLines;
 use super::modes::is_script;

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
-use lazaret_transfer::{Change, Digest, Entry, RelPath};
+use lazaret_tree::{Change, Digest, Entry, RelPath};
 
 use super::Context;
 use super::git_names::GitFile;
@@ -113,7 +113,7 @@ pub(super) fn is_test(path: &RelPath, entry: &Entry) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use lazaret_transfer::{Digest, Entry, Mode, RelPath};
+    use lazaret_tree::{Digest, Entry, Mode, RelPath};
 
     use super::{TESTS, is_test};
 

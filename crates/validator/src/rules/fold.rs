@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lazaret_transfer::{is_hfs_ignored, is_invisible};
+use lazaret_tree::{is_hfs_ignored, is_invisible};
 use unicode_normalization::UnicodeNormalization as _;
 
 /// Folds case and normalisation: two names with the same result are one file on

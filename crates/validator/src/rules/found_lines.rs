@@ -1,6 +1,6 @@
 //! `FoundLines`: lines of one file that have the same to be said, without floods.
 
-use lazaret_transfer::RelPathBuf;
+use lazaret_tree::RelPathBuf;
 
 use crate::Severity;
 use crate::report::Report;

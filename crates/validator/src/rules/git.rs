@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_transfer::{Change, Entry, RelPath, is_git_name};
+use lazaret_tree::{Change, Entry, RelPath, is_git_name};
 
 use super::Context;
 use super::fold::skeleton;

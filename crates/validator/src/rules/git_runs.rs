@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use lazaret_transfer::{Change, Entry, escape};
+use lazaret_tree::{Change, Entry, escape};
 
 use super::Context;
 use crate::report::Report;

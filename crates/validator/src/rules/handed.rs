@@ -1,7 +1,7 @@
 //! What the session was handed and a change brings back: tokens of a lent login, and
 //! placeholders of keys (SUS-38).
 
-use lazaret_transfer::{Change, Entry};
+use lazaret_tree::{Change, Entry};
 
 use super::{Context, Opened};
 use crate::handed::{HandedKind, Mark};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use lazaret_transfer::{Change, Entry, RelPath, escape};
+use lazaret_tree::{Change, Entry, RelPath, escape};
 
 use super::git_names::GitFile;
 use super::{Context, Opened};

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use ignore::Match;
 use ignore::gitignore::Gitignore;
-use lazaret_transfer::{Change, Entry, RelPath, RelPathBuf, escape};
+use lazaret_tree::{Change, Entry, RelPath, RelPathBuf, escape};
 
 use super::Context;
 use super::fold::skeleton;

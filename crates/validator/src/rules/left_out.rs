@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use lazaret_transfer::{Change, ChangeSet, Changed, Entry, RelPathBuf, Tree, escape};
+use lazaret_tree::{Change, ChangeSet, Changed, Entry, RelPathBuf, Tree, escape};
 
 use super::Context;
 use super::links::{Leads, follow};

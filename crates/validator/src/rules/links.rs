@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use lazaret_transfer::{Change, Entry, LinkTarget, RelPath, RelPathBuf, escape, is_git_name};
+use lazaret_tree::{Change, Entry, LinkTarget, RelPath, RelPathBuf, escape, is_git_name};
 
 use super::Context;
 use crate::report::Report;

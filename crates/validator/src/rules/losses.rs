@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use ignore::gitignore::Gitignore;
-use lazaret_transfer::{Change, Digest, Entry, RelPath, RelPathBuf};
+use lazaret_tree::{Change, Digest, Entry, RelPath, RelPathBuf};
 
 use super::hidden::ignored_by;
 use super::opened::{Side, read};

@@ -41,7 +41,7 @@ pub(crate) mod suspect_table;
 mod suspects;
 mod unseen;
 
-use lazaret_transfer::{Change, ChangeSet, Changed, RelPath, Tree};
+use lazaret_tree::{Change, ChangeSet, Changed, RelPath, Tree};
 
 use crate::report::Report;
 use crate::{Contents, Policy};

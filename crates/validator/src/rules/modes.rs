@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lazaret_transfer::{Change, Entry, Mode, RelPath};
+use lazaret_tree::{Change, Entry, Mode, RelPath};
 
 use super::content::unreadable;
 use super::patterns::folded;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 
-use lazaret_transfer::{Change, Entry, RelPath};
+use lazaret_tree::{Change, Entry, RelPath};
 
 use super::Context;
 use super::fold::skeleton;

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use lazaret_transfer::{Entry, RelPath, RelPathBuf};
+use lazaret_tree::{Entry, RelPath, RelPathBuf};
 
 use super::Context;
 use super::links::{Leads, follow};

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Read as _};
 
-use lazaret_transfer::{Change, Digest, Entry, RelPathBuf};
+use lazaret_tree::{Change, Digest, Entry, RelPathBuf};
 
 use crate::Contents;
 

@@ -4,9 +4,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 
-use lazaret_transfer::{
-    Change, RelPath, RelPathBuf, escape, is_git_name, is_invisible, is_reserved,
-};
+use lazaret_tree::{Change, RelPath, RelPathBuf, escape, is_git_name, is_invisible, is_reserved};
 
 use super::Context;
 use super::fold::fold;

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use lazaret_transfer::{Entry, RelPath};
+use lazaret_tree::{Entry, RelPath};
 
 use super::fold::skeleton;
 
@@ -140,7 +140,7 @@ fn glob(pattern: &str, name: &str) -> bool {
 mod tests {
     use std::borrow::Cow;
 
-    use lazaret_transfer::{Digest, Entry, Mode};
+    use lazaret_tree::{Digest, Entry, Mode};
 
     use super::{Patterns, folded, glob, matches};
 
@@ -223,7 +223,7 @@ mod tests {
             "x/b.app/c/d",
             ".q/r.x",
         ] {
-            let path = lazaret_transfer::RelPath::new(path).unwrap();
+            let path = lazaret_tree::RelPath::new(path).unwrap();
             let names = folded(path);
             let mut found = Vec::new();
             patterns.find(&names, &FILE(), |text| found.push(*text));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_transfer::{RelPathBuf, escape};
+use lazaret_tree::{RelPathBuf, escape};
 
 use super::documents::line_of;
 use crate::Severity;

@@ -3,7 +3,7 @@
 //! The stream's own limits end a transfer early; these judge what arrived, and
 //! may be tighter.
 
-use lazaret_transfer::{Change, Entry};
+use lazaret_tree::{Change, Entry};
 
 use super::Context;
 use crate::Subject;

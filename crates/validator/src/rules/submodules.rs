@@ -1,7 +1,7 @@
 //! `.gitmodules`: what is wrong with a line, beside the file being withheld as a whole
 //! (GIT-12; CVE-2018-11235, CVE-2018-17456, CVE-2025-48384).
 
-use lazaret_transfer::is_git_name;
+use lazaret_tree::is_git_name;
 
 use super::found_lines::FoundLines;
 use super::git_names::GitFile;

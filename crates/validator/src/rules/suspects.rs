@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use lazaret_transfer::{Change, Entry, Mode, RelPath, is_git_name};
+use lazaret_tree::{Change, Entry, Mode, RelPath, is_git_name};
 
 use super::family_table::{FAMILIES, INERT, ORDINARY_ENDINGS, ORDINARY_NAMES, UNKNOWN};
 use super::found_lines::FoundLines;

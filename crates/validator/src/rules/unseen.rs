@@ -2,7 +2,7 @@
 //! (CVE-2021-42574), less the ordinary uses of them: emoji, and the scripts that need
 //! joiners, direction marks and variation selectors to be written at all.
 
-use lazaret_transfer::is_invisible;
+use lazaret_tree::is_invisible;
 use unicode_script::{Script, UnicodeScript as _};
 
 /// What a character does to whoever reads the text.

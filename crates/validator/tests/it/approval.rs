@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lazaret_transfer::{Change, Digest, RelPathBuf, diff};
+use lazaret_tree::{Change, Digest, RelPathBuf, diff};
 use lazaret_validator::{
     Allowance, Outcome, Policy, Severity, Subject, WithheldReason, is_allowable, split,
 };
@@ -71,7 +71,7 @@ fn what_is_left_out_takes_along_what_depends_on_it() {
 fn aud_08_block_findings_need_a_person() {
     let verdict = verdict("", "f a \"1\"\nf .envrc \"x\"");
     assert_eq!(verdict.outcome, Outcome::NeedsReview);
-    let path = lazaret_transfer::RelPath::new(".envrc").unwrap();
+    let path = lazaret_tree::RelPath::new(".envrc").unwrap();
     let finding = verdict.about(path).next().unwrap();
     assert_eq!(finding.severity, Severity::Block);
     assert_eq!(finding.subject, Subject::Path(path.to_owned()));

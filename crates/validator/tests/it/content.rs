@@ -1,7 +1,7 @@
 //! What is in files: unseen characters, escape sequences, shebangs, binaries.
 
 use insta::assert_snapshot;
-use lazaret_transfer::{Digest, Entry, Mode, Tree, diff};
+use lazaret_tree::{Digest, Entry, Mode, Tree, diff};
 use lazaret_validator::{JudgeInput, Policy, judge};
 
 use crate::{Memory, check, render};

@@ -26,7 +26,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use lazaret_tests::tree_text::{Line, parse};
-use lazaret_transfer::{Digest, Entry, LinkTarget, Mode, Refusal, RelPath, Tree, diff, escape};
+use lazaret_tree::{Digest, Entry, LinkTarget, Mode, Refusal, RelPath, Tree, diff, escape};
 use lazaret_validator::{Contents, JudgeInput, Policy, Verdict, WithheldReason, judge};
 
 /// Contents in memory.

@@ -49,7 +49,7 @@ fn aud_09_unreadable_contents_reject_the_batch() {
     let verdict = judge(
         JudgeInput {
             baseline: &baseline,
-            changes: lazaret_transfer::diff(&baseline, &collected),
+            changes: lazaret_tree::diff(&baseline, &collected),
             refusals: &[],
             notes: &[],
             contents: &crate::Memory::default(),

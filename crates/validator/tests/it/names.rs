@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
-use lazaret_transfer::{Digest, Entry, Mode, RelPathBuf, Tree, diff};
+use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree, diff};
 use lazaret_validator::{JudgeInput, Policy, judge};
 
 use crate::{Memory, check, check_by};

@@ -1,7 +1,7 @@
 //! Names.
 
 use insta::assert_snapshot;
-use lazaret_transfer::{Note, Refusal, Tree, diff};
+use lazaret_tree::{Note, Refusal, Tree, diff};
 use lazaret_validator::{Destination, JudgeInput, Policy, judge};
 
 use crate::{Memory, check, check_by, codes_of_new, render};

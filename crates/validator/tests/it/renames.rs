@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use insta::assert_snapshot;
-use lazaret_transfer::Refusal;
+use lazaret_tree::Refusal;
 use lazaret_validator::Policy;
 
 use crate::{check, check_by, render, verdict_with};

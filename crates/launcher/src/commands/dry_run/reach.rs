@@ -1,6 +1,6 @@
 //! What a command would reach: its network, its keys, its logins, and what it may only read.
 
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 use serde_json::{Value, json};
 
 use crate::environment::Environment;

@@ -1,6 +1,7 @@
 //! A listing for people: 80 columns are enough.
 
-use lazaret_transfer::{GitMode, escape};
+use lazaret_transfer::GitMode;
+use lazaret_tree::escape;
 
 use super::listing::{Group, Left};
 use super::{Listing, Repository, Weighed};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lazaret_image_builder::{ImageState, ListedImage, Reason};
 use lazaret_runtime::{Detected, EngineInfo, EngineKind};
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 use serde_json::{Value, json};
 
 use super::workshop::Workshop;

@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
             Ok(target) => judge(&policy, &target),
         },
     };
-    let target = lazaret_transfer::escape(args.target.as_bytes());
+    let target = lazaret_tree::escape(args.target.as_bytes());
     let ui = &context.ui;
     match (ui.format(), &judged) {
         (OutputFormat::Json, Ok(rule)) => {

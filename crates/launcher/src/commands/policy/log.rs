@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lazaret_egress::{Denied, Event, Verdict};
 use lazaret_runtime::SessionId;
-use lazaret_transfer::{AtPath as _, escape};
+use lazaret_tree::{AtPath as _, escape};
 use serde_json::Value;
 
 use crate::context::Context;

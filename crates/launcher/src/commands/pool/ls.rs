@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 use serde_json::json;
 
 use crate::context::Context;

@@ -3,9 +3,10 @@
 use std::io::{self, Read};
 
 use lazaret_transfer::{
-    Ending, Entry, Note, Quarantine, Refusal, ScanError, Scanned, Selector, Skipped, StreamError,
-    StreamLimits, Tree, WorkspaceDir, escape, scan, unpack,
+    Ending, Quarantine, ScanError, Scanned, Selector, Skipped, StreamError, StreamLimits,
+    WorkspaceDir, scan, unpack,
 };
+use lazaret_tree::{Entry, Note, Refusal, Tree, escape};
 
 use crate::failure::{Failure, FailureKind};
 

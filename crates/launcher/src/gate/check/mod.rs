@@ -18,9 +18,10 @@ use std::collections::BTreeSet;
 use std::io::Read;
 
 use lazaret_transfer::{
-    Entry, GitMode, Hashing, Quarantine, RelPath, RelPathBuf, ScanError, Selection, StreamError,
-    StreamLimits, Tree, WorkspaceDir, scan, walk,
+    GitMode, Hashing, Quarantine, ScanError, Selection, StreamError, StreamLimits, WorkspaceDir,
+    scan, walk,
 };
+use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 use lazaret_validator::{Finding, Severity, Subject};
 use tempfile::TempDir;
 

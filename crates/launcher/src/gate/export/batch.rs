@@ -4,7 +4,8 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::time::SystemTime;
 
-use lazaret_transfer::{Change, ConflictKind, Digest, RelPath, RelPathBuf, Skipped};
+use lazaret_transfer::{ConflictKind, Skipped};
+use lazaret_tree::{Change, Digest, RelPath, RelPathBuf};
 use lazaret_validator::{Finding, Limits, Outcome, Severity};
 
 use super::lines::Counts;

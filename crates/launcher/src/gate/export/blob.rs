@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use lazaret_transfer::{Digest, Entry, RelPath};
+use lazaret_tree::{Digest, Entry, RelPath};
 use sha1::{Digest as _, Sha1};
 
 use super::side::{damaged, open_new, open_old};

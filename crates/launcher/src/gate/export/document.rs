@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use lazaret_transfer::{ChangeKind, Entry, escape};
+use lazaret_tree::{ChangeKind, Entry, escape};
 use lazaret_validator::{Finding, Severity};
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
@@ -248,7 +248,7 @@ impl<'a> Document<'a> {
                 file_bytes: batch.limits.file_bytes,
             },
             verdict: batch.outcome.as_str(),
-            digest: batch.digest.map(lazaret_transfer::Digest::to_hex),
+            digest: batch.digest.map(lazaret_tree::Digest::to_hex),
             counts: CountsPart::new(batch, case)?,
             paths: batch.paths.iter().map(|path| text(path.as_str())).collect(),
             changes: ChangesPart { batch, case },

@@ -16,7 +16,7 @@ use std::io::{self, Read, Write};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use lazaret_transfer::{Digest, Entry, RelPath, escape};
+use lazaret_tree::{Digest, Entry, RelPath, escape};
 use lazaret_validator::Outcome;
 
 use super::base85::Lines;

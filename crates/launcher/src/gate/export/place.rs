@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use lazaret_transfer::{escape, is_git_name};
+use lazaret_tree::{escape, is_git_name};
 
 use super::Form;
 use crate::failure::{Failure, FailureKind};

@@ -1,6 +1,6 @@
 //! Names as git writes and reads them in a patch (git, quote.c).
 
-use lazaret_transfer::RelPath;
+use lazaret_tree::RelPath;
 
 /// Writes `prefix/path`, in quotes and with C's escapes where anything is out of the
 /// ordinary. Blanks count as that too: without quotes git has to guess where a name with a

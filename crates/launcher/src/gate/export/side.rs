@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use lazaret_transfer::{Blobs as _, Change, Digest, Entry, LinkTarget, RelPath, escape};
+use lazaret_tree::{Blobs as _, Change, Digest, Entry, LinkTarget, RelPath, escape};
 
 use super::lines::{Compared, Counts};
 use crate::failure::{Failure, FailureKind};

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use lazaret_transfer::{RelPathBuf, escape};
+use lazaret_tree::{RelPathBuf, escape};
 use lazaret_validator::Covers;
 
 use super::words::{Place, UNKNOWN, words};

@@ -19,7 +19,7 @@ mod words;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use lazaret_transfer::Tree;
+use lazaret_tree::Tree;
 use lazaret_validator::{DriverKind, GitConfig};
 use rustix::fs::{Mode, OFlags};
 

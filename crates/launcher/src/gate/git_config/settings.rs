@@ -7,7 +7,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::{RelPath, Tree, escape};
+use lazaret_tree::{RelPath, Tree, escape};
 
 use super::ground::Ground;
 use super::parse::{Variable, parse, split};
@@ -125,7 +125,7 @@ impl Settings {
             }
         }
         let dirs = tree.iter().filter(|(path, entry)| {
-            **entry == lazaret_transfer::Entry::Dir && path.components().next() != Some(".git")
+            **entry == lazaret_tree::Entry::Dir && path.components().next() != Some(".git")
         });
         for (dir, _) in dirs {
             let dir = workspace.join(RelPath::as_str(dir));

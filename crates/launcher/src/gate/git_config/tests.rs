@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-use lazaret_transfer::Tree;
+use lazaret_tree::Tree;
 use lazaret_validator::{Driver, DriverKind};
 
 use super::parse::{parse, split};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 use lazaret_validator::{Covers, GitConfig, GitUse, Severity};
 
 use super::ground::{Ground, Spot};

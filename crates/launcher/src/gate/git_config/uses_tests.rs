@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::{Entry, Tree};
+use lazaret_tree::{Entry, Tree};
 use lazaret_validator::{GitConfig, Severity};
 
 use super::configuration;

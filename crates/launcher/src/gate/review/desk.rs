@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use lazaret_transfer::{RelPath, escape};
+use lazaret_tree::{RelPath, escape};
 use lazaret_validator::{Allowance as Allowed, Severity, Subject, is_allowable};
 
 use self::items::{ALREADY, change_item, facts, mentioned, sign, standing};

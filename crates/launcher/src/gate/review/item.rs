@@ -8,7 +8,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use lazaret_transfer::{ConflictKind, RelPathBuf, escape};
+use lazaret_transfer::ConflictKind;
+use lazaret_tree::{RelPathBuf, escape};
 use lazaret_validator::{Finding, Findings, Severity};
 
 use crate::gate::proposal::moved_words;

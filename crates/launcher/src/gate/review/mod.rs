@@ -34,7 +34,7 @@ pub mod text;
 pub mod tree;
 pub mod view;
 
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 
 use self::desk::Desk;
 use self::model::{End, Review, Title};

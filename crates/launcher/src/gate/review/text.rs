@@ -1,6 +1,6 @@
 //! Text as it may be drawn: escaped, measured in columns, broken into rows.
 
-use lazaret_transfer::{Digest, escape};
+use lazaret_tree::{Digest, escape};
 use unicode_width::UnicodeWidthChar as _;
 
 /// Columns from one tab stop to the next.

@@ -12,7 +12,7 @@ use lazaret_image_builder::PORTER_PATH;
 use lazaret_runtime::{
     ContainerName, Engine, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
 };
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 
 use super::journal::{Journal, JournalEnd, Totals};
 use super::plan::{Plan, SOCKETS};

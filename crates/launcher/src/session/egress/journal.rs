@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use lazaret_egress::{Event, Patterns, Verdict};
-use lazaret_transfer::{AtPath as _, PathError};
+use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
 
 /// The file in a session's directory: one [`Event`] a line.

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use lazaret_egress::Policy;
-use lazaret_transfer::{AtPath as _, PathError};
+use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
 
 use super::gateway::Gateway;

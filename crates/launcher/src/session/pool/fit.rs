@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use lazaret_transfer::Digest;
+use lazaret_tree::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::super::berth::Wanted;

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use lazaret_runtime::SessionId;
-use lazaret_transfer::AtPath as _;
+use lazaret_tree::AtPath as _;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 

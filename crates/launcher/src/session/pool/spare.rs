@@ -21,7 +21,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use lazaret_runtime::{ContainerState, Engine, EngineError, Label};
-use lazaret_transfer::{AtPath as _, PathError, escape};
+use lazaret_tree::{AtPath as _, PathError, escape};
 use serde::{Deserialize, Serialize};
 
 use super::super::belongings::Belongings;

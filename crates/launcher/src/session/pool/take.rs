@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use lazaret_runtime::{EngineError, Label};
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 
 use super::super::berth::Wanted;
 use super::super::pause::is_up;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use lazaret_transfer::AtPath as _;
+use lazaret_tree::AtPath as _;
 
 use super::super::store::{Store, StoreError, private_dir, write_atomically};
 

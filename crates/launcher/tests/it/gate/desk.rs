@@ -10,9 +10,10 @@ use lazaret_launcher::gate::decide::{Decision, Plan, approve};
 use lazaret_launcher::gate::proposal::{ItemState, Origin, Proposal};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    ApplyError, BaseStore, BaseWriter, GitMode, Hashing, Quarantine, RelPath, Selection, Selector,
-    Transaction, WorkspaceDir, escape, keep_texts, pack, walk,
+    ApplyError, BaseStore, BaseWriter, GitMode, Hashing, Quarantine, Selection, Selector,
+    Transaction, WorkspaceDir, keep_texts, pack, walk,
 };
+use lazaret_tree::{RelPath, escape};
 use lazaret_validator::Policy;
 
 /// The three sides of a case, on disk.
@@ -49,7 +50,7 @@ impl Desk {
         let mut base = BaseWriter::open(&desk.path("base"), 1 << 20).unwrap();
         keep_texts(&workspace, &tree, &mut base, &mut || true);
         let mut stored = Vec::new();
-        tree.write_to(&mut stored).unwrap();
+        lazaret_transfer::write_tree(&tree, &mut stored).unwrap();
         std::fs::write(desk.path("baseline"), stored).unwrap();
         base.finish().unwrap();
         tree_text::build(session, &desk.path("volume"));
@@ -86,7 +87,7 @@ impl Desk {
             false => Quarantine::create(&quarantine).unwrap(),
         };
         for (path, entry) in collected.iter() {
-            if matches!(entry, lazaret_transfer::Entry::File { .. }) {
+            if matches!(entry, lazaret_tree::Entry::File { .. }) {
                 let mut file = volume.open_file(path).unwrap();
                 quarantine.insert(&mut file, u64::MAX).unwrap();
             }
@@ -97,7 +98,7 @@ impl Desk {
             Base::Lost => None,
         };
         Case::assemble(CaseParts {
-            baseline: lazaret_transfer::Tree::read_from(&mut stored).unwrap(),
+            baseline: lazaret_transfer::read_tree(&mut stored).unwrap(),
             collected,
             refusals: Vec::new(),
             notes: Vec::new(),

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 use lazaret_tests::Random;
-use lazaret_transfer::Mode::{Executable, Plain};
 use lazaret_transfer::merge::{modes, texts};
+use lazaret_tree::Mode::{Executable, Plain};
 
 /// Shows a merge, with ends of lines visible; `conflict` for none.
 fn merged(base: &str, host: &str, session: &str) -> String {

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use insta::assert_snapshot;
 use lazaret_launcher::gate::choices::{Choices, Pick};
-use lazaret_transfer::{ApplyError, RelPath, Tree, undo};
+use lazaret_transfer::{ApplyError, undo};
+use lazaret_tree::{RelPath, Tree};
 use lazaret_validator::{Allowance, Outcome};
 
 use super::desk::{Base, Desk, all, picks, read, refused, shown};

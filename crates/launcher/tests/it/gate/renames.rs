@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use insta::assert_snapshot;
 use lazaret_launcher::gate::choices::Pick;
 use lazaret_launcher::gate::proposal::Waiting;
-use lazaret_transfer::RelPath;
+use lazaret_tree::RelPath;
 use lazaret_validator::Allowance;
 
 use super::desk::{Desk, all, picks, shown};

@@ -12,7 +12,8 @@ use lazaret_launcher::gate::proposal::ItemState;
 use lazaret_launcher::session::collect::Collected;
 use lazaret_launcher::session::record::GateLimits;
 use lazaret_tests::{Random, random_tree, tree_text};
-use lazaret_transfer::{WorkspaceDir, unescape};
+use lazaret_transfer::WorkspaceDir;
+use lazaret_tree::unescape;
 
 use super::world::World;
 

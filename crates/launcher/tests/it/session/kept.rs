@@ -6,7 +6,7 @@ use lazaret_launcher::session::cycle::Cycle;
 use lazaret_launcher::session::record::Phase;
 use lazaret_launcher::session::resume::Resumed;
 use lazaret_tests::tree_text;
-use lazaret_transfer::diff;
+use lazaret_tree::diff;
 
 use super::flaky::{At, Fault, Kind};
 use super::porter::Went;

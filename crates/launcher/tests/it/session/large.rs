@@ -20,9 +20,10 @@ use lazaret_launcher::session::known::Known;
 use lazaret_launcher::session::record::GateLimits;
 use lazaret_transfer::wire::{Found, FoundKind};
 use lazaret_transfer::{
-    Checksum, Digest, Entry, FileTime, LinkTarget, Mode, Quarantine, Receipt, RelPathBuf,
-    StreamWriter, Survey, SurveyRequest, Trailer, Tree, VolumeIdentity, VolumeState, read_wanted,
+    Checksum, FileTime, Quarantine, Receipt, StreamWriter, Survey, SurveyRequest, Trailer,
+    VolumeIdentity, VolumeState, read_wanted,
 };
+use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPathBuf, Tree};
 
 use super::review::Terminal;
 use super::world::World;

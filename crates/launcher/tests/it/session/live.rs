@@ -18,7 +18,7 @@ use lazaret_launcher::session::views::{self, Sweep, sweep};
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerState, Engine as _};
 use lazaret_tests::tree_text;
-use lazaret_transfer::diff;
+use lazaret_tree::diff;
 
 use super::flaky::{At, Fault, Kind};
 use super::world::{EDITS, World, answer_survey};

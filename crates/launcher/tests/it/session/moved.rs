@@ -12,7 +12,7 @@ use lazaret_launcher::gate::decide::approve;
 use lazaret_launcher::gate::settle::{Volume, settle};
 use lazaret_launcher::session::record::Phase;
 use lazaret_tests::tree_text;
-use lazaret_transfer::RelPath;
+use lazaret_tree::RelPath;
 
 use super::verbs::{Kept, kept};
 use super::world::{BEFORE, tree};

@@ -12,7 +12,8 @@ use lazaret_launcher::session::record::{Outcome, Phase};
 use lazaret_launcher::session::resume::Resumed;
 use lazaret_runtime::{ContainerState, Engine as _, Label};
 use lazaret_tests::tree_text;
-use lazaret_transfer::{Digest, Entry, Intent, Mode, RelPath};
+use lazaret_transfer::Intent;
+use lazaret_tree::{Digest, Entry, Mode, RelPath};
 
 use super::porter;
 use super::world::{BEFORE, EDITS, World, tree};

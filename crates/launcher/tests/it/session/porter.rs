@@ -10,10 +10,11 @@ use std::path::Path;
 use lazaret_runtime::Control;
 use lazaret_transfer::wire::{Found, FoundKind};
 use lazaret_transfer::{
-    Digest, Digests, Entry, FileTime, Ground, GroundAnswer, Lies, MemberKind, MemberPath, Members,
-    Receipt, RelPath, RelPathBuf, StreamLimits, StreamWriter, Survey, SurveyRequest, Tree,
-    UpdateOrder, UpdateReceipt, VolumeIdentity, Wanted, read_wanted,
+    Digests, FileTime, Ground, GroundAnswer, Lies, MemberKind, MemberPath, Members, Receipt,
+    StreamLimits, StreamWriter, Survey, SurveyRequest, UpdateOrder, UpdateReceipt, VolumeIdentity,
+    Wanted, read_wanted,
 };
+use lazaret_tree::{Digest, Entry, RelPath, RelPathBuf, Tree};
 use rustix::fs::FileType;
 
 type Broken = Box<dyn std::error::Error>;
@@ -223,7 +224,7 @@ pub(super) fn send(
         let at = volume.join(wanted.path.as_str());
         let mut bytes = fs::read(&at)?;
         altered(&mut bytes);
-        let mode = lazaret_transfer::Mode::from_unix(identity(&at)?.mode);
+        let mode = lazaret_tree::Mode::from_unix(identity(&at)?.mode);
         stream.contents(&wanted.path, mode, &bytes, FileTime::default())?;
     }
     stream.finish()?;

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use lazaret_launcher::session::collect::Collected;
 use lazaret_tests::tree_text;
-use lazaret_transfer::{BaseStore, Digest};
+use lazaret_transfer::BaseStore;
+use lazaret_tree::Digest;
 
 use super::world::{EDITS, World};
 

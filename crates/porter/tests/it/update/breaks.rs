@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 
 use lazaret_transfer::{
-    Digest, Entry, FileTime, Mode, RelPath, Stance, StreamLimits, StreamWriter, Survey,
-    UpdateOrder, Writers, diff,
+    FileTime, Stance, StreamLimits, StreamWriter, Survey, UpdateOrder, Writers,
 };
+use lazaret_tree::{Digest, Entry, Mode, RelPath, diff};
 
 use super::kept::{Fault, Kept, clashes, update_verb};
 use crate::session::porter;

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use lazaret_transfer::{Stance, diff};
+use lazaret_transfer::Stance;
+use lazaret_tree::diff;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::kept::{Fault, Kept};

@@ -1,6 +1,7 @@
 //! An update by what is known does what one by a survey does, or finds out that it may not.
 
-use lazaret_transfer::{Stance, diff};
+use lazaret_transfer::Stance;
+use lazaret_tree::diff;
 
 use super::kept::{Fault, Kept, clashes};
 

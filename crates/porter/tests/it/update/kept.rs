@@ -6,11 +6,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use lazaret_transfer::{
-    Clash, Entry, FileTime, GroundAnswer, Hashing, Intent, Mode, Plan, Receipt, Recorded,
-    Selection, Selector, Stance, StatCache, StatRecorder, StreamLimits, Survey, Surveyed, Tree,
-    UpdateOrder, UpdateReceipt, VolumeState, Walked, WorkspaceDir, Writers, pack_order, reconcile,
-    walk, walk_cached,
+    Clash, FileTime, GroundAnswer, Hashing, Intent, Plan, Receipt, Recorded, Selection, Selector,
+    Stance, StatCache, StatRecorder, StreamLimits, Survey, Surveyed, UpdateOrder, UpdateReceipt,
+    VolumeState, Walked, WorkspaceDir, Writers, pack_order, reconcile, walk, walk_cached,
 };
+use lazaret_tree::{Entry, Mode, Tree};
 
 use crate::exporting::{Exporting, list};
 use crate::session::{fast_tempdir, packed, porter};
@@ -294,7 +294,7 @@ pub(crate) fn read_all(root: &Path) -> Tree {
                 Entry::File {
                     mode: Mode::from_unix(std::os::unix::fs::MetadataExt::mode(&metadata)),
                     size: contents.len() as u64,
-                    digest: lazaret_transfer::Digest::of(&contents),
+                    digest: lazaret_tree::Digest::of(&contents),
                 }
             } else {
                 continue;

@@ -12,7 +12,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use lazaret_tests::Random;
-use lazaret_transfer::{Entry, Plan, RelPath, RelPathBuf, Stance, Tree, diff};
+use lazaret_transfer::{Plan, Stance};
+use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree, diff};
 
 use super::kept::{Fault, Kept, read_all};
 

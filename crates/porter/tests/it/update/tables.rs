@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use lazaret_transfer::{Stance, diff};
+use lazaret_transfer::Stance;
+use lazaret_tree::diff;
 
 use super::kept::{Fault, Kept, clashes};
 
@@ -89,7 +90,7 @@ fn a_discard_leaves_caches() {
     reset.expect("nothing goes wrong");
     kept.assert_known("after the discard");
     let mut tree = kept.known.tree();
-    tree.remove(lazaret_transfer::RelPath::new("a").expect("a path"));
+    tree.remove(lazaret_tree::RelPath::new("a").expect("a path"));
     let host = kept.look().tree;
     assert_eq!(tree, host);
     assert!(kept.path("a/__pycache__/x").exists() && !kept.path("fifo").exists());
@@ -105,7 +106,7 @@ fn a_directory_that_is_not_empty_after_all_stays() {
     });
     assert!(plan.expect("no failure").stays.is_empty());
     assert!(kept.path("docs/deep/late").exists() && !kept.path("docs/a").exists());
-    let docs = lazaret_transfer::RelPath::new("docs/deep").expect("a path");
+    let docs = lazaret_tree::RelPath::new("docs/deep").expect("a path");
     assert!(kept.baseline.get(docs).is_some());
     kept.survey();
     kept.assert_known("after the next survey");

@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use lazaret_tree::{RelPath, RelPathBuf};
 use rustix::io::Errno;
 
 use super::power::Recorder;
 use crate::transaction::ops::{HostOps, Kind, Ops, Pinned, Rename, Stat, Time};
-use crate::{RelPath, RelPathBuf};
 
 /// What goes wrong at one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,13 +8,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use lazaret_tree::{Change, Entry};
 use rustix::fs::{CWD, OFlags, RenameFlags};
 
 use super::{Fault, Faulty, Scene, conflicts_in, obstacles_in, snapshot};
 use crate::transaction::ops::{HostOps, Ops as _};
 use crate::transaction::resolve::Resolver;
 use crate::transaction::{ApplyError, Recovered};
-use crate::{Change, Entry};
 
 /// Makes `outside` beside the workspace, with something in it.
 fn outside(scene: &Scene) -> std::path::PathBuf {
@@ -104,7 +104,7 @@ fn swap_race(resolver: Resolver, writes: usize, applies: usize) {
         // Ends the other thread, too, when an assertion fails here.
         let _stop = Stop(&stop);
         let workspace = scene.workspace();
-        let path: crate::RelPathBuf = "d/z".parse().unwrap();
+        let path: lazaret_tree::RelPathBuf = "d/z".parse().unwrap();
         while written < writes || refused == 0 {
             let Ok(dir) = ops.open_beneath(workspace.as_fd(), path.parent().unwrap()) else {
                 refused += 1;
@@ -261,7 +261,7 @@ fn app_01_both_resolvers_on_one_table() {
         "fifo/x",
         "dir/sub/file",
     ] {
-        let path = crate::RelPath::new(text).unwrap();
+        let path = lazaret_tree::RelPath::new(text).unwrap();
         let [kernel, walk] = [Resolver::Kernel, Resolver::Walk]
             .map(|resolver| say(resolver.open_dir(workspace.as_fd(), path).map(drop)));
         assert_eq!(kernel, walk, "{text}");

@@ -21,13 +21,15 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lazaret_tree::{Change, Digest, Entry, LinkTarget, Mode, Tree, diff};
+
 use super::attributes::Attributes;
 use super::ops::{HostOps, Ops};
 use super::prepare::{Request, prepare_with};
 use super::recover::recover_with;
 use super::undo::{Turn, turn};
 use super::{ApplyError, ApplyReceipt, Blobs, Recovered, Transaction, UndoError};
-use crate::{Change, Digest, Entry, LinkTarget, Mode, Tree, WorkspaceDir, diff};
+use crate::WorkspaceDir;
 use faulty::{Able, Fault, Faulty, Hits};
 
 /// Contents for the tests, in memory.

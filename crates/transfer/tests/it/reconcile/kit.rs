@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use lazaret_tests::tree_text::{self, Line};
 use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
-    Checksum, ClashKind, Digest, Entry, FileTime, Mode, Plan, Receipt, RelPath, RelPathBuf,
-    SkipReason, Skipped, Stance, Survey, Surveyed, Trailer, Tree, UpdateOrder, UpdateReceipt,
-    VolumeIdentity, VolumeState, Walked, reconcile,
+    Checksum, ClashKind, FileTime, Plan, Receipt, SkipReason, Skipped, Stance, Survey, Surveyed,
+    Trailer, UpdateOrder, UpdateReceipt, VolumeIdentity, VolumeState, Walked, reconcile,
 };
+use lazaret_tree::{Digest, Entry, Mode, RelPath, RelPathBuf, Tree};
 
 /// The three sides, and what stays out on two of them.
 #[derive(Debug, Clone, Default)]
@@ -205,7 +205,7 @@ pub(super) fn check(stance: Stance, baseline: &str, host: &str, volume: &str) ->
         };
         lines.push(format!("{kind} {}", clash.path));
     }
-    for change in &lazaret_transfer::diff(&after.baseline, &after.volume) {
+    for change in &lazaret_tree::diff(&after.baseline, &after.volume) {
         lines.push(format!("agent {:?} {}", change.kind(), change.path));
     }
     lines.join("\n")

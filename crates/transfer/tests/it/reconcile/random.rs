@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use lazaret_tests::Random;
 use lazaret_transfer::wire::{FoundKind, OddType};
-use lazaret_transfer::{Digest, Entry, Mode, Plan, RelPathBuf, Stance, Tree, UpdateOrder};
+use lazaret_transfer::{Plan, Stance, UpdateOrder};
+use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
 use super::kit::{Case, is_whole, starts_with};
 

@@ -1,6 +1,7 @@
 //! What a porter says that it did, held against what was known of the volume.
 
-use lazaret_transfer::{RelPathBuf, Tree, UpdateOrder, UpdateReceipt};
+use lazaret_transfer::{UpdateOrder, UpdateReceipt};
+use lazaret_tree::{RelPathBuf, Tree};
 
 use super::kit::{Case, receipt};
 

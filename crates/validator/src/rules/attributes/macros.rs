@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use lazaret_transfer::Entry;
+use lazaret_tree::Entry;
 
 use super::{chosen_by, words};
 use crate::rules::opened::lines;
@@ -60,7 +60,7 @@ pub(super) fn at_the_root<'o>(context: &Context<'_>, opened: &'o Opened<'_>) -> 
     if opened.path().as_str() == FILE {
         return RootFile::This(opened.after());
     }
-    let root = lazaret_transfer::RelPath::new(FILE).ok();
+    let root = lazaret_tree::RelPath::new(FILE).ok();
     let entry: Option<&Entry> = root.and_then(|root| context.collected.get(root));
     RootFile::Other(opened.read_other(entry))
 }

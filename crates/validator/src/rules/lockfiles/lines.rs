@@ -51,7 +51,7 @@ const ENDINGS: &[&str] = &[
 const NAMES: &[&str] = &[".cargo-checksum.json", "manifest.toml"];
 
 /// Whether a path is that of a lockfile.
-pub(super) fn is_lockfile(path: &lazaret_transfer::RelPath) -> bool {
+pub(super) fn is_lockfile(path: &lazaret_tree::RelPath) -> bool {
     let mut components = path.components().rev().map(skeleton);
     let Some(name) = components.next() else {
         return false;
@@ -225,7 +225,7 @@ mod tests {
             ("README.md", false),
         ] {
             assert_eq!(
-                is_lockfile(&path.parse::<lazaret_transfer::RelPathBuf>().unwrap()),
+                is_lockfile(&path.parse::<lazaret_tree::RelPathBuf>().unwrap()),
                 expected,
                 "{path}"
             );

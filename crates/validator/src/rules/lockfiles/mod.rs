@@ -35,7 +35,7 @@ mod yarn_classic;
 
 use std::borrow::Cow;
 
-use lazaret_transfer::{Change, Entry};
+use lazaret_tree::{Change, Entry};
 
 use super::documents::{Data, Unreadable, Value, line_of, text_of};
 use super::fold::skeleton;
@@ -75,7 +75,7 @@ const FORMATS: &[(&str, Read)] = &[
     ("yarn.lock", yarn::read),
 ];
 
-fn format_of(path: &lazaret_transfer::RelPath) -> Option<Read> {
+fn format_of(path: &lazaret_tree::RelPath) -> Option<Read> {
     let name = skeleton(path.components().last()?);
     // PEP 751: a project may have several, `pylock.NAME.toml`.
     let name = match name.strip_prefix("pylock.") {

@@ -11,7 +11,7 @@ mod pyproject;
 mod requirements;
 mod setup_cfg;
 
-use lazaret_transfer::{Change, Entry, RelPath};
+use lazaret_tree::{Change, Entry, RelPath};
 
 use super::documents::differences::{Difference, differences};
 use super::documents::{Document, Unreadable, ini, json, line_of, text_of, toml};

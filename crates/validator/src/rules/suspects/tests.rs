@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lazaret_transfer::{Digest, Entry, Mode, RelPath};
+use lazaret_tree::{Digest, Entry, Mode, RelPath};
 
 use super::{FAMILIES, SUSPECTS, Suspect, UNKNOWN, all};
 use crate::Severity;
@@ -105,7 +105,7 @@ fn sus_table_is_complete_and_well_formed() {
 
 #[test]
 fn sus_deletions_weigh_less() {
-    let change = lazaret_transfer::Change {
+    let change = lazaret_tree::Change {
         path: ".envrc".parse().unwrap(),
         before: Some(FILE()),
         after: None,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use lazaret_transfer::{ChangeKind, Entry};
+use lazaret_tree::{ChangeKind, Entry};
 use lazaret_validator::Finding;
 
 use super::failed;

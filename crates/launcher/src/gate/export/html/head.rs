@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use lazaret_transfer::ChangeKind;
+use lazaret_tree::ChangeKind;
 use lazaret_validator::{Outcome, Severity};
 
 use super::text::{escaped, name, plain};
@@ -77,7 +77,7 @@ pub(super) fn write_end(batch: &Batch<'_>, out: &mut dyn Write) -> io::Result<()
 fn plain_title(batch: &Batch<'_>) -> String {
     let subject = match batch.subject {
         Subject::Session(record) => record.id.to_string(),
-        Subject::Check(checked) => lazaret_transfer::escape(checked.candidate.as_bytes()),
+        Subject::Check(checked) => lazaret_tree::escape(checked.candidate.as_bytes()),
     };
     plain(&format!("{subject}: {}", batch.outcome.as_str()))
 }

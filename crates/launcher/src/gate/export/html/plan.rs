@@ -1,6 +1,6 @@
 //! How much of each change the page shows.
 
-use lazaret_transfer::Entry;
+use lazaret_tree::Entry;
 
 use crate::failure::Failure;
 use crate::gate::case::Case;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use lazaret_transfer::{ChangeKind, Entry, escape};
+use lazaret_tree::{ChangeKind, Entry, escape};
 use lazaret_validator::{Finding, Severity};
 
 use super::failed;

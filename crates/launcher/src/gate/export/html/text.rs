@@ -4,7 +4,7 @@
 //! visible, and then what means something to HTML is written as a reference. So no byte of
 //! a name or of a file is ever markup.
 
-use lazaret_transfer::escape;
+use lazaret_tree::escape;
 
 /// How a backslash that stands for itself is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Joins the two halves of a rename.
 
-use lazaret_transfer::Renames;
+use lazaret_tree::Renames;
 
 use super::Desk;
 use crate::gate::choices::{Choices, Pick};

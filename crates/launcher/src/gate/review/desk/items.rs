@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lazaret_transfer::{Change, ChangeKind, Entry, Mode, RelPathBuf, escape};
+use lazaret_tree::{Change, ChangeKind, Entry, Mode, RelPathBuf, escape};
 
 use crate::gate::choices::{Choices, Pick};
 use crate::gate::patch;

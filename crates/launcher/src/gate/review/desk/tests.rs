@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use lazaret_tests::tree_text;
-use lazaret_transfer::{
-    Digest, Entry, LinkTarget, Mode, Quarantine, Refusal, RelPathBuf, Tree, WorkspaceDir,
-};
+use lazaret_transfer::{Quarantine, WorkspaceDir};
+use lazaret_tree::{Digest, Entry, LinkTarget, Mode, Refusal, RelPathBuf, Tree};
 use lazaret_validator::{Finding, Policy};
 
 use super::*;
@@ -235,10 +234,7 @@ fn ui_04_names_are_escaped_wherever_they_are_put() {
         .map(|item| desk.body(item).unwrap())
         .collect();
     let shown = format!("{}{}{bodies:?}", show(&items), show_plan(&plan));
-    assert!(
-        !shown.chars().any(lazaret_transfer::is_invisible),
-        "{shown}"
-    );
+    assert!(!shown.chars().any(lazaret_tree::is_invisible), "{shown}");
     assert!(
         shown.contains(r"dir\u{200b}/photo_\u{202e}gpj.exe"),
         "{shown}"

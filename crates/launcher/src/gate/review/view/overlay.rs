@@ -209,7 +209,7 @@ pub(super) fn allow(
         put(buffer, inner.x, y, room, line, *style);
     }
     let last = inner.bottom() - 1;
-    let typed = lazaret_transfer::escape(typed.as_bytes());
+    let typed = lazaret_tree::escape(typed.as_bytes());
     let ask = format!("Type {} to apply it: ", word(&item.standing));
     put_parts(
         buffer,

@@ -71,7 +71,7 @@ pub(super) fn draw(review: &Review, palette: Palette, area: Rect, buffer: &mut B
         }
         Mode::Filter => {
             counts(review, palette, (area, first), buffer);
-            let typed = lazaret_transfer::escape(review.search.as_bytes());
+            let typed = lazaret_tree::escape(review.search.as_bytes());
             let room = width.saturating_sub(2);
             let typed = elide(&typed, room);
             put_parts(
@@ -145,7 +145,7 @@ fn counts(review: &Review, palette: Palette, (area, y): (Rect, u16), buffer: &mu
         Show::Blocked => filter.push_str("only block"),
     }
     if !review.search.is_empty() && review.mode != Mode::Filter {
-        let search = elide(&lazaret_transfer::escape(review.search.as_bytes()), 20);
+        let search = elide(&lazaret_tree::escape(review.search.as_bytes()), 20);
         filter.push_str(&format!(" /{search}"));
     }
     let width = usize::from(area.width);

@@ -21,7 +21,7 @@ fn buffer(review: &Review, palette: Palette, (width, height): (u16, u16)) -> Buf
         .unwrap();
     let buffer = terminal.backend().buffer().clone();
     for cell in buffer.content() {
-        let is_inert = |c: char| !c.is_control() && !lazaret_transfer::is_invisible(c);
+        let is_inert = |c: char| !c.is_control() && !lazaret_tree::is_invisible(c);
         assert!(cell.symbol().chars().all(is_inert), "{:?}", cell.symbol());
     }
     buffer
@@ -250,7 +250,7 @@ fn one(item: Item, old: &str, new: &str, size: (u16, u16)) -> (Review, Buffer) {
 }
 
 fn named(name: &str) -> Item {
-    item(Sign::Modified, &lazaret_transfer::escape(name.as_bytes()))
+    item(Sign::Modified, &lazaret_tree::escape(name.as_bytes()))
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn ui_03_eight_bit_controls_are_escaped() {
     let hostile = "\u{9b}31m\u{90}q\u{9c}\u{9f}z\u{9c}";
     let (_, buffer) = one(named(hostile), "", hostile, (160, 24));
     assert!(text(&buffer).contains(r"\u{9b}31m\u{90}q\u{9c}\u{9f}z\u{9c}"));
-    let invalid = lazaret_transfer::escape(b"a\x9b31m\x1b\xff[2J");
+    let invalid = lazaret_tree::escape(b"a\x9b31m\x1b\xff[2J");
     let (_, buffer) = one(item(Sign::Mentioned, &invalid), "", "", (160, 24));
     assert!(text(&buffer).contains(r"a\x9b31m\u{1b}\xff[2J"));
 }

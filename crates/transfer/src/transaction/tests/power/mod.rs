@@ -32,9 +32,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
+use lazaret_tree::RelPath;
+
 use super::super::attributes::Attributes;
 use super::super::ops::{HostOps, Kind, Ops as _, Rename, Stat, Time};
-use crate::RelPath;
 use disk::{Body, Disk, Inode};
 
 /// The number of an inode, given once: a real one may be given again.

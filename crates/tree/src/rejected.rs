@@ -1,4 +1,4 @@
-//! `Refusal`: an entry that stays behind.
+//! `Refusal` and `Note`: an entry that stays behind, and one that was made safe.
 
 use std::fmt;
 
@@ -16,6 +16,17 @@ pub struct Refusal {
     /// A stable code, such as `type.fifo`.
     pub code: &'static str,
     /// One sentence fragment for people.
+    pub reason: String,
+}
+
+/// Something about a member that was dropped or made safe, and is worth showing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The member's raw name; show it through `escape` only.
+    pub name: Vec<u8>,
+    /// A stable code: `pax.xattr`, `mode.special` or `link.hard`.
+    pub code: &'static str,
+    /// One sentence fragment for people, already escaped.
     pub reason: String,
 }
 

@@ -1,6 +1,6 @@
 //! Two trees and what lies between them.
 
-use lazaret_transfer::{ChangeKind, Changed, Digest, Entry, Mode, RelPathBuf, Tree, diff};
+use lazaret_tree::{ChangeKind, Changed, Digest, Entry, Mode, RelPathBuf, Tree, diff};
 
 /// Reads `PATH KIND`, one per line: `d`, `f:TEXT`, `x:TEXT`, `l:TARGET`.
 fn tree(text: &str) -> Tree {
@@ -112,27 +112,6 @@ fn the_digest_names_both_sides() {
         assert!(!all[..index].contains(one), "case {index}");
     }
     assert_eq!(digest("x f:1", "x f:1 a f:1"), digest("", "a f:1"));
-}
-
-#[test]
-fn trees_go_to_disk_and_back() {
-    let tree = tree("a d a/b x:run a/c l:../x ä f:text z d z/z f:");
-    let mut bytes = Vec::new();
-    tree.write_to(&mut bytes).expect("to memory");
-    assert_eq!(Tree::read_from(&mut &bytes[..]).expect("whole"), tree);
-    let mut again = Vec::new();
-    tree.write_to(&mut again).expect("to memory");
-    assert_eq!(bytes, again);
-    for length in 0..bytes.len() {
-        Tree::read_from(&mut &bytes[..length]).expect_err("cut off");
-    }
-    for position in 0..bytes.len() {
-        let mut changed = bytes.clone();
-        changed[position] ^= 0x20;
-        Tree::read_from(&mut &changed[..]).expect_err("changed");
-    }
-    let error = Tree::read_from(&mut &b"lztree 2 and more"[..]).expect_err("newer");
-    assert_eq!(error.to_string(), "not a tree of version 1");
 }
 
 #[test]

@@ -180,17 +180,18 @@ impl RelPath {
 
 /// Paths one after the other, in one text.
 #[derive(Debug, Default)]
-pub(crate) struct Paths(String);
+pub struct Paths(String);
 
 /// One of [`Paths`], until they are cleared.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PathSpan {
+pub struct PathSpan {
     start: usize,
     end: usize,
 }
 
 impl Paths {
-    pub(crate) fn push(&mut self, path: &RelPath) -> PathSpan {
+    /// Adds a path.
+    pub fn push(&mut self, path: &RelPath) -> PathSpan {
         let start = self.0.len();
         self.0.push_str(&path.0);
         let end = self.0.len();
@@ -198,7 +199,7 @@ impl Paths {
     }
 
     /// Forgets them, and keeps the memory.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.0.clear();
     }
 }
@@ -256,7 +257,7 @@ impl Ord for RelPath {
 }
 
 /// Counts the bytes that both begin with, eight at a time: neighbours share most of theirs.
-pub(crate) fn common_prefix(one: &[u8], two: &[u8]) -> usize {
+pub fn common_prefix(one: &[u8], two: &[u8]) -> usize {
     let (ones, _) = one.as_chunks::<8>();
     let (twos, _) = two.as_chunks::<8>();
     for (number, (one, two)) in ones.iter().zip(twos).enumerate() {

@@ -130,7 +130,7 @@ pub enum Entry {
 
 impl Entry {
     /// Feeds type, mode, size and contents or target to `hasher`, unambiguously.
-    pub(crate) fn hash_into(&self, hasher: &mut blake3::Hasher) {
+    pub fn hash_into(&self, hasher: &mut blake3::Hasher) {
         match self {
             Self::Dir => hash_field(hasher, b"d"),
             Self::File { mode, size, digest } => {
@@ -227,6 +227,18 @@ impl Tree {
             .sum()
     }
 
+    /// Returns the files that have more than `limit` bytes, in path order.
+    pub fn larger_than(&self, limit: u64) -> Vec<SizedFile> {
+        let large = self.iter().filter_map(|(path, entry)| match entry {
+            Entry::File { size, .. } if *size > limit => Some(SizedFile {
+                path: path.to_owned(),
+                bytes: *size,
+            }),
+            _ => None,
+        });
+        large.collect()
+    }
+
     /// Returns one digest for the whole tree: paths, types, modes and contents.
     ///
     /// Host and porter compute it on their own; a stream's trailer and its
@@ -241,17 +253,32 @@ impl Tree {
     }
 }
 
+/// A file and its size in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SizedFile {
+    /// Where it is.
+    pub path: RelPathBuf,
+    /// Its size, holes included.
+    pub bytes: u64,
+}
+
 /// Looks entries up, each at a path behind the one before: one pass instead of many searches.
-pub(crate) struct Ascending<'a, I: Iterator<Item = (&'a RelPath, &'a Entry)>>(Peekable<I>);
+pub struct Ascending<'a, I: Iterator<Item = (&'a RelPath, &'a Entry)>>(Peekable<I>);
+
+impl<'a, I: Iterator<Item = (&'a RelPath, &'a Entry)>> fmt::Debug for Ascending<'a, I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ascending").finish_non_exhaustive()
+    }
+}
 
 impl<'a, I: Iterator<Item = (&'a RelPath, &'a Entry)>> Ascending<'a, I> {
     /// Searches entries that are in path order.
-    pub(crate) fn over(entries: I) -> Self {
+    pub fn over(entries: I) -> Self {
         Self(entries.peekable())
     }
 
     /// Returns what lies at `path`.
-    pub(crate) fn get(&mut self, path: &RelPath) -> Option<&'a Entry> {
+    pub fn get(&mut self, path: &RelPath) -> Option<&'a Entry> {
         while self.0.next_if(|(passed, _)| *passed < path).is_some() {}
         let found = self.0.next_if(|(found, _)| *found == path);
         found.map(|(_, entry)| entry)

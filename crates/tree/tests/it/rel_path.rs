@@ -1,7 +1,7 @@
 //! Paths below a workspace: which bytes are one, and in which order they come.
 
 use lazaret_tests::Random;
-use lazaret_transfer::{RelPath, RelPathBuf, RelPathError};
+use lazaret_tree::{RelPath, RelPathBuf, RelPathError};
 
 #[track_caller]
 fn refused(name: impl AsRef<[u8]>, error: RelPathError) {

@@ -1,6 +1,6 @@
 //! Which changes are two halves of a rename.
 
-use lazaret_transfer::{ChangeSet, Digest, Entry, Fate, Mode, RelPathBuf, Renames, Tree, diff};
+use lazaret_tree::{ChangeSet, Digest, Entry, Fate, Mode, RelPathBuf, Renames, Tree, diff};
 
 /// Reads `PATH=TEXT` for a file, `PATH->TARGET` for a link; directories come by themselves, or
 /// as `PATH/`.

@@ -1,7 +1,7 @@
 //! Untrusted bytes on a terminal: always one line, never a control, never lossy.
 
 use lazaret_tests::Random;
-use lazaret_transfer::{escape, unescape};
+use lazaret_tree::{escape, unescape};
 
 /// Escapes, checks that nothing gets through and that nothing is lost.
 #[track_caller]

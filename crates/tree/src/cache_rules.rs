@@ -1,6 +1,8 @@
-//! Which directories are caches. The list is documented on [`Selector`](super::Selector).
+//! Which directories stay out of a transfer by name: caches, and what lazaret keeps for itself.
 
 use std::ffi::CStr;
+
+use crate::RelPath;
 
 /// The first bytes of a `CACHEDIR.TAG` (bford.info/cachedir).
 pub const CACHEDIR_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
@@ -54,4 +56,18 @@ impl CacheInside {
             Self::No
         }
     }
+}
+
+/// Where, in the root of a volume, an update writes files before they get their names.
+///
+/// Neither sent nor surveyed; whatever the agent puts there is removed by the next update.
+pub const RESERVED_NAME: &CStr = c".lazaret-incoming";
+
+/// What the names begin with that lazaret keeps for itself in a workspace's root.
+pub const STAGING_PREFIX: &str = ".lazaret-";
+
+/// Whether lazaret keeps a path for itself: it is, or lies in, an entry of the workspace's root
+/// with a name like that of a staging directory.
+pub fn is_reserved(path: &RelPath) -> bool {
+    path.as_str().starts_with(STAGING_PREFIX)
 }
