@@ -4,7 +4,7 @@
 //! Three programs feed them: the tests of `lazaret-transfer` with bytes that are made on
 //! purpose, this crate's own [`driver`] with a corpus and seeded changes to it (a minute of
 //! it is part of `cargo xtask test`), and libFuzzer, which sees what the code does with
-//! them (`cargo xtask fuzz`; see `docs/fuzzing.md`).
+//! them (`cargo xtask fuzz`; see `docs/contributing/fuzzing.md`).
 
 pub mod driver;
 mod input;

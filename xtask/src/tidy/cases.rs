@@ -26,7 +26,7 @@ const FAMILIES: [(&str, u32); 11] = [
 /// Cases of something that lazaret does not do: it imports no commits, so there are no
 /// bundles to be refused, and no history to be walked; no process joins a session by an exec;
 /// and it ends no TLS of others, so what is asked of an allowed host stays a risk
-/// (`docs/network.md`).
+/// (`docs/reference/network.md`).
 const ABSENT: [(&str, std::ops::RangeInclusive<u32>); 3] =
     [("git", 15..=22), ("con", 27..=27), ("net", 12..=12)];
 

@@ -81,6 +81,6 @@ impl Workshop {
 impl From<CatalogError> for Failure {
     fn from(error: CatalogError) -> Self {
         Self::new(FailureKind::Image, error)
-            .hinted("README.md, \"Images\", says what a declaration may hold.")
+            .hinted("docs/reference/images.md describes the keys of a declaration.")
     }
 }

@@ -43,7 +43,8 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failu
 fn policy_of(dir: &SessionDir) -> Result<LivePolicy, Failure> {
     LivePolicy::read(dir).ok_or_else(|| {
         let text = format!("session {} has no network", dir.id());
-        Failure::message(FailureKind::Refused, text)
-            .hinted("A profile gives one by [network] mode = \"allowlist\"; see docs/network.md.")
+        Failure::message(FailureKind::Refused, text).hinted(
+            "A profile gives one by [network] mode = \"allowlist\"; see docs/reference/network.md.",
+        )
     })
 }

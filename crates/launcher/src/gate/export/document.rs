@@ -1,4 +1,4 @@
-//! The JSON report: all of a batch, for machines. `docs/report.md` describes each field.
+//! The JSON report: all of a batch, for machines. `docs/reference/report-json.md` describes each field.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
