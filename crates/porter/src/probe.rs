@@ -1,7 +1,7 @@
 //! `porter probe [--limit NAME=NUMBER]… --expect KEY=VALUE…`: proves every control from inside.
 //! `porter run` does the same where it is asked to, as the process that becomes the command.
 //!
-//! One line per control of threats.md section 2, `CON-04 pass|fail|n/a <detail>`, ended by
+//! One line per control of docs/design/threats.md section 2, `CON-04 pass|fail|n/a <detail>`, ended by
 //! `end <count>`: a report that is cut short proves nothing. The exit code is 0 when the
 //! report is complete, whatever it says; the host judges it. Nothing here changes the
 //! container: what would (a fork bomb, filling a tmpfs) is left to the tests, and the

@@ -1,4 +1,4 @@
-//! `Control`: the controls of threats.md section 2, by case id.
+//! `Control`: the controls of docs/design/threats.md section 2, by case id.
 
 use std::fmt;
 use std::str::FromStr;

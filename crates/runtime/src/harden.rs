@@ -1,10 +1,10 @@
 //! `HardenedSpec`: a container spec with every control added.
 //!
-//! [`Controls`] is plain data, one field or more per control of threats.md section 2
+//! [`Controls`] is plain data, one field or more per control of docs/design/threats.md section 2
 //! (CON-01 to CON-24); each engine lowers it to its own words (`api::lower`,
 //! `apple::lower`), and `porter probe` proves from inside that it is in force.
 //! Sources: runc's and Docker's own hardening advice, `man 7 user_namespaces`,
-//! `man 2 setrlimit`, and the CVEs named in threats.md.
+//! `man 2 setrlimit`, and the CVEs named in docs/design/threats.md.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ const READ_ONLY_PATHS: &[&str] = &[
     "/proc/sysrq-trigger",
 ];
 
-/// A [`ContainerSpec`] with every control of threats.md section 2.
+/// A [`ContainerSpec`] with every control of docs/design/threats.md section 2.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HardenedSpec {
     spec: ContainerSpec,

@@ -2,7 +2,7 @@
 //!
 //! Every live lease stands in one table of the process, so that a handler on another
 //! thread can remove what the interrupted work would have removed. A removal that
-//! fails is tried again, then recorded, never swallowed (threats.md FLT-24).
+//! fails is tried again, then recorded, never swallowed (docs/design/threats.md FLT-24).
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -120,7 +120,7 @@ name_type! {
 
 /// A label on everything that lazaret creates.
 ///
-/// Selection is by label, never by name alone (threats.md FLT-13).
+/// Selection is by label, never by name alone (docs/design/threats.md FLT-13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Label {
     /// The session it belongs to.

@@ -64,7 +64,7 @@ pub struct VolumeMount {
     pub access: Access,
 }
 
-/// The resource limits. All of them are always set (threats.md CON-07, CON-08, CON-15 to CON-17).
+/// The resource limits. All of them are always set (docs/design/threats.md CON-07, CON-08, CON-15 to CON-17).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     /// Bytes of memory; swap is never added to it.

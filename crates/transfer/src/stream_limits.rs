@@ -1,7 +1,7 @@
 //! `StreamLimits`: how much of a stream is read before it is given up.
 
 /// Upper bounds of one stream. Exceeding one ends the batch, before the bytes
-/// over it are read (threats.md, section 0, "Limits").
+/// over it are read (docs/design/threats.md, section 0, "Limits").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
     /// Entries, directories that are only named as a parent included.

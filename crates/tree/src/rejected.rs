@@ -7,7 +7,7 @@ use crate::escape;
 /// An entry that a file system can hold and lazaret does not carry.
 ///
 /// It is data, not an error: one stray FIFO must not cost hours of work
-/// (threats.md, section 0, outcome `Q`). What can not come from a file system
+/// (docs/design/threats.md, section 0, outcome `Q`). What can not come from a file system
 /// ends the whole batch instead, as a `StreamError`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refusal {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ref_cast::{RefCastCustom, ref_cast_custom};
 
-/// The longest path, in bytes (threats.md, section 0, limits).
+/// The longest path, in bytes (docs/design/threats.md, section 0, limits).
 pub const MAX_PATH_BYTES: usize = 1024;
 /// The longest component, in bytes (`NAME_MAX` of Linux file systems).
 pub const MAX_COMPONENT_BYTES: usize = 255;

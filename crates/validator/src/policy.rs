@@ -9,7 +9,7 @@ use crate::rules::fold;
 use crate::{Allowance, GitConfig, GitIndex, HandedOut};
 
 /// The most that one batch of changes may hold. Reaching over one of the first
-/// two rejects the batch; the others withhold the entry (threats.md, section 0).
+/// two rejects the batch; the others withhold the entry (docs/design/threats.md, section 0).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Changed entries, deletions included.

@@ -1,7 +1,7 @@
 //! The `tar` crate as a second reader: what we accept, it reads the same.
 //!
 //! Where two readers disagree, one of them can be shown what the other will not do
-//! (threats.md, section 8, c). So what they disagree about must be an error of ours.
+//! (docs/design/threats.md, section 8, c). So what they disagree about must be an error of ours.
 
 use std::io::Read as _;
 

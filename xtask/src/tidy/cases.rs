@@ -1,100 +1,129 @@
-//! Every case of the threat model has a test that names it.
+//! Every case of the threat model has a test.
 //!
-//! A case is named by the name of a test (`fn tar_34_35_cut_at_every_byte`), in which
-//! numbers after a family belong to it; or, where containers are needed, by a scenario of
-//! the matrix, which [`ELSEWHERE`] tells.
+//! The cases are the rows of the tables in `docs/design/threats.md`, whose last cell names the
+//! tests: functions, scenarios of the matrix (`gate/discard`), or rows of the table of suspect
+//! files (`SUS-04`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Source};
 
-/// The families of cases whose ids name tests, and how many cases each has.
-const FAMILIES: [(&str, u32); 11] = [
-    ("tar", 52),
-    ("git", 27),
-    ("sus", 39),
-    ("aud", 10),
-    ("app", 30),
-    ("ui", 7),
-    ("flt", 31),
-    ("con", 29),
-    ("net", 26),
-    ("sec", 1),
-    ("p", 12),
-];
+/// The page that lists the cases.
+pub(super) const PAGE: &str = "docs/design/threats.md";
 
-/// Cases of something that lazaret does not do: it imports no commits, so there are no
-/// bundles to be refused, and no history to be walked; no process joins a session by an exec;
-/// and it ends no TLS of others, so what is asked of an allowed host stays a risk
-/// (`docs/reference/network.md`).
-const ABSENT: [(&str, std::ops::RangeInclusive<u32>); 3] =
-    [("git", 15..=22), ("con", 27..=27), ("net", 12..=12)];
+/// How the last cell of a case begins that needs no test; the reason follows.
+const NOT_BUILT: &str = "not built:";
 
-/// Cases and promises that tests and scenarios of other names prove.
-const ELSEWHERE: [(&str, &str); 13] = [
-    ("p-1", "gate/no-terminal-is-no-yes"),
-    ("p-2", "app_02_swap_race_of_200_000_writes"),
-    ("p-4", "app_10_killed_at_every_operation"),
-    ("p-5", "app_06_edits_of_one_line_keep_both_versions"),
-    ("p-6", "g5_a_blocked_file_takes_the_whole_word"),
-    ("p-7", "gate/secrets-stay-out"),
-    ("p-8", "net/allowlist"),
-    ("p-10", "gate/rm-refuses-unseen-changes"),
-    ("p-11", "sweep/orphans-go-live-and-foreign-stay"),
-    ("flt-11", "fault/two-applies-at-once"),
-    ("flt-14", "sweep/orphans-go-live-and-foreign-stay"),
-    ("flt-17", "fault/output-flood"),
-    ("flt-21", "fault/daemon-killed-while-running"),
-];
+/// Where the table of suspect files is, whose rows name their cases.
+const RULES: &str = "crates/validator/src/rules/";
 
-/// The table of suspect files, whose rows name their cases, and the test that runs each row.
-const SUSPECTS: &str = "crates/validator/src/rules/suspect_table.rs";
-const ROWS_TEST: &str = "sus_each_row_hits_and_misses";
+/// A row of the page.
+#[derive(Debug)]
+struct Case<'a> {
+    line: usize,
+    id: Id<'a>,
+    /// The last cell.
+    proof: &'a str,
+}
 
-/// Names each case that has no test, and each proof that is not there.
+/// `TAR-34`, or `P4`: a family and a number in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Id<'a> {
+    family: &'a str,
+    number: u32,
+}
+
+/// Names each case without a test, each test that does not exist, and each number that the
+/// page leaves out.
 pub(super) fn check(sources: &[Source], findings: &mut Vec<Finding>) {
-    let mut report = |message: String| {
+    let mut report = |line: usize, message: String| {
         findings.push(Finding {
-            path: "xtask/src/tidy/cases.rs".to_owned(),
-            line: 0,
+            path: PAGE.to_owned(),
+            line,
             rule: "cases",
             message,
         });
     };
-    let rust = || sources.iter().filter(|source| source.path.ends_with(".rs"));
-    let functions = rust().flat_map(|source| functions(&source.text));
-    let functions: BTreeSet<&str> = functions.collect();
-    let rows = rust().filter(|source| source.path == SUSPECTS);
-    let rows: Vec<&str> = rows.flat_map(|source| rows_of(&source.text)).collect();
-    let scenarios: BTreeSet<&str> = rust()
-        .filter(|source| source.path.starts_with("tests/matrix/"))
-        .flat_map(|source| scenarios(&source.text))
-        .collect();
-    let mut named: BTreeSet<String> = functions.iter().flat_map(|name| cases(name)).collect();
-    // One test runs every row of the table of suspect files.
-    if functions.contains(ROWS_TEST) {
-        let rows = rows.into_iter();
-        named.extend(rows.flat_map(|case| cases(&case.to_lowercase().replace('-', "_"))));
+    let page = sources.iter().find(|source| source.path == PAGE);
+    let cases: Vec<Case<'_>> = page.map_or_else(Vec::new, |page| cases(&page.text));
+    if cases.is_empty() {
+        report(0, "lists no case".to_owned());
     }
-    for (case, proof) in ELSEWHERE {
-        match functions.contains(proof) || scenarios.contains(proof) {
-            true => drop(named.insert(case.to_owned())),
-            false => report(format!(
-                "{case} is to be proven by `{proof}`, which is not there"
-            )),
+    let proofs = proofs(sources);
+    for case in &cases {
+        if let Some(message) = problem(case.proof, &proofs) {
+            report(case.line, message);
         }
     }
-    for (family, count) in FAMILIES {
-        for number in 1..=count {
-            let is_absent = |(other, range): &(&str, std::ops::RangeInclusive<u32>)| {
-                *other == family && range.contains(&number)
-            };
-            let case = format!("{family}-{number}");
-            if !ABSENT.iter().any(is_absent) && !named.contains(&case) {
-                report(format!("no test names the case {case}"));
-            }
+    let mut families: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+    for Case { id, line, .. } in &cases {
+        let numbers = families.entry(id.family).or_default();
+        if !numbers.insert(id.number) {
+            report(
+                *line,
+                format!("a second row of {} {}", id.family, id.number),
+            );
         }
     }
+    for (family, numbers) in families {
+        let last = numbers.last().copied().unwrap_or_default();
+        for number in (1..=last).filter(|number| !numbers.contains(number)) {
+            report(0, format!("has no row of {family} {number}"));
+        }
+    }
+}
+
+/// Says what is wrong with the last cell of a row.
+fn problem(proof: &str, proofs: &BTreeSet<&str>) -> Option<String> {
+    if let Some(reason) = proof.strip_prefix(NOT_BUILT) {
+        return reason
+            .trim()
+            .is_empty()
+            .then(|| "`not built` needs a reason".to_owned());
+    }
+    let mut names = proof.split('`').skip(1).step_by(2).peekable();
+    if names.peek().is_none() {
+        return Some("names no test".to_owned());
+    }
+    let missing = names.find(|name| !proofs.contains(name))?;
+    Some(format!("the test `{missing}` does not exist"))
+}
+
+/// Returns the rows whose first cell is an id.
+fn cases(page: &str) -> Vec<Case<'_>> {
+    let rows = page.lines().zip(1..).filter_map(|(row, line)| {
+        let cells = row.strip_prefix('|')?.strip_suffix('|')?;
+        let (id, rest) = cells.split_once('|')?;
+        let id = Id::parse(id.trim())?;
+        let proof = rest.rsplit_once('|').map_or("", |(_, proof)| proof.trim());
+        Some(Case { line, id, proof })
+    });
+    rows.collect()
+}
+
+impl<'a> Id<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let start = text.find(|c: char| !c.is_ascii_uppercase())?;
+        let (family, number) = text.split_at(start);
+        let number = number.strip_prefix('-').unwrap_or(number).parse().ok()?;
+        (!family.is_empty()).then_some(Self { family, number })
+    }
+}
+
+/// Returns everything that a row may name.
+fn proofs(sources: &[Source]) -> BTreeSet<&str> {
+    let mut proofs = BTreeSet::new();
+    for source in sources.iter().filter(|source| source.path.ends_with(".rs")) {
+        let (path, text) = (source.path.as_str(), source.text.as_str());
+        proofs.extend(functions(text));
+        if path.starts_with("tests/matrix/") {
+            proofs.extend(strings(text).filter(|text| text.contains('/')));
+        }
+        if path.starts_with(RULES) {
+            proofs.extend(strings(text).filter(|text| Id::parse(text).is_some()));
+        }
+    }
+    proofs
 }
 
 /// The names of functions, one per line that begins one, or that has a macro make one: a name
@@ -112,92 +141,90 @@ fn functions(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The cases of the rows of a table: `SUS-04`.
-fn rows_of(text: &str) -> impl Iterator<Item = &str> {
-    let rows = text
+/// The contents of strings that end on their line; a comment may hold one, too.
+fn strings(text: &str) -> impl Iterator<Item = &str> {
+    let code = text
         .lines()
-        .filter_map(|line| line.trim().strip_prefix("row(\""));
-    rows.filter_map(|row| row.split('"').next())
-}
-
-/// The names of scenarios.
-fn scenarios(text: &str) -> impl Iterator<Item = &str> {
-    let names = text
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("name: \""));
-    names.filter_map(|name| name.strip_suffix("\","))
-}
-
-/// The cases that the name of a function holds: `tar_34_35_cut` names two, `p9_many` one.
-fn cases(name: &str) -> Vec<String> {
-    let (mut family, mut found) = (None, Vec::new());
-    for word in name.split('_') {
-        let promise = word
-            .strip_prefix('p')
-            .and_then(|number| number.parse().ok());
-        match (word.parse::<u32>(), family, promise) {
-            (Ok(number), Some(family), _) => found.push(format!("{family}-{number}")),
-            (_, _, Some(number)) => found.push(format!("p-{}", u32::min(number, 99))),
-            _ => {
-                family = FAMILIES
-                    .iter()
-                    .map(|(name, _)| *name)
-                    .find(|name| *name == word)
-            }
-        }
-    }
-    found
+        .filter(|line| !line.trim_start().starts_with("//"));
+    code.flat_map(|line| line.split('"').skip(1).step_by(2))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_name_may_hold_several_cases() {
-        assert_eq!(cases("tar_34_35_cut_at_every_byte"), ["tar-34", "tar-35"]);
-        assert_eq!(cases("aud_09_ui_05_x"), ["aud-9", "ui-5"]);
-        assert_eq!(cases("p9_many_of_200_000"), ["p-9"]);
-        assert_eq!(cases("swap_race_of_200_000_writes"), Vec::<String>::new());
+    /// Checks a planted page beside a test function, a scenario and a row of suspect files.
+    fn found(rows: &[&str]) -> Vec<String> {
+        let files = [
+            (PAGE, rows.join("\n")),
+            (
+                "crates/a/src/lib.rs",
+                "fn tar_01_x() {}\n    con_05_weakened Seccomp;".to_owned(),
+            ),
+            (
+                "tests/matrix/scenarios/gate.rs",
+                "name: \"gate/discard\",".to_owned(),
+            ),
+            (
+                "crates/validator/src/rules/table.rs",
+                "row(\"SUS-01\", \"suspect.x\")".to_owned(),
+            ),
+        ];
+        let sources = files.map(|(path, text)| Source {
+            path: path.to_owned(),
+            text,
+        });
+        let mut findings = Vec::new();
+        check(&sources, &mut findings);
+        let finding = |finding: &Finding| format!("{}: {}", finding.line, finding.message);
+        findings.iter().map(finding).collect()
     }
 
     #[test]
-    fn a_macro_makes_tests_too() {
-        let found: Vec<_> = functions("fn a() {\n    con_05_weakened Seccomp;\n}").collect();
-        assert_eq!(found, ["a", "con_05_weakened"]);
+    fn rows_name_functions_scenarios_and_rows_of_suspect_files() {
+        let rows = [
+            "| id | threat | control | test |",
+            "| --- | --- | --- | --- |",
+            "| TAR-01 | x | B | `tar_01_x` |",
+            "| TAR-02 | x | B | `gate/discard`, `con_05_weakened` |",
+            "| SUS-01 | x | block | `SUS-01` |",
+            "| P1 | x | y | not built: there is no such feature |",
+        ];
+        assert_eq!(found(&rows), [""; 0]);
     }
 
     #[test]
-    fn rows_name_cases_where_a_test_runs_them() {
-        let all = |test: &str| {
-            let row = "    row(\"SUS-01\", \"suspect.x\", Block, \"x\", \"y\"),".to_owned();
-            let sources = [(SUSPECTS, row), ("tests/a.rs", test.to_owned())];
-            let sources = sources.map(|(path, text)| Source {
-                path: path.to_owned(),
-                text,
-            });
-            let mut findings = Vec::new();
-            check(&sources, &mut findings);
-            findings.len()
-        };
-        assert_eq!(all(&format!("fn {ROWS_TEST}() {{}}")), all("") - 1);
+    fn a_row_without_a_test_is_found() {
+        let rows = [
+            "| TAR-01 | x | B | |",
+            "| TAR-02 | x | B | `tar_02_x` |",
+            "| TAR-03 | x | B | `tar_01_x`, `gate/gone` |",
+            "| TAR-04 | `tar_01_x` | B | later |",
+            "| TAR-05 | x | B | not built: |",
+        ];
+        assert_eq!(
+            found(&rows),
+            [
+                "1: names no test",
+                "2: the test `tar_02_x` does not exist",
+                "3: the test `gate/gone` does not exist",
+                "4: names no test",
+                "5: `not built` needs a reason",
+            ]
+        );
     }
 
     #[test]
-    fn a_case_without_a_test_is_found() {
-        let all = |text: &str| {
-            let source = Source {
-                path: "tests/matrix/a.rs".to_owned(),
-                text: text.to_owned(),
-            };
-            let mut findings = Vec::new();
-            check(&[source], &mut findings);
-            findings.len()
-        };
-        let none = all("");
-        assert_eq!(all("fn tar_01_x() {}"), none - 1);
-        assert_eq!(all("// tar_01_x"), none);
-        // One proof that is there, and the case that it is of.
-        assert_eq!(all("    name: \"net/allowlist\","), none - 2);
+    fn a_missing_page_row_or_number_is_found() {
+        assert_eq!(found(&[]), ["0: lists no case"]);
+        let rows = [
+            "| TAR-01 | x | B | `tar_01_x` |",
+            "| TAR-01 | x | B | `tar_01_x` |",
+            "| TAR-03 | x | B | `tar_01_x` |",
+        ];
+        assert_eq!(
+            found(&rows),
+            ["2: a second row of TAR 1", "0: has no row of TAR 2"]
+        );
     }
 }

@@ -42,7 +42,7 @@ impl LimitRules {
 }
 
 impl GateRules {
-    /// What holds when a profile says nothing (threats.md, "Limits").
+    /// What holds when a profile says nothing (docs/design/threats.md, "Limits").
     pub(super) const DEFAULT: Self = Self {
         apply: ApplyMode::Ask,
         max_entries: 200_000,

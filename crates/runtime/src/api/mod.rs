@@ -43,7 +43,7 @@ use crate::{
     Greeting, HardenedSpec, ImageInfo, ImageRef, Process, Starter, VolumeInfo, VolumeName,
 };
 
-/// The limit of the first answer, for which an engine does no work (threats.md FLT-19).
+/// The limit of the first answer, for which an engine does no work (docs/design/threats.md FLT-19).
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// The limit of what an engine tells about itself, once it has answered at all.

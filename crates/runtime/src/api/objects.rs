@@ -1,7 +1,7 @@
 //! The answers about images, volumes, containers and processes, read leniently; pure.
 //!
 //! Only the fields that are used are named; a missing one is empty. What decides
-//! something and can't be understood is an error (threats.md FLT-26).
+//! something and can't be understood is an error (docs/design/threats.md FLT-26).
 
 use std::collections::BTreeMap;
 

@@ -13,7 +13,7 @@ pub(super) const OLDEST_API: (u32, u32) = (1, 41);
 /// The oldest Podman that will do: `keep-id:uid=…` came with 4.3.
 const OLDEST_PODMAN: [u32; 3] = [4, 3, 0];
 
-/// Versions below these are known to be escapable (CON-26; threats.md has the CVEs).
+/// Versions below these are known to be escapable (CON-26; docs/design/threats.md has the CVEs).
 /// Distributions backport, so they are warned about and not refused.
 const DOCKER_FLOOR: [u32; 3] = [29, 5, 1];
 const DESKTOP_FLOOR: [u32; 3] = [4, 44, 3];

@@ -11,7 +11,7 @@ use super::{BaseStoreError, MOST_FILE_BYTES, open_own};
 const MAGIC: &[u8; 16] = b"lazaret base v2\n";
 const HEAD_BYTES: usize = 24;
 const RECORD_BYTES: usize = 44;
-/// More records than a workspace has files (`threats.md`, section 0) are no index of ours.
+/// More records than a workspace has files (`docs/design/threats.md`, section 0) are no index of ours.
 const MOST_RECORDS: u64 = 1 << 22;
 
 /// Where one text lies in the contents.

@@ -1,6 +1,6 @@
 //! Streams that were changed on the way, and a second reader as the judge.
 //!
-//! Two properties of threats.md, section 8: a changed header byte gives the same
+//! Two properties of docs/design/threats.md, section 8: a changed header byte gives the same
 //! manifest or an error (b); and where another reader sees something else in a
 //! stream, we see an error (c).
 

@@ -13,7 +13,7 @@ pub(crate) struct Code {
     pub(crate) severities: &'static [Severity],
     /// Why it matters, a sentence fragment.
     pub(crate) reason: &'static str,
-    /// The cases of `threats.md`.
+    /// The cases of `docs/design/threats.md`.
     pub(crate) cases: &'static [&'static str],
 }
 

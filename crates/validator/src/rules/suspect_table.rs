@@ -1,4 +1,4 @@
-//! The suspect files, as data: `threats.md`, section 4, row by row.
+//! The suspect files, as data: `docs/design/threats.md`, section 4, row by row.
 //!
 //! A pattern is a path from any directory on, or from the top if it starts with `/`; `*`
 //! stands for any characters of one component, a last `**` for everything below. All lower

@@ -1,4 +1,4 @@
-//! Tests of the transaction, by the cases of `threats.md`, section 5.
+//! Tests of the transaction, by the cases of `docs/design/threats.md`, section 5.
 //!
 //! [`Faulty`] counts the operations and makes one of them fail, or all from one on;
 //! [`power`] says what a disk may hold after a power cut.
