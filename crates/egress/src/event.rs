@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Denied, Via};
+use crate::{Denied, EntryPoint};
 
 /// What a gateway tells its launcher, one JSON value a line.
 ///
@@ -27,7 +27,7 @@ pub enum Event {
         /// The connection.
         id: u64,
         /// By which door it came.
-        via: Via,
+        via: EntryPoint,
         /// What it asked for: canonical when it could be read, escaped otherwise; empty
         /// when it did not come to that.
         host: String,

@@ -10,32 +10,34 @@
 //! Neither is enough alone, and nothing may be resolved between the second and the dialling.
 
 mod address;
-mod caps;
+mod config;
 mod credential;
 mod denied;
+mod entry_point;
 mod event;
 mod host_name;
 mod host_port;
 mod known;
 mod net;
-mod order;
 mod policy;
 mod rule;
 mod scrub;
 mod secret;
-mod via;
+mod session_limits;
 
 pub use address::AddressClass;
-pub use caps::Caps;
+pub use config::{
+    CERTIFICATES, ConfigUpdate, GatewayConfig, HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT, Route, Scheme,
+};
 pub use credential::is_credential;
 pub use denied::Denied;
+pub use entry_point::EntryPoint;
 pub use event::{Event, Verdict};
 pub use host_name::{HostName, NameError};
 pub use host_port::{HostPort, HostPortError, Port, PortError};
 pub use net::{Net, NetError};
-pub use order::{BEAT, CERTIFICATES, Change, Order, Route, SILENCE, Scheme};
 pub use policy::{Allowed, Mode, Policy, PrivateReach};
 pub use rule::{Pattern, Rule, RuleError};
 pub use scrub::{Patterns, SHORTEST_SECRET, Scrubber, TooShort};
 pub use secret::Secret;
-pub use via::Via;
+pub use session_limits::SessionLimits;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::address::lies_in;
-use crate::{AddressClass, Denied, HostName, HostPort, Net, Rule, Via, known};
+use crate::{AddressClass, Denied, EntryPoint, HostName, HostPort, Net, Rule, known};
 
 /// Which public hosts are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct Policy {
     /// What is closed in every mode and by every door, whatever rule allows it.
     #[serde(default)]
     pub denied: Vec<Rule>,
-    /// Hosts that the broker serves: reached by [`Via::Broker`] and by no other door.
+    /// Hosts that the broker serves: reached by [`EntryPoint::Broker`] and by no other entry point.
     pub brokered: Vec<HostPort>,
     /// What the user's own configuration opens of what is not public.
     pub private: PrivateReach,
@@ -80,7 +80,7 @@ impl Policy {
     ///
     /// Says why not. The order is: what is never reached, then what a rule denies, then the
     /// broker's hosts, then the rules that allow, so that a log tells the strongest reason.
-    pub fn judge_name(&self, target: &HostPort, via: Via) -> Result<Allowed, Denied> {
+    pub fn judge_name(&self, target: &HostPort, via: EntryPoint) -> Result<Allowed, Denied> {
         let host = &target.host;
         if known::is_metadata(host) {
             return Err(Denied::Metadata);
@@ -92,13 +92,14 @@ impl Policy {
             return Err(Denied::Rule);
         }
         // Any port of a brokered host: its API may listen on more than one.
-        if via != Via::Broker && self.brokered.iter().any(|brokered| brokered.host == *host) {
+        if via != EntryPoint::Broker && self.brokered.iter().any(|brokered| brokered.host == *host)
+        {
             return Err(Denied::Brokered);
         }
         if known::is_engine(host) && !self.may_be_private(target) {
             return Err(Denied::Engine);
         }
-        if via == Via::Broker && self.brokered.contains(target) {
+        if via == EntryPoint::Broker && self.brokered.contains(target) {
             return Ok(Allowed {
                 rule: "broker".to_owned(),
             });

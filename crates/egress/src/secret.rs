@@ -8,7 +8,7 @@ use zeroize::Zeroize as _;
 /// A key that is never shown: no `Display`, a `Debug` without the value, wiped when dropped.
 ///
 /// It is serialized for one reader only, the gateway's standard input, in an
-/// [`Order`](crate::Order). Whoever writes that line wipes it afterwards.
+/// [`GatewayConfig`](crate::GatewayConfig). Whoever writes that line wipes it afterwards.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

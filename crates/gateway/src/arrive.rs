@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use lazaret_egress::{Caps, Denied};
+use lazaret_egress::{Denied, SessionLimits};
 
 /// What is read at once.
 const PIECE: usize = 8 * 1024;
@@ -26,7 +26,7 @@ pub(crate) enum Missing {
 /// More bytes or time than the caps allow, an end before the end, or what `is_whole` says.
 pub(crate) fn beginning(
     stream: &UnixStream,
-    caps: &Caps,
+    caps: &SessionLimits,
     mut is_whole: impl FnMut(&[u8]) -> Result<Option<usize>, Denied>,
 ) -> Result<(Vec<u8>, Vec<u8>), Missing> {
     let deadline = Instant::now() + Duration::from_millis(caps.head_ms);

@@ -8,7 +8,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use lazaret_egress::{Allowed, Caps, Denied, Event, HostPort, Policy, Verdict, Via};
+use lazaret_egress::{
+    Allowed, Denied, EntryPoint, Event, HostPort, Policy, SessionLimits, Verdict,
+};
 
 use crate::journal::{self, Journal};
 use crate::pump::Budget;
@@ -39,7 +41,7 @@ pub struct Reached {
 pub struct Context {
     policy: RwLock<Arc<Policy>>,
     /// What the session may take.
-    pub caps: Caps,
+    pub caps: SessionLimits,
     /// Certificates (PEM) that the broker trusts instead of the built-in roots.
     pub trust: Vec<String>,
     /// Where events go.
@@ -74,7 +76,7 @@ impl Context {
     /// Puts it together.
     pub fn new(
         policy: Policy,
-        caps: Caps,
+        caps: SessionLimits,
         trust: Vec<String>,
         journal: Journal,
         resolver: Resolver,
@@ -113,7 +115,7 @@ impl Context {
     /// # Errors
     ///
     /// Says why not; that was told as well.
-    pub fn dial(&self, target: &HostPort, via: Via, id: u64) -> Result<Reached, Denied> {
+    pub fn dial(&self, target: &HostPort, via: EntryPoint, id: u64) -> Result<Reached, Denied> {
         let policy = self.policy();
         let mut decision = Decision::of(target, via, id);
         let outcome = self.reach(target, via, &policy, &mut decision);
@@ -134,7 +136,7 @@ impl Context {
     fn reach(
         &self,
         target: &HostPort,
-        via: Via,
+        via: EntryPoint,
         policy: &Policy,
         decision: &mut Decision,
     ) -> Result<TcpStream, Denied> {
@@ -184,7 +186,7 @@ impl Context {
     /// Tells that a connection was denied before anybody was dialled.
     ///
     /// `asked` is escaped and short.
-    pub fn deny(&self, asked: String, via: Via, id: u64, denied: Denied) {
+    pub fn deny(&self, asked: String, via: EntryPoint, id: u64, denied: Denied) {
         // It is denied, heard or not.
         let _unheard = self.tell(Decision {
             id,
@@ -299,7 +301,7 @@ impl Drop for Slot {
 #[derive(Debug)]
 pub(crate) struct Decision {
     pub(crate) id: u64,
-    pub(crate) via: Via,
+    pub(crate) via: EntryPoint,
     pub(crate) host: String,
     pub(crate) port: Option<u16>,
     pub(crate) rule: Option<String>,
@@ -308,7 +310,7 @@ pub(crate) struct Decision {
 }
 
 impl Decision {
-    pub(crate) fn of(target: &HostPort, via: Via, id: u64) -> Self {
+    pub(crate) fn of(target: &HostPort, via: EntryPoint, id: u64) -> Self {
         Self {
             id,
             via,

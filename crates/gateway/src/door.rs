@@ -3,7 +3,7 @@
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-use lazaret_egress::{Denied, Event, HostPort, Via};
+use lazaret_egress::{Denied, EntryPoint, Event, HostPort};
 
 use crate::context::{Client, Context, Decision, Reached, Slot};
 use crate::filter::{Answer, Body, SameName};
@@ -21,7 +21,7 @@ pub(crate) struct Passage<'a> {
     pub(crate) pump: &'a Pump,
     pub(crate) client: Client,
     pub(crate) slot: Slot,
-    pub(crate) via: Via,
+    pub(crate) via: EntryPoint,
 }
 
 /// What passes in the tunnel.
@@ -130,7 +130,7 @@ impl Passage<'_> {
 }
 
 /// Tells how a tunnel ended, and first what was denied when a greeting ended it.
-fn tell_end(context: &Context, target: &HostPort, via: Via, id: u64, ended: &Ended) {
+fn tell_end(context: &Context, target: &HostPort, via: EntryPoint, id: u64, ended: &Ended) {
     if let Some(denied) = ended.reason {
         let mut decision = Decision::of(target, via, id);
         decision.reason = Some(denied);

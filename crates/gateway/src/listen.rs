@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use lazaret_egress::{Denied, Port, Via};
+use lazaret_egress::{Denied, EntryPoint, Port};
 use rustix::event::{PollFd, PollFlags};
 
 use crate::broker::Broker;
@@ -43,12 +43,12 @@ impl Service {
         }
     }
 
-    fn via(&self) -> Via {
+    fn via(&self) -> EntryPoint {
         match self {
-            Self::Proxy => Via::Connect,
-            Self::Sni => Via::Sni,
-            Self::Host => Via::Host,
-            Self::Broker(..) => Via::Broker,
+            Self::Proxy => EntryPoint::Connect,
+            Self::Sni => EntryPoint::Sni,
+            Self::Host => EntryPoint::Host,
+            Self::Broker(..) => EntryPoint::Broker,
         }
     }
 }

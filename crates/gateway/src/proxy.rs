@@ -5,7 +5,7 @@
 
 use std::io::Write as _;
 
-use lazaret_egress::Via;
+use lazaret_egress::EntryPoint;
 
 use crate::door::{Carries, Passage};
 use crate::head::{Field, Framing, Head, Version};
@@ -19,7 +19,7 @@ pub(crate) fn serve(mut passage: Passage<'_>) {
     if head.method == "CONNECT" {
         connect(passage, &head, rest);
     } else {
-        passage.via = Via::Http;
+        passage.via = EntryPoint::Http;
         request(passage, head, rest);
     }
 }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use lazaret_egress::{CERTIFICATES, Caps, Change, Event, Net, Order, Policy, Port};
+use lazaret_egress::{
+    CERTIFICATES, ConfigUpdate, Event, GatewayConfig, Net, Policy, Port, SessionLimits,
+};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -35,7 +37,7 @@ pub struct Setup {
     pub tls: Port,
     /// The port that HTTP led by its `Host` goes to: 80.
     pub http: Port,
-    /// How long it goes on without a word from its launcher; see [`lazaret_egress::SILENCE`].
+    /// How long it goes on without a word from its launcher; see [`lazaret_egress::HEARTBEAT_TIMEOUT`].
     pub silence: Duration,
 }
 
@@ -95,7 +97,7 @@ pub fn run(
 ) -> Result<(), GatewayError> {
     let start = |step| move |source: io::Error| GatewayError::Start { step, source };
     let input = Input::follow(input, setup.silence).map_err(start("read the input"))?;
-    let Order {
+    let GatewayConfig {
         policy,
         routes,
         trust,
@@ -150,7 +152,7 @@ pub fn run(
         .journal
         .tell(&ready)
         .map_err(start("tell that it is ready"))?;
-    while let Some(Change::Policy(policy)) = input.next("change")? {
+    while let Some(ConfigUpdate::Policy(policy)) = input.next("change")? {
         house.context.change_policy(with_closed(policy, setup));
         house.pump.judge_again(&house.context.policy());
     }
@@ -194,7 +196,7 @@ fn with_closed(mut policy: Policy, setup: &Setup) -> Policy {
 }
 
 /// Takes as many descriptors as the container allows, and no more connections than fit.
-fn within_descriptors(mut caps: Caps) -> Caps {
+fn within_descriptors(mut caps: SessionLimits) -> SessionLimits {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(1 << 20);
     // What it has already is enough for fewer connections.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_egress::{Caps, Mode, Order, Policy, Route};
+use lazaret_egress::{GatewayConfig, Mode, Policy, Route, SessionLimits};
 use lazaret_runtime::EnvName;
 
 use crate::environment::Environment;
@@ -86,12 +86,12 @@ pub fn prepare(
         });
     }
     let plan = Plan {
-        order: Order {
+        order: GatewayConfig {
             policy,
             routes,
             trust: user.trust,
             inside: user.inside,
-            caps: Caps::default(),
+            caps: SessionLimits::default(),
         },
         patterns,
     };

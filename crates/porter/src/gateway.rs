@@ -9,7 +9,7 @@ use std::io::{self, BufReader};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use lazaret_egress::{Port, SILENCE};
+use lazaret_egress::{HEARTBEAT_TIMEOUT, Port};
 use lazaret_gateway::{GatewayError, Setup};
 use rustix::process::DumpableBehavior;
 
@@ -58,7 +58,7 @@ fn gateway(directory: PathBuf) -> Result<(), Error> {
         closed,
         tls: Port::HTTPS,
         http: Port::HTTP,
-        silence: SILENCE,
+        silence: HEARTBEAT_TIMEOUT,
     };
     let output = Box::new(io::stdout());
     let input = BufReader::new(io::stdin());

@@ -1,11 +1,12 @@
 //! What launcher and gateway say to each other.
 
 use lazaret_egress::{
-    Caps, Change, Denied, Event, Order, Policy, Route, Scheme, Secret, Verdict, Via,
+    ConfigUpdate, Denied, EntryPoint, Event, GatewayConfig, Policy, Route, Scheme, Secret,
+    SessionLimits, Verdict,
 };
 
-fn order() -> Order {
-    Order {
+fn order() -> GatewayConfig {
+    GatewayConfig {
         policy: Policy::nothing(),
         routes: vec![Route {
             name: "KEY".to_owned(),
@@ -18,7 +19,7 @@ fn order() -> Order {
         }],
         trust: Vec::new(),
         inside: String::new(),
-        caps: Caps::default(),
+        caps: SessionLimits::default(),
     }
 }
 
@@ -26,10 +27,10 @@ fn order() -> Order {
 fn an_order_is_one_line_and_comes_back() {
     let line = serde_json::to_string(&order()).expect("JSON");
     assert!(!line.contains('\n'));
-    let back: Order = serde_json::from_str(&line).expect("an order");
+    let back: GatewayConfig = serde_json::from_str(&line).expect("an order");
     assert_eq!(back.routes[0].secret.expose(), "canary-value");
     insta::assert_snapshot!(line, @r#"{"policy":{"mode":"allowlist","rules":[],"denied":[],"brokered":[],"private":{"names":[],"networks":[],"hosts":{}},"closed":[]},"routes":[{"name":"KEY","index":0,"target":"api.test:443","header":"x-api-key","scheme":"raw","secret":"canary-value"}],"trust":[],"caps":{"connections":1024,"threads":64,"head_bytes":65536,"head_ms":15000,"connect_ms":10000,"idle_ms":900000,"sent_bytes":8589934592,"received_bytes":274877906944}}"#);
-    let change = Change::Policy(Policy::nothing());
+    let change = ConfigUpdate::Policy(Policy::nothing());
     insta::assert_snapshot!(serde_json::to_string(&change).expect("JSON"), @r#"{"policy":{"mode":"allowlist","rules":[],"denied":[],"brokered":[],"private":{"names":[],"networks":[],"hosts":{}},"closed":[]}}"#);
 }
 
@@ -43,7 +44,7 @@ fn an_event_is_one_line_with_stable_codes() {
     let event = Event::Decision {
         at: 1_700_000_000_000,
         id: 7,
-        via: Via::Connect,
+        via: EntryPoint::Connect,
         host: "c.test".to_owned(),
         port: Some(443),
         verdict: Verdict::Denied,

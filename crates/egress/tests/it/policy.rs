@@ -1,6 +1,6 @@
 //! The two judgements of a connection.
 
-use lazaret_egress::{Denied, HostPort, Mode, Policy, PrivateReach, Via};
+use lazaret_egress::{Denied, EntryPoint, HostPort, Mode, Policy, PrivateReach};
 
 fn list(texts: &[&str]) -> Policy {
     Policy {
@@ -13,7 +13,7 @@ fn list(texts: &[&str]) -> Policy {
 }
 
 #[track_caller]
-fn name(policy: &Policy, target: &str, via: Via) -> String {
+fn name(policy: &Policy, target: &str, via: EntryPoint) -> String {
     let target: HostPort = target.parse().expect("a target");
     match policy.judge_name(&target, via) {
         Ok(allowed) => allowed.rule,
@@ -33,11 +33,20 @@ fn address(policy: &Policy, target: &str, address: &str) -> String {
 #[test]
 fn net_03_what_no_rule_names_is_denied() {
     let policy = list(&["a.test:443", "*.b.test:443"]);
-    assert_eq!(name(&policy, "a.test:443", Via::Connect), "a.test:443");
-    assert_eq!(name(&policy, "x.b.test:443", Via::Connect), "*.b.test:443");
-    assert_eq!(name(&policy, "c.test:443", Via::Connect), "net.not_listed");
     assert_eq!(
-        name(&Policy::nothing(), "a.test:443", Via::Connect),
+        name(&policy, "a.test:443", EntryPoint::Connect),
+        "a.test:443"
+    );
+    assert_eq!(
+        name(&policy, "x.b.test:443", EntryPoint::Connect),
+        "*.b.test:443"
+    );
+    assert_eq!(
+        name(&policy, "c.test:443", EntryPoint::Connect),
+        "net.not_listed"
+    );
+    assert_eq!(
+        name(&Policy::nothing(), "a.test:443", EntryPoint::Connect),
         "net.not_listed"
     );
 }
@@ -47,7 +56,7 @@ fn net_04_a_host_is_allowed_with_its_port_alone() {
     let policy = list(&["a.test:443"]);
     for port in [22, 25, 80, 2375, 8443] {
         assert_eq!(
-            name(&policy, &format!("a.test:{port}"), Via::Connect),
+            name(&policy, &format!("a.test:{port}"), EntryPoint::Connect),
             "net.port"
         );
     }
@@ -63,13 +72,23 @@ fn net_03_what_a_rule_denies_no_other_rule_and_no_mode_allows() {
     for mode in [Mode::Allowlist, Mode::Open] {
         policy.mode = mode;
         for target in ["x.b.test:443", "y.c.test:443", "z.y.c.test:443"] {
-            assert_eq!(name(&policy, target, Via::Connect), "net.rule", "{mode:?}");
+            assert_eq!(
+                name(&policy, target, EntryPoint::Connect),
+                "net.rule",
+                "{mode:?}"
+            );
         }
-        assert_eq!(name(&policy, "vendor.test:443", Via::Broker), "net.rule");
-        assert_eq!(name(&policy, "y.b.test:443", Via::Sni), "*.b.test:443");
+        assert_eq!(
+            name(&policy, "vendor.test:443", EntryPoint::Broker),
+            "net.rule"
+        );
+        assert_eq!(
+            name(&policy, "y.b.test:443", EntryPoint::Sni),
+            "*.b.test:443"
+        );
         // It is about its port alone, and a wildcard not about the name itself.
-        let port = name(&policy, "x.b.test:80", Via::Connect);
-        let itself = name(&policy, "c.test:443", Via::Connect);
+        let port = name(&policy, "x.b.test:80", EntryPoint::Connect);
+        let itself = name(&policy, "c.test:443", EntryPoint::Connect);
         match mode {
             Mode::Open => assert_eq!([port, itself], ["open", "open"]),
             Mode::Allowlist => assert_eq!([port, itself], ["net.port", "net.not_listed"]),
@@ -138,7 +157,10 @@ fn net_06_only_the_users_own_configuration_opens_private_networks() {
     assert_eq!(address(&policy, "b.test:443", "::ffff:10.1.0.1"), "allowed");
     assert_eq!(address(&policy, "b.test:443", "10.2.0.1"), "net.private");
     // It opens addresses, not names.
-    assert_eq!(name(&policy, "c.test:443", Via::Connect), "net.not_listed");
+    assert_eq!(
+        name(&policy, "c.test:443", EntryPoint::Connect),
+        "net.not_listed"
+    );
 }
 
 #[test]
@@ -157,10 +179,13 @@ fn net_08_metadata_is_denied_whatever_the_user_names() {
         ..PrivateReach::default()
     };
     assert_eq!(
-        name(&policy, "metadata.google.internal:80", Via::Http),
+        name(&policy, "metadata.google.internal:80", EntryPoint::Http),
         "net.metadata"
     );
-    assert_eq!(name(&policy, "METADATA:80", Via::Http), "net.metadata");
+    assert_eq!(
+        name(&policy, "METADATA:80", EntryPoint::Http),
+        "net.metadata"
+    );
     for text in [
         "169.254.169.254",
         "::ffff:169.254.169.254",
@@ -185,24 +210,27 @@ fn net_09_the_engines_machine_is_denied_until_the_user_names_it() {
     let mut policy = list(&engines);
     policy.mode = Mode::Open;
     for target in engines {
-        assert_eq!(name(&policy, target, Via::Connect), "net.engine");
+        assert_eq!(name(&policy, target, EntryPoint::Connect), "net.engine");
     }
-    assert_eq!(name(&policy, "localhost:80", Via::Connect), "net.loopback");
     assert_eq!(
-        name(&policy, "a.localhost:80", Via::Connect),
+        name(&policy, "localhost:80", EntryPoint::Connect),
+        "net.loopback"
+    );
+    assert_eq!(
+        name(&policy, "a.localhost:80", EntryPoint::Connect),
         "net.loopback"
     );
     policy.private.names = vec!["host.docker.internal:80".parse().expect("a rule")];
     assert_eq!(
-        name(&policy, "host.docker.internal:80", Via::Connect),
+        name(&policy, "host.docker.internal:80", EntryPoint::Connect),
         "host.docker.internal:80"
     );
     assert_eq!(
-        name(&policy, "host.docker.internal:81", Via::Connect),
+        name(&policy, "host.docker.internal:81", EntryPoint::Connect),
         "net.engine"
     );
     assert_eq!(
-        name(&policy, "host.containers.internal:80", Via::Connect),
+        name(&policy, "host.containers.internal:80", EntryPoint::Connect),
         "net.engine"
     );
 }
@@ -228,11 +256,16 @@ fn net_18_a_brokered_host_has_one_door() {
         list(&["api.test:443", "*.test:443"].map(|rule| rule.trim_start_matches("*.")));
     policy.mode = Mode::Open;
     policy.brokered = vec!["api.test:443".parse().expect("a target")];
-    for via in [Via::Connect, Via::Http, Via::Sni, Via::Host] {
+    for via in [
+        EntryPoint::Connect,
+        EntryPoint::Http,
+        EntryPoint::Sni,
+        EntryPoint::Host,
+    ] {
         assert_eq!(name(&policy, "api.test:443", via), "net.brokered");
         assert_eq!(name(&policy, "api.test:8443", via), "net.brokered");
     }
-    assert_eq!(name(&policy, "api.test:443", Via::Broker), "broker");
+    assert_eq!(name(&policy, "api.test:443", EntryPoint::Broker), "broker");
     assert_eq!(
         name(
             &Policy {
@@ -241,7 +274,7 @@ fn net_18_a_brokered_host_has_one_door() {
                 ..policy
             },
             "api.test:80",
-            Via::Broker
+            EntryPoint::Broker
         ),
         "net.not_listed"
     );
@@ -253,9 +286,9 @@ fn open_is_every_public_name_and_port() {
         mode: Mode::Open,
         ..Policy::nothing()
     };
-    assert_eq!(name(&policy, "any.test:25", Via::Connect), "open");
+    assert_eq!(name(&policy, "any.test:25", EntryPoint::Connect), "open");
     assert_eq!(
-        name(&policy, "host.docker.internal:80", Via::Connect),
+        name(&policy, "host.docker.internal:80", EntryPoint::Connect),
         "net.engine"
     );
     assert_eq!(

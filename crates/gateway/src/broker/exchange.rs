@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use lazaret_egress::{Denied, Event, Scrubber, Verdict, Via};
+use lazaret_egress::{Denied, EntryPoint, Event, Scrubber, Verdict};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
@@ -140,7 +140,7 @@ impl Connection<'_> {
         drop(self.context.journal.tell(&Event::Decision {
             at: now(),
             id: self.id,
-            via: Via::Broker,
+            via: EntryPoint::Broker,
             host: target.host.to_string(),
             port: Some(target.port.get()),
             verdict: Verdict::Denied,
@@ -188,7 +188,7 @@ impl Connection<'_> {
         let placeholder = self.broker.route.placeholder();
         if let Some(name) = own_credential(&head.target, &placeholder) {
             let denied = Denied::Credential;
-            let mut decision = Decision::of(&self.broker.route.target, Via::Broker, self.id);
+            let mut decision = Decision::of(&self.broker.route.target, EntryPoint::Broker, self.id);
             decision.reason = Some(denied);
             // Nothing passes, heard or not.
             let _unheard = self.context.tell(decision);
@@ -210,7 +210,7 @@ impl Connection<'_> {
 
     fn connect(&self) -> Result<Upstream, Failed> {
         let target = &self.broker.route.target;
-        let dialled = self.context.dial(target, Via::Broker, self.id);
+        let dialled = self.context.dial(target, EntryPoint::Broker, self.id);
         let dialled = dialled.map(|reached| reached.stream);
         let socket = dialled.map_err(|denied| {
             let status = match denied {
@@ -252,7 +252,7 @@ impl Connection<'_> {
     /// is told, and they are not (NET-14).
     fn count(&self, left: &AtomicU64, bytes: usize) -> Result<(), Failed> {
         Budget::take(left, bytes).map_err(|denied| {
-            let mut decision = Decision::of(&self.broker.route.target, Via::Broker, self.id);
+            let mut decision = Decision::of(&self.broker.route.target, EntryPoint::Broker, self.id);
             decision.reason = Some(denied);
             // Nothing more passes, heard or not.
             let _unheard = self.context.tell(decision);

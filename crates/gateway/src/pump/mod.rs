@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use lazaret_egress::{Denied, HostPort, Policy, Via};
+use lazaret_egress::{Denied, EntryPoint, HostPort, Policy};
 
 use worker::{Command, Worker};
 
@@ -89,7 +89,7 @@ impl AsFd for End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
     /// By which door it came.
-    pub via: Via,
+    pub via: EntryPoint,
     /// What it asked for.
     pub target: HostPort,
     /// Where it leads.

@@ -4,11 +4,11 @@ use std::io::{Read as _, Write as _};
 use std::thread;
 use std::time::Duration;
 
-use lazaret_egress::{Caps, Event};
+use lazaret_egress::{Event, SessionLimits};
 
 use crate::world::{Plan, Server, World, all, connect};
 
-fn world(server: &Server, caps: Caps) -> (World, String) {
+fn world(server: &Server, caps: SessionLimits) -> (World, String) {
     let target = format!("up.test:{}", server.port());
     let plan = Plan::allowing(std::slice::from_ref(&target));
     let world = Plan { caps, ..plan }.start();
@@ -17,7 +17,7 @@ fn world(server: &Server, caps: Caps) -> (World, String) {
 }
 
 /// Those of the other tests.
-fn patient() -> Caps {
+fn patient() -> SessionLimits {
     Plan::allowing(&[]).caps
 }
 
@@ -31,7 +31,7 @@ fn closed_by(world: &World, code: &str) {
 #[test]
 fn net_14_a_head_that_comes_too_slowly_is_refused() {
     let server = Server::echo();
-    let caps = Caps {
+    let caps = SessionLimits {
         head_ms: 300,
         ..patient()
     };
@@ -61,7 +61,7 @@ fn net_14_a_head_that_comes_too_slowly_is_refused() {
 #[test]
 fn net_14_a_head_or_greeting_that_is_too_long_is_refused() {
     let server = Server::echo();
-    let caps = Caps {
+    let caps = SessionLimits {
         head_bytes: 4096,
         ..patient()
     };
@@ -84,7 +84,7 @@ fn net_14_a_head_or_greeting_that_is_too_long_is_refused() {
 #[test]
 fn net_14_so_many_connections_at_once_and_no_more() {
     let server = Server::echo();
-    let caps = Caps {
+    let caps = SessionLimits {
         connections: 5,
         ..patient()
     };
@@ -107,7 +107,7 @@ fn net_14_so_many_connections_at_once_and_no_more() {
 #[test]
 fn net_14_slow_connections_wait_for_each_other_and_all_are_served() {
     let server = Server::echo();
-    let caps = Caps {
+    let caps = SessionLimits {
         threads: 2,
         ..patient()
     };
@@ -125,7 +125,7 @@ fn net_14_an_upload_ends_where_the_session_may_send_no_more() {
         let mut buffer = vec![0; 65536];
         while let Ok(1..) = stream.read(&mut buffer) {}
     });
-    let caps = Caps {
+    let caps = SessionLimits {
         sent_bytes: 1_000_000,
         ..patient()
     };
@@ -158,7 +158,7 @@ fn net_14_an_upload_ends_where_the_session_may_send_no_more() {
 #[test]
 fn net_14_a_download_ends_where_the_session_may_receive_no_more() {
     let server = Server::start(|mut stream| while stream.write(&[0; 65536]).is_ok() {});
-    let caps = Caps {
+    let caps = SessionLimits {
         received_bytes: 1_000_000,
         ..patient()
     };
@@ -171,7 +171,7 @@ fn net_14_a_download_ends_where_the_session_may_receive_no_more() {
 #[test]
 fn net_14_a_tunnel_that_carries_nothing_is_closed() {
     let server = Server::echo();
-    let caps = Caps {
+    let caps = SessionLimits {
         idle_ms: 200,
         ..patient()
     };

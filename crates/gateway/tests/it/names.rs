@@ -1,6 +1,6 @@
 //! What the proxy makes of names, before anybody is asked for them.
 
-use lazaret_egress::{Event, Mode, Policy, Verdict, Via};
+use lazaret_egress::{EntryPoint, Event, Mode, Policy, Verdict};
 
 use crate::world::{Plan, Server, World, all, connect};
 
@@ -43,7 +43,7 @@ fn net_03_what_is_not_listed_is_denied_and_logged() {
     };
     assert_eq!(
         (via, host.as_str(), port),
-        (Via::Connect, "other.test", Some(443))
+        (EntryPoint::Connect, "other.test", Some(443))
     );
     assert_eq!((verdict, address), (Verdict::Denied, None));
     // Nobody was even asked for it (NET-02).

@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lazaret_egress::{Caps, Order, Policy, Port};
+use lazaret_egress::{GatewayConfig, Policy, Port, SessionLimits};
 use lazaret_gateway::{GatewayError, Setup};
 
 use crate::world::{DEADLINE, Plan, Server, all};
@@ -82,12 +82,12 @@ fn net_23_an_output_that_nobody_reads_does_not_keep_it_alive() {
         http: Port::HTTP,
         silence: Duration::from_secs(2),
     };
-    let order = Order {
+    let order = GatewayConfig {
         policy: Policy::nothing(),
         routes: Vec::new(),
         trust: Vec::new(),
         inside: String::new(),
-        caps: Caps::default(),
+        caps: SessionLimits::default(),
     };
     let (reader, mut input) = io::pipe().expect("a pipe");
     writeln!(input, "{}", serde_json::to_string(&order).expect("JSON")).expect("written");

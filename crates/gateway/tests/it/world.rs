@@ -8,7 +8,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lazaret_egress::{Caps, Change, Denied, Event, Order, Policy, Port, Verdict};
+use lazaret_egress::{
+    ConfigUpdate, Denied, Event, GatewayConfig, Policy, Port, SessionLimits, Verdict,
+};
 use lazaret_gateway::Setup;
 
 use crate::dns::Dns;
@@ -35,7 +37,7 @@ pub(crate) struct World {
 /// What a world is made of.
 pub(crate) struct Plan {
     pub(crate) policy: Policy,
-    pub(crate) caps: Caps,
+    pub(crate) caps: SessionLimits,
     /// Where the doors of TLS and HTTP lead.
     pub(crate) port: Port,
     /// How long it goes on without a word.
@@ -55,11 +57,11 @@ impl Plan {
             .into();
         Self {
             policy,
-            caps: Caps {
+            caps: SessionLimits {
                 // Far beyond what a test waits for, unless it says otherwise.
                 head_ms: 120_000,
                 connect_ms: 60_000,
-                ..Caps::default()
+                ..SessionLimits::default()
             },
             port: Port::new(9).expect("a port"),
             silence: Duration::from_secs(600),
@@ -90,7 +92,7 @@ impl Plan {
                 hears.more.notify_all();
             }
         });
-        let order = Order {
+        let order = GatewayConfig {
             policy: self.policy,
             routes: Vec::new(),
             trust: Vec::new(),
@@ -191,7 +193,7 @@ impl World {
 
     /// Puts another policy in force.
     pub(crate) fn change(&mut self, policy: Policy) {
-        let line = serde_json::to_string(&Change::Policy(policy)).expect("JSON");
+        let line = serde_json::to_string(&ConfigUpdate::Policy(policy)).expect("JSON");
         let input = self.input.as_mut().expect("not ended");
         writeln!(input, "{line}").expect("written");
     }

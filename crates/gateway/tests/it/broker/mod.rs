@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use lazaret_egress::{Caps, HostPort, Mode, Policy, PrivateReach, Route, Scheme, Secret};
+use lazaret_egress::{HostPort, Mode, Policy, PrivateReach, Route, Scheme, Secret, SessionLimits};
 use lazaret_gateway::broker::Broker;
 use lazaret_gateway::resolve::Resolver;
 use lazaret_gateway::{Client, Context, Journal};
@@ -101,10 +101,10 @@ struct Gateway {
 
 impl Gateway {
     fn new(port: u16, trust: &Authority, scheme: Scheme) -> Self {
-        Self::with(port, trust, scheme, Caps::default())
+        Self::with(port, trust, scheme, SessionLimits::default())
     }
 
-    fn with(port: u16, trust: &Authority, scheme: Scheme, caps: Caps) -> Self {
+    fn with(port: u16, trust: &Authority, scheme: Scheme, caps: SessionLimits) -> Self {
         let target: HostPort = format!("{HOST}:{port}").parse().expect("it is a target");
         let header = match scheme {
             Scheme::Raw => "X-Api-Key",

@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use lazaret_egress::{Caps, Scheme};
+use lazaret_egress::{Scheme, SessionLimits as Caps};
 use lazaret_tests::model::{Authority, Request};
 
 use super::{Gateway, HOST, OK, Vendor, post};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lazaret_egress::{Denied, HostPort, Policy, Via};
+use lazaret_egress::{Denied, EntryPoint, HostPort, Policy};
 use serde_json::json;
 
 use crate::context::Context;
@@ -31,8 +31,8 @@ pub struct Args {
 /// Judges as the gateway will, by the door that leads there. A denial is a code and a reason.
 fn judge(policy: &Policy, target: &HostPort) -> Result<String, (String, String)> {
     let via = match policy.brokered.contains(target) {
-        true => Via::Broker,
-        false => Via::Connect,
+        true => EntryPoint::Broker,
+        false => EntryPoint::Connect,
     };
     let judged = policy.judge_name(target, via);
     judged.map(|allowed| allowed.rule).map_err(|denied| {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use lazaret_egress::{BEAT, Change, Event, Policy};
+use lazaret_egress::{ConfigUpdate, Event, HEARTBEAT_INTERVAL, Policy};
 use lazaret_image_builder::PORTER_PATH;
 use lazaret_runtime::{
     ContainerName, Engine, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
@@ -92,7 +92,7 @@ impl Gateway {
             });
         }
         let complaints = Complaints::of(stderr);
-        let voice = Voice::start(stdin, BEAT);
+        let voice = Voice::start(stdin, HEARTBEAT_INTERVAL);
         let ordered = voice.tell(&plan.order);
         let listens = await_ready(&ready, site);
         if let Err(failure) = listens {
@@ -124,7 +124,7 @@ impl Gateway {
     /// # Errors
     /// It is gone.
     pub fn change(&self, policy: Policy) -> io::Result<()> {
-        self.voice.tell(&Change::Policy(policy))
+        self.voice.tell(&ConfigUpdate::Policy(policy))
     }
 
     /// Closes everything, waits for its last words, and says what it decided.

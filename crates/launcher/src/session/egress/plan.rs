@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use lazaret_egress::{CERTIFICATES, HostName, Order, Pattern, Patterns, Policy};
+use lazaret_egress::{CERTIFICATES, GatewayConfig, HostName, Pattern, Patterns, Policy};
 use lazaret_runtime::{AliasName, EnvName, HostAlias};
 
 /// Where the gateway's sockets are, in both containers.
@@ -32,7 +32,7 @@ const TRUSTING: &[&str] = &[
 #[derive(Debug)]
 pub struct Plan {
     /// What the gateway is told, keys included.
-    pub order: Order,
+    pub order: GatewayConfig,
     /// What is looked for in everything that is shown or kept.
     pub patterns: Option<Patterns>,
 }
@@ -107,7 +107,7 @@ pub fn aliases(policy: &Policy) -> Vec<HostAlias> {
 
 #[cfg(test)]
 mod tests {
-    use lazaret_egress::{Caps, Mode};
+    use lazaret_egress::{Mode, SessionLimits};
 
     use super::*;
 
@@ -118,12 +118,12 @@ mod tests {
             rules: rules.collect(),
             ..Policy::nothing()
         };
-        let order = Order {
+        let order = GatewayConfig {
             policy,
             routes: Vec::new(),
             trust: Vec::new(),
             inside: String::new(),
-            caps: Caps::default(),
+            caps: SessionLimits::default(),
         };
         let plan = Plan {
             order,

@@ -637,7 +637,7 @@ fn limits() -> Limits {
 /// What a session with a network is given.
 fn plan() -> Plan {
     Plan {
-        order: lazaret_egress::Order {
+        order: lazaret_egress::GatewayConfig {
             policy: lazaret_egress::Policy {
                 rules: vec!["a.example:443".parse().unwrap()],
                 ..lazaret_egress::Policy::nothing()
@@ -645,7 +645,7 @@ fn plan() -> Plan {
             routes: Vec::new(),
             trust: Vec::new(),
             inside: String::new(),
-            caps: lazaret_egress::Caps::default(),
+            caps: lazaret_egress::SessionLimits::default(),
         },
         patterns: None,
     }
@@ -664,7 +664,7 @@ pub(super) fn begin_gateway(call: &mut ExecCall) -> io::Result<impl io::Read> {
     let mut input = BufReader::new(&mut call.stdin);
     let mut order = String::new();
     input.read_line(&mut order)?;
-    serde_json::from_str::<lazaret_egress::Order>(&order)?;
+    serde_json::from_str::<lazaret_egress::GatewayConfig>(&order)?;
     let ready = r#"{"event":"ready","at":1,"sockets":[]}"#;
     let decision = r#"{"event":"decision","at":2,"id":1,"via":"connect","host":"a.example","port":443,"verdict":"allowed","rule":"a.example:443"}"#;
     writeln!(call.stdout, "{ready}\n{decision}")?;

@@ -1,22 +1,22 @@
-//! `Caps`: what a session may take of the gateway (NET-14).
+//! `SessionLimits`: how much of the gateway one session may use (NET-14).
 
 use serde::{Deserialize, Serialize};
 
-/// What a session may take of the gateway.
+/// How much of the gateway one session may use.
 ///
-/// One workload uses one gateway, so a cap hit harms nobody but the workload itself; they
-/// bound memory, descriptors, and how much can leave unnoticed.
+/// One workload uses one gateway, so a workload that reaches a limit harms only itself. The
+/// limits bound memory, descriptors, and how much data can leave the session unnoticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Caps {
-    /// Connections at once, in all doors together. Each takes two descriptors.
+pub struct SessionLimits {
+    /// Connections at once, over all entry points. Each takes two descriptors.
     pub connections: u32,
-    /// Connections at once that are not yet tunnels, for each door: being read, resolved or
-    /// dialled, or served by the broker. Each is a thread.
+    /// Connections at once that are not yet tunnels, for each entry point: being read, resolved
+    /// or dialled, or served by the broker. Each is a thread.
     pub threads: u32,
-    /// Bytes of a request's head or of a TLS greeting.
+    /// Bytes of a request's head or of a ClientHello.
     pub head_bytes: u32,
-    /// Milliseconds in which a head or a greeting has to arrive as a whole.
+    /// Milliseconds in which a head or a ClientHello has to arrive as a whole.
     pub head_ms: u64,
     /// Milliseconds for resolving a name, and for connecting to one address.
     pub connect_ms: u64,
@@ -28,8 +28,8 @@ pub struct Caps {
     pub received_bytes: u64,
 }
 
-/// The caps that a profile which says nothing gets.
-impl Default for Caps {
+/// Returns the limits of a profile that sets none.
+impl Default for SessionLimits {
     fn default() -> Self {
         Self {
             connections: 1024,

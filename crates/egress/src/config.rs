@@ -1,21 +1,23 @@
-//! `Order` and `Change`: what the launcher tells its gateway, one JSON value a line.
+//! The messages of the launcher to its gateway: one [`GatewayConfig`], then [`ConfigUpdate`]s,
+//! each a JSON value on a line of the gateway's standard input.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Caps, HostPort, Policy, Secret};
+use crate::{HostPort, Policy, Secret, SessionLimits};
 
 /// The file with certificates, beside the gateway's sockets.
 pub const CERTIFICATES: &str = "ca.pem";
 
-/// How often a launcher says something to its gateway: an empty line, if nothing else.
-pub const BEAT: Duration = Duration::from_secs(5);
+/// How often the launcher writes a line to its gateway: an empty one if it has no update.
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long a gateway that hears nothing goes on. Six beats: a launcher on a machine that
-/// is short of everything misses some, and one that was killed leaves the network open for
-/// no longer. While the machine of both is suspended no time passes for either.
-pub const SILENCE: Duration = Duration::from_secs(30);
+/// How long a gateway runs without a line from its launcher.
+///
+/// Six intervals: a launcher on a busy machine misses some, and the network of a killed
+/// launcher stays open no longer than this. Suspending the machine stops the time of both.
+pub const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The first line of a gateway's standard input.
 ///
@@ -23,7 +25,7 @@ pub const SILENCE: Duration = Duration::from_secs(30);
 /// volume or log.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Order {
+pub struct GatewayConfig {
     /// What may be reached.
     pub policy: Policy,
     /// What the broker serves.
@@ -36,14 +38,14 @@ pub struct Order {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub inside: String,
     /// What the session may take.
-    pub caps: Caps,
+    pub caps: SessionLimits,
 }
 
 /// Every further line of a gateway's standard input that is not empty. Its end ends the
-/// gateway, and so does a [`SILENCE`].
+/// gateway, and so does a [`HEARTBEAT_TIMEOUT`] without a line.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Change {
+pub enum ConfigUpdate {
     /// Replaces the policy. New connections are judged by it; tunnels that it would not
     /// allow any more are closed.
     Policy(Policy),
