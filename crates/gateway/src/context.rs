@@ -12,7 +12,7 @@ use lazaret_egress::{
     Allowed, Denied, EntryPoint, Event, HostPort, Policy, SessionLimits, Verdict,
 };
 
-use crate::journal::{self, Journal};
+use crate::event_log::{self, EventLog};
 use crate::pump::Budget;
 use crate::resolve::Resolver;
 
@@ -45,7 +45,7 @@ pub struct Context {
     /// Certificates (PEM) that the broker trusts instead of the built-in roots.
     pub trust: Vec<String>,
     /// Where events go.
-    pub journal: Journal,
+    pub event_log: EventLog,
     /// The bytes that the session may still move, in every way together.
     pub(crate) budget: Arc<Budget>,
     resolver: Resolver,
@@ -78,7 +78,7 @@ impl Context {
         policy: Policy,
         caps: SessionLimits,
         trust: Vec<String>,
-        journal: Journal,
+        event_log: EventLog,
         resolver: Resolver,
     ) -> Self {
         let budget = Arc::new(Budget {
@@ -91,7 +91,7 @@ impl Context {
             policy: RwLock::new(Arc::new(policy)),
             caps,
             trust,
-            journal,
+            event_log,
             resolver,
             open: Mutex::new(Open::default()),
         }
@@ -108,21 +108,22 @@ impl Context {
     }
 
     /// Judges a target, resolves it, judges its addresses, connects to the first allowed one
-    /// that answers, and tells the decision before it returns.
+    /// that answers, and reports the decision before it returns.
     ///
     /// Nothing is resolved between judging an address and dialling it (NET-07).
     ///
     /// # Errors
     ///
-    /// Says why not; that was told as well.
+    /// Why the target is denied; that has been reported as well.
     pub fn dial(&self, target: &HostPort, via: EntryPoint, id: u64) -> Result<Reached, Denied> {
         let policy = self.policy();
         let mut decision = Decision::of(target, via, id);
         let outcome = self.reach(target, via, &policy, &mut decision);
         let outcome = outcome.map(|stream| (stream, decision.address));
         decision.reason = outcome.as_ref().err().copied();
-        // What can't be told isn't done.
-        self.tell(decision).map_err(|_| Denied::Unreachable)?;
+        // What can't be reported isn't done.
+        self.log_decision(decision)
+            .map_err(|_| Denied::Unreachable)?;
         match outcome? {
             (stream, Some(address)) => Ok(Reached {
                 stream,
@@ -183,12 +184,12 @@ impl Context {
         }
     }
 
-    /// Tells that a connection was denied before anybody was dialled.
+    /// Reports that a connection was denied before any address was dialled.
     ///
     /// `asked` is escaped and short.
-    pub fn deny(&self, asked: String, via: EntryPoint, id: u64, denied: Denied) {
-        // It is denied, heard or not.
-        let _unheard = self.tell(Decision {
+    pub fn log_denial(&self, asked: String, via: EntryPoint, id: u64, denied: Denied) {
+        // It is denied, whether the launcher reads this or not.
+        let _unread = self.log_decision(Decision {
             id,
             via,
             host: asked,
@@ -199,7 +200,7 @@ impl Context {
         });
     }
 
-    pub(crate) fn tell(&self, decision: Decision) -> io::Result<()> {
+    pub(crate) fn log_decision(&self, decision: Decision) -> io::Result<()> {
         let Decision {
             id,
             via,
@@ -209,8 +210,8 @@ impl Context {
             reason,
             address,
         } = decision;
-        self.journal.tell(&Event::Decision {
-            at: journal::now(),
+        self.event_log.append(&Event::Decision {
+            at: event_log::now(),
             id,
             via,
             host,
@@ -225,10 +226,10 @@ impl Context {
         })
     }
 
-    /// Tells that something of the gateway's own did not work.
-    pub(crate) fn complain(&self, message: String) {
-        let _unheard = self.journal.tell(&Event::Fault {
-            at: journal::now(),
+    /// Reports that the gateway itself failed at something.
+    pub(crate) fn log_fault(&self, message: String) {
+        let _unread = self.event_log.append(&Event::Fault {
+            at: event_log::now(),
             message,
         });
     }

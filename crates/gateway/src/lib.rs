@@ -8,13 +8,13 @@
 //!
 //! | socket | what comes there | module |
 //! |---|---|---|
-//! | `proxy.sock` | `CONNECT`, and absolute `http:` addresses | `proxy` |
-//! | `tls.sock` | TLS, led by the name in its greeting, never ended here | `sni` |
-//! | `http.sock` | HTTP, led by its `Host` | `host` |
+//! | `proxy.sock` | `CONNECT`, and absolute `http:` addresses | `frontend::proxy` |
+//! | `tls.sock` | TLS by the server name in its ClientHello, never terminated here | `frontend::sni` |
+//! | `http.sock` | HTTP by its `Host` | `frontend::host` |
 //! | `broker-<n>.sock` | HTTP for one host, with the user's key | `broker` |
 //!
 //! **Invariant:** the decision about a connection is written and flushed before its first
-//! byte is passed on; what can't be told isn't done.
+//! byte is passed on; what can't be reported isn't done.
 //!
 //! **Invariant:** an address is judged right before it is dialled, and nothing is resolved
 //! between the two.
@@ -24,33 +24,26 @@
 //! Encrypted Client Hello only the provider's public name is seen (NET-11). What an
 //! allowed host is told is not looked at.
 
-mod arrive;
 pub mod broker;
+pub mod client_hello;
 mod context;
 mod dial;
-mod door;
-mod filter;
-pub mod greeting;
-pub mod head;
-mod host;
-mod input;
-mod journal;
+mod event_log;
+mod frontend;
+mod heartbeat;
+pub mod http;
 mod listen;
-mod proxy;
+mod local_networks;
 pub mod pump;
-mod refusal;
 mod relay;
 pub mod resolve;
 mod run;
-mod sni;
-mod surroundings;
-pub mod target;
 
 pub use context::{Client, Context, Reached};
 pub use dial::dial;
-pub use filter::Body;
-pub use head::Head;
-pub use journal::Journal;
+pub use event_log::EventLog;
+pub use frontend::target;
+pub use heartbeat::InputError;
+pub use local_networks::local_networks;
 pub use relay::{Lead, Relay, RelayError};
 pub use run::{GatewayError, Setup, run};
-pub use surroundings::networks;

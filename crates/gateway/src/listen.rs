@@ -15,16 +15,16 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::broker::Broker;
 use crate::context::{Client, Context, Shut};
-use crate::door::Passage;
+use crate::frontend::{ClientConnection, host, proxy, sni};
+use crate::http;
 use crate::pump::Pump;
-use crate::{host, proxy, refusal, sni};
 
 /// What is served at a socket.
 #[derive(Debug, Clone)]
 pub(crate) enum Service {
     /// The proxy.
     Proxy,
-    /// TLS by the name in its greeting.
+    /// TLS by the server name in its ClientHello.
     Sni,
     /// HTTP by its `Host`.
     Host,
@@ -71,8 +71,8 @@ const STACK: usize = 256 * 1024;
 /// TLS is spoken in it.
 const BROKER_STACK: usize = 1 << 20;
 
-/// Makes the socket of a service. Anybody in the containers that see the directory may
-/// connect to it; which those are is the launcher's doing.
+/// Makes the socket of a service. Every process in a container that sees the directory may
+/// connect to it; the launcher decides which containers do.
 pub(crate) fn bind(directory: &Path, service: &Service) -> Result<UnixListener, ListenError> {
     let path = directory.join(service.socket());
     let bound = || {
@@ -91,25 +91,25 @@ pub(crate) fn bind(directory: &Path, service: &Service) -> Result<UnixListener, 
     })
 }
 
-/// What every listener of a gateway has.
+/// What the listeners of a gateway share.
 #[derive(Debug, Clone)]
-pub(crate) struct House {
+pub(crate) struct Listeners {
     pub(crate) context: Arc<Context>,
     pub(crate) pump: Arc<Pump>,
-    /// The port that TLS led by its greeting goes to.
+    /// The port that TLS by its server name goes to.
     pub(crate) tls: Port,
-    /// The port that HTTP led by its `Host` goes to.
+    /// The port that HTTP by its `Host` goes to.
     pub(crate) http: Port,
     /// Rings when the gateway ends.
     pub(crate) bell: Arc<OwnedFd>,
 }
 
 /// Accepts until the bell rings; each connection gets a thread until it is a tunnel.
-pub(crate) fn run(listener: &UnixListener, service: &Service, house: &House) {
+pub(crate) fn run(listener: &UnixListener, service: &Service, shared: &Listeners) {
     let busy = Arc::new(AtomicU32::new(0));
     loop {
         let mut fds = [
-            PollFd::new(&*house.bell, PollFlags::IN),
+            PollFd::new(&*shared.bell, PollFlags::IN),
             PollFd::new(listener, PollFlags::IN),
         ];
         let polled = rustix::event::poll(&mut fds, None);
@@ -120,12 +120,12 @@ pub(crate) fn run(listener: &UnixListener, service: &Service, house: &House) {
             continue;
         }
         // What waits is accepted when a thread is free: slow clients wait for each other.
-        if busy.load(Ordering::Acquire) >= house.context.caps.threads {
+        if busy.load(Ordering::Acquire) >= shared.context.caps.threads {
             thread::sleep(BREATH);
             continue;
         }
         match listener.accept() {
-            Ok((stream, _)) => begin(stream, service, house, &busy),
+            Ok((stream, _)) => begin(stream, service, shared, &busy),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             // No descriptor left, or a client that went away: neither ends the gateway.
             Err(_) => thread::sleep(BREATH),
@@ -133,16 +133,16 @@ pub(crate) fn run(listener: &UnixListener, service: &Service, house: &House) {
     }
 }
 
-fn begin(stream: UnixStream, service: &Service, house: &House, busy: &Arc<AtomicU32>) {
+fn begin(stream: UnixStream, service: &Service, shared: &Listeners, busy: &Arc<AtomicU32>) {
     let client = Client {
         stream,
-        id: house.context.journal.next_id(),
+        id: shared.context.event_log.next_id(),
     };
     let work = {
-        let (service, house) = (service.clone(), house.clone());
+        let (service, shared) = (service.clone(), shared.clone());
         let busy = Busy::one_more(busy);
         move || {
-            serve(client, &service, &house);
+            serve(client, &service, &shared);
             drop(busy);
         }
     };
@@ -152,13 +152,13 @@ fn begin(stream: UnixStream, service: &Service, house: &House, busy: &Arc<Atomic
     };
     let thread = thread::Builder::new().stack_size(stack);
     if let Err(error) = thread.spawn(work) {
-        house.context.complain(format!("no thread: {error}"));
+        shared.context.log_fault(format!("no thread: {error}"));
         thread::sleep(BREATH);
     }
 }
 
-fn serve(client: Client, service: &Service, house: &House) {
-    let context = &house.context;
+fn serve(client: Client, service: &Service, shared: &Listeners) {
+    let context = &shared.context;
     // An accepted socket does not inherit the listener's mode, but say so.
     if client.stream.set_nonblocking(false).is_err() {
         return;
@@ -168,10 +168,10 @@ fn serve(client: Client, service: &Service, house: &House) {
         Err(Shut::Ended) => return,
         Err(Shut::Full) => {
             let (via, id) = (service.via(), client.id);
-            context.deny(String::new(), via, id, Denied::Connections);
+            context.log_denial(String::new(), via, id, Denied::Connections);
             if !matches!(service, Service::Sni) {
-                // It may not want to know.
-                let _heard = refusal::write(&client.stream, Denied::Connections);
+                // A client that has gone misses the answer and nothing else.
+                let _unread = http::write_denial(&client.stream, Denied::Connections);
             }
             return;
         }
@@ -181,17 +181,17 @@ fn serve(client: Client, service: &Service, house: &House) {
         drop(slot);
         return;
     }
-    let passage = Passage {
+    let connection = ClientConnection {
         context,
-        pump: &house.pump,
+        pump: &shared.pump,
         client,
         slot,
         via: service.via(),
     };
     match service {
-        Service::Proxy => proxy::serve(passage),
-        Service::Sni => sni::serve(passage, house.tls),
-        Service::Host | Service::Broker(..) => host::serve(passage, house.http),
+        Service::Proxy => proxy::serve(connection),
+        Service::Sni => sni::serve(connection, shared.tls),
+        Service::Host | Service::Broker(..) => host::serve(connection, shared.http),
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use crate::pump::{Budget, End, Pump, Tunnel};
+use crate::pump::{Budget, End, Pump, TunnelSpec};
 
 /// One port, and the socket that it leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,7 +119,7 @@ fn carry(client: TcpStream, socket: &PathBuf, pump: &Pump) {
     let Ok(server) = UnixStream::connect(socket) else {
         return;
     };
-    pump.add(Tunnel {
+    pump.add(TunnelSpec {
         client: End::Tcp(client),
         server: End::Unix(server),
         first: Vec::new(),

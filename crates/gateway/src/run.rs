@@ -1,4 +1,4 @@
-//! A gateway from its order to its end.
+//! Runs a gateway from its configuration to its end.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, Write};
@@ -18,9 +18,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::broker::{Broker, BrokerError};
 use crate::context::Context;
-use crate::input::{Input, LONGEST_LINE};
-use crate::journal::{self, Journal};
-use crate::listen::{self, House, ListenError, Service};
+use crate::event_log::{self, EventLog};
+use crate::heartbeat::{InputError, LauncherInput};
+use crate::listen::{self, ListenError, Listeners, Service};
 use crate::pump::Pump;
 use crate::resolve::Resolver;
 
@@ -33,32 +33,23 @@ pub struct Setup {
     pub resolvers: Vec<SocketAddr>,
     /// Networks that are closed because of where it is.
     pub closed: Vec<Net>,
-    /// The port that TLS led by its greeting goes to: 443.
+    /// The port that TLS by its server name goes to: 443.
     pub tls: Port,
-    /// The port that HTTP led by its `Host` goes to: 80.
+    /// The port that HTTP by its `Host` goes to: 80.
     pub http: Port,
-    /// How long it goes on without a word from its launcher; see [`lazaret_egress::HEARTBEAT_TIMEOUT`].
+    /// How long it runs without a line from its launcher; see [`lazaret_egress::HEARTBEAT_TIMEOUT`].
     pub silence: Duration,
 }
 
 /// Why a gateway did not start, or ended before its input.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
-    /// The input ended before an order.
-    #[error("no order came")]
-    NoOrder,
-    /// A line is no order or change. What it holds is not repeated: it may be a key.
-    #[error("a line of the input is no {expected}, or longer than {LONGEST_LINE} bytes")]
-    Line {
-        /// What it should have been.
-        expected: &'static str,
-    },
-    /// The launcher has gone, or stands still.
-    #[error("its launcher has said nothing for {after:?}")]
-    Silence {
-        /// For how long.
-        after: Duration,
-    },
+    /// The input ended before a configuration.
+    #[error("no configuration came")]
+    NoConfig,
+    /// A line is none, or the heartbeat is lost.
+    #[error(transparent)]
+    Input(#[from] InputError),
     /// A socket could not be made.
     #[error(transparent)]
     Listen(#[from] ListenError),
@@ -80,81 +71,82 @@ const RESERVE: u64 = 64;
 /// More would wait for each other: two processors are what a gateway has.
 const PUMPS: usize = 2;
 
-/// Runs a gateway until its input ends or falls silent; then everything is closed (NET-23).
+/// Runs a gateway until its input ends or its heartbeat is lost; then it closes everything
+/// (NET-23).
 ///
 /// Returns after [`Event::Ready`] was written and the input has ended. Events go to
 /// `output` in the order in which things happen.
 ///
 /// # Errors
 ///
-/// Says why it did not start, that a later line was no change, or that none came for
+/// Why it did not start, that a later line was no update, or that none came for
 /// [`Setup::silence`], not even an empty one. Nothing is open then, and nothing was waited
-/// for: an output that nobody reads holds it up no longer.
+/// for: a blocked output does not delay the end.
 pub fn run(
     input: impl BufRead + Send + 'static,
     output: Box<dyn Write + Send>,
     setup: &Setup,
 ) -> Result<(), GatewayError> {
     let start = |step| move |source: io::Error| GatewayError::Start { step, source };
-    let input = Input::follow(input, setup.silence).map_err(start("read the input"))?;
+    let input = LauncherInput::follow(input, setup.silence).map_err(start("read the input"))?;
     let GatewayConfig {
         policy,
         routes,
         trust,
         inside,
         caps,
-    } = input.next("order")?.ok_or(GatewayError::NoOrder)?;
+    } = input.next("configuration")?.ok_or(GatewayError::NoConfig)?;
     let policy = with_closed(policy, setup);
     let caps = within_descriptors(caps);
 
     let resolver = Resolver::new(setup.resolvers.clone());
-    let context = Context::new(policy, caps, trust, Journal::new(output), resolver);
+    let context = Context::new(policy, caps, trust, EventLog::new(output), resolver);
     let budget = Arc::clone(&context.budget);
     let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-    let house = House {
+    let listeners = Listeners {
         context: Arc::new(context),
         pump: Arc::new(Pump::start(PUMPS, budget).map_err(start("start the pump"))?),
         tls: setup.tls,
         http: setup.http,
         bell: Arc::new(bell.map_err(|errno| start("make a bell")(errno.into()))?),
     };
-    let _closing = Closing(&house);
+    let _closing = Closing(&listeners);
 
     let routes = routes.into_iter().map(|route| {
         let index = route.index;
-        let broker = Broker::new(route, &house.context.trust)?;
+        let broker = Broker::new(route, &listeners.context.trust)?;
         Ok(Service::Broker(index, Arc::new(broker)))
     });
     let routes = routes.collect::<Result<Vec<_>, BrokerError>>()?;
     let services = [Service::Proxy, Service::Sni, Service::Host];
     let mut sockets = Vec::new();
-    let mut listeners = Vec::new();
+    let mut bound = Vec::new();
     for service in services.into_iter().chain(routes) {
         sockets.push(service.socket());
-        listeners.push((listen::bind(&setup.directory, &service)?, service));
+        bound.push((listen::bind(&setup.directory, &service)?, service));
     }
-    for (listener, service) in listeners {
-        let house = house.clone();
+    for (listener, service) in bound {
+        let shared = listeners.clone();
         thread::Builder::new()
             .name(service.socket())
-            .spawn(move || listen::run(&listener, &service, &house))
+            .spawn(move || listen::run(&listener, &service, &shared))
             .map_err(start("start a listener"))?;
     }
     if !inside.is_empty() {
         put_certificates(&setup.directory, &inside).map_err(start("put certificates there"))?;
     }
     let ready = Event::Ready {
-        at: journal::now(),
+        at: event_log::now(),
         sockets,
     };
-    house
+    listeners
         .context
-        .journal
-        .tell(&ready)
-        .map_err(start("tell that it is ready"))?;
-    while let Some(ConfigUpdate::Policy(policy)) = input.next("change")? {
-        house.context.change_policy(with_closed(policy, setup));
-        house.pump.judge_again(&house.context.policy());
+        .event_log
+        .append(&ready)
+        .map_err(start("report that it is ready"))?;
+    while let Some(ConfigUpdate::Policy(policy)) = input.next("update")? {
+        listeners.context.change_policy(with_closed(policy, setup));
+        listeners.pump.judge_again(&listeners.context.policy());
     }
     Ok(())
 }
@@ -174,7 +166,7 @@ fn put_certificates(directory: &Path, pem: &str) -> io::Result<()> {
 }
 
 /// Closes everything, however the gateway ends.
-struct Closing<'a>(&'a House);
+struct Closing<'a>(&'a Listeners);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {

@@ -51,7 +51,7 @@ fn gateway(directory: PathBuf) -> Result<(), Error> {
         .map_err(|errno| Error::Prepare(errno.into()))?;
     let resolvers = lazaret_gateway::resolve::servers(&read("/etc/resolv.conf")?);
     let closed =
-        lazaret_gateway::networks(&read("/proc/net/route")?, &read("/proc/net/ipv6_route")?);
+        lazaret_gateway::local_networks(&read("/proc/net/route")?, &read("/proc/net/ipv6_route")?);
     let setup = Setup {
         directory,
         resolvers,

@@ -3,10 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use lazaret_egress::{AddressClass, HostName, HostPort, Net, Port, Rule};
-use lazaret_gateway::greeting::{self, Greeting};
-use lazaret_gateway::head::{Framing, end_of_head};
+use lazaret_gateway::client_hello::{self, ClientHello};
+use lazaret_gateway::http::{Body, Framing, Recipient, RequestHead, Trailers, end_of_head};
 use lazaret_gateway::resolve::{self, Answer, Family, Question, Reading};
-use lazaret_gateway::{Body, Head, target};
+use lazaret_gateway::target;
 
 /// The bytes are a name, a target, a rule, and a network.
 pub(crate) fn named(bytes: &[u8]) {
@@ -50,8 +50,8 @@ pub(crate) fn named(bytes: &[u8]) {
 
 /// The bytes are a first flight.
 pub(crate) fn greeted(bytes: &[u8]) {
-    let whole = greeting::read(bytes);
-    if let Ok(Greeting::For(name)) = &whole {
+    let whole = client_hello::read(bytes);
+    if let Ok(ClientHello::For(name)) = &whole {
         assert_eq!(name.as_str().parse().as_ref(), Ok(name));
     }
     for end in [
@@ -59,14 +59,14 @@ pub(crate) fn greeted(bytes: &[u8]) {
         bytes.len() / 2,
         bytes.len().saturating_sub(1),
     ] {
-        match greeting::read(&bytes[..end]) {
+        match client_hello::read(&bytes[..end]) {
             // What is wrong stays wrong, whatever follows.
             Err(_) => assert!(whole.is_err()),
             // Nothing may follow a greeting before its answer.
-            Ok(Greeting::For(_)) => {
-                assert!(end == bytes.len() || whole != Ok(Greeting::Incomplete))
+            Ok(ClientHello::For(_)) => {
+                assert!(end == bytes.len() || whole != Ok(ClientHello::Incomplete))
             }
-            Ok(Greeting::Incomplete) => {}
+            Ok(ClientHello::Incomplete) => {}
         }
     }
 }
@@ -81,15 +81,15 @@ pub(crate) fn requested(bytes: &[u8]) {
         known => assert_eq!(known, end),
     }
     let Ok(Some(end)) = end else {
-        assert!(Head::parse(bytes).is_err());
+        assert!(RequestHead::parse(bytes, Recipient::Proxy).is_err());
         return;
     };
-    let Ok(mut head) = Head::parse(&bytes[..end]) else {
+    let Ok(mut head) = RequestHead::parse(&bytes[..end], Recipient::Proxy) else {
         return;
     };
-    assert_eq!(Head::parse(&head.to_bytes()).as_ref(), Ok(&head));
-    assert!(head.values("host").count() <= 1);
-    let framing = head.framing().expect("parsed");
+    let again = RequestHead::parse(&head.to_bytes(), Recipient::Proxy);
+    assert_eq!(again.as_ref(), Ok(&head));
+    assert!(head.fields.values("host").count() <= 1);
     let connect = target::of_connect(&head);
     let origin = target::of_origin(&head, Port::HTTP);
     for target in [connect, origin].into_iter().flatten() {
@@ -99,15 +99,15 @@ pub(crate) fn requested(bytes: &[u8]) {
         assert_eq!(target.to_string().parse(), Ok(target));
         assert!(path.starts_with('/') && !path.contains([' ', '#', '\r', '\n']));
     }
-    head.strip_hop_by_hop();
+    head.fields.remove_hop_by_hop();
     assert!(
         head.fields
             .iter()
             .all(|field| !field.name.starts_with("proxy-"))
     );
     // What is sent on is framed as what was read.
-    assert_eq!(head.framing(), Ok(framing));
-    assert_eq!(Head::parse(&head.to_bytes()), Ok(head));
+    let again = RequestHead::parse(&head.to_bytes(), Recipient::Proxy);
+    assert_eq!(again, Ok(head));
 }
 
 /// The bytes are a chunked body, after the size of the pieces in which it comes.
@@ -115,9 +115,9 @@ pub(crate) fn chunked(bytes: &[u8]) {
     let Some((size, bytes)) = bytes.split_first() else {
         return;
     };
-    let mut at_once = Body::new(Framing::Chunked);
+    let mut at_once = Body::new(Framing::Chunked, Trailers::Refuse);
     let whole = at_once.advance(bytes);
-    let mut in_pieces = Body::new(Framing::Chunked);
+    let mut in_pieces = Body::new(Framing::Chunked, Trailers::Refuse);
     let mut used = 0;
     let mut outcome = Ok(());
     for piece in bytes.chunks(usize::from(*size).max(1)) {
@@ -131,8 +131,11 @@ pub(crate) fn chunked(bytes: &[u8]) {
     }
     assert_eq!(whole.is_err(), outcome.is_err());
     if let (Ok(whole), Ok(())) = (whole, outcome) {
-        assert_eq!((whole, at_once.is_over()), (used, in_pieces.is_over()));
-        assert_eq!(at_once.is_over(), plainly_over(&bytes[..whole]));
+        assert_eq!(
+            (whole, at_once.is_complete()),
+            (used, in_pieces.is_complete())
+        );
+        assert_eq!(at_once.is_complete(), plainly_over(&bytes[..whole]));
     }
 }
 

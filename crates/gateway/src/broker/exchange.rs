@@ -12,15 +12,16 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
 use super::Broker;
-use super::answer::Answer;
-use super::body::{BadBody, Body};
+use super::body_reader::{BodyError, BodyReader};
 use super::forward;
-use super::framing::Framing;
-use super::head::{BadHead, RequestHead, ResponseHead};
 use super::query::own_credential;
 use super::source::{Source, SourceError};
 use crate::context::Decision;
-use crate::journal::now;
+use crate::event_log::now;
+use crate::http::{
+    BadBody, Framing, HeadError, LAST_CHUNK, Recipient, RequestHead, Response, ResponseHead,
+    encode_chunk,
+};
 use crate::pump::Budget;
 use crate::{Client, Context};
 
@@ -80,7 +81,7 @@ impl Connection<'_> {
         let mut passed = Passed::default();
         let outcome = self.exchange(&head, &mut passed);
         let path = head.target.split('?').next().unwrap_or_default();
-        let told = self.context.journal.tell(&Event::Broker {
+        let told = self.context.event_log.append(&Event::Broker {
             at: now(),
             id: self.id,
             route: self.broker.route.name.clone(),
@@ -93,23 +94,22 @@ impl Connection<'_> {
             return Err(End);
         }
         match outcome {
-            Ok(()) if head.fields.words("connection").all(|word| word != "close") => Ok(()),
+            Ok(()) if head.fields.list("connection").all(|word| word != "close") => Ok(()),
             Ok(()) | Err(Failed::Gone) => Err(End),
-            Err(Failed::Said(answer)) => self.say(&answer),
+            Err(Failed::Refused(answer)) => self.say(&answer),
         }
     }
 
     /// Says something itself, and ends the connection: what the workload may still be
     /// sending has no place in another request.
-    fn say(&mut self, answer: &Answer) -> Result<(), End> {
-        drop(self.client.from.write_all(&answer.bytes()));
+    fn say(&mut self, answer: &Response) -> Result<(), End> {
+        drop(self.client.from.write_all(&answer.to_bytes()));
         // Closed with bytes unread, the connection would be reset and the answer lost.
         drop(self.client.from.shutdown(std::net::Shutdown::Write));
         let mut left = 1_u32 << 10;
         let short = Duration::from_secs(1);
-        while left > 0
-            && matches!(self.client.piece(u64::MAX, short), Ok(piece) if !piece.is_empty())
-        {
+        while left > 0 && matches!(self.client.wait(short), Ok(true)) {
+            self.client.skip(self.client.buffered().len());
             left -= 1;
         }
         Err(End)
@@ -119,25 +119,27 @@ impl Connection<'_> {
         let caps = &self.context.caps;
         let limit = usize::try_from(caps.head_bytes).unwrap_or(usize::MAX);
         let head = self.client.head(limit, Duration::from_millis(caps.head_ms));
-        let (denied, answer) = match head.map(|bytes| RequestHead::parse(&bytes)) {
+        let (denied, answer) = match head.map(|bytes| RequestHead::parse(&bytes, Recipient::Origin))
+        {
             Ok(Ok(head)) => return Ok(head),
             Ok(Err(bad)) => {
-                let status = if bad == BadHead::Version { 505 } else { 400 };
-                let answer = Answer::new(status, format_args!("the request is refused: {bad}"));
+                let status = if bad == HeadError::Version { 505 } else { 400 };
+                let answer =
+                    Response::broker_error(status, format_args!("the request is refused: {bad}"));
                 (Denied::BadRequest, answer)
             }
             Err(SourceError::Long(limit)) => {
                 let what = format!("the head of a request may have {limit} bytes");
-                (Denied::Head, Answer::new(431, what))
+                (Denied::Head, Response::broker_error(431, what))
             }
             Err(SourceError::Slow) => {
                 let what = "the head of the request took too long";
-                (Denied::Head, Answer::new(408, what))
+                (Denied::Head, Response::broker_error(408, what))
             }
             Err(SourceError::Cut | SourceError::Broken(_)) => return Err(End),
         };
         let target = &self.broker.route.target;
-        drop(self.context.journal.tell(&Event::Decision {
+        drop(self.context.event_log.append(&Event::Decision {
             at: now(),
             id: self.id,
             via: EntryPoint::Broker,
@@ -165,10 +167,10 @@ impl Connection<'_> {
                 .write_all(b"HTTP/1.1 100 Continue\r\n\r\n")
                 .map_err(|_gone| Failed::Gone)?;
         }
-        let mut body = Body::new(head.framing);
-        self.send(head.framing, &mut body, &mut upstream)?;
+        let mut body = BodyReader::new(head.framing());
+        self.send(head.framing(), &mut body, &mut upstream)?;
         self.receive(head, &mut upstream, passed)?;
-        match body.is_over() {
+        match body.is_complete() {
             true => Ok(()),
             false => Err(Failed::Gone),
         }
@@ -176,14 +178,14 @@ impl Connection<'_> {
 
     /// Refuses what the broker does not do. True when the workload waits before its body.
     fn look(&self, head: &RequestHead) -> Result<bool, Failed> {
-        if head.fields.all("upgrade").next().is_some() {
+        if head.fields.values("upgrade").next().is_some() {
             let what =
                 "connections are not upgraded here; use plain HTTP/1.1 with streamed answers";
-            return Err(Answer::new(501, what).into());
+            return Err(Response::broker_error(501, what).into());
         }
         // The answer would be the request, with the key (RFC 9110, 9.3.8).
         if head.method == "TRACE" {
-            return Err(Answer::new(405, "TRACE is not served").into());
+            return Err(Response::broker_error(405, "TRACE is not served").into());
         }
         let placeholder = self.broker.route.placeholder();
         if let Some(name) = own_credential(&head.target, &placeholder) {
@@ -191,20 +193,22 @@ impl Connection<'_> {
             let mut decision = Decision::of(&self.broker.route.target, EntryPoint::Broker, self.id);
             decision.reason = Some(denied);
             // Nothing passes, heard or not.
-            let _unheard = self.context.tell(decision);
+            let _unheard = self.context.log_decision(decision);
             let name: String = name.escape_debug().take(LONGEST_NAME).collect();
             let what = format!(
                 "the request is refused: `{name}` in its query carries a credential, and \
                  the broker adds the only one that goes on; leave it out ({})",
                 denied.code()
             );
-            return Err(Answer::new(403, what).into());
+            return Err(Response::broker_error(403, what).into());
         }
-        let mut expected = head.fields.words("expect").peekable();
+        let mut expected = head.fields.list("expect").peekable();
         let waits = expected.peek().is_some();
         match expected.all(|word| word == "100-continue") {
-            true => Ok(waits && head.framing != Framing::Nothing),
-            false => Err(Answer::new(417, "only `Expect: 100-continue` is known").into()),
+            true => Ok(waits && head.framing() != Framing::Nothing),
+            false => {
+                Err(Response::broker_error(417, "only `Expect: 100-continue` is known").into())
+            }
         }
     }
 
@@ -218,7 +222,7 @@ impl Connection<'_> {
                 _ => 403,
             };
             let code = denied.code();
-            Answer::new(
+            Response::broker_error(
                 status,
                 format_args!("{target} is not reached: {denied} ({code})"),
             )
@@ -237,7 +241,7 @@ impl Connection<'_> {
             Ok::<_, io::Error>(stream)
         };
         let stream = connect().map_err(|error| {
-            Answer::new(
+            Response::broker_error(
                 502,
                 format_args!(
                     "no verified connection to {target}: {error}; if an authority of your own \
@@ -255,8 +259,8 @@ impl Connection<'_> {
             let mut decision = Decision::of(&self.broker.route.target, EntryPoint::Broker, self.id);
             decision.reason = Some(denied);
             // Nothing more passes, heard or not.
-            let _unheard = self.context.tell(decision);
-            Answer::new(403, format_args!("{denied} ({})", denied.code())).into()
+            let _unheard = self.context.log_decision(decision);
+            Response::broker_error(403, format_args!("{denied} ({})", denied.code())).into()
         })
     }
 
@@ -264,21 +268,23 @@ impl Connection<'_> {
     fn send(
         &mut self,
         framing: Framing,
-        body: &mut Body,
+        body: &mut BodyReader,
         upstream: &mut Upstream,
     ) -> Result<(), Failed> {
         loop {
             let piece = match body.next(&mut self.client, self.idle) {
                 Ok(piece) => piece,
-                Err(BadBody::Source(_)) => return Err(Failed::Gone),
-                Err(bad @ BadBody::Chunk) => {
+                Err(BodyError::Body(bad @ BadBody::Chunk)) => {
                     let what = format!("the request is refused: {bad}");
-                    return Err(Answer::new(400, what).into());
+                    return Err(Response::broker_error(400, what).into());
+                }
+                Err(BodyError::Body(BadBody::Truncated) | BodyError::Source(_)) => {
+                    return Err(Failed::Gone);
                 }
             };
             let is_last = piece.is_none();
             let bytes = match (framing, piece) {
-                (Framing::Chunked, piece) => chunk(&piece.unwrap_or_default()),
+                (Framing::Chunked, piece) => encode_chunk(&piece.unwrap_or_default()),
                 (_, Some(piece)) => piece,
                 (_, None) => Vec::new(),
             };
@@ -300,8 +306,8 @@ impl Connection<'_> {
     ) -> Result<(), Failed> {
         let answer = self.answer(head, upstream)?;
         passed.status = answer.status;
-        let framing = match answer.framing {
-            Framing::Nothing | Framing::Length(0) => answer.framing,
+        let framing = match answer.framing() {
+            empty if empty.is_empty() => empty,
             // Scrubbing changes lengths.
             _ => Framing::Chunked,
         };
@@ -314,10 +320,10 @@ impl Connection<'_> {
             .map_err(|_gone| Failed::Gone)?;
         let is_encoded = answer
             .fields
-            .words("content-encoding")
+            .list("content-encoding")
             .any(|word| word != "identity");
         let mut scrubber = (!is_encoded).then(|| Scrubber::new(patterns.clone()));
-        let mut body = Body::new(answer.framing);
+        let mut body = BodyReader::new(answer.framing());
         loop {
             // Cut in the middle: the last chunk is not sent, so nobody takes it for whole.
             let piece = body
@@ -336,10 +342,10 @@ impl Connection<'_> {
             }
             let mut bytes = Vec::new();
             if framing == Framing::Chunked && !out.is_empty() {
-                bytes = chunk(&out);
+                bytes = encode_chunk(&out);
             }
             if framing == Framing::Chunked && is_last {
-                bytes.extend_from_slice(b"0\r\n\r\n");
+                bytes.extend_from_slice(LAST_CHUNK);
             }
             self.client
                 .from
@@ -370,26 +376,18 @@ impl Connection<'_> {
 /// Why an exchange is not whole.
 enum Failed {
     /// Nothing of an answer went out yet, so this can.
-    Said(Answer),
+    Refused(Response),
     /// One side is gone, or the answer broke off.
     Gone,
 }
 
-impl From<Answer> for Failed {
-    fn from(answer: Answer) -> Self {
-        Self::Said(answer)
+impl From<Response> for Failed {
+    fn from(answer: Response) -> Self {
+        Self::Refused(answer)
     }
 }
 
 fn lost(error: impl std::fmt::Display) -> Failed {
     let what = format!("the vendor's server gave no answer that can be read: {error}; try again");
-    Failed::Said(Answer::new(502, what))
-}
-
-/// One chunk; the last one where there is nothing in it.
-fn chunk(bytes: &[u8]) -> Vec<u8> {
-    let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
-    chunk.extend_from_slice(bytes);
-    chunk.extend_from_slice(b"\r\n");
-    chunk
+    Failed::Refused(Response::broker_error(502, what))
 }

@@ -1,26 +1,14 @@
-//! What of a head goes on, and what does not.
+//! Writes the heads that the broker sends on.
 
 use lazaret_egress::{HostPort, Patterns, Route, Scheme, is_credential};
 use zeroize::Zeroizing;
 
 use super::fields::passes;
-use super::framing::Framing;
-use super::head::{Fields, RequestHead, ResponseHead};
 use super::query::without_placeholder;
+use crate::http::{Field, Fields, Framing, RequestHead, ResponseHead};
 
-/// Fields that belong to one connection (RFC 9110, 7.6.1), and those that are written anew.
-const OF_THE_CONNECTION: [&str; 10] = [
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+/// Fields that are written anew, beside those of one hop.
+const WRITTEN_ANEW: [&str; 4] = ["content-length", "expect", "host", "transfer-encoding"];
 
 /// Writes the request as it goes to the vendor, with the key.
 pub(super) fn request(head: &RequestHead, route: &Route) -> Zeroizing<Vec<u8>> {
@@ -42,9 +30,9 @@ pub(super) fn request(head: &RequestHead, route: &Route) -> Zeroizing<Vec<u8>> {
     write("\r\n");
     // What is compressed can't be scrubbed of a key that comes back.
     write("accept-encoding: identity\r\nconnection: close\r\n");
-    write(&framing(head.framing, &head.method));
-    for field in going_on(&head.fields, |name| passes(name, route)) {
-        out.extend_from_slice(&field);
+    write(&framing(head.framing(), &head.method));
+    for field in passed_on(&head.fields, |name| passes(name, route)) {
+        field.write_to(&mut out);
     }
     out.extend_from_slice(b"\r\n");
     out
@@ -72,8 +60,10 @@ pub(super) fn response(
         Framing::Nothing if matches!(head.status, 204 | 304) => {}
         other => out.extend_from_slice(framing(other, "").as_bytes()),
     }
-    for field in going_on(&head.fields, |name| !is_credential(name.as_bytes())) {
-        out.extend_from_slice(&patterns.scrub(&field));
+    for field in passed_on(&head.fields, |name| !is_credential(name.as_bytes())) {
+        let mut line = Vec::new();
+        field.write_to(&mut line);
+        out.extend_from_slice(&patterns.scrub(&line));
     }
     out.extend_from_slice(b"\r\n");
     out
@@ -88,28 +78,19 @@ fn framing(framing: Framing, method: &str) -> String {
             String::new()
         }
         Framing::Nothing => "content-length: 0\r\n".to_owned(),
-        Framing::Close => "connection: close\r\n".to_owned(),
+        Framing::UntilClose => "connection: close\r\n".to_owned(),
     }
 }
 
-/// The fields that go on, each as a line: those that `passes` lets, and that are not of the
-/// connection.
-fn going_on(fields: &Fields, passes: impl Fn(&str) -> bool) -> impl Iterator<Item = Vec<u8>> {
-    let named: Vec<String> = fields.words("connection").collect();
-    let stays = move |name: &str| {
-        OF_THE_CONNECTION.contains(&name)
-            || named.iter().any(|other| other == name)
-            || !passes(name)
-    };
-    fields
-        .iter()
-        .filter(move |field| !stays(&field.name))
-        .map(|field| {
-            let mut line = format!("{}: ", field.name).into_bytes();
-            line.extend_from_slice(&field.value);
-            line.extend_from_slice(b"\r\n");
-            line
-        })
+/// Returns the fields that are sent on: those that `passes` accepts, without those of this hop
+/// and those that are written anew.
+fn passed_on(fields: &Fields, passes: impl Fn(&str) -> bool) -> impl Iterator<Item = &Field> {
+    let hop_by_hop = fields.hop_by_hop();
+    fields.iter().filter(move |field| {
+        passes(&field.name)
+            && !hop_by_hop.contains(&field.name)
+            && !WRITTEN_ANEW.contains(&field.name.as_str())
+    })
 }
 
 /// `Host` leaves out the port that goes without saying (RFC 9110, 7.2).

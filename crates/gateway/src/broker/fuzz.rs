@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use lazaret_egress::{Patterns, Route};
 
-use super::body::Body;
+use super::body_reader::BodyReader;
 use super::forward;
-use super::framing::Framing;
-use super::head::{RequestHead, ResponseHead};
 use super::query::own_credential;
 use super::source::Source;
+use crate::http::{Framing, LAST_CHUNK, Recipient, RequestHead, ResponseHead, encode_chunk};
 
 const LIMIT: usize = 64 * 1024;
 const TIME: Duration = Duration::from_secs(60);
@@ -30,13 +29,13 @@ pub struct Passed {
 /// Reads a request as from the workload.
 pub fn request(bytes: &[u8], route: &Route) -> Option<Passed> {
     let mut source = Source::new(bytes);
-    let head = RequestHead::parse(&source.head(LIMIT, TIME).ok()?).ok()?;
+    let head = RequestHead::parse(&source.head(LIMIT, TIME).ok()?, Recipient::Origin).ok()?;
     if own_credential(&head.target, &route.placeholder()).is_some() {
         return None;
     }
-    let body = body(head.framing, &mut source)?;
+    let body = body(head.framing(), &mut source)?;
     let mut sent = forward::request(&head, route).to_vec();
-    write(&mut sent, head.framing, &body);
+    write(&mut sent, head.framing(), &body);
     Some(Passed {
         first: head.method,
         target: head.target,
@@ -49,8 +48,8 @@ pub fn request(bytes: &[u8], route: &Route) -> Option<Passed> {
 pub fn response(bytes: &[u8], method: &str, patterns: &Patterns) -> Option<Passed> {
     let mut source = Source::new(bytes);
     let head = ResponseHead::parse(&source.head(LIMIT, TIME).ok()?, method).ok()?;
-    let body = body(head.framing, &mut source)?;
-    let framing = match head.framing {
+    let body = body(head.framing(), &mut source)?;
+    let framing = match head.framing() {
         Framing::Nothing => Framing::Nothing,
         _ => Framing::Chunked,
     };
@@ -65,12 +64,12 @@ pub fn response(bytes: &[u8], method: &str, patterns: &Patterns) -> Option<Passe
 }
 
 fn body(framing: Framing, source: &mut Source<&[u8]>) -> Option<Vec<u8>> {
-    let (mut body, mut whole) = (Body::new(framing), Vec::new());
+    let (mut body, mut whole) = (BodyReader::new(framing), Vec::new());
     while let Some(piece) = body.next(source, TIME).ok()? {
         assert!(!piece.is_empty(), "a piece is never empty");
         whole.extend(piece);
     }
-    assert!(body.is_over(), "it was read to its end");
+    assert!(body.is_complete(), "it was read to its end");
     Some(whole)
 }
 
@@ -78,11 +77,9 @@ fn write(sent: &mut Vec<u8>, framing: Framing, body: &[u8]) {
     match framing {
         Framing::Chunked => {
             for piece in body.chunks(7) {
-                sent.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
-                sent.extend_from_slice(piece);
-                sent.extend_from_slice(b"\r\n");
+                sent.extend_from_slice(&encode_chunk(piece));
             }
-            sent.extend_from_slice(b"0\r\n\r\n");
+            sent.extend_from_slice(LAST_CHUNK);
         }
         _ => sent.extend_from_slice(body),
     }

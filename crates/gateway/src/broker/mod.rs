@@ -1,23 +1,20 @@
 //! The broker: serves a host with a key that the workload never has.
 //!
-//! A request is read strictly, stripped of every field that may carry a credential of the
-//! workload's own, given the key, and sent to the one host that the key belongs to, over TLS that is always verified. The
-//! answer comes back as it comes in, piece by piece; where the vendor's answer holds the key
-//! it is scrubbed (NET-20).
+//! The broker reads a request strictly, removes every field that may carry a credential of the
+//! workload's own, adds the key, and sends it to the one host that the key belongs to, over TLS
+//! that is always verified. It passes the answer back piece by piece as it arrives, and scrubs
+//! the key from it (NET-20).
 //!
-//! One request at a time for each connection of the workload's, and a connection of its own
-//! to the vendor for each request: none can be confused with another, and each is judged
+//! Each connection of the workload's carries one request at a time, and each request gets a
+//! connection of its own to the vendor: none can be confused with another, and each is judged
 //! and logged by itself.
 
-mod answer;
-mod body;
+mod body_reader;
 mod exchange;
 mod fields;
 mod forward;
-mod framing;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
-mod head;
 mod query;
 mod source;
 mod tls;
@@ -50,10 +47,10 @@ impl std::fmt::Debug for Broker {
 /// Why a route can't be served.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerError {
-    /// See there.
+    /// The key is too short to be scrubbed.
     #[error(transparent)]
     Secret(#[from] TooShort),
-    /// See there.
+    /// No connection can be verified.
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// The header or the key can't stand in a request.

@@ -1,9 +1,9 @@
-//! `Source`: reads heads and pieces of bodies, within limits of bytes and time.
+//! `Source`: a buffered reader with limits of bytes and time.
 
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
-/// How much is read at once.
+/// The most bytes of one read, and of one piece of a body.
 const PIECE: usize = 16 * 1024;
 
 /// Something whose reads can be given a time.
@@ -25,7 +25,7 @@ impl<C> Timed for rustls::StreamOwned<C, std::net::TcpStream> {
     }
 }
 
-/// Bytes that are there have no need of time.
+/// Bytes in memory need no time.
 impl Timed for &[u8] {
     fn within(&mut self, _time: Duration) -> io::Result<()> {
         Ok(())
@@ -91,14 +91,14 @@ impl<R: Read + Timed> Source<R> {
             Ok(count) => Ok(count > 0),
             Err(error) => Err(match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => SourceError::Slow,
-                // TLS that ends without saying so may have been cut by anybody.
+                // TLS that ends without `close_notify` may have been truncated by an attacker.
                 io::ErrorKind::UnexpectedEof => SourceError::Cut,
                 _ => SourceError::Broken(error),
             }),
         }
     }
 
-    /// Waits for the first byte of what comes next; false when nothing comes any more.
+    /// Waits for a byte; false at the end of the connection.
     pub(super) fn wait(&mut self, idle: Duration) -> Result<bool, SourceError> {
         match self.there().is_empty() {
             true => self.more(idle),
@@ -106,35 +106,22 @@ impl<R: Read + Timed> Source<R> {
         }
     }
 
-    /// Takes a head, up to the empty line and with it.
+    /// Takes a head, up to its empty line and with it.
     pub(super) fn head(&mut self, limit: usize, time: Duration) -> Result<Vec<u8>, SourceError> {
-        let end = self.find(b"\r\n\r\n", limit, time)?;
-        Ok(self.take(end))
-    }
-
-    /// Takes a line, up to CR LF and without it.
-    pub(super) fn line(&mut self, limit: usize, time: Duration) -> Result<Vec<u8>, SourceError> {
-        let end = self.find(b"\r\n", limit, time)?;
-        let mut line = self.take(end);
-        line.truncate(end - 2);
-        Ok(line)
-    }
-
-    /// Returns where `mark` ends.
-    fn find(&mut self, mark: &[u8], limit: usize, time: Duration) -> Result<usize, SourceError> {
+        const EMPTY_LINE: &[u8] = b"\r\n\r\n";
         let deadline = Instant::now() + time;
-        let mut looked = 0;
+        let mut searched = 0;
         loop {
             let there = self.there();
-            let found = there[looked..]
-                .windows(mark.len())
-                .position(|window| window == mark);
-            match found.map(|at| looked + at + mark.len()) {
-                Some(end) if end <= limit => return Ok(end),
+            let found = there[searched..]
+                .windows(EMPTY_LINE.len())
+                .position(|window| window == EMPTY_LINE);
+            match found.map(|at| searched + at + EMPTY_LINE.len()) {
+                Some(end) if end <= limit => return Ok(self.take(end)),
                 None if there.len() < limit => {}
                 _ => return Err(SourceError::Long(limit)),
             }
-            looked = there.len().saturating_sub(mark.len() - 1);
+            searched = there.len().saturating_sub(EMPTY_LINE.len() - 1);
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(SourceError::Slow);
@@ -145,20 +132,21 @@ impl<R: Read + Timed> Source<R> {
         }
     }
 
-    fn take(&mut self, count: usize) -> Vec<u8> {
+    /// Returns what has been read and not been taken, at most [`PIECE`] bytes.
+    pub(super) fn buffered(&self) -> &[u8] {
+        let there = self.there();
+        there.get(..PIECE).unwrap_or(there)
+    }
+
+    /// Takes the first `count` bytes of what has been read.
+    pub(super) fn take(&mut self, count: usize) -> Vec<u8> {
         let taken = self.there()[..count].to_vec();
         self.taken += count;
         taken
     }
 
-    /// Takes what is there, no more than `most`, and waits only when nothing is. Empty at
-    /// the end.
-    pub(super) fn piece(&mut self, most: u64, idle: Duration) -> Result<Vec<u8>, SourceError> {
-        if !self.wait(idle)? {
-            return Ok(Vec::new());
-        }
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let count = self.there().len().min(most).min(PIECE);
-        Ok(self.take(count))
+    /// Drops the first `count` bytes of what has been read.
+    pub(super) fn skip(&mut self, count: usize) {
+        self.taken += count;
     }
 }

@@ -1,4 +1,4 @@
-//! `Carried`: a tunnel in the hands of a worker.
+//! `Tunnel`: a tunnel that a worker carries.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -6,19 +6,20 @@ use std::time::{Duration, Instant};
 use lazaret_egress::{Denied, Policy};
 use rustix::event::epoll::{self, EventData, EventFlags};
 
-use super::line::{Line, OnLoss, Sender};
-use super::{Budget, End, Ended, Label, Tunnel};
+use super::budget::Budget;
+use super::direction::{Direction, OnLoss, Sender};
+use super::spec::{End, Ended, Label, TunnelSpec};
 
-/// The client's side, and its line to the server.
+/// The client's side, and the direction to the server.
 const CLIENT: usize = 0;
-/// The server's side, and its line to the client.
+/// The server's side, and the direction to the client.
 const SERVER: usize = 1;
 
-/// A tunnel in the hands of a worker.
-pub(super) struct Carried {
+/// A tunnel that a worker carries.
+pub(super) struct Tunnel {
     ends: [End; 2],
     /// Each from the end of the same index to the other.
-    lines: [Line; 2],
+    directions: [Direction; 2],
     /// What epoll is asked for each end; `None` for one that has gone.
     interests: [Option<EventFlags>; 2],
     farewell: &'static [u8],
@@ -45,31 +46,31 @@ pub(super) fn of_data(data: EventData) -> (u64, usize) {
     (number >> 1, usize::from(number & 1 == 1))
 }
 
-impl Carried {
-    /// Takes a tunnel over; what its client has sent already comes beside it.
-    pub(super) fn new(tunnel: Tunnel) -> (Self, Vec<u8>) {
-        let carried = Self {
-            ends: [tunnel.client, tunnel.server],
-            lines: [
-                Line::new(tunnel.sent, OnLoss::Drain),
-                Line::new(tunnel.received, OnLoss::End),
+impl Tunnel {
+    /// Takes a tunnel over, and returns it with what its client has sent already.
+    pub(super) fn new(spec: TunnelSpec) -> (Self, Vec<u8>) {
+        let tunnel = Self {
+            ends: [spec.client, spec.server],
+            directions: [
+                Direction::new(spec.sent, OnLoss::Drain),
+                Direction::new(spec.received, OnLoss::End),
             ],
             interests: [None; 2],
-            farewell: tunnel.farewell,
-            label: tunnel.label,
-            ended: Some(tunnel.ended),
+            farewell: spec.farewell,
+            label: spec.label,
+            ended: Some(spec.ended),
             began: Instant::now(),
             moved: (Instant::now(), 0),
             drained: None,
         };
-        (carried, tunnel.first)
+        (tunnel, spec.first)
     }
 
     /// Begins to watch both ends, and passes on what the client has sent already.
     ///
     /// # Errors
     ///
-    /// A filter or the budget says no; here as in [`Carried::act`], closing is the caller's.
+    /// A filter or the budget says no; here as in [`Tunnel::act`], closing is the caller's.
     pub(super) fn begin(
         &mut self,
         first: &[u8],
@@ -88,7 +89,7 @@ impl Carried {
             added?;
             self.interests[end] = Some(EventFlags::empty());
         }
-        self.lines[CLIENT].take(first, &self.ends[SERVER], &budget.sent)?;
+        self.directions[CLIENT].take(first, &self.ends[SERVER], &budget.sent)?;
         Ok(self.watch(epoll, key))
     }
 
@@ -107,7 +108,7 @@ impl Carried {
             // what it has left behind is still delivered.
             let _removed = epoll::delete(epoll, &self.ends[end]);
             self.interests[end] = None;
-            self.lines[1 - end].abandon();
+            self.directions[1 - end].abandon();
         }
         for from in [CLIENT, SERVER] {
             let sender = match self.interests[from] {
@@ -122,7 +123,7 @@ impl Carried {
                     _ => &budget.received,
                 };
                 let (from_end, to_end) = (&self.ends[from], &self.ends[1 - from]);
-                self.lines[from].carry(from_end, to_end, sender, scratch, left)?;
+                self.directions[from].carry(from_end, to_end, sender, scratch, left)?;
             }
         }
         Ok(self.watch(epoll, key))
@@ -130,12 +131,12 @@ impl Carried {
 
     /// Asks epoll for what is wanted now.
     fn watch(&mut self, epoll: &OwnedFd, key: u64) -> Going {
-        let [client_over, server_over] = [CLIENT, SERVER].map(|end| self.lines[end].is_over());
+        let [client_over, server_over] = [CLIENT, SERVER].map(|end| self.directions[end].is_over());
         let both_gone = self.interests == [None; 2];
         if (client_over && server_over) || both_gone {
             return Going::Over;
         }
-        if server_over && self.lines[CLIENT].is_drained() && self.drained.is_none() {
+        if server_over && self.directions[CLIENT].is_drained() && self.drained.is_none() {
             self.drained = Some(Instant::now());
         }
         for end in [CLIENT, SERVER] {
@@ -143,8 +144,8 @@ impl Carried {
                 continue;
             };
             let mut wanted = EventFlags::empty();
-            wanted.set(EventFlags::IN, self.lines[end].wants_to_read());
-            wanted.set(EventFlags::OUT, self.lines[1 - end].wants_to_write());
+            wanted.set(EventFlags::IN, self.directions[end].wants_to_read());
+            wanted.set(EventFlags::OUT, self.directions[1 - end].wants_to_write());
             if wanted != was {
                 let changed = epoll::modify(epoll, &self.ends[end], data(key, end), wanted);
                 if changed.is_err() {
@@ -164,7 +165,7 @@ impl Carried {
 
     /// Whether nothing has moved for longer than `idle`, by what has moved until `now`.
     pub(super) fn is_idle(&mut self, now: Instant, idle: Duration) -> bool {
-        let moved = self.lines[CLIENT].moved + self.lines[SERVER].moved;
+        let moved = self.directions[CLIENT].moved + self.directions[SERVER].moved;
         if moved != self.moved.1 {
             self.moved = (now, moved);
         }
@@ -182,13 +183,13 @@ impl Carried {
 
     /// Closes both connections and tells how it ended.
     pub(super) fn close(mut self, reason: Option<Denied>) {
-        if reason.is_some_and(is_about_greeting) {
-            // It is told if it can be told at once.
-            let _told = rustix::io::write(&self.ends[CLIENT], self.farewell);
+        if reason.is_some_and(is_about_client_hello) {
+            // Only if the client takes it without waiting.
+            let _written = rustix::io::write(&self.ends[CLIENT], self.farewell);
         }
         let ended = Ended {
-            sent: self.lines[CLIENT].moved,
-            received: self.lines[SERVER].moved,
+            sent: self.directions[CLIENT].moved,
+            received: self.directions[SERVER].moved,
             lasted: self.began.elapsed(),
             reason,
         };
@@ -200,8 +201,8 @@ impl Carried {
     }
 }
 
-/// Whether a denial is about what was greeted, not about what was carried.
-fn is_about_greeting(denied: Denied) -> bool {
+/// Returns true if a denial is about the ClientHello, not about what was carried.
+fn is_about_client_hello(denied: Denied) -> bool {
     matches!(
         denied,
         Denied::SniMismatch | Denied::NoSni | Denied::NotTls | Denied::Literal | Denied::Name(_)

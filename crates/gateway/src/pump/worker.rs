@@ -12,8 +12,9 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
 
-use super::tunnel::{Carried, Going, of_data};
-use super::{Budget, Tunnel};
+use super::budget::Budget;
+use super::spec::TunnelSpec;
+use super::tunnel::{Going, Tunnel, of_data};
 
 /// What is read at once, in bytes.
 const SCRATCH: usize = 256 * 1024;
@@ -27,7 +28,7 @@ const BELL: u64 = 0;
 /// What a worker is told.
 pub(super) enum Command {
     /// Carry this as well.
-    Add(Tunnel),
+    Add(TunnelSpec),
     /// Close what this does not allow.
     Judge(Arc<Policy>),
     /// Close everything and end.
@@ -51,7 +52,7 @@ impl fmt::Debug for Worker {
 
 /// The tunnels of a worker.
 struct Load {
-    tunnels: HashMap<u64, Carried>,
+    tunnels: HashMap<u64, Tunnel>,
     last_key: u64,
 }
 
@@ -139,10 +140,10 @@ impl Worker {
         drop(commands);
         for command in taken.into_iter().flatten() {
             match command {
-                Command::Add(tunnel) => {
+                Command::Add(spec) => {
                     load.last_key += 1;
                     let key = load.last_key;
-                    let (mut tunnel, first) = Carried::new(tunnel);
+                    let (mut tunnel, first) = Tunnel::new(spec);
                     let going = tunnel.begin(&first, &self.epoll, key, &self.budget);
                     load.tunnels.insert(key, tunnel);
                     load.settle(key, going);

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lazaret_egress::{GatewayConfig, Policy, Port, SessionLimits};
-use lazaret_gateway::{GatewayError, Setup};
+use lazaret_gateway::{GatewayError, InputError, Setup};
 
 use crate::world::{DEADLINE, Plan, Server, all};
 
@@ -24,7 +24,7 @@ fn net_23_silence_closes_everything() {
     assert_eq!(all(tunnel), "");
     let outcome = world.outcome();
     assert!(
-        matches!(outcome, Err(GatewayError::Silence { after }) if after == silence),
+        matches!(outcome, Err(GatewayError::Input(InputError::Silence { after })) if after == silence),
         "{outcome:?}"
     );
     crate::world::wait("closed sockets", || {
@@ -105,7 +105,10 @@ fn net_23_an_output_that_nobody_reads_does_not_keep_it_alive() {
     asks.write_all(request.as_bytes()).expect("written");
     let outcome = ended.recv_timeout(DEADLINE).expect("it ends");
     assert!(
-        matches!(outcome, Err(GatewayError::Silence { .. })),
+        matches!(
+            outcome,
+            Err(GatewayError::Input(InputError::Silence { .. }))
+        ),
         "{outcome:?}"
     );
     drop(input);

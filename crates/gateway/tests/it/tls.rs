@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::sync::{Arc, Mutex};
 
 use lazaret_egress::Port;
-use lazaret_gateway::greeting::{self, Greeting};
+use lazaret_gateway::client_hello::{self as greeting, ClientHello as Greeting};
 
 use crate::world::{Plan, Server, World, all};
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 use lazaret_egress::{HostPort, Mode, Policy, PrivateReach, Route, Scheme, Secret, SessionLimits};
 use lazaret_gateway::broker::Broker;
 use lazaret_gateway::resolve::Resolver;
-use lazaret_gateway::{Client, Context, Journal};
+use lazaret_gateway::{Client, Context, EventLog};
 use lazaret_tests::model::{Authority, Request};
 use rustls::{ServerConnection, StreamOwned};
 
@@ -133,14 +133,14 @@ impl Gateway {
         };
         let log = Lines::default();
         let trust = vec![trust.pem()];
-        let journal = Journal::new(Box::new(log.clone()));
+        let event_log = EventLog::new(Box::new(log.clone()));
         Self {
             broker: Arc::new(Broker::new(route, &trust).expect("the route is right")),
             context: Arc::new(Context::new(
                 policy,
                 caps,
                 trust,
-                journal,
+                event_log,
                 Resolver::new(Vec::new()),
             )),
             log,

@@ -1,18 +1,20 @@
-//! `Line`: one direction of a tunnel.
+//! `Direction`: one direction of a tunnel.
 
 use std::sync::atomic::AtomicU64;
 
 use lazaret_egress::Denied;
 use rustix::io::Errno;
 
-use super::{Budget, End, Then, Watch};
+use super::budget::Budget;
+use super::filter::{OptionalFilter, Verdict};
+use super::spec::End;
 
-/// How often a line that always has more is carried before others have their turn.
+/// How often a direction that always has more is read before others have their turn.
 const ROUNDS: usize = 4;
 
 /// One direction of a tunnel.
-pub(super) struct Line {
-    filter: Watch,
+pub(super) struct Direction {
+    filter: OptionalFilter,
     /// What the reader has not taken yet, from `taken` on.
     pending: Vec<u8>,
     taken: usize,
@@ -27,7 +29,7 @@ enum State {
     /// Bytes may come.
     Open,
     /// None will come or be read; what is pending is delivered, and the reader stays open.
-    Deaf,
+    StoppedReading,
     /// None will come; what is pending is delivered, then the reader is told.
     Ending,
     /// The reader has gone: what still comes is read and dropped.
@@ -36,7 +38,7 @@ enum State {
     Ended,
 }
 
-/// What becomes of a line whose reader has gone.
+/// What becomes of a direction whose reader has gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnLoss {
     /// Its sender is read to its end: closing TCP over unread bytes resets it, and would
@@ -55,8 +57,8 @@ pub(super) enum Sender {
     Gone,
 }
 
-impl Line {
-    pub(super) fn new(filter: Watch, on_loss: OnLoss) -> Self {
+impl Direction {
+    pub(super) fn new(filter: OptionalFilter, on_loss: OnLoss) -> Self {
         Self {
             filter,
             on_loss,
@@ -79,7 +81,7 @@ impl Line {
 
     /// Whether nothing will be carried any more.
     pub(super) fn is_over(&self) -> bool {
-        self.pending.is_empty() && matches!(self.state, State::Deaf | State::Ended)
+        self.pending.is_empty() && matches!(self.state, State::StoppedReading | State::Ended)
     }
 
     /// Whether it only waits for its sender to go.
@@ -109,9 +111,9 @@ impl Line {
         };
         let mut output = Vec::new();
         match filter.pass(bytes, &mut output)? {
-            Then::Filter => {}
-            Then::Raw => self.filter = None,
-            Then::Deaf => self.state = State::Deaf,
+            Verdict::Continue => {}
+            Verdict::PassThrough => self.filter = None,
+            Verdict::StopReading => self.state = State::StoppedReading,
         }
         self.put(&output, to);
         Ok(())

@@ -1,16 +1,16 @@
-//! `Answer`: says in the head of an answer that the connection ends with it.
+//! `AnswerFilter`: says in the head of an answer that the connection ends with it.
 
 use lazaret_egress::Denied;
 
-use crate::pump::{Filter, Then};
+use crate::pump::{Filter, Verdict};
 
-/// Rewrites the head of an answer: `Connection: close`, since the gateway takes one request
-/// from a connection. Its body passes as it is.
+/// Puts `Connection: close` into the head of an answer, since the gateway takes one request
+/// from a connection. The body passes as it is.
 ///
-/// It comes from the network and goes to the workload, so it need not be strict: what
-/// can't be read passes as it is.
+/// Nothing is decided by the answer: it comes from the network and goes to the workload. So
+/// this reader is lenient, and what it can't read passes as it is.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub(super) struct AnswerFilter {
     seen: Vec<u8>,
 }
 
@@ -25,16 +25,16 @@ const DROPPED: [&[u8]; 4] = [
     b"upgrade",
 ];
 
-impl Filter for Answer {
-    fn pass(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Then, Denied> {
+impl Filter for AnswerFilter {
+    fn pass(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Verdict, Denied> {
         self.seen.extend_from_slice(input);
         loop {
             let Some(end) = find(&self.seen, b"\r\n\r\n") else {
                 if self.seen.len() > LONGEST_HEAD || !looks_like_http(&self.seen) {
                     output.append(&mut self.seen);
-                    return Ok(Then::Raw);
+                    return Ok(Verdict::PassThrough);
                 }
-                return Ok(Then::Filter);
+                return Ok(Verdict::Continue);
             };
             let rest = self.seen.split_off(end + 4);
             let head = std::mem::replace(&mut self.seen, rest);
@@ -45,7 +45,7 @@ impl Filter for Answer {
             }
             rewrite(&head[..end], output);
             output.append(&mut self.seen);
-            return Ok(Then::Raw);
+            return Ok(Verdict::PassThrough);
         }
     }
 }

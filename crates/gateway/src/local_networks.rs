@@ -11,7 +11,7 @@ const NARROWEST_WAY_OUT: u8 = 7;
 /// Reads the kernel's tables of routes (`/proc/net/route`, `/proc/net/ipv6_route`).
 ///
 /// Returns every network on a link, and every router.
-pub fn networks(route: &str, ipv6_route: &str) -> Vec<Net> {
+pub fn local_networks(route: &str, ipv6_route: &str) -> Vec<Net> {
     let v4 = route.lines().skip(1).filter_map(v4).flatten();
     let v6 = ipv6_route.lines().filter_map(v6).flatten();
     let mut networks: Vec<Net> = v4.chain(v6).collect();
@@ -60,12 +60,12 @@ mod tests {
             00000000000000000000000000000000 00000100 00000001 00000000 00000001 eth0\n\
             00000000000000000000000000000000 00 00000000000000000000000000000000 00 \
             fd000000000000000000000000000001 00000400 00000001 00000000 00000003 eth0\n";
-        let found: Vec<String> = networks(route, ipv6_route)
+        let found: Vec<String> = local_networks(route, ipv6_route)
             .iter()
             .map(Net::to_string)
             .collect();
         let expected = ["172.17.0.0/16", "172.17.0.1/32", "fd00::/64", "fd00::1/128"];
         assert_eq!(found, expected);
-        assert_eq!(networks("", "x\ny z"), []);
+        assert_eq!(local_networks("", "x\ny z"), []);
     }
 }

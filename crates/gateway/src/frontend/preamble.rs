@@ -1,4 +1,5 @@
-//! Reads the beginning of a connection, bounded in bytes and time (NET-14).
+//! Reads the preamble of a connection, its first request or ClientHello, bounded in bytes and
+//! time (NET-14).
 
 use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
@@ -6,31 +7,31 @@ use std::time::{Duration, Instant};
 
 use lazaret_egress::{Denied, SessionLimits};
 
-/// What is read at once.
+/// The most bytes of one read.
 const PIECE: usize = 8 * 1024;
 
-/// Why a beginning did not arrive.
+/// Why no preamble arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Missing {
-    /// The client went away without a word: nothing to tell.
+pub(super) enum Missing {
+    /// The client went away without a word: there is nothing to report.
     Silent,
     /// It is denied.
     Denied(Denied),
 }
 
-/// Reads until `is_whole` says where the beginning ends, and returns it with what came
-/// behind it.
+/// Reads until `is_whole` says where the preamble ends, and returns it with the bytes behind
+/// it.
 ///
 /// # Errors
 ///
-/// More bytes or time than the caps allow, an end before the end, or what `is_whole` says.
-pub(crate) fn beginning(
+/// More bytes or time than `limits` allow, an early end, or what `is_whole` says.
+pub(super) fn read(
     stream: &UnixStream,
-    caps: &SessionLimits,
+    limits: &SessionLimits,
     mut is_whole: impl FnMut(&[u8]) -> Result<Option<usize>, Denied>,
 ) -> Result<(Vec<u8>, Vec<u8>), Missing> {
-    let deadline = Instant::now() + Duration::from_millis(caps.head_ms);
-    let most = usize::try_from(caps.head_bytes).unwrap_or(usize::MAX);
+    let deadline = Instant::now() + Duration::from_millis(limits.head_ms);
+    let most = usize::try_from(limits.head_bytes).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
     loop {
         let mut piece = [0; PIECE];
@@ -65,11 +66,7 @@ pub(crate) fn beginning(
 /// # Errors
 ///
 /// [`io::ErrorKind::TimedOut`] when the time is over, and what the socket says.
-pub(crate) fn read_until(
-    mut stream: &UnixStream,
-    buffer: &mut [u8],
-    deadline: Instant,
-) -> io::Result<usize> {
+fn read_until(mut stream: &UnixStream, buffer: &mut [u8], deadline: Instant) -> io::Result<usize> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {

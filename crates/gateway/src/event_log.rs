@@ -1,4 +1,4 @@
-//! `Journal`: the way in which events reach the launcher, whole lines in order.
+//! `EventLog`: reports events to the launcher, whole lines in order.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,24 +8,24 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use lazaret_egress::Event;
 
-/// The way in which events reach the launcher, whole lines in order.
+/// Reports events to the launcher, whole lines in order.
 ///
-/// [`Journal::tell`] returns when the line is written and flushed, so what happens after it
-/// is known outside before it happens.
-pub struct Journal {
+/// [`EventLog::append`] returns after the line is written and flushed, so the launcher can know
+/// of everything before it happens.
+pub struct EventLog {
     output: Mutex<Box<dyn Write + Send>>,
     last: AtomicU64,
 }
 
-impl fmt::Debug for Journal {
+impl fmt::Debug for EventLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Journal")
+        f.debug_struct("EventLog")
             .field("last", &self.last)
             .finish_non_exhaustive()
     }
 }
 
-impl Journal {
+impl EventLog {
     /// Writes to `output`.
     pub fn new(output: Box<dyn Write + Send>) -> Self {
         Self {
@@ -43,8 +43,8 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// Nobody hears: the caller passes nothing on that it could not tell.
-    pub fn tell(&self, event: &Event) -> io::Result<()> {
+    /// The launcher does not read: the caller passes nothing on that it could not report.
+    pub fn append(&self, event: &Event) -> io::Result<()> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);

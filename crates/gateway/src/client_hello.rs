@@ -1,6 +1,6 @@
 //! Reads the first flight of TLS, without taking part in it (NET-11).
 //!
-//! What is read is the name that the greeting says in clear. With Encrypted Client Hello
+//! What is read is the server name, which the ClientHello holds in clear. With Encrypted Client Hello
 //! (RFC 9849) that is the outer name, the public one of the provider: it has to be allowed
 //! like any other, and which of the provider's hosts is meant can't be told here.
 
@@ -8,16 +8,16 @@ use lazaret_egress::{Denied, HostName, NameError};
 
 /// What the bytes are so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Greeting {
-    /// The beginning of a greeting.
+pub enum ClientHello {
+    /// The beginning of a ClientHello.
     Incomplete,
-    /// A greeting for this name.
+    /// A ClientHello for this name.
     For(HostName),
 }
 
-/// Why bytes are no greeting for one host.
+/// Why bytes are no ClientHello for one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum GreetingError {
+pub enum ClientHelloError {
     /// No handshake record of TLS.
     #[error("not TLS")]
     NotTls,
@@ -32,12 +32,12 @@ pub enum GreetingError {
     Name(NameError),
 }
 
-impl From<GreetingError> for Denied {
-    fn from(error: GreetingError) -> Self {
+impl From<ClientHelloError> for Denied {
+    fn from(error: ClientHelloError) -> Self {
         match error {
-            GreetingError::NotTls | GreetingError::Malformed => Self::NotTls,
-            GreetingError::NoName => Self::NoSni,
-            GreetingError::Name(error) => error.into(),
+            ClientHelloError::NotTls | ClientHelloError::Malformed => Self::NotTls,
+            ClientHelloError::NoName => Self::NoSni,
+            ClientHelloError::Name(error) => error.into(),
         }
     }
 }
@@ -56,41 +56,41 @@ pub const UNRECOGNIZED_NAME: [u8; 7] = [21, 3, 1, 0, 2, 2, 112];
 ///
 /// # Errors
 ///
-/// As soon as the bytes can't be the beginning of a greeting for exactly one name.
-pub fn read(bytes: &[u8]) -> Result<Greeting, GreetingError> {
+/// As soon as the bytes can't be the beginning of a ClientHello for exactly one name.
+pub fn read(bytes: &[u8]) -> Result<ClientHello, ClientHelloError> {
     let Some(handshake) = handshake(bytes)? else {
-        return Ok(Greeting::Incomplete);
+        return Ok(ClientHello::Incomplete);
     };
-    let name = name(&handshake).ok_or(GreetingError::Malformed)??;
-    Ok(Greeting::For(name))
+    let name = name(&handshake).ok_or(ClientHelloError::Malformed)??;
+    Ok(ClientHello::For(name))
 }
 
 /// Collects the first handshake message out of its records; `None` when it is not all there.
-fn handshake(bytes: &[u8]) -> Result<Option<Vec<u8>>, GreetingError> {
+fn handshake(bytes: &[u8]) -> Result<Option<Vec<u8>>, ClientHelloError> {
     let mut message = Vec::new();
     let mut rest = bytes;
     loop {
         if let Some((&kind, after)) = message.split_first() {
             if kind != CLIENT_HELLO {
-                return Err(GreetingError::NotTls);
+                return Err(ClientHelloError::NotTls);
             }
             if let [a, b, c, body @ ..] = after {
                 let length = usize::from(*a) << 16 | usize::from(*b) << 8 | usize::from(*c);
                 match body.len().cmp(&length) {
                     std::cmp::Ordering::Less => {}
                     std::cmp::Ordering::Equal => return Ok(Some(body.to_vec())),
-                    // Nothing may share a record with a greeting (RFC 8446 section 5.1).
-                    std::cmp::Ordering::Greater => return Err(GreetingError::Malformed),
+                    // Nothing may share a record with a ClientHello (RFC 8446 section 5.1).
+                    std::cmp::Ordering::Greater => return Err(ClientHelloError::Malformed),
                 }
             }
         }
         match rest {
-            [kind, ..] if *kind != HANDSHAKE => return Err(GreetingError::NotTls),
-            [_, major, ..] if *major != 3 => return Err(GreetingError::NotTls),
+            [kind, ..] if *kind != HANDSHAKE => return Err(ClientHelloError::NotTls),
+            [_, major, ..] if *major != 3 => return Err(ClientHelloError::NotTls),
             [_, _, _, high, low, body @ ..] => {
                 let length = usize::from(u16::from_be_bytes([*high, *low]));
                 if length == 0 || length > LONGEST_RECORD {
-                    return Err(GreetingError::Malformed);
+                    return Err(ClientHelloError::Malformed);
                 }
                 // A part of a record tells nothing that the whole won't.
                 let Some((record, after)) = body.split_at_checked(length) else {
@@ -104,16 +104,16 @@ fn handshake(bytes: &[u8]) -> Result<Option<Vec<u8>>, GreetingError> {
     }
 }
 
-/// Reads the name out of a greeting's body (RFC 8446 section 4.1.2); `None` when lengths
+/// Reads the name out of a ClientHello's body (RFC 8446 section 4.1.2); `None` when lengths
 /// contradict each other.
-fn name(body: &[u8]) -> Option<Result<HostName, GreetingError>> {
+fn name(body: &[u8]) -> Option<Result<HostName, ClientHelloError>> {
     let mut cursor = Cursor(body);
     cursor.take(2 + 32)?;
     cursor.short_vector()?;
     cursor.long_vector()?;
     cursor.short_vector()?;
     if cursor.0.is_empty() {
-        return Some(Err(GreetingError::NoName));
+        return Some(Err(ClientHelloError::NoName));
     }
     let mut extensions = Cursor(cursor.long_vector()?);
     if !cursor.0.is_empty() {
@@ -128,7 +128,7 @@ fn name(body: &[u8]) -> Option<Result<HostName, GreetingError>> {
         }
     }
     let Some(value) = found else {
-        return Some(Err(GreetingError::NoName));
+        return Some(Err(ClientHelloError::NoName));
     };
     let mut outer = Cursor(value);
     let mut list = Cursor(outer.long_vector()?);
@@ -144,7 +144,7 @@ fn name(body: &[u8]) -> Option<Result<HostName, GreetingError>> {
         Ok(name) if name.is_ascii() => name.parse(),
         _ => Err(NameError::Character),
     };
-    Some(name.map_err(GreetingError::Name))
+    Some(name.map_err(ClientHelloError::Name))
 }
 
 /// The rest of some bytes.

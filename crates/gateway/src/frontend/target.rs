@@ -1,20 +1,20 @@
-//! Where a request wants to go, by its target and its `Host`.
+//! The target of a request, by its request line and its `Host`.
 
 use lazaret_egress::{Denied, HostPort, HostPortError, NameError, Port};
 
-use crate::head::{Head, Version};
+use crate::http::{RequestHead, Version};
 
-/// Why a request leads nowhere, and what was asked for as far as that could be read.
+/// A request that is denied, and what it asked for as far as that could be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lost {
+pub struct RejectedRequest {
     /// What was asked for, escaped and short.
     pub asked: String,
     /// Why.
     pub denied: Denied,
 }
 
-impl Lost {
-    /// Says why, with what was asked for.
+impl RejectedRequest {
+    /// Makes `asked` short and plain ASCII.
     pub fn new(asked: &[u8], denied: Denied) -> Self {
         Self {
             asked: short(asked),
@@ -24,7 +24,7 @@ impl Lost {
 }
 
 /// Makes any bytes short and plain ASCII, for a log.
-pub fn short(bytes: &[u8]) -> String {
+fn short(bytes: &[u8]) -> String {
     let cut = bytes.get(..MOST_SHOWN).unwrap_or(bytes);
     cut.escape_ascii().to_string()
 }
@@ -37,19 +37,19 @@ const MOST_SHOWN: usize = 120;
 /// # Errors
 ///
 /// An authority that is none, or a `Host` that names another place (NET-13).
-pub fn of_connect(head: &Head) -> Result<HostPort, Lost> {
+pub fn of_connect(head: &RequestHead) -> Result<HostPort, RejectedRequest> {
     let asked = head.target.as_bytes();
     let target: HostPort = head
         .target
         .parse()
-        .map_err(|error| Lost::new(asked, denied(error)))?;
+        .map_err(|error| RejectedRequest::new(asked, denied(error)))?;
     // Older clients leave `Host` out here, or its port.
     let agrees = head
         .host()
         .is_none_or(|host| authority(host, target.port) == Ok(target.clone()));
     match agrees {
         true => Ok(target),
-        false => Err(Lost::new(asked, Denied::BadRequest)),
+        false => Err(RejectedRequest::new(asked, Denied::BadRequest)),
     }
 }
 
@@ -59,20 +59,20 @@ pub fn of_connect(head: &Head) -> Result<HostPort, Lost> {
 ///
 /// Another scheme, credentials or a fragment in the address, an authority that is none, or
 /// a `Host` that names another place (NET-13).
-pub fn of_absolute(head: &Head) -> Result<(HostPort, String), Lost> {
+pub fn of_absolute(head: &RequestHead) -> Result<(HostPort, String), RejectedRequest> {
     let asked = head.target.as_bytes();
-    let lost = |denied| Lost::new(asked, denied);
+    let rejected = |denied| RejectedRequest::new(asked, denied);
     let scheme = head.target.get(..7);
     if !scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://")) {
-        return Err(lost(Denied::BadRequest));
+        return Err(rejected(Denied::BadRequest));
     }
     let rest = &head.target[7..];
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (place, path) = rest.split_at(end);
     if path.contains('#') {
-        return Err(lost(Denied::BadRequest));
+        return Err(rejected(Denied::BadRequest));
     }
-    let target = authority(place.as_bytes(), Port::HTTP).map_err(lost)?;
+    let target = authority(place.as_bytes(), Port::HTTP).map_err(rejected)?;
     let agrees = match head.host() {
         Some(host) => authority(host, Port::HTTP) == Ok(target.clone()),
         None => head.version == Version::Http10,
@@ -80,7 +80,7 @@ pub fn of_absolute(head: &Head) -> Result<(HostPort, String), Lost> {
     match agrees {
         true if path.starts_with('/') => Ok((target, path.to_owned())),
         true => Ok((target, format!("/{path}"))),
-        false => Err(lost(Denied::BadRequest)),
+        false => Err(rejected(Denied::BadRequest)),
     }
 }
 
@@ -89,15 +89,15 @@ pub fn of_absolute(head: &Head) -> Result<(HostPort, String), Lost> {
 /// # Errors
 ///
 /// No `Host`, one that is none, one with another port, or a target of another form.
-pub fn of_origin(head: &Head, port: Port) -> Result<HostPort, Lost> {
+pub fn of_origin(head: &RequestHead, port: Port) -> Result<HostPort, RejectedRequest> {
     let host = head.host().unwrap_or_default();
     if !head.target.starts_with('/') || host.is_empty() {
-        return Err(Lost::new(host, Denied::BadRequest));
+        return Err(RejectedRequest::new(host, Denied::BadRequest));
     }
-    let target = authority(host, port).map_err(|denied| Lost::new(host, denied))?;
+    let target = authority(host, port).map_err(|denied| RejectedRequest::new(host, denied))?;
     match target.port == port {
         true => Ok(target),
-        false => Err(Lost::new(host, Denied::BadRequest)),
+        false => Err(RejectedRequest::new(host, Denied::BadRequest)),
     }
 }
 
