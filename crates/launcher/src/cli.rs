@@ -2,12 +2,10 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, Parser, Subcommand};
+use clap::Parser;
 
-use crate::commands::{
-    allowed, apply, check, completions, diff, discard, doctor, export, image, logs, ls, man,
-    policy, pool, profile, prune, recover, review, rm, rules, run, show, sync, undo, watch,
-};
+use crate::commands::Command;
+use crate::context::GlobalOptions;
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -34,94 +32,10 @@ use crate::ui::{
 pub struct Cli {
     /// What holds for every verb.
     #[command(flatten)]
-    pub global: Global,
+    pub global: GlobalOptions,
     /// The verb.
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// The options of every verb.
-#[derive(Debug, Args)]
-pub struct Global {
-    /// Print results as JSON on stdout, and failures as JSON on stderr
-    #[arg(long, global = true, help_heading = "Global options")]
-    pub json: bool,
-    /// Engine: docker, podman, apple, or an endpoint such as unix:///run/podman/podman.sock
-    /// [env: LAZARET_ENGINE] [default: what DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST or
-    /// Docker's current context names, else the first one found]
-    #[arg(
-        long,
-        global = true,
-        value_name = "ENGINE",
-        help_heading = "Global options"
-    )]
-    pub engine: Option<String>,
-    /// When to colour [env: LAZARET_COLOR, NO_COLOR, CLICOLOR_FORCE] [default: auto]
-    #[arg(
-        long,
-        global = true,
-        value_name = "WHEN",
-        help_heading = "Global options"
-    )]
-    pub color: Option<ColorChoice>,
-    /// How to show progress [env: LAZARET_PROGRESS] [default: auto]
-    #[arg(
-        long,
-        global = true,
-        value_name = "HOW",
-        help_heading = "Global options"
-    )]
-    pub progress: Option<ProgressChoice>,
-    /// Say only warnings and errors
-    #[arg(
-        short,
-        long,
-        global = true,
-        conflicts_with = "verbose",
-        help_heading = "Global options"
-    )]
-    pub quiet: bool,
-    /// Say more
-    #[arg(short, long, global = true, help_heading = "Global options")]
-    pub verbose: bool,
-}
-
-/// The verbs.
-#[derive(Debug, Subcommand)]
-#[expect(
-    missing_docs,
-    reason = "the doc comment of each Args is the help; one here would hide it"
-)]
-pub enum Command {
-    Run(run::Args),
-    Diff(diff::Args),
-    Watch(watch::Args),
-    Sync(sync::Args),
-    Review(review::Args),
-    Apply(apply::Args),
-    Allowed(allowed::Args),
-    Export(export::Args),
-    Check(check::Args),
-    Discard(discard::Args),
-    Undo(undo::Args),
-    Ls(ls::Args),
-    Show(show::Args),
-    Logs(logs::Args),
-    Rm(rm::Args),
-    Recover(recover::Args),
-    Prune(prune::Args),
-    Doctor(doctor::Args),
-    Rules(rules::Args),
-    #[command(subcommand)]
-    Policy(policy::Command),
-    #[command(subcommand)]
-    Pool(pool::Command),
-    #[command(subcommand)]
-    Image(image::Command),
-    #[command(subcommand)]
-    Profile(profile::Command),
-    Completions(completions::Args),
-    Man(man::Args),
 }
 
 /// Prints help, the version, or what is wrong with the command line.

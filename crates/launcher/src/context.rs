@@ -1,15 +1,61 @@
 //! `Context`: what every verb gets.
 
-use lazaret_runtime::{DecidedBy, Detected, EngineChoice, EngineRequest, Memory, Starter};
+use lazaret_runtime::{
+    DecidedBy, Detected, EngineChoice, EngineInfo, EngineKind, EngineRequest, Memory, Starter,
+};
 use lazaret_tree::escape;
 
-use crate::cli::Global;
-use crate::commands::doctor::describe;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, unusable};
 use crate::interrupt::Interrupt;
 use crate::session::record::Record;
 use crate::ui::{ColorChoice, OutputFormat, ProgressChoice, Ui, UiOptions, Verbosity};
+
+/// The options of every verb.
+#[derive(Debug, clap::Args)]
+pub struct GlobalOptions {
+    /// Print results as JSON on stdout, and failures as JSON on stderr
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub json: bool,
+    /// Engine: docker, podman, apple, or an endpoint such as unix:///run/podman/podman.sock
+    /// [env: LAZARET_ENGINE] [default: what DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST or
+    /// Docker's current context names, else the first one found]
+    #[arg(
+        long,
+        global = true,
+        value_name = "ENGINE",
+        help_heading = "Global options"
+    )]
+    pub engine: Option<String>,
+    /// When to colour [env: LAZARET_COLOR, NO_COLOR, CLICOLOR_FORCE] [default: auto]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        help_heading = "Global options"
+    )]
+    pub color: Option<ColorChoice>,
+    /// How to show progress [env: LAZARET_PROGRESS] [default: auto]
+    #[arg(
+        long,
+        global = true,
+        value_name = "HOW",
+        help_heading = "Global options"
+    )]
+    pub progress: Option<ProgressChoice>,
+    /// Say only warnings and errors
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Global options"
+    )]
+    pub quiet: bool,
+    /// Say more
+    #[arg(short, long, global = true, help_heading = "Global options")]
+    pub verbose: bool,
+}
 
 /// The global choices: what was typed, else the environment, else the default.
 #[derive(Debug, Clone)]
@@ -33,7 +79,7 @@ pub struct EngineName {
 
 impl EngineName {
     /// Reads `--engine`, else `LAZARET_ENGINE`.
-    fn find(global: &Global, env: &Environment) -> Option<Self> {
+    fn find(global: &GlobalOptions, env: &Environment) -> Option<Self> {
         let variable = || {
             let value = env.os(ENGINE_VARIABLE)?;
             Some(Self {
@@ -54,7 +100,7 @@ const ENGINE_VARIABLE: &str = "LAZARET_ENGINE";
 
 impl Options {
     /// Joins what was typed with the environment.
-    pub fn new(global: &Global, env: &Environment) -> Self {
+    pub fn new(global: &GlobalOptions, env: &Environment) -> Self {
         let chosen = |variable| env.text(variable);
         Self {
             ui: UiOptions {
@@ -209,4 +255,25 @@ impl Context {
             Err(error) => Err(unusable(by, error)),
         }
     }
+}
+
+/// The name of an engine for people.
+pub(crate) fn kind_name(kind: EngineKind) -> &'static str {
+    match kind {
+        EngineKind::Docker => "Docker",
+        EngineKind::Podman => "Podman",
+        EngineKind::Apple => "Apple container",
+        EngineKind::Fake => "fake engine",
+    }
+}
+
+/// `Docker 20.10.24 (API 1.41)`, escaped.
+pub(crate) fn describe(info: &EngineInfo) -> String {
+    let api = info
+        .api_version
+        .as_ref()
+        .map(|api| format!(" (API {api})"))
+        .unwrap_or_default();
+    let text = format!("{} {}{api}", kind_name(info.kind), info.version);
+    escape(text.as_bytes())
 }

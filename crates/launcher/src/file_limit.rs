@@ -8,7 +8,7 @@ use lazaret_tree::{SizedFile, escape};
 use crate::failure::{Failure, FailureKind};
 use crate::profile::Profile;
 use crate::session::record::GateLimits;
-use crate::session::sync::Source;
+use crate::session::source::Source;
 use crate::ui::{bytes, count};
 
 /// The most bytes of one file that a session's processes may write, the copy included

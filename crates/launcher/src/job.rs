@@ -5,11 +5,10 @@ use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use lazaret_runtime::{Detected, EngineKind, EnvName, Limits, SessionId, Unenforceable};
+use lazaret_runtime::{EngineKind, EnvName, Limits, SessionId, Unenforceable};
 use lazaret_transfer::{Selector, WorkspaceDir};
 use lazaret_tree::escape;
 
-use crate::commands::{image, kept};
 use crate::context::Context;
 use crate::engine_memory::{EngineMemory, Recalled};
 use crate::environment::{Environment, StreamKind};
@@ -24,25 +23,28 @@ use crate::gate::report::{Report, SyncReport};
 use crate::gate::settle::{Settled, Volume, finish, settle};
 use crate::gate::workspace_lock::lock_whole_workspace;
 use crate::git;
+use crate::image;
 use crate::lent::{self, Lent};
 use crate::network::{self, Network};
 use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
-use crate::session::chores::Chores;
+use crate::session::berth::VolumePresence;
 use crate::session::collect::Collected;
-use crate::session::command::Patience;
-use crate::session::cycle::{self, Cycle, Invocation, Order};
+use crate::session::command::{CommandSpec, Patience};
+use crate::session::cycle::{self, Cycle, Order};
 use crate::session::egress::{self, Bound};
-use crate::session::kept::{Again, Standing};
+use crate::session::kept::Again;
 use crate::session::pool::{Ahead, Filling, let_go};
 use crate::session::prepare::Setting;
 use crate::session::record::{
     Bounds, CommandEnd, GateLimits, KeepVolume, Outcome, Picked, PickedGit, Record,
 };
 use crate::session::relay::Destination;
-use crate::session::site::{Site, Timings};
+use crate::session::site::Site;
+use crate::session::source::Source;
 use crate::session::store::{LockedSession, Store};
-use crate::session::sync::{Reading, Source};
+use crate::session::sync::Reading;
 use crate::session::terminal;
+use crate::session_access::{reopen, site};
 
 /// From SIGTERM to SIGKILL when a command's time is up.
 const GRACE: Duration = Duration::from_secs(15);
@@ -134,7 +136,7 @@ impl Job {
         let network = network::prepare(&self.profile, &context.env, &context.interrupt, &lent)?;
         let ports = egress::bind(&self.ports)?;
         let again = match &self.id {
-            Some(id) => kept::take(&store, id, workspace)?,
+            Some(id) => reopen::take(&store, id, workspace)?,
             None => None,
         };
         let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
@@ -230,7 +232,7 @@ impl Job {
             .transpose()?;
         if again
             .as_ref()
-            .is_some_and(|again| again.volume == Standing::Gone)
+            .is_some_and(|again| again.volume == VolumePresence::Missing)
         {
             FileLimit::of(&self.profile).check(source)?;
         }
@@ -242,7 +244,7 @@ impl Job {
             keep: self.volume,
             selection: picked(&self.profile, self.shared),
             profile: self.profile.name.clone(),
-            invocation: Invocation {
+            invocation: CommandSpec {
                 argv: self.command,
                 env,
             },
@@ -299,23 +301,6 @@ fn terminal_variables(env: &Environment) -> BTreeMap<EnvName, String> {
         .into_iter()
         .filter_map(|(name, value)| Some((name.parse().ok()?, value?.to_owned())))
         .collect()
-}
-
-/// Puts together what the steps of a session work with.
-pub fn site<'a>(context: &'a Context, store: &Store, detected: Detected) -> Site<'a> {
-    for warning in &detected.info.warnings {
-        context.ui.detail(&lazaret_tree::escape(warning.as_bytes()));
-    }
-    Site {
-        engine: detected.engine,
-        info: detected.info,
-        store_id: store.id().to_owned(),
-        ui: &context.ui,
-        interrupt: &context.interrupt,
-        timings: Timings::default(),
-        chores: Chores::default(),
-        starter: context.options.starter,
-    }
 }
 
 /// What a session goes through the gate by.

@@ -16,6 +16,7 @@ pub mod failure;
 pub mod file_limit;
 pub mod gate;
 pub mod git;
+mod image;
 pub mod interrupt;
 pub mod job;
 pub mod lent;
@@ -27,13 +28,14 @@ pub mod porter;
 pub mod profile;
 pub mod secret;
 pub mod session;
+mod session_access;
 pub mod ui;
 pub mod user_network;
 pub mod workspace;
 
 use std::ffi::OsString;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::cli::Cli;
 use crate::context::{Context, Options};
@@ -94,7 +96,7 @@ fn run(
         interrupt,
         options,
     };
-    let done = commands::run(cli.command, &context);
+    let done = commands::run(cli.command, Cli::command, &context);
     for leftover in lazaret_runtime::leftovers() {
         let cause = lazaret_tree::escape(leftover.cause.as_bytes());
         let (what, name) = (leftover.what, leftover.name);

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_egress::{GatewayConfig, Mode, Policy, Route, SessionLimits};
+use lazaret_egress::{GatewayConfig, Mode, Patterns, Policy, Route, SessionLimits};
 use lazaret_runtime::EnvName;
 
 use crate::environment::Environment;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
-use crate::lent::Lent;
+use crate::lent::{Lent, tokens};
 use crate::profile::{NetworkMode, Profile};
 use crate::secret::{self, Resolved};
 use crate::session::egress::{FIRST_BROKER, Plan};
@@ -64,7 +64,7 @@ pub fn prepare(
         return Ok(None);
     };
     let resolved = secret::resolve(&profile.secrets, env, interrupt)?;
-    let patterns = secret::patterns(&resolved, lent)?;
+    let patterns = patterns(&resolved, lent)?;
     let mut variables = BTreeMap::new();
     let mut routes = Vec::new();
     for (index, Resolved { rule, secret }) in (0..).zip(resolved) {
@@ -98,4 +98,30 @@ pub fn prepare(
     let mut env = plan.variables();
     env.extend(variables);
     Ok(Some(Network { plan, env }))
+}
+
+/// Prepares to find the keys, and the tokens of lent logins, in everything that is shown or kept.
+///
+/// # Errors
+/// One that is too short to be told from ordinary text.
+fn patterns(resolved: &[Resolved<'_>], lent: &[Lent]) -> Result<Option<Patterns>, Failure> {
+    if resolved.is_empty() && lent.is_empty() {
+        return Ok(None);
+    }
+    let logins: Vec<(&str, Vec<u8>)> = lent
+        .iter()
+        .flat_map(|file| {
+            tokens(&file.contents)
+                .into_iter()
+                .map(|token| (&*file.rule.name, token))
+        })
+        .collect();
+    let keys = resolved.iter().map(|resolved| {
+        let value = resolved.secret.expose().as_bytes();
+        (resolved.rule.name.as_str(), value)
+    });
+    let pairs = keys.chain(logins.iter().map(|(name, token)| (*name, &token[..])));
+    let patterns =
+        Patterns::new(pairs).map_err(|error| Failure::new(FailureKind::Profile, error))?;
+    Ok(Some(patterns))
 }

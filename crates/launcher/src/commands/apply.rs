@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use lazaret_tree::{RelPath, RelPathBuf, escape};
 use lazaret_validator::Allowance;
 
-use super::{diff, resumed};
+use super::diff;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -17,6 +17,7 @@ use crate::gate::proposal::ItemState;
 use crate::gate::remembered::Entry;
 use crate::gate::report::Report;
 use crate::session::store::Store;
+use crate::session_access::waiting;
 use crate::ui::{Answer, Choice, Question};
 
 /// Apply a session's changes to its workspace
@@ -72,9 +73,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         diff::parse_paths(&args.theirs)?,
     );
     if let Some(dir) = &args.workspace {
-        resumed::adopt(&store, &args.session, dir, context)?;
+        waiting::adopt(&store, &args.session, dir, context)?;
     }
-    let (mut session, case) = resumed::open(&store, &args.session, context)?;
+    let (mut session, case) = waiting::open(&store, &args.session, context)?;
     let mut choices = picked(&case, &paths, &args)?;
     for path in &theirs {
         replace(&case, path, &mut choices)?;
@@ -97,7 +98,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     if let Decision::Keep(reason) = &decision {
         return Err(kept(*reason, &args));
     }
-    resumed::settle(context, &store, (&mut session, &case), decision, report)
+    waiting::settle(context, &store, (&mut session, &case), decision, report)
 }
 
 /// Takes what is at or below the paths; everything when there are none.

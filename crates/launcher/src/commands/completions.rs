@@ -1,8 +1,5 @@
 //! `lazaret completions`.
 
-use clap::CommandFactory as _;
-
-use crate::cli::Cli;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -15,9 +12,13 @@ pub struct Args {
     pub shell: clap_complete::Shell,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    args: Args,
+    mut cli: clap::Command,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "lazaret", &mut script);
+    clap_complete::generate(args.shell, &mut cli, "lazaret", &mut script);
     context
         .ui
         .result(String::from_utf8_lossy(&script).trim_end());

@@ -1,10 +1,10 @@
 //! `lazaret run demo`: two acts on a scratch copy of a small sample project.
 
-use lazaret_transfer::WorkspaceDir;
+use lazaret_transfer::{Selector, WorkspaceDir};
 use serde_json::json;
+use tempfile::TempDir;
 
 use super::dry_run::reach::Reach;
-use super::run::Args;
 use crate::context::Context;
 use crate::demo::{GOOD, HOSTILE, materialise};
 use crate::exit_code::ExitCode;
@@ -39,28 +39,46 @@ const ACTS: [Act; 2] = [
     },
 ];
 
-pub(crate) fn run(profile: Profile, args: &Args, context: &Context) -> Result<ExitCode, Failure> {
-    let scratch = tempfile::Builder::new()
-        .prefix("lazaret-demo-")
-        .tempdir()
-        .or_fail(FailureKind::State, "make a scratch directory for the demo")?;
-    materialise(scratch.path()).or_fail(FailureKind::State, "write the sample project")?;
-    let workspace = WorkspaceDir::open_ambient(scratch.path())?;
-    let selector = extent::of_profile(&profile, None, &Bounds::default())?;
-    if args.dry_run {
-        let reach = Reach::of(&profile, &Bounds::default(), &context.env);
-        return super::dry_run::run(
-            &workspace,
-            &selector,
-            reach,
-            FileLimit::of(&profile),
-            context,
-        );
+/// Lists what would go in.
+pub(crate) fn dry_run(profile: &Profile, context: &Context) -> Result<ExitCode, Failure> {
+    let project = SampleProject::write(profile)?;
+    super::dry_run::run(
+        &project.workspace,
+        &project.selector,
+        Reach::of(profile, &Bounds::default(), &context.env),
+        FileLimit::of(profile),
+        context,
+    )
+}
+
+/// The sample project, until it is dropped.
+struct SampleProject {
+    dir: TempDir,
+    workspace: WorkspaceDir,
+    selector: Selector,
+}
+
+impl SampleProject {
+    fn write(profile: &Profile) -> Result<Self, Failure> {
+        let dir = tempfile::Builder::new()
+            .prefix("lazaret-demo-")
+            .tempdir()
+            .or_fail(FailureKind::State, "make a scratch directory for the demo")?;
+        materialise(dir.path()).or_fail(FailureKind::State, "write the sample project")?;
+        Ok(Self {
+            workspace: WorkspaceDir::open_ambient(dir.path())?,
+            selector: extent::of_profile(profile, None, &Bounds::default())?,
+            dir,
+        })
     }
+}
+
+pub(crate) fn run(profile: &Profile, context: &Context) -> Result<ExitCode, Failure> {
+    let project = SampleProject::write(profile)?;
     let ui = &context.ui;
     ui.status(&format!(
         "the sample project is at {}",
-        scratch.path().display()
+        project.dir.path().display()
     ));
     let mut ends = Vec::new();
     for act in ACTS {
@@ -79,7 +97,7 @@ pub(crate) fn run(profile: Profile, args: &Args, context: &Context) -> Result<Ex
             attendance: Attendance::Nobody,
             profile: profile.clone(),
         };
-        ends.push(job.run(&workspace, &selector, context)?);
+        ends.push(job.run(&project.workspace, &project.selector, context)?);
     }
     let verdict = verdict(&ends);
     let kept: Vec<_> = ends.iter().map(|end| end.report.session.clone()).collect();

@@ -2,8 +2,6 @@
 
 use lazaret_tree::{Change, RelPathBuf};
 
-use super::live::{Running, live};
-use super::resumed;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -17,6 +15,8 @@ use crate::session::exporter::Broken;
 use crate::session::record::Record;
 use crate::session::store::Store;
 use crate::session::viewer::Look;
+use crate::session_access::running::{Running, live};
+use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Ui};
 
 /// Show what a session changed, judged
@@ -42,7 +42,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     match Running::find(&store, &args.session)? {
         Some(running) => look(running, &store, (&args, &paths), context),
         None => {
-            let (session, case) = resumed::open(&store, &args.session, context)?;
+            let (session, case) = waiting::open(&store, &args.session, context)?;
             show(session.record(), &case, None, (&args, &paths), &context.ui)
         }
     }

@@ -1,14 +1,14 @@
 //! `lazaret discard`.
 
-use crate::commands::{resumed, rm};
+use crate::commands::rm;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::settle::{Volume, finish};
-use crate::job;
 use crate::session::pool::let_go;
 use crate::session::record::{Outcome, Phase};
 use crate::session::store::Store;
+use crate::session_access::{site, waiting};
 use crate::ui::{Answer, Choice, OutputFormat, Question};
 
 /// Throw a session's changes away
@@ -38,7 +38,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let mut session = store.lock(&args.session)?;
     match session.record().phase {
         Phase::Collected | Phase::Rejected => {}
-        _ => return Err(resumed::not_waiting(session.record())),
+        _ => return Err(waiting::not_waiting(session.record())),
     }
     let commits = session.record().commits.clone();
     if !args.yes {
@@ -59,7 +59,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         }
     }
     let detected = context.engine_of(session.record())?;
-    let site = job::site(context, &store, detected);
+    let site = site(context, &store, detected);
     finish(&mut session, Outcome::Discarded, Volume::Remove(&site))?;
     let_go(&site, &session);
     match context.ui.format() {

@@ -6,13 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use lazaret_image_builder::{ImageState, ListedImage};
-use lazaret_runtime::{Candidate, Candidates, DecidedBy, EngineInfo, EngineKind, UserNamespace};
+use lazaret_runtime::{Candidate, Candidates, DecidedBy, EngineInfo, UserNamespace};
 use lazaret_tree::escape;
 use serde_json::{Value, json};
 
 use crate::commands::dry_run::reach::words;
 use crate::commands::image;
-use crate::context::Context;
+use crate::context::{Context, describe, kind_name};
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -170,16 +170,6 @@ fn writable(path: &Path) -> io::Result<()> {
         }
     }
     Err(io::ErrorKind::NotFound.into())
-}
-
-/// The name of an engine for people.
-fn kind_name(kind: EngineKind) -> &'static str {
-    match kind {
-        EngineKind::Docker => "Docker",
-        EngineKind::Podman => "Podman",
-        EngineKind::Apple => "Apple container",
-        EngineKind::Fake => "fake engine",
-    }
 }
 
 fn user_namespace(namespace: UserNamespace) -> &'static str {
@@ -400,17 +390,6 @@ fn print_engine(context: &Context, candidate: &Candidate, used: bool) {
             }
         }
     }
-}
-
-/// `Docker 20.10.24 (API 1.41)`, escaped.
-pub(crate) fn describe(info: &EngineInfo) -> String {
-    let api = info
-        .api_version
-        .as_ref()
-        .map(|api| format!(" (API {api})"))
-        .unwrap_or_default();
-    let text = format!("{} {}{api}", kind_name(info.kind), info.version);
-    escape(text.as_bytes())
 }
 
 fn properties(info: &EngineInfo) -> String {

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use lazaret_tree::RelPathBuf;
 
-use super::{diff, resumed};
+use super::diff;
 use crate::context::Context;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
@@ -12,6 +12,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::gate::export::document::Document;
 use crate::gate::export::{self, Batch, Existing, Form, Place, Subject, place};
 use crate::session::store::Store;
+use crate::session_access::waiting;
 use crate::ui::OutputFormat;
 
 /// Write a session's changes as a patch, a JSON report or an HTML page
@@ -51,7 +52,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         place.check(existing)?;
     }
     let store = Store::open(&context.env.state_dir()?)?;
-    let (session, case) = resumed::open(&store, &args.session, context)?;
+    let (session, case) = waiting::open(&store, &args.session, context)?;
     let proposal = export::propose(&case)?;
     let subject = Subject::Session(session.record());
     let batch = Batch::new(subject, &case, &proposal, SystemTime::now(), paths)?;

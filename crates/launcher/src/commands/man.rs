@@ -4,10 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clap::CommandFactory as _;
 use clap_mangen::Man;
 
-use crate::cli::Cli;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
@@ -24,8 +22,8 @@ pub struct Args {
     pub markdown: bool,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let mut command = Cli::command().disable_help_subcommand(true);
+pub(crate) fn run(args: Args, cli: clap::Command, context: &Context) -> Result<ExitCode, Failure> {
+    let mut command = cli.disable_help_subcommand(true);
     command.build();
     match args {
         Args { markdown: true, .. } => context.ui.result(markdown::page(&command).trim_end()),

@@ -11,8 +11,6 @@ pub(crate) mod doctor;
 pub(crate) mod dry_run;
 pub(crate) mod export;
 pub(crate) mod image;
-pub(crate) mod kept;
-pub(crate) mod live;
 pub(crate) mod logs;
 pub(crate) mod ls;
 pub(crate) mod man;
@@ -21,7 +19,6 @@ pub(crate) mod pool;
 pub(crate) mod profile;
 pub(crate) mod prune;
 pub(crate) mod recover;
-pub(crate) mod resumed;
 pub(crate) mod review;
 pub(crate) mod rm;
 pub(crate) mod rules;
@@ -31,13 +28,55 @@ pub(crate) mod sync;
 pub(crate) mod undo;
 pub(crate) mod watch;
 
-use crate::cli::Command;
+use clap::Subcommand;
+
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::own_dirs;
 
-pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failure> {
+/// The verbs.
+#[derive(Debug, Subcommand)]
+// A doc comment on a variant would hide that of its `Args`, which is the help.
+pub enum Command {
+    Run(run::Args),
+    Diff(diff::Args),
+    Watch(watch::Args),
+    Sync(sync::Args),
+    Review(review::Args),
+    Apply(apply::Args),
+    Allowed(allowed::Args),
+    Export(export::Args),
+    Check(check::Args),
+    Discard(discard::Args),
+    Undo(undo::Args),
+    Ls(ls::Args),
+    Show(show::Args),
+    Logs(logs::Args),
+    Rm(rm::Args),
+    Recover(recover::Args),
+    Prune(prune::Args),
+    Doctor(doctor::Args),
+    Rules(rules::Args),
+    #[command(subcommand)]
+    Policy(policy::Command),
+    #[command(subcommand)]
+    Pool(pool::Command),
+    #[command(subcommand)]
+    Image(image::Command),
+    #[command(subcommand)]
+    Profile(profile::Command),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// Runs a verb. `cli` makes the description of the whole command line, for the verbs that
+/// print it.
+pub(crate) fn run(
+    command: Command,
+    cli: impl FnOnce() -> clap::Command,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
     match command {
         // These look into no directory of lazaret's, or say themselves what is wrong with one.
         Command::Completions(_) | Command::Man(_) | Command::Rules(_) | Command::Doctor(_) => {}
@@ -67,7 +106,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failu
         Command::Pool(command) => pool::run(command, context),
         Command::Image(command) => image::run(command, context),
         Command::Profile(command) => profile::run(command, context),
-        Command::Completions(args) => completions::run(args, context),
-        Command::Man(args) => man::run(args, context),
+        Command::Completions(args) => completions::run(args, cli(), context),
+        Command::Man(args) => man::run(args, cli(), context),
     }
 }

@@ -7,19 +7,18 @@ use lazaret_transfer::{Attempt, LeftAlone, WorkspaceDir};
 use lazaret_tree::escape;
 use serde_json::json;
 
-use super::image;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::gate::workspace_lock::lock_workspace;
-use crate::job;
+use crate::image;
 use crate::session::pool::Spare;
 use crate::session::record::{Outcome, Record};
 use crate::session::repair::{End, Repaired, repair};
 use crate::session::resume::{Resumed, resume, sweep};
 use crate::session::status::State;
 use crate::session::store::{Store, StoreError};
-use crate::session::unfinished::Unfinished;
+use crate::session_access::site;
 use crate::ui::OutputFormat;
 
 /// Resume or clean up sessions after lazaret was killed
@@ -96,7 +95,7 @@ fn take_up(
     say: &mut dyn FnMut(&'static str),
 ) -> Result<(), Failure> {
     let mut session = store.lock_to_recover(id)?;
-    let _lock = match Unfinished::of(session.dir())? {
+    let _lock = match session.dir().unfinished()? {
         Some(_) => lock_its_workspace(store, session.record(), context)?,
         None => None,
     };
@@ -112,7 +111,7 @@ fn take_up(
     }
     let detected = context.engine_of(session.record())?;
     let exporter = image::ensure(context, &detected, "porter")?.pinned;
-    let site = job::site(context, store, detected);
+    let site = site(context, store, detected);
     let resumed = resume(&site, exporter, session)?;
     // What an engine finished only after its session had been removed.
     sweep(&site, store)?;

@@ -1,6 +1,5 @@
 //! `lazaret review`.
 
-use super::resumed;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -9,6 +8,7 @@ use crate::gate::decide::{Consent, decide};
 use crate::gate::report::Report;
 use crate::gate::review;
 use crate::session::store::Store;
+use crate::session_access::waiting;
 
 /// Look through a session's changes on the whole screen, choose, and apply
 ///
@@ -25,7 +25,7 @@ pub struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let (ui, interrupt) = (&context.ui, &context.interrupt);
     let store = Store::open(&context.env.state_dir()?)?;
-    let (mut session, case) = resumed::open(&store, &args.session, context)?;
+    let (mut session, case) = waiting::open(&store, &args.session, context)?;
     let choices = Choices::all();
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let decision = if ui.can_draw() {
@@ -33,5 +33,5 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     } else {
         decide(&case, &choices, Consent::Ask, ui, interrupt)?
     };
-    resumed::settle(context, &store, (&mut session, &case), decision, report)
+    waiting::settle(context, &store, (&mut session, &case), decision, report)
 }

@@ -8,7 +8,6 @@ use lazaret_runtime::{EnvName, SessionId};
 use lazaret_transfer::Selector;
 
 use super::dry_run::reach::Reach;
-use super::kept;
 
 use crate::context::Context;
 use crate::environment::StreamKind;
@@ -21,8 +20,9 @@ use crate::job::{Attendance, Job};
 use crate::profile::units::Span;
 use crate::profile::{self, ApplyMode, Origin, Profile, Publish, WORKSPACE_FILE, pass};
 use crate::session::record::{Bounds, KeepVolume};
+use crate::session::source::Source;
 use crate::session::store::Store;
-use crate::session::sync::Source;
+use crate::session_access::reopen;
 use crate::ui::OutputFormat;
 use crate::workspace;
 
@@ -103,7 +103,10 @@ impl FromStr for EnvVar {
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let profile = profile::load(&args.profile, &context.env)?;
     if is_demo(&profile, &args) {
-        return super::demo::run(profile, &args, context);
+        return match args.dry_run {
+            true => super::demo::dry_run(&profile, context),
+            false => super::demo::run(&profile, context),
+        };
     }
     let path = args
         .workspace
@@ -153,7 +156,7 @@ fn dry_run(
     let (Some(store), Some(id)) = (store, &args.name) else {
         return super::dry_run::run(workspace, selector, reach(), limit, context);
     };
-    let again = match kept::take(&store, id, workspace)? {
+    let again = match reopen::take(&store, id, workspace)? {
         Some(session) => session.dir().file("volume").exists(),
         None => false,
     };

@@ -8,8 +8,6 @@ use lazaret_transfer::{GitMode, Plan, Selector, WorkspaceDir, Writers};
 use lazaret_tree::{Entry, escape};
 use serde::Serialize;
 
-use super::live::{Running, live};
-use super::{image, kept, resumed};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::extent;
@@ -17,18 +15,22 @@ use crate::failure::{Failure, FailureKind};
 use crate::file_limit::FileLimit;
 use crate::gate::report::{ClashReport, Live, SyncReport};
 use crate::gate::workspace_lock::lock_whole_workspace;
+use crate::session::berth::VolumePresence;
 use crate::session::cycle::{describe, report_synced};
 use crate::session::fence::Guard;
-use crate::session::kept::{Standing, fits, standing};
+use crate::session::kept::{fits, standing};
 use crate::session::pause::Pausable;
 use crate::session::record::{Outside, Phase, PickedGit, Record};
 use crate::session::site::Site;
+use crate::session::source::Source;
 use crate::session::store::{SessionDir, Store};
-use crate::session::sync::{Footing, Source, Started, Synced, Terms, Update, plan, quiet_since};
+use crate::session::sync::{Footing, Started, Synced, Terms, Update, plan, quiet_since};
 use crate::session::texts;
 use crate::session::turn::Turn;
+use crate::session_access::running::{Running, live};
+use crate::session_access::{reopen, site, waiting};
 use crate::ui::{OutputFormat, Tone, Ui, bytes, count};
-use crate::{git, job, workspace};
+use crate::{git, image, workspace};
 
 /// How long others may look, or copy, before us.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -137,7 +139,7 @@ pub(crate) fn dry_run(
         _ => false,
     };
     if !is_whole {
-        return Err(resumed::not_waiting(&record));
+        return Err(waiting::not_waiting(&record));
     }
     let plan = plan(&dir, source, Terms::of(&record).stance)?;
     let limit = FileLimit::of_session(record.gate);
@@ -272,7 +274,7 @@ fn at_rest(
     source: Source<'_>,
     context: &Context,
 ) -> Result<Synced, Failure> {
-    let Some(mut session) = kept::take(store, id, workspace)? else {
+    let Some(mut session) = reopen::take(store, id, workspace)? else {
         return Err(store.find(id).err().map_or_else(
             || Failure::message(FailureKind::Refused, format!("session {id} is gone")),
             Failure::from,
@@ -280,8 +282,8 @@ fn at_rest(
     };
     let detected = context.engine_of(session.record())?;
     let porter = image::ensure(context, &detected, "porter")?.pinned;
-    let site = job::site(context, store, detected);
-    if standing(&*site.engine, session.record())? == Standing::Gone {
+    let site = site(context, store, detected);
+    if standing(&*site.engine, session.record())? == VolumePresence::Missing {
         let text = format!("session {id} has no volume");
         return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
             "`lazaret run --name {id} --keep …` makes one that is kept."

@@ -7,8 +7,6 @@ use lazaret_runtime::SessionId;
 use lazaret_tree::{Entry, RelPathBuf, escape};
 use serde::Serialize;
 
-use super::live::{Running, live};
-use super::resumed;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -26,6 +24,8 @@ use crate::session::record::Phase;
 use crate::session::status::State;
 use crate::session::store::{Store, StoreError};
 use crate::session::viewer::{Look, Seen, Viewer};
+use crate::session_access::running::{Running, live};
+use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Tone, Ui, elapsed};
 
 /// Show what a running session changes, while it changes it
@@ -124,7 +124,7 @@ fn is_alive(store: &Store, id: &SessionId) -> Result<bool, Failure> {
         Err(StoreError::NotFound { .. }) => Ok(false),
         Err(error) => Err(error.into()),
         Ok(false) => match store.find(id)?.record()? {
-            record if record.phase == Phase::Running => Err(resumed::not_waiting(&record)),
+            record if record.phase == Phase::Running => Err(waiting::not_waiting(&record)),
             _ => Ok(false),
         },
     }
@@ -143,7 +143,7 @@ fn not_running(store: &Store, id: &SessionId) -> Result<Failure, Failure> {
                 _ => failure,
             }
         }
-        _ => resumed::not_waiting(&record),
+        _ => waiting::not_waiting(&record),
     })
 }
 

@@ -27,7 +27,7 @@ use super::decide::Decision;
 use super::proposal::Proposal;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use crate::session::store::write_atomically;
+use crate::session::file::write_atomically;
 use crate::ui::Ui;
 
 /// The most bytes of the file: some ten thousand entries.

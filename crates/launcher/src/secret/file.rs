@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use zeroize::Zeroizing;
 
-use super::take::{LARGEST_SECRET, missing};
+use super::source::{LARGEST_SECRET, missing};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 

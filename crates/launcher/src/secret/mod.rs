@@ -6,18 +6,18 @@
 
 mod file;
 mod program;
+mod source;
 mod take;
 #[cfg(test)]
 mod tests;
 
-use lazaret_egress::{Patterns, Secret};
+use lazaret_egress::Secret;
 
 use crate::environment::Environment;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::lent::{Lent, tokens};
 use crate::profile::{SecretRule, SecretSource};
-use take::Reach;
+use source::SecretContext;
 
 pub(crate) use file::read as read_file;
 
@@ -39,10 +39,10 @@ pub fn resolve<'a>(
     env: &Environment,
     interrupt: &Interrupt,
 ) -> Result<Vec<Resolved<'a>>, Failure> {
-    let reach = Reach {
+    let reach = SecretContext {
         env,
         interrupt,
-        patience: take::PATIENCE,
+        patience: source::PATIENCE,
     };
     let mut resolved: Vec<(usize, Resolved<'a>)> = Vec::new();
     for at_hand in [true, false] {
@@ -98,30 +98,4 @@ pub fn file_presence(path: &std::path::Path, env: &Environment) -> Presence {
         Ok(_) => Presence::There,
         Err(failure) => Presence::Missing(failure.chain().join(": ")),
     }
-}
-
-/// Prepares to find the keys, and the tokens of lent logins, in everything that is shown or kept.
-///
-/// # Errors
-/// One that is too short to be told from ordinary text.
-pub fn patterns(resolved: &[Resolved<'_>], lent: &[Lent]) -> Result<Option<Patterns>, Failure> {
-    if resolved.is_empty() && lent.is_empty() {
-        return Ok(None);
-    }
-    let logins: Vec<(&str, Vec<u8>)> = lent
-        .iter()
-        .flat_map(|file| {
-            tokens(&file.contents)
-                .into_iter()
-                .map(|token| (&*file.rule.name, token))
-        })
-        .collect();
-    let keys = resolved.iter().map(|resolved| {
-        let value = resolved.secret.expose().as_bytes();
-        (resolved.rule.name.as_str(), value)
-    });
-    let pairs = keys.chain(logins.iter().map(|(name, token)| (*name, &token[..])));
-    let patterns =
-        Patterns::new(pairs).map_err(|error| Failure::new(FailureKind::Profile, error))?;
-    Ok(Some(patterns))
 }

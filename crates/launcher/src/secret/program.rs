@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
-use super::take::{LARGEST_SECRET, Reach, missing};
+use super::source::{LARGEST_SECRET, SecretContext, missing};
 use crate::failure::{Failure, FailureKind, OrFail as _};
 
 /// How often somebody looks whether the user wants an end.
@@ -21,7 +21,10 @@ const AFTER_THE_END: Duration = Duration::from_secs(5);
 const LONGEST_COMPLAINT: usize = 4096;
 
 /// Runs a command of the profile's, and takes what it prints.
-pub(super) fn print(argv: &[String], reach: Reach<'_>) -> Result<Zeroizing<Vec<u8>>, Failure> {
+pub(super) fn print(
+    argv: &[String],
+    reach: SecretContext<'_>,
+) -> Result<Zeroizing<Vec<u8>>, Failure> {
     run(argv, reach).map_err(|failure| {
         failure.hinted("Run the command yourself: it has to print the secret and nothing else.")
     })
@@ -31,7 +34,7 @@ pub(super) fn print(argv: &[String], reach: Reach<'_>) -> Result<Zeroizing<Vec<u
 pub(super) fn look_up(
     service: &str,
     account: &str,
-    reach: Reach<'_>,
+    reach: SecretContext<'_>,
 ) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let (argv, store) = match cfg!(target_os = "macos") {
         true => (
@@ -66,7 +69,7 @@ pub(super) fn look_up(
     found.map_err(|failure| failure.hinted(format!("`{store}` puts it there.")))
 }
 
-fn run(argv: &[String], reach: Reach<'_>) -> Result<Zeroizing<Vec<u8>>, Failure> {
+fn run(argv: &[String], reach: SecretContext<'_>) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let (program, arguments) = argv.split_first().ok_or_else(|| missing("no program"))?;
     let pipe = || std::io::pipe().or_fail(FailureKind::Secret, "a pipe can't be made");
     let ((out, out_writer), (complaint, complaint_writer)) = (pipe()?, pipe()?);

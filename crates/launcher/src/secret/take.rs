@@ -1,32 +1,13 @@
 //! Takes a secret from where the profile says.
 
-use std::time::Duration;
-
 use lazaret_egress::{SHORTEST_SECRET, Secret};
 use zeroize::Zeroizing;
 
+use super::source::{SecretContext, missing};
 use super::{file, program};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use crate::interrupt::Interrupt;
 use crate::profile::SecretSource;
-
-/// The most bytes that a source may give. Keys have tens, tokens a few thousand.
-pub(super) const LARGEST_SECRET: usize = 64 * 1024;
-
-/// How long a program may take: a password manager may ask its user first.
-pub(super) const PATIENCE: Duration = Duration::from_secs(120);
-
-/// What is needed to take a secret.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reach<'a> {
-    /// Variables, the home, the search path.
-    pub(super) env: &'a Environment,
-    /// Ends a program that is waited for.
-    pub(super) interrupt: &'a Interrupt,
-    /// How long a program may take; [`PATIENCE`].
-    pub(super) patience: Duration,
-}
 
 /// Whether taking it starts no program and asks nobody. These are taken first: nobody shall
 /// unlock a password manager to hear then that a variable is missing.
@@ -41,7 +22,11 @@ pub(super) fn is_at_hand(from: &SecretSource) -> bool {
 ///
 /// # Errors
 /// It is not there, can be read by others, or is none. Nothing of it is in the message.
-pub(super) fn take(name: &str, from: &SecretSource, reach: Reach<'_>) -> Result<Secret, Failure> {
+pub(super) fn take(
+    name: &str,
+    from: &SecretSource,
+    reach: SecretContext<'_>,
+) -> Result<Secret, Failure> {
     let value = match from {
         SecretSource::Env(variable) => variable_of(variable, reach.env),
         SecretSource::File(path) => {
@@ -65,10 +50,6 @@ pub(super) fn take(name: &str, from: &SecretSource, reach: Reach<'_>) -> Result<
                 .context(format!("the secret {name} can't be had"))
                 .hinted("`from` in the profile's [secrets] says where it is taken from."),
         })
-}
-
-pub(super) fn missing(text: impl Into<String>) -> Failure {
-    Failure::message(FailureKind::Secret, text)
 }
 
 fn variable_of(variable: &str, env: &Environment) -> Result<Zeroizing<Vec<u8>>, Failure> {

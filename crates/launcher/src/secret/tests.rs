@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use lazaret_egress::Secret;
 
-use super::take::{LARGEST_SECRET, Reach, is_at_hand, take};
+use super::source::{LARGEST_SECRET, SecretContext};
+use super::take::{is_at_hand, take};
 use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::failure::{Failure, FailureKind};
 use crate::interrupt::Interrupt;
@@ -66,7 +67,7 @@ impl World {
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
         let uid = rustix::process::geteuid().as_raw();
         let env = Environment::new(variables, streams, None, uid, "/".into());
-        let reach = Reach {
+        let reach = SecretContext {
             env: &env,
             interrupt: &self.interrupt,
             patience: self.patience,

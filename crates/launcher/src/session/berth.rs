@@ -11,10 +11,18 @@ use lazaret_runtime::{
 };
 
 use super::belongings::Belongings;
-use super::kept::Standing;
 use super::owner::Owner;
 use super::site::Site;
 use crate::failure::Failure;
+
+/// Whether a session has a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VolumePresence {
+    /// It is in the engine.
+    Present,
+    /// It was removed, by us or by somebody else.
+    Missing,
+}
 
 /// What a berth is made from: everything that an engine fixes when it makes it.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +78,7 @@ pub(super) struct Berth {
     /// `None` too where the volume was there before.
     volume: Option<VolumeLease>,
     /// Whether the volume with the copy was there before.
-    standing: Standing,
+    standing: VolumePresence,
     /// The engine, once it may hold something that no lease stands for: it was asked to
     /// create it, and the answer is lost.
     in_doubt: Option<Arc<dyn Engine>>,
@@ -78,7 +86,7 @@ pub(super) struct Berth {
 
 impl Berth {
     /// One that has nothing yet, but its volume if that was there before.
-    pub(super) fn new(owner: Owner, standing: Standing) -> Self {
+    pub(super) fn new(owner: Owner, standing: VolumePresence) -> Self {
         Self {
             owner,
             agent: None,
@@ -97,12 +105,12 @@ impl Berth {
     pub(super) fn adopt(
         site: &Site<'_>,
         owner: Owner,
-        standing: Standing,
+        standing: VolumePresence,
         specs: &Specs,
     ) -> Result<Self, LeaseError> {
         let mut berth = Self::new(owner, standing);
         let (engine, owner) = (&site.engine, &berth.owner);
-        if standing == Standing::Gone {
+        if standing == VolumePresence::Missing {
             berth.volume = Some(VolumeLease::adopt(engine, &owner.volume())?);
         }
         berth.agent = Some(ContainerLease::adopt(engine, &owner.agent())?);
@@ -139,8 +147,9 @@ impl Berth {
             });
             let started = self.start_agent(site, &specs.agent);
             if let Some(starting) = starting {
-                let (lease, started) = (starting.join())
-                    .map_err(|_| super::populate::internal("creating the gateway panicked"))?;
+                let (lease, started) = (starting.join()).map_err(|_| {
+                    super::porter::conversation::internal("creating the gateway panicked")
+                })?;
                 self.gateway = Some(self.created(&site.engine, lease)?);
                 started?;
             }
@@ -149,7 +158,7 @@ impl Berth {
     }
 
     fn start_agent(&mut self, site: &Site<'_>, spec: &HardenedSpec) -> Result<(), Failure> {
-        if self.standing == Standing::Gone {
+        if self.standing == VolumePresence::Missing {
             let labels = self.owner.labels("workspace");
             let volume = VolumeLease::create(&site.engine, &self.owner.volume(), &labels);
             self.volume = Some(self.created(&site.engine, volume)?);
@@ -211,8 +220,8 @@ impl Berth {
         };
         let all = Belongings::of_store(&*engine, &self.owner.store)?.of(&self.owner);
         match self.standing {
-            Standing::There => all.remove_passing(&*engine, &self.owner),
-            Standing::Gone => all.unused().remove(&*engine),
+            VolumePresence::Present => all.remove_passing(&*engine, &self.owner),
+            VolumePresence::Missing => all.unused().remove(&*engine),
         }
     }
 }

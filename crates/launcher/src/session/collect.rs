@@ -1,26 +1,23 @@
 //! Brings what changed out of the volume into the session's quarantine.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::path::Path;
 use std::time::SystemTime;
 
 use lazaret_runtime::{ContainerName, Process};
-use lazaret_transfer::{
-    Collection, Digests, Quarantine, StreamLimits, SurveyRequest, Surveyed, Writers,
-};
-use lazaret_tree::{AtPath as _, PathError, Tree};
+use lazaret_transfer::{Digests, Quarantine, StreamLimits, SurveyRequest, Surveyed, Writers};
+use lazaret_tree::{PathError, Tree};
 
 use super::exporter::{Answered, Attempt, Broken, Exporting, export, mismatch, survey_broken};
 use super::known::{Known, ReadAhead, read_tips};
-use super::record::{GateLimits, Phase};
+use super::record::Phase;
 use super::site::Site;
 use super::standby::Standby;
 use super::stop::Stopped;
 use super::store::{LockedSession, SessionDir};
 use super::texts;
 use super::unlanded::Unlanded;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::ui::Counter;
 
 /// A session whose changes lie in the quarantine, or were rejected as a batch.
@@ -117,7 +114,7 @@ fn fetch_all(
     site: &Site<'_>,
 ) -> Attempt<Seen> {
     let (dir, record) = (session.dir(), session.record());
-    let limits = limits(record.gate);
+    let limits = record.gate.stream();
     let path = dir.file("quarantine");
     match fs::remove_dir_all(&path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
@@ -146,7 +143,7 @@ fn fetch_all(
     known.write_volume(dir)?;
     texts::keep_changed(site.ui, dir, record, &known);
     let whole = known.volume.is_seen_whole();
-    let commits = Unlanded::find(&known, &read_tips(dir), &quarantine);
+    let commits = Unlanded::find(&known.baseline, &known.volume, &read_tips(dir), &quarantine);
     Ok(Ok(Seen { whole, commits }))
 }
 
@@ -208,52 +205,4 @@ fn look<'a>(
             survey_broken(error)
         }
     }
-}
-
-/// The limits of the gate are those of the stream too: a bomb stays in its volume (TAR-49).
-pub(super) fn limits(gate: GateLimits) -> StreamLimits {
-    StreamLimits {
-        entries: gate.max_entries,
-        total_bytes: gate.max_bytes,
-        file_bytes: gate.max_file_bytes,
-        ..StreamLimits::DEFAULT
-    }
-}
-
-/// Reads a stored manifest.
-///
-/// # Errors
-/// When it is missing or damaged.
-pub fn read_tree(path: &Path) -> Result<Tree, Failure> {
-    let mut file = io::BufReader::new(File::open(path).at(path)?);
-    lazaret_transfer::read_tree(&mut file).map_err(|error| damaged(path, error))
-}
-
-/// Reads what was collected, as it was stored.
-///
-/// # Errors
-/// When it is missing or damaged, or was stored by a lazaret that knew less of it.
-pub fn read_collection(dir: &SessionDir) -> Result<(Tree, Collection), Failure> {
-    if !is_collected(dir) {
-        let text = format!("session {} was collected by an earlier lazaret", dir.id());
-        return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
-            "Its volume is kept: `lazaret recover {}` collects it again.",
-            dir.id()
-        )));
-    }
-    let Known { baseline, volume } = Known::read(dir)?;
-    let collection = volume.collect(&baseline);
-    Ok((baseline, collection))
-}
-
-/// Whether a collection can be read that the record says is there.
-pub(super) fn is_collected(dir: &SessionDir) -> bool {
-    dir.file("volume").exists()
-}
-
-pub(super) fn damaged(
-    path: &Path,
-    error: impl std::error::Error + Send + Sync + 'static,
-) -> Failure {
-    Failure::new(FailureKind::State, error).context(format!("{} is damaged", path.display()))
 }

@@ -1,24 +1,31 @@
 //! Runs the command in its container, and ends it when its time is up or the user says so.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lazaret_runtime::{ContainerName, Engine, EngineError, Process, Terminal};
+use lazaret_runtime::{ContainerName, Engine, EngineError, EnvName, Process, Terminal};
 
 use super::pause::Watchdog;
 use super::record::CommandEnd;
+use super::signal::{SIGKILL, SIGTERM};
 use super::terminal::Keyboard;
 use crate::interrupt::{Event, Interrupt, Mailbox, Urgency};
 
-/// SIGTERM and SIGKILL have these numbers on every Linux (signal(7)), also behind macOS.
-const SIGTERM: i32 = 15;
-pub(super) const SIGKILL: i32 = 9;
-
 /// After SIGKILL the streams end at once; an engine that is still silent is lost.
 const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// What is started in the container, and nothing else there has of it.
+#[derive(Debug, Clone, Default)]
+pub struct CommandSpec {
+    /// Program first.
+    pub argv: Vec<String>,
+    /// Variables beside those of the image.
+    pub env: BTreeMap<EnvName, String>,
+}
 
 /// How long a command may take.
 #[derive(Debug, Clone, Copy)]

@@ -1,36 +1,35 @@
 //! The whole way of a session, from a workspace to a collected batch.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::SystemTime;
 
-use lazaret_runtime::{ContainerLease, EnvName, SessionId};
+use lazaret_runtime::{ContainerLease, SessionId};
 use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped};
 use lazaret_tree::escape;
 
+use super::background::Tasks;
+use super::berth::VolumePresence;
 use super::collect::Collected;
-use super::command::{self, CommandError, Patience};
+use super::command::{self, CommandError, CommandSpec, Patience};
 use super::egress::{Bound, Gateway, JournalEnd, Published, Watcher};
-use super::kept::{Again, Standing};
+use super::kept::Again;
+use super::latch::{CommandEnded, Latch};
 use super::lend::Renewed;
 use super::log::{LogEnd, LogFile};
 use super::pause::Watchdog;
 use super::poised::{Call, Connection, Poised};
-use super::pool::{self, Filling, Shelf, Targets};
+use super::pool;
 use super::populate::{Launched, Start};
 use super::prepare::{Prepared, Setting};
 use super::record::{Egress, GateLimits, KeepVolume, NewRecord, Picked, Record, identity};
 use super::relay::{Destination, Relay};
 use super::site::Site;
-use super::standby::{HEAD_START, Over, Standby};
+use super::source::Source;
 use super::stop::Stopped;
 use super::store::Store;
-use super::sync::{Reading, Source, Synced, Terms};
+use super::sync::{Reading, Synced, Terms};
 use super::terminal;
-use super::texts;
 use crate::engine_memory::Recalled;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::interrupt::Urgency;
@@ -50,7 +49,7 @@ pub struct Order<'a> {
     /// The profile's name.
     pub profile: String,
     /// The command.
-    pub invocation: Invocation,
+    pub invocation: CommandSpec,
     /// What it runs in.
     pub setting: Setting,
     /// How long it may take.
@@ -65,15 +64,6 @@ pub struct Order<'a> {
     pub ports: Vec<Bound>,
     /// What stdout and stderr of the user are.
     pub destinations: (Destination, Destination),
-}
-
-/// What is started in the container, and nothing else there has of it.
-#[derive(Debug, Clone, Default)]
-pub struct Invocation {
-    /// Program first.
-    pub argv: Vec<String>,
-    /// Variables beside those of the image.
-    pub env: BTreeMap<EnvName, String>,
 }
 
 /// What a run came to, before the gate.
@@ -160,14 +150,14 @@ fn cycle(
             let dir = again.session.dir().clone();
             let prepared = Prepared::again(site, again, order.setting)?;
             match (volume, order.reading) {
-                (Standing::There, Some(reading)) => {
+                (VolumePresence::Present, Some(reading)) => {
                     prepared.update(site, (order.source, reading), terms, &call)?
                 }
-                (Standing::There, None) => {
+                (VolumePresence::Present, None) => {
                     let reading = Reading::whole(&dir, order.source)?;
                     prepared.update(site, (order.source, reading), terms, &call)?
                 }
-                (Standing::Gone, _) => prepared.populate(site, order.source, &call)?,
+                (VolumePresence::Missing, _) => prepared.populate(site, order.source, &call)?,
             }
         }
     };
@@ -190,44 +180,41 @@ fn cycle(
             "Nothing is lost: `lazaret recover {id}` goes on from here."
         ))
     };
+    let dir = launched.session.dir().clone();
+    let over = Latch::default();
     thread::scope(|scope| {
-        let (tell, over) = mpsc::channel();
-        let dir = launched.session.dir().clone();
-        let standby = scope.spawn(move || Standby::beside(site, (&dir, &record), &image, &over));
-        let (done, is_done) = mpsc::channel();
-        scope.spawn(move || top_up(site, store, &filling, &is_done));
-        let (enough, is_enough) = mpsc::channel::<Over>();
-        if let Some(recalled) = recalled {
-            scope.spawn(move || {
-                // Either way: the next start goes by it.
-                let _waited = is_enough.recv_timeout(HEAD_START);
-                recalled.ask_again(&*site.engine);
-            });
-        }
-        let (stop, is_stopped) = mpsc::channel::<Over>();
-        let dir = launched.session.dir().clone();
-        scope.spawn(move || {
-            texts::keep_beside(site.ui, &dir, order.source.workspace, &is_stopped);
-        });
-        let syncing = scope.spawn(|| unsynced.sync());
+        // However this ends, nobody beside it waits for longer.
+        let _lost = over.set_on_drop(CommandEnded::Lost);
+        let tasks = Tasks {
+            site,
+            store,
+            dir: &dir,
+            record: &record,
+            exporter: &image,
+            workspace: order.source.workspace,
+            filling: &filling,
+            recalled,
+        };
+        let background = tasks.start(scope, &over, unsynced);
         let launched = launched.run(
             site,
-            (&call, poised),
-            order.patience,
-            order.ports,
-            order.destinations,
-            log,
+            Following {
+                call: &call,
+                poised,
+                patience: order.patience,
+                ports: order.ports,
+                destinations: order.destinations,
+                log,
+                over: &over,
+            },
         )?;
-        if let Ok(Err(error)) = syncing.join() {
+        if let Ok(Err(error)) = background.syncing.join() {
             // What the collection writes is synced by itself.
             let cause = escape(error.to_string().as_bytes());
             (site.ui).warn(&format!("a power cut may take this session: {cause}"));
         }
-        // One that has given up needs no word.
-        let _ = tell.send(Over);
-        drop((done, enough, stop));
         let stopped = Stopped::stop(site, launched.session, launched.exporter).map_err(&kept)?;
-        let standby = standby.join().ok().flatten();
+        let standby = background.standby.join().ok().flatten();
         if site.interrupt.urgency() == Some(Urgency::Insisted) {
             return Err(kept(crate::interrupt::Interrupted.into()));
         }
@@ -237,22 +224,6 @@ fn cycle(
             synced: launched.synced,
         })
     })
-}
-
-/// Makes the places of the pool that are missing, once the command had the machine to itself
-/// for a moment.
-fn top_up(site: &Site<'_>, store: &Store, filling: &Filling, is_done: &Receiver<()>) {
-    let count = Targets::of(store).get(&filling.profile);
-    if count == 0 {
-        return;
-    }
-    // Either way: what is missing is missing, whether the command still runs or not.
-    let _waited = is_done.recv_timeout(HEAD_START);
-    if let Err(failure) = pool::fill(site, &Shelf::of(store), filling, count) {
-        let cause = escape(failure.error.to_string().as_bytes());
-        site.ui
-            .detail(&format!("the pool could not be filled: {cause}"));
-    }
 }
 
 /// Says what went in, and names what both sides changed, before the command starts.
@@ -340,20 +311,34 @@ fn is_notable(reason: SkipReason) -> bool {
     )
 }
 
+/// What a command is started with, and followed by.
+#[derive(Debug)]
+struct Following<'a> {
+    call: &'a Call,
+    poised: Poised,
+    patience: Patience,
+    ports: Vec<Bound>,
+    destinations: (Destination, Destination),
+    log: LogFile,
+    /// Set once the command has ended.
+    over: &'a Latch<CommandEnded>,
+}
+
 impl Launched {
     /// Runs the command to its end and writes down how it ended.
     ///
     /// # Errors
     /// When the engine is lost: the container may still run then, and `recover` ends it.
-    fn run(
-        mut self,
-        site: &Site<'_>,
-        (call, poised): (&Call, Poised),
-        patience: Patience,
-        ports: Vec<Bound>,
-        destinations: (Destination, Destination),
-        log: LogFile,
-    ) -> Result<Self, Failure> {
+    fn run(mut self, site: &Site<'_>, following: Following<'_>) -> Result<Self, Failure> {
+        let Following {
+            call,
+            poised,
+            patience,
+            ports,
+            destinations,
+            log,
+            over,
+        } = following;
         let record = self.session.record().clone();
         let relay = Arc::new(Relay::new(
             log,
@@ -387,14 +372,13 @@ impl Launched {
         };
         let published = Published::start(&site.engine, &record.agent(), ports);
         let started = std::time::Instant::now();
-        let over = AtomicBool::new(false);
         let ended = thread::scope(|scope| {
             if let Some(network) = &self.network {
                 let watcher = Watcher {
                     gateway: &network.gateway,
                     dir: self.session.dir(),
                     ui: site.ui,
-                    over: &over,
+                    over,
                 };
                 watcher.begin(&network.policy)?;
                 scope.spawn(move || watcher.watch());
@@ -410,7 +394,10 @@ impl Launched {
                     Watchdog::new(self.session.dir(), &record),
                 )
             });
-            over.store(true, Ordering::SeqCst);
+            over.set(match &ended {
+                Ok(_) => CommandEnded::Collect,
+                Err(_) => CommandEnded::Lost,
+            });
             Ok::<_, Failure>(ended)
         })?;
         drop(published);

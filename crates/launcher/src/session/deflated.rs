@@ -8,7 +8,8 @@ use flate2::write::ZlibEncoder;
 use flate2::{Compression, Decompress, FlushDecompress, Status};
 use lazaret_runtime::{ContainerName, EngineError, Process, Stdin};
 
-use super::site::{Site, porter};
+use super::porter::porter;
+use super::site::Site;
 
 /// What is read at once.
 const CHUNK: usize = 64 << 10;

@@ -9,8 +9,9 @@ use lazaret_image_builder::{IMAGE_LABEL, Pinned, inspect};
 use lazaret_runtime::{Engine, EngineInfo, EngineKind, Stdin};
 
 use super::owner::Owner;
-use super::populate::{finish, porter_failed};
-use super::site::{WORKSPACE, guard_spec, porter};
+use super::porter::conversation::{finish, porter_error};
+use super::porter::porter;
+use super::site::{WORKSPACE, guard_spec};
 use crate::failure::{Failure, FailureKind};
 
 /// The image that holds the porter and nothing else.
@@ -64,6 +65,6 @@ fn empty_by(
     engine.remove_container(name)?;
     match emptied? {
         (0, _, _) => Ok(()),
-        (code, _, complaints) => Err(porter_failed("empty", code, &complaints)),
+        (code, _, complaints) => Err(porter_error("empty", code, &complaints)),
     }
 }

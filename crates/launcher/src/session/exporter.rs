@@ -9,8 +9,7 @@ use lazaret_transfer::{
 };
 use lazaret_tree::Tree;
 
-use super::converse::{Answers, Said, Verb, to_the_end};
-use super::populate::broken_stream;
+use super::porter::conversation::{FromPorter, PorterCall, ToPorter, broken_stream, until_exit};
 use super::site::Site;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::Counter;
@@ -44,12 +43,12 @@ pub(super) fn export<T>(
     porter: Process,
     talk: impl FnOnce(Exporting<'_>) -> Attempt<T>,
 ) -> Attempt<T> {
-    let verb = Verb {
+    let verb = PorterCall {
         name: EXPORT,
         container,
     };
     let mut broken = None;
-    let talked = to_the_end(site, verb, porter, |said, answers| {
+    let talked = until_exit(site, verb, porter, |said, answers| {
         talk(Exporting {
             said,
             answers,
@@ -62,16 +61,16 @@ pub(super) fn export<T>(
 
 /// A porter that was not asked yet.
 pub(super) struct Exporting<'a> {
-    said: Said<'a>,
-    answers: Answers<'a>,
+    said: ToPorter<'a>,
+    answers: FromPorter<'a>,
     /// The rule that its survey broke while it was still said.
     broken: &'a mut Option<Broken>,
 }
 
 /// A porter that told what differs, and waits for a list.
 pub(super) struct Answered<'a> {
-    said: Said<'a>,
-    answers: Answers<'a>,
+    said: ToPorter<'a>,
+    answers: FromPorter<'a>,
 }
 
 impl<'a> Exporting<'a> {

@@ -11,9 +11,10 @@ use lazaret_runtime::{ContainerLease, LeaseError, Process, Stdin};
 use lazaret_transfer::{Guarded, Protection};
 use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree, escape};
 
-use super::populate::{finish, internal, porter_failed};
+use super::porter::conversation::{broken_stream, finish, internal, porter_error};
+use super::porter::porter;
 use super::record::{Bounds, Outside, Record};
-use super::site::{Site, WORKSPACE, porter};
+use super::site::{Site, WORKSPACE};
 use crate::failure::{Failure, FailureKind};
 use crate::ui::Ui;
 
@@ -314,7 +315,7 @@ impl<'a> Guard<'a> {
         let (code, _, complaints) = told(process, list)?;
         match code {
             0 => Ok(()),
-            code => Err(porter_failed(verb, code, &complaints)),
+            code => Err(porter_error(verb, code, &complaints)),
         }
     }
 }
@@ -334,7 +335,7 @@ pub fn prove_sealed(
     let process = site.engine.exec(&record.agent(), &spec)?;
     let (code, report, complaints) = told(process, Some(&fence.protection))?;
     if code != 0 {
-        return Err(porter_failed("sealed", code, &complaints));
+        return Err(porter_error("sealed", code, &complaints));
     }
     let report = String::from_utf8(report).map_err(|_| internal("a report that is no text"))?;
     let mut lines: Vec<&str> = report.lines().collect();
@@ -359,7 +360,7 @@ pub fn prove_sealed(
                  another engine or storage driver.",
             ))
         }
-        _ => Err(porter_failed(
+        _ => Err(porter_error(
             "sealed",
             code,
             b"porter: the report is cut off",
@@ -380,7 +381,7 @@ fn told(
     // A porter that has ended says why.
     let said = finish(process)?;
     match written {
-        Err(error) if said.0 == 0 => Err(super::populate::broken_stream(error)),
+        Err(error) if said.0 == 0 => Err(broken_stream(error)),
         _ => Ok(said),
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use lazaret_runtime::{ContainerName, Engine, EngineError, Process, ProcessControl, Stdin};
 use lazaret_tree::escape;
 
-use super::complaints::Complaints;
-use super::site::porter;
+use super::porter::conversation::StderrTail;
+use super::porter::porter;
 
 /// How often the porter is told that we are still there. It gives up after three seconds.
 const BEAT: Duration = Duration::from_millis(400);
@@ -47,7 +47,7 @@ pub(super) struct Hold {
     beat: Option<Sender<u8>>,
     lines: Receiver<String>,
     /// Its complaints, once it has ended.
-    complaints: Complaints,
+    complaints: StderrTail,
     control: Box<dyn ProcessControl>,
 }
 
@@ -83,7 +83,7 @@ impl Hold {
         Ok(Self {
             beat: Some(beat),
             lines,
-            complaints: Complaints::of(stderr),
+            complaints: StderrTail::of(stderr),
             control,
         })
     }

@@ -4,6 +4,7 @@ use lazaret_runtime::Engine;
 use lazaret_transfer::WorkspaceDir;
 
 use super::belongings::Belongings;
+use super::berth::VolumePresence;
 use super::pool::{Spare, sweep_all};
 use super::record::{Phase, Record, identity};
 use super::site::Site;
@@ -11,22 +12,13 @@ use super::store::LockedSession;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::Ui;
 
-/// Whether a session has a volume.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It is in the engine.
-    There,
-    /// It was removed, by us or by somebody else.
-    Gone,
-}
-
 /// A session to go on with.
 #[derive(Debug)]
 pub struct Again {
     /// It, locked.
     pub session: LockedSession,
     /// Its volume.
-    pub volume: Standing,
+    pub volume: VolumePresence,
     /// Its next container, where one was made ahead and runs.
     pub spare: Option<Spare>,
 }
@@ -52,7 +44,7 @@ impl Again {
         {
             return Ok(Self {
                 session,
-                volume: Standing::There,
+                volume: VolumePresence::Present,
                 spare: Some(spare),
             });
         }
@@ -60,7 +52,7 @@ impl Again {
         let volume = all.standing(record);
         // What a launcher that was killed left behind may not write any more.
         sweep_all(&*site.engine, &session, all)?;
-        if volume == Standing::Gone {
+        if volume == VolumePresence::Missing {
             match record.phase {
                 Phase::Settled => say_gone(site.ui, record),
                 _ => {
@@ -92,17 +84,17 @@ fn say_gone(ui: &Ui, record: &Record) {
 ///
 /// # Errors
 /// The engine's.
-pub fn standing(engine: &dyn Engine, record: &Record) -> Result<Standing, Failure> {
+pub fn standing(engine: &dyn Engine, record: &Record) -> Result<VolumePresence, Failure> {
     let all = Belongings::of_store(engine, &record.store)?.of(&record.owner());
     Ok(all.standing(record))
 }
 
 impl Belongings {
-    fn standing(&self, record: &Record) -> Standing {
+    fn standing(&self, record: &Record) -> VolumePresence {
         let wanted = record.volume();
         match self.volumes.iter().any(|(volume, _)| *volume == wanted) {
-            true => Standing::There,
-            false => Standing::Gone,
+            true => VolumePresence::Present,
+            false => VolumePresence::Missing,
         }
     }
 }

@@ -11,14 +11,16 @@ use std::io::{self, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::{HistoryState, Intent, Receipt, Tips, VolumeState, WireError, write_tree};
+use lazaret_transfer::{
+    Collection, HistoryState, Intent, Receipt, Tips, VolumeState, WireError, write_tree,
+};
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
-use super::collect::{damaged, read_tree};
+use super::file::{private_dir, stream_atomically};
 use super::history::applies;
-use super::store::{SessionDir, private_dir, stream_atomically};
+use super::store::SessionDir;
 use super::unsynced::Unsynced;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 
 /// Baseline and state of a volume, as they are on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -257,6 +259,41 @@ fn received(dir: &SessionDir, baseline: &Tree) -> Result<VolumeState, Failure> {
     let receipt: Result<Receipt, WireError> = Receipt::read_from(&mut file, baseline.len() as u64);
     let receipt = receipt.map_err(|error| damaged(&path, error))?;
     VolumeState::received(baseline, &receipt).map_err(|error| damaged(&path, error))
+}
+
+/// Reads a stored manifest.
+///
+/// # Errors
+/// When it is missing or damaged.
+pub fn read_tree(path: &Path) -> Result<Tree, Failure> {
+    let mut file = BufReader::new(File::open(path).at(path)?);
+    lazaret_transfer::read_tree(&mut file).map_err(|error| damaged(path, error))
+}
+
+/// Reads what was collected, as it was stored.
+///
+/// # Errors
+/// When it is missing or damaged, or was stored by a lazaret that knew less of it.
+pub fn read_collection(dir: &SessionDir) -> Result<(Tree, Collection), Failure> {
+    if !is_collected(dir) {
+        let text = format!("session {} was collected by an earlier lazaret", dir.id());
+        return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
+            "Its volume is kept: `lazaret recover {}` collects it again.",
+            dir.id()
+        )));
+    }
+    let Known { baseline, volume } = Known::read(dir)?;
+    let collection = volume.collect(&baseline);
+    Ok((baseline, collection))
+}
+
+/// Whether a collection can be read that the record says is there.
+pub(super) fn is_collected(dir: &SessionDir) -> bool {
+    dir.file("volume").exists()
+}
+
+fn damaged(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+    Failure::new(FailureKind::State, error).context(format!("{} is damaged", path.display()))
 }
 
 #[cfg(test)]

@@ -15,11 +15,11 @@ use lazaret_transfer::wire::{LentEvent, LentFile};
 use lazaret_tree::escape;
 use zeroize::Zeroizing;
 
-use super::complaints::Complaints;
 use super::handed::Ledger;
-use super::populate::internal;
+use super::porter::conversation::{StderrTail, internal};
+use super::porter::porter;
 use super::relay::Relay;
-use super::site::{Site, porter};
+use super::site::Site;
 use crate::failure::{Failure, FailureKind};
 use crate::lent::{Lent, tokens};
 
@@ -113,7 +113,7 @@ impl Lender {
                 drop(gone);
             });
         }
-        let complaints = Complaints::of(stderr);
+        let complaints = StderrTail::of(stderr);
         let written = shared.hand_over(&mut *stdin);
         if let Err(failure) = await_ready(&ready, site) {
             drop(stdin);

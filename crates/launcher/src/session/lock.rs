@@ -8,14 +8,12 @@ use std::time::Duration;
 use lazaret_tree::{AtPath as _, PathError};
 use rustix::fs::FlockOperation;
 
-use super::store::StoreError;
-
 /// How long, and how often, somebody else may be looking at a lock.
 pub(super) const GLANCE: Duration = Duration::from_millis(10);
 pub(super) const GLANCES: u32 = 5;
 
 /// As [`take_lock`], and outwaits somebody who only looks whether it is taken.
-pub(super) fn take_lock_soon(path: &Path) -> Result<Option<File>, StoreError> {
+pub(super) fn take_lock_soon(path: &Path) -> Result<Option<File>, PathError> {
     for _ in 0..GLANCES {
         if let Some(lock) = take_lock(path)? {
             return Ok(Some(lock));
@@ -29,7 +27,7 @@ pub(super) fn take_lock_soon(path: &Path) -> Result<Option<File>, StoreError> {
 ///
 /// # Errors
 /// The file can't be made.
-pub(crate) fn take_lock(path: &Path) -> Result<Option<File>, StoreError> {
+pub(crate) fn take_lock(path: &Path) -> Result<Option<File>, PathError> {
     let file = open_lock(path)?;
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file)),
@@ -37,8 +35,7 @@ pub(crate) fn take_lock(path: &Path) -> Result<Option<File>, StoreError> {
         Err(error) => Err(PathError {
             path: path.to_path_buf(),
             source: error.into(),
-        }
-        .into()),
+        }),
     }
 }
 
@@ -46,7 +43,7 @@ pub(crate) fn take_lock(path: &Path) -> Result<Option<File>, StoreError> {
 ///
 /// # Errors
 /// The file can't be made, or not be looked at.
-pub(super) fn is_taken(path: &Path) -> Result<bool, StoreError> {
+pub(super) fn is_taken(path: &Path) -> Result<bool, PathError> {
     let file = open_lock(path)?;
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => Ok(false),
@@ -54,8 +51,7 @@ pub(super) fn is_taken(path: &Path) -> Result<bool, StoreError> {
         Err(error) => Err(PathError {
             path: path.to_path_buf(),
             source: error.into(),
-        }
-        .into()),
+        }),
     }
 }
 

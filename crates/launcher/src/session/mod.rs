@@ -4,24 +4,25 @@
 //! Each state is a type of its own, and a step consumes the state before it:
 //! [`prepare::Prepared`], [`populate::Populated`], [`stop::Stopped`], [`collect::Collected`].
 
+mod background;
 pub mod belongings;
-mod berth;
+pub mod berth;
 pub mod chores;
 pub mod collect;
 pub mod command;
-mod complaints;
-mod converse;
 pub mod cycle;
 mod deflated;
 pub mod egress;
 mod emptying;
 pub mod exporter;
 pub mod fence;
+pub mod file;
 pub mod handed;
 pub mod history;
 pub mod hold;
 pub mod kept;
 pub mod known;
+pub mod latch;
 mod lend;
 pub mod lock;
 pub mod log;
@@ -31,6 +32,7 @@ pub mod pause;
 pub mod poised;
 pub mod pool;
 mod populate;
+pub mod porter;
 pub mod prepare;
 mod prove;
 pub mod prune;
@@ -38,7 +40,9 @@ pub mod record;
 pub mod relay;
 pub mod repair;
 pub mod resume;
+mod signal;
 pub mod site;
+pub mod source;
 pub mod standby;
 pub mod status;
 pub mod stop;

@@ -15,8 +15,9 @@ use lazaret_runtime::{ContainerName, ContainerState, Engine, EngineError, Pausin
 use lazaret_tree::AtPath as _;
 
 use super::hold::{Hold, HoldError};
+use super::porter::porter;
 use super::record::Record;
-use super::site::{Site, porter};
+use super::site::Site;
 use super::store::SessionDir;
 use super::turn::Turn;
 use crate::failure::{Failure, FailureKind};

@@ -13,18 +13,20 @@ use lazaret_runtime::{
     ContainerName, END, Engine, EngineError, ExecSpec, GO, HardenedSpec, Process, Stdin, Terminal,
 };
 
-use super::converse::{Answers, Said, Verb, go_on, to_the_end};
-use super::cycle::Invocation;
-use super::populate::broken_stream;
+use super::command::CommandSpec;
+use super::porter::conversation::{
+    FromPorter, PorterCall, ToPorter, and_return, broken_stream, until_exit,
+};
+use super::porter::porter;
 use super::prove::{believe, report_of};
-use super::site::{Site, porter};
+use super::site::Site;
 use super::terminal;
 use crate::failure::Failure;
 
 /// How a command is to be started.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
-    pub(super) invocation: Invocation,
+    pub(super) invocation: CommandSpec,
     /// Where it starts.
     pub(super) workdir: String,
     /// Whether it has the user's terminal.
@@ -65,7 +67,7 @@ impl Call {
     /// # Errors
     /// The engine's, or a control that is not in force (P12).
     pub(super) fn prove(&self, site: &Site<'_>, agent: &HardenedSpec) -> Result<Proven, Failure> {
-        let Invocation { argv, env } = &self.invocation;
+        let CommandSpec { argv, env } = &self.invocation;
         let exec = ExecSpec {
             argv: agent.poised_argv(&self.workdir, env.keys(), argv, self.timeout),
             env: env.clone(),
@@ -131,16 +133,16 @@ impl Proven {
         site: &Site<'_>,
         container: &ContainerName,
         words: &[&str],
-        talk: impl FnOnce(Said<'_>, Answers<'_>) -> Result<T, Failure>,
+        talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, Failure>,
     ) -> Result<(T, Poised), Failure> {
         let name = words.first().copied().unwrap_or_default();
-        let verb = Verb { name, container };
+        let verb = PorterCall { name, container };
         let (talked, mut process) = match site.info.is_remote() {
             true => {
                 let process = site.carry(container, words)?;
-                (to_the_end(site, verb, process, talk)?, self.process)
+                (until_exit(site, verb, process, talk)?, self.process)
             }
-            false => go_on(site, verb, self.process, |said, answers| {
+            false => and_return(site, verb, self.process, |said, answers| {
                 let word = format!("{}\n", words.join(" "));
                 said.write_all(word.as_bytes()).map_err(broken_stream)?;
                 said.flush().map_err(broken_stream)?;

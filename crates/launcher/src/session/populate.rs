@@ -1,38 +1,34 @@
 //! Proves the controls, and copies the workspace in.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::thread;
 
 use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec, Process};
+use lazaret_runtime::{ContainerLease, HardenedSpec};
 use lazaret_transfer::{
     Progress, Receipt, Recorded, Selector, Skipped, StatRecorder, Tips, VolumeState, WorkspaceDir,
     Writers, pack_and_record,
 };
-use lazaret_tree::{AtPath as _, Tree, escape};
+use lazaret_tree::{AtPath as _, Tree};
 
-use super::converse::{Answers, Said};
 use super::egress::Gateway;
 use super::fence::{Fence, Guard, prove_sealed};
 use super::handed::Ledger;
 use super::known::Known;
 use super::lend::Lender;
 use super::poised::{Call, Poised};
+use super::porter::conversation::{ANSWER_CAP, FromPorter, ToPorter, broken_stream, internal};
 use super::prepare::{Hatched, Nest, Prepared, Way};
 use super::record::NewRecord;
 use super::site::{Site, WORKSPACE};
+use super::source::Source;
 use super::store::{LockedSession, SessionDir};
-use super::sync::{Footing, Reading, Source, Synced, Terms, Update, quiet_since};
+use super::sync::{Footing, Reading, Synced, Terms, Update, quiet_since};
 use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::Counter;
-
-/// The most that the porter may say on stderr; the rest is thrown away.
-pub(super) const STDERR_CAP: u64 = 64 * 1024;
-/// The most that a receipt may hold: 200,000 entries with the longest paths fit.
-const RECEIPT_CAP: u64 = 512 * 1024 * 1024;
 
 /// A session whose volume holds the workspace, and whose controls are proven.
 #[derive(Debug)]
@@ -312,8 +308,8 @@ struct Sent {
 
 /// Packs the workspace into the porter's stdin and checks the receipt.
 fn send(
-    out: Said<'_>,
-    answers: Answers<'_>,
+    out: ToPorter<'_>,
+    answers: FromPorter<'_>,
     (workspace, selector): (&WorkspaceDir, &Selector),
     stats: &mut StatRecorder<'_>,
     counter: &Counter,
@@ -329,7 +325,7 @@ fn send(
     // The other side still writes.
     let baseline = packed.manifest.tree();
     let baseline = baseline.map_err(|error| Failure::new(FailureKind::Internal, error))?;
-    let receipt = Receipt::read_from(&mut answers.take(RECEIPT_CAP), packed.trailer.entries)
+    let receipt = Receipt::read_from(&mut answers.take(ANSWER_CAP), packed.trailer.entries)
         .map_err(|error| Failure::new(FailureKind::Transfer, error).context("the receipt"))?;
     if receipt.arrived != packed.trailer {
         let text = "the receipt is for another tree than the one that was sent";
@@ -371,65 +367,4 @@ fn beside_gateway<T>(
         site.interrupt.check()?;
         Ok((worked?, opened.transpose()?))
     })
-}
-
-/// Reads a short-lived verb of the porter to its end.
-pub(super) fn finish(process: Process) -> Result<(i32, Vec<u8>, Vec<u8>), EngineError> {
-    let Process {
-        stdin,
-        stdout,
-        stderr,
-        control,
-    } = process;
-    drop(stdin);
-    let lost = |source| EngineError::Stream {
-        verb: "exec",
-        source,
-    };
-    thread::scope(|scope| {
-        let complaints = scope.spawn(move || read_capped(stderr, STDERR_CAP));
-        let output = read_capped(stdout, RECEIPT_CAP).map_err(lost)?;
-        let complaints = complaints
-            .join()
-            .unwrap_or_else(|_| Ok(Vec::new()))
-            .map_err(lost)?;
-        Ok((control.wait()?, output, complaints))
-    })
-}
-
-/// Reads to the end, keeping at most `cap` bytes.
-pub(super) fn read_capped(mut from: impl io::Read, cap: u64) -> io::Result<Vec<u8>> {
-    let mut kept = Vec::new();
-    (&mut from).take(cap).read_to_end(&mut kept)?;
-    io::copy(&mut from, &mut io::sink())?;
-    Ok(kept)
-}
-
-/// Says that the porter failed, in its own words.
-pub(super) fn porter_failed(verb: &str, code: i32, complaints: &[u8]) -> Failure {
-    let words = String::from_utf8_lossy(complaints);
-    // An engine may add words of its own, about streams that broke because the porter ended.
-    let mut lines = words.trim().lines().rev();
-    let last = lines.clone().next().unwrap_or_default();
-    let words = lines
-        .find(|line| line.starts_with("porter: "))
-        .unwrap_or(last);
-    let words = if words.is_empty() {
-        "it said nothing"
-    } else {
-        words
-    };
-    let text = format!(
-        "porter {verb} ended with {code}: {}",
-        escape(words.as_bytes())
-    );
-    Failure::message(FailureKind::Transfer, text)
-}
-
-pub(super) fn broken_stream(error: io::Error) -> Failure {
-    Failure::new(FailureKind::Transfer, error).context("the stream to the container broke")
-}
-
-pub(super) fn internal(text: &str) -> Failure {
-    Failure::message(FailureKind::Internal, text)
 }

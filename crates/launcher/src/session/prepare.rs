@@ -4,9 +4,9 @@ use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError, Limits};
 use lazaret_transfer::Tips;
 
-use super::berth::{Berth, Specs, Wanted};
+use super::berth::{Berth, Specs, VolumePresence, Wanted};
 use super::egress::Plan;
-use super::kept::{Again, Standing};
+use super::kept::Again;
 use super::known::{Known, add_tips};
 use super::owner::Owner;
 use super::pool::{Filling, Fit, Spare, drop_spare};
@@ -185,7 +185,7 @@ impl Prepared {
     ) -> Result<Self, Failure> {
         let owner = session.record().owner();
         let nest = Nest {
-            berth: Some(Berth::new(owner.clone(), Standing::Gone)),
+            berth: Some(Berth::new(owner.clone(), VolumePresence::Missing)),
             session: Some(session),
             before: None,
             unsynced: Unsynced::default(),
@@ -210,7 +210,7 @@ impl Prepared {
             unsynced: Unsynced::default(),
         };
         let specs = Specs::of(site, &owner, setting.wanted())?;
-        nest.berth = Some(Berth::adopt(site, owner, Standing::Gone, &specs)?);
+        nest.berth = Some(Berth::adopt(site, owner, VolumePresence::Missing, &specs)?);
         Ok(Self::of(nest, specs, setting, false))
     }
 
@@ -225,11 +225,12 @@ impl Prepared {
             volume,
             spare,
         } = again;
-        if volume == Standing::Gone {
+        if volume == VolumePresence::Missing {
             session.forget_volume()?;
         }
         let fit = Fit::of(site, setting.wanted());
-        let takes = spare.is_some_and(|spare| volume == Standing::There && spare.fit == fit);
+        let takes =
+            spare.is_some_and(|spare| volume == VolumePresence::Present && spare.fit == fit);
         if !takes {
             drop_spare(&*site.engine, &session)?;
         }
@@ -240,7 +241,7 @@ impl Prepared {
             record.before = Some(before);
             record.phase = Phase::Syncing;
             // Of a new one nothing was surveyed.
-            record.surveyed &= volume == Standing::There;
+            record.surveyed &= volume == VolumePresence::Present;
             record.seen_whole &= record.surveyed;
             // Before anything is: whoever comes next gives it back.
             if !was_fenced {

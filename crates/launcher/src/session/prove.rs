@@ -7,8 +7,8 @@ use lazaret_runtime::{
 };
 use lazaret_tree::escape;
 
-use super::populate::{STDERR_CAP, finish, porter_failed, read_capped};
-use super::site::porter;
+use super::porter::conversation::{finish, porter_error, stderr_of};
+use super::porter::porter;
 use crate::failure::Failure;
 use crate::ui::Ui;
 
@@ -24,12 +24,12 @@ pub(super) fn prove(engine: &dyn Engine, spec: &HardenedSpec, ui: &Ui) -> Result
     let process = engine.exec(&spec.spec().name, &exec)?;
     let (code, report, complaints) = finish(process)?;
     if report.is_empty() {
-        return Err(porter_failed("probe", code, &complaints));
+        return Err(porter_error("probe", code, &complaints));
     }
     believe(&report, spec, ui)?;
     // A whole report ends with 0, whatever it says.
     if code != 0 {
-        return Err(porter_failed("probe", code, &complaints));
+        return Err(porter_error("probe", code, &complaints));
     }
     Ok(())
 }
@@ -66,8 +66,8 @@ pub(super) fn report_of(process: &mut Process) -> Result<Vec<u8>, Failure> {
         report.extend_from_slice(piece.get(..length).unwrap_or_default());
     }
     if report.is_empty() {
-        let said = read_capped(&mut process.stderr, STDERR_CAP).unwrap_or_default();
-        return Err(porter_failed("probe", process.control.wait()?, &said));
+        let said = stderr_of(&mut process.stderr);
+        return Err(porter_error("probe", process.control.wait()?, &said));
     }
     Ok(report)
 }

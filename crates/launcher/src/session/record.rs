@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use lazaret_runtime::{ContainerName, SessionId, VolumeName};
-use lazaret_transfer::FileIdentity;
+use lazaret_transfer::{FileIdentity, StreamLimits};
 use serde::{Deserialize, Serialize};
 
 use super::egress::Totals;
@@ -87,6 +87,18 @@ pub struct GateLimits {
     pub max_bytes: u64,
     /// Bytes in one file.
     pub max_file_bytes: u64,
+}
+
+impl GateLimits {
+    /// Returns the limits of the stream: a bomb stays in its volume (TAR-49).
+    pub fn stream(self) -> StreamLimits {
+        StreamLimits {
+            entries: self.max_entries,
+            total_bytes: self.max_bytes,
+            file_bytes: self.max_file_bytes,
+            ..StreamLimits::DEFAULT
+        }
+    }
 }
 
 /// What is known of a session.

@@ -7,7 +7,8 @@ use lazaret_runtime::EngineError;
 use lazaret_transfer::{HistoryState, LeftAlone, Recovered, history_state, recover};
 
 use super::belongings::Belongings;
-use super::collect::{Collected, is_collected};
+use super::collect::Collected;
+use super::known::is_collected;
 use super::moment::Moment;
 use super::pool::{self, SECOND_LOOK, Spare};
 use super::record::{KeepVolume, Outcome, Phase};

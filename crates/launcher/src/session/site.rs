@@ -8,15 +8,15 @@ use lazaret_egress::Policy;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{
     Access, ContainerName, ContainerSpec, Engine, EngineError, EngineInfo, ExecSpec, HardenedSpec,
-    Limits, Network, Privilege, Process, Role, SessionId, Starter, Stdin, Terminal, Unenforceable,
-    VolumeMount, VolumeName,
+    Limits, Network, Privilege, Process, Role, SessionId, Starter, Unenforceable, VolumeMount,
+    VolumeName,
 };
 
 use super::chores::Chores;
-use super::command::SIGKILL;
 use super::egress::{SOCKETS, aliases};
 use super::owner::Owner;
 use super::record::Record;
+use super::signal::SIGKILL;
 use crate::interrupt::{Guard, Interrupt};
 use crate::ui::{Phase, Total, Ui};
 
@@ -328,22 +328,6 @@ fn exporter_limits() -> Limits {
         home: MIB,
         nofile: 1024,
         fsize: MIB,
-    }
-}
-
-/// Makes an exec of a verb of the porter.
-pub fn porter(argv: &[&str], stdin: Stdin) -> ExecSpec {
-    let program = std::iter::once(lazaret_image_builder::PORTER_PATH);
-    ExecSpec {
-        argv: program
-            .chain(argv.iter().copied())
-            .map(str::to_owned)
-            .collect(),
-        env: BTreeMap::new(),
-        workdir: None,
-        stdin,
-        terminal: Terminal::None,
-        starter: Starter::Engine,
     }
 }
 

@@ -1,8 +1,7 @@
 //! The container that collects, made while the command runs.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineKind, Process};
@@ -10,17 +9,11 @@ use lazaret_tree::escape;
 
 use super::exporter::EXPORT;
 use super::known::ReadAhead;
+use super::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
 use super::record::Record;
 use super::site::{Site, WORKSPACE};
 use super::store::SessionDir;
 use crate::failure::Failure;
-
-/// How long a command has the machine to itself, so that it starts no later for this.
-pub(super) const HEAD_START: Duration = Duration::from_millis(300);
-
-/// The command has ended, and its changes are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Over;
 
 /// A running exporter, whose porter waits for what it is asked. Nothing in the volume was
 /// looked at yet.
@@ -39,20 +32,20 @@ impl Standby {
     /// begins with a container of its own.
     pub fn beside(
         site: &Site<'_>,
-        (dir, record): (&SessionDir, &Record),
+        dir: &SessionDir,
+        record: &Record,
         image: &Pinned,
-        over: &Receiver<Over>,
+        over: &Latch<CommandEnded>,
     ) -> Option<Self> {
         // There a volume can be in one machine at a time.
         if site.info.kind == EngineKind::Apple {
             return None;
         }
-        let waited = over.recv_timeout(HEAD_START);
-        if waited == Err(RecvTimeoutError::Disconnected) {
+        if over.wait_for(BACKGROUND_DELAY) == Some(CommandEnded::Lost) {
             return None;
         }
         let made = start(site, record, image).and_then(|lease| {
-            if waited.is_err() && over.recv().is_err() {
+            if over.wait() == CommandEnded::Lost {
                 return Ok(None);
             }
             Self::listen(site, (dir, record), lease).map(Some)

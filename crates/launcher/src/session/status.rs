@@ -116,7 +116,7 @@ impl Status {
             };
         }
         // A journal that the disk does not give is not known to be finished.
-        let unfinished = Unfinished::of(dir).unwrap_or(Some(Unfinished::Unreadable));
+        let unfinished = dir.unfinished().unwrap_or(Some(Unfinished::Unreadable));
         let state = match (unfinished, State::at_rest(record)) {
             (Some(_), _) => State::Broken,
             (None, state @ (State::Applied | State::Undone)) => turned(dir).unwrap_or(state),

@@ -5,18 +5,17 @@
 //! dies, so a lock that can be taken is proof of death: no pid, no boot id and no clock
 //! is needed (FLT-12).
 
-use std::collections::hash_map::RandomState;
-use std::fs::{self, DirBuilder, File};
-use std::hash::{BuildHasher as _, Hasher as _};
-use std::io::{self, Read as _, Write};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use lazaret_runtime::{NameError, SessionId};
+use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::{AtPath as _, PathError};
 
+use super::file::{private_dir, random_hex, write_atomically};
 use super::lock::{is_taken, take_lock, take_lock_soon};
-use super::record::{KeepVolume, Record, RecordError};
+use super::record::{KeepVolume, Record, RecordError, identity};
 use super::unfinished::Unfinished;
 use super::unsynced::Unsynced;
 
@@ -225,7 +224,7 @@ impl Store {
     /// [`StoreError::Unfinished`], or a record that can't be understood.
     pub fn lock(&self, id: &SessionId) -> Result<LockedSession, StoreError> {
         let session = self.lock_to_recover(id)?;
-        match Unfinished::of(session.dir())? {
+        match session.dir().unfinished()? {
             Some(what) => Err(StoreError::Unfinished {
                 id: id.clone(),
                 what,
@@ -257,7 +256,7 @@ impl Store {
     /// [`StoreError::NotFound`], or when the lock can't be looked at.
     pub fn is_live(&self, id: &SessionId) -> Result<bool, StoreError> {
         let path = self.find(id)?.path.join("lock");
-        is_taken(&path)
+        Ok(is_taken(&path)?)
     }
 
     /// Serialises applies to one workspace (FLT-11): held while its files change. `None`
@@ -266,12 +265,8 @@ impl Store {
     /// # Errors
     /// When the lock file can't be made.
     pub fn lock_workspace(&self, (dev, ino): (u64, u64)) -> Result<Option<File>, StoreError> {
-        take_lock(
-            &self
-                .root
-                .join("locks")
-                .join(format!("workspace-{dev:x}-{ino:x}")),
-        )
+        let name = format!("workspace-{dev:x}-{ino:x}");
+        Ok(take_lock(&self.root.join("locks").join(name))?)
     }
 
     /// Makes a free session name out of a workspace's directory name.
@@ -341,6 +336,14 @@ impl SessionDir {
             .into_iter()
             .map(|number| dir.join(number.to_string()))
             .collect())
+    }
+
+    /// Says what a killed launcher left in between; `None` if nothing.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn unfinished(&self) -> Result<Option<Unfinished>, PathError> {
+        Unfinished::of(&self.journals()?)
     }
 
     /// Returns the number of the next apply, and makes the directory of all of them.
@@ -484,33 +487,40 @@ impl LockedSession {
     }
 }
 
-/// Writes a file of the state directory: whole or not at all, also over a power cut.
-///
-/// # Errors
-/// The disk's, with the path. The file that was there is untouched then.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
-    stream_atomically(path, |out| out.write_all(bytes))
+impl Store {
+    /// Finds a session whose apply, undo or redo to this workspace, to one in it or to one
+    /// around it, was cut off. Those with a launcher at work are left out: theirs is under way.
+    ///
+    /// # Errors
+    /// The disk's, where the state directory itself can't be read.
+    pub fn unfinished_on(
+        &self,
+        workspace: &WorkspaceDir,
+    ) -> Result<Option<(SessionId, Unfinished)>, StoreError> {
+        for dir in self.list()? {
+            let what = match dir.unfinished() {
+                Ok(None) => continue,
+                Ok(Some(what)) => what,
+                Err(_) => Unfinished::Unreadable,
+            };
+            let is_here = dir
+                .record()
+                .is_ok_and(|record| overlaps(&record, workspace));
+            // One that is gone by now has no journal either.
+            if is_here && matches!(self.is_live(dir.id()), Ok(false)) {
+                return Ok(Some((dir.id().clone(), what)));
+            }
+        }
+        Ok(None)
+    }
 }
 
-/// As [`write_atomically`], piece by piece: a list of a large volume has 50 MiB.
-///
-/// # Errors
-/// The disk's, or those of `write`; the file that was there is untouched then.
-pub fn stream_atomically(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), PathError> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let staged = tempfile::NamedTempFile::new_in(dir).at(path)?;
-    let mut out = io::BufWriter::new(staged);
-    write(&mut out).at(path)?;
-    let staged = out
-        .into_inner()
-        .map_err(|error| error.into_error())
-        .at(path)?;
-    staged.as_file().sync_all().at(path)?;
-    staged.persist(path).map_err(|error| error.error).at(path)?;
-    File::open(dir).and_then(|dir| dir.sync_all()).at(dir)
+/// Whether a session's workspace has entries in common with another one.
+fn overlaps(record: &Record, workspace: &WorkspaceDir) -> bool {
+    let (theirs, ours): (&Path, &Path) = (&record.workspace, workspace.path());
+    record.workspace_identity == identity(workspace.identity())
+        || theirs.starts_with(ours)
+        || ours.starts_with(theirs)
 }
 
 /// Reads the number that a journal's directory has for its name.
@@ -523,18 +533,6 @@ fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
     }
-}
-
-/// Makes a directory, and those above it, for the user alone.
-///
-/// # Errors
-/// The disk's.
-pub(crate) fn private_dir(path: &Path) -> Result<(), PathError> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .at(path)
 }
 
 fn read_or_make_id(path: &Path) -> Result<String, PathError> {
@@ -576,12 +574,4 @@ fn read_or_make_id(path: &Path) -> Result<String, PathError> {
 
 fn is_store_id(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Sixteen hexadecimal digits from the keys that std seeds its hash maps with: unique
-/// enough for names, and not meant to be a secret.
-pub(super) fn random_hex() -> String {
-    let mut hasher = RandomState::new().build_hasher();
-    hasher.write_u32(std::process::id());
-    format!("{:016x}", hasher.finish())
 }

@@ -15,33 +15,25 @@ use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    Clash, FileTime, GroundAnswer, PackError, Plan, Progress, Recorded, Selector, Skipped, Stance,
-    StatCache, StatRecorder, Survey, SurveyError, Surveyed, Trailer, UpdateReceipt, Walked,
-    WorkspaceDir, Writers, pack_order, reconcile, walk_cached,
+    Clash, FileTime, GroundAnswer, PackError, Plan, Progress, Recorded, Skipped, Stance, StatCache,
+    StatRecorder, Survey, SurveyError, Surveyed, Trailer, UpdateReceipt, Walked, Writers,
+    pack_order, reconcile, walk_cached,
 };
 use lazaret_tree::{RelPathBuf, escape};
 
-use super::collect::limits;
-use super::converse::{Answers, Said, Verb, to_the_end};
 use super::known::{Known, ReadAhead, add_tips, put_intent, remove_intent};
-use super::populate::{broken_stream, internal};
+use super::porter::conversation::{
+    FromPorter, PorterCall, ToPorter, broken_stream, internal, until_exit,
+};
 use super::record::{Bounds, GateLimits, Record};
 use super::site::{Site, WORKSPACE};
+use super::source::Source;
 use super::store::SessionDir;
 use super::unsynced::Unsynced;
 use crate::failure::{Failure, FailureKind};
 use crate::file_limit::FileLimit;
 use crate::interrupt::Guard;
 use crate::ui::Counter;
-
-/// What of a workspace goes in.
-#[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
-    /// The workspace.
-    pub workspace: &'a WorkspaceDir,
-    /// What of it.
-    pub selector: &'a Selector,
-}
 
 /// By what a volume is brought up to date.
 #[derive(Debug, Clone, Copy)]
@@ -276,8 +268,8 @@ impl<'a> Update<'a> {
     /// As [`Started::finish`].
     pub(super) fn talk(
         &self,
-        out: Said<'_>,
-        answers: Answers<'_>,
+        out: ToPorter<'_>,
+        answers: FromPorter<'_>,
         reading: Reading<'_>,
     ) -> Result<(Synced, Unsynced), Failure> {
         let started = Instant::now();
@@ -350,8 +342,8 @@ impl<'a> Update<'a> {
     }
 
     /// Asks what differs from what is known of the volume.
-    fn ask(&self, out: Said<'_>, Known { baseline, volume }: &Known) -> Result<(), Failure> {
-        let request = volume.request(limits(self.terms.gate), self.writers, baseline);
+    fn ask(&self, out: ToPorter<'_>, Known { baseline, volume }: &Known) -> Result<(), Failure> {
+        let request = volume.request(self.terms.gate.stream(), self.writers, baseline);
         request.write_to(out).map_err(broken_stream)?;
         out.flush().map_err(broken_stream)
     }
@@ -359,10 +351,10 @@ impl<'a> Update<'a> {
     /// Takes in what differs.
     fn surveyed(
         &self,
-        answers: Answers<'_>,
+        answers: FromPorter<'_>,
         Known { baseline, volume }: Known,
     ) -> Result<Known, Failure> {
-        let limits = limits(self.terms.gate);
+        let limits = self.terms.gate.stream();
         let survey = Survey::read_from(answers, &limits).map_err(unbelievable)?;
         let volume = volume
             .surveyed(survey, &baseline)
@@ -385,7 +377,7 @@ impl<'a> Update<'a> {
     }
 
     /// Sends what was ordered.
-    fn send(&self, out: Said<'_>, plan: &Plan) -> Result<Trailer, Failure> {
+    fn send(&self, out: ToPorter<'_>, plan: &Plan) -> Result<Trailer, Failure> {
         let mut shown = Progress::default();
         let mut tell = |progress: Progress| {
             self.counter.add_files(progress.entries - shown.entries);
@@ -421,11 +413,11 @@ impl Started<'_> {
             reading,
             _guard,
         } = self;
-        let verb = Verb {
+        let verb = PorterCall {
             name: "update",
             container: update.container,
         };
-        to_the_end(update.site, verb, process, |out, answers| {
+        until_exit(update.site, verb, process, |out, answers| {
             update.talk(out, answers, reading)
         })
     }

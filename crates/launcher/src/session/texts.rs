@@ -4,14 +4,12 @@
 //! None of it is needed for a session to go on: what can't be kept is a conflict later, where
 //! it could have been a merge (FLT-07).
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
-
 use lazaret_transfer::{BaseWriter, WorkspaceDir, keep_texts};
 use lazaret_tree::{PathError, Tree, escape};
 
 use super::known::{Known, read_baseline};
+use super::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
 use super::record::{Record, identity};
-use super::standby::{HEAD_START, Over};
 use super::store::SessionDir;
 use crate::failure::Failure;
 use crate::ui::Ui;
@@ -31,16 +29,16 @@ pub(super) fn keep_beside(
     ui: &Ui,
     dir: &SessionDir,
     workspace: &WorkspaceDir,
-    over: &Receiver<Over>,
+    over: &Latch<CommandEnded>,
 ) {
-    if over.recv_timeout(HEAD_START) != Err(RecvTimeoutError::Timeout) {
+    if over.wait_for(BACKGROUND_DELAY).is_some() {
         return;
     }
     // There it is of the thread alone (setpriority(2), "BUGS"). Where it is refused, the work
     // is as urgent as the command's.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, NICE);
-    let go_on = &mut || over.try_recv() == Err(TryRecvError::Empty);
+    let go_on = &mut || over.get().is_none();
     let kept =
         read_baseline(dir).and_then(|baseline| Ok(keep(dir, workspace, &baseline, ROOM, go_on)?));
     tell(ui, kept);

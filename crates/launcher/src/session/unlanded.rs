@@ -7,11 +7,12 @@ use std::fmt;
 use std::io::Read as _;
 
 use lazaret_runtime::SessionId;
-use lazaret_transfer::{Count, NewRef, NewRefKind, NewRefs, Quarantine, Tips, new_refs};
-use lazaret_tree::{Digest, escape};
+use lazaret_transfer::{
+    Count, NewRef, NewRefKind, NewRefs, Quarantine, Tips, VolumeState, new_refs,
+};
+use lazaret_tree::{Digest, Tree, escape};
 use serde::{Deserialize, Serialize};
 
-use super::known::Known;
 use crate::ui::{count, elide};
 
 /// How many are named on one line.
@@ -83,14 +84,19 @@ pub enum Exactness {
 
 impl Unlanded {
     /// Finds what lies in a volume that was just collected.
-    pub(super) fn find(known: &Known, tips: &Tips, quarantine: &Quarantine) -> Self {
+    pub(super) fn find(
+        baseline: &Tree,
+        volume: &VolumeState,
+        tips: &Tips,
+        quarantine: &Quarantine,
+    ) -> Self {
         let text = |digest: &Digest, size: u64| {
             let mut bytes = Vec::new();
             let mut blob = quarantine.blob(digest, size).ok()?;
             blob.read_to_end(&mut bytes).ok()?;
             Some(bytes)
         };
-        new_refs(&known.baseline, &known.volume, tips, &text).into()
+        new_refs(baseline, volume, tips, &text).into()
     }
 
     /// Whether there is nothing.

@@ -17,7 +17,6 @@ use lazaret_transfer::{
 };
 use lazaret_tree::{AtPath as _, Tree};
 
-use super::collect::limits;
 use super::exporter::{Answered, Attempt, Broken, EXPORT, export, survey_broken};
 use super::known::Known;
 use super::pause::{Pausable, is_up};
@@ -302,7 +301,7 @@ impl<'a> Viewer<'a> {
     }
 
     fn limits(&self) -> StreamLimits {
-        limits(self.record.gate)
+        self.record.gate.stream()
     }
 
     fn exec(&self) -> Result<Process, Failure> {

@@ -13,9 +13,10 @@ use lazaret_runtime::{ContainerName, Engine};
 use lazaret_tree::{AtPath as _, PathError};
 
 use super::belongings::Belongings;
+use super::file::{private_dir, random_hex};
 use super::lock::take_lock;
 use super::record::Record;
-use super::store::{SessionDir, StoreError, private_dir, random_hex};
+use super::store::{SessionDir, StoreError};
 use crate::failure::Failure;
 
 /// The folder of one view. Dropping it removes what was fetched, and the folder as well
@@ -162,13 +163,11 @@ pub fn dead(session: &SessionDir, record: &Record) -> Result<Vec<ContainerName>,
     Ok(dead)
 }
 
-fn lock(folder: &Path) -> Result<Lock, StoreError> {
+fn lock(folder: &Path) -> Result<Lock, PathError> {
     match take_lock(&folder.join("lock")) {
         Ok(Some(lock)) => Ok(Lock::Taken(lock)),
         Ok(None) => Ok(Lock::Held),
-        Err(StoreError::Io(error)) if error.source.kind() == io::ErrorKind::NotFound => {
-            Ok(Lock::Gone)
-        }
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(Lock::Gone),
         Err(error) => Err(error),
     }
 }

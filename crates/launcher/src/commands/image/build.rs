@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use lazaret_image_builder::{Builder, BuiltImage};
 use serde_json::json;
 
-use super::make::with_builder;
-use super::workshop::Workshop;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::image::ImageBuildContext;
+use crate::image::with_builder;
 use crate::ui::{OutputFormat, Tone};
 
 /// What is needed for a first session: the rest is built when a profile asks for it.
@@ -31,9 +31,9 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
-    let workshop = Workshop::open(context)?;
+    let images = ImageBuildContext::open(context)?;
     let names: Vec<String> = if args.all {
-        let recipes = workshop.catalog.recipes().iter();
+        let recipes = images.catalog.recipes().iter();
         recipes.map(|recipe| recipe.name.to_string()).collect()
     } else if args.names.is_empty() {
         FIRST.map(str::to_owned).to_vec()
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         context.interrupt.check()?;
         let image = with_builder(
             context,
-            &workshop,
+            &images,
             &detected,
             |builder, on_event| match args.locks {
                 Some(_) => builder.ensure_layers(name, on_event),
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
             },
         )?;
         if let Some(dir) = &args.locks {
-            write_lock(&workshop.builder(&detected.engine), name, dir)?;
+            write_lock(&images.builder(&detected.engine), name, dir)?;
         }
         if context.ui.format() == OutputFormat::Text {
             show(context, name, &image);

@@ -7,10 +7,10 @@ use lazaret_runtime::{Detected, EngineInfo, EngineKind};
 use lazaret_tree::escape;
 use serde_json::{Value, json};
 
-use super::workshop::Workshop;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::image::ImageBuildContext;
 use crate::ui::{OutputFormat, Tone, bytes, elapsed};
 
 /// List the images that are declared, and what every engine that answers has of them
@@ -56,8 +56,8 @@ fn engine_name(info: &EngineInfo) -> &'static str {
 
 /// Lists the declared images and what the engine has of them.
 pub(crate) fn list(context: &Context, detected: &Detected) -> Result<Vec<ListedImage>, Failure> {
-    let workshop = Workshop::open(context)?;
-    Ok(workshop.builder(&detected.engine).list()?)
+    let images = ImageBuildContext::open(context)?;
+    Ok(images.builder(&detected.engine).list()?)
 }
 
 /// One image on one line.

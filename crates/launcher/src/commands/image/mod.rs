@@ -2,18 +2,15 @@
 
 mod build;
 mod ls;
-mod make;
 mod rm;
 mod sbom;
 mod verify;
-mod workshop;
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 
 pub(crate) use ls::{line, list, to_json};
-pub(crate) use make::{ensure, ensure_both};
 
 /// Build, check and list images
 #[derive(Debug, clap::Subcommand)]

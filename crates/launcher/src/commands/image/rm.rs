@@ -3,10 +3,10 @@
 use lazaret_image_builder::{Removed, Sweep};
 use serde_json::{Value, json};
 
-use super::workshop::Workshop;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::image::ImageBuildContext;
 use crate::ui::{OutputFormat, bytes};
 
 /// Remove all builds of images from the engine; the cache keeps their layers
@@ -26,9 +26,9 @@ pub struct PruneArgs {
 }
 
 pub(super) fn rm(args: &RmArgs, context: &Context) -> Result<ExitCode, Failure> {
-    let workshop = Workshop::open(context)?;
+    let images = ImageBuildContext::open(context)?;
     let detected = context.engine()?;
-    let builder = workshop.builder(&detected.engine);
+    let builder = images.builder(&detected.engine);
     let mut removed = Vec::new();
     for name in &args.names {
         removed.extend(builder.remove(name)?);
@@ -38,13 +38,13 @@ pub(super) fn rm(args: &RmArgs, context: &Context) -> Result<ExitCode, Failure> 
 }
 
 pub(super) fn prune(args: &PruneArgs, context: &Context) -> Result<ExitCode, Failure> {
-    let workshop = Workshop::open(context)?;
+    let images = ImageBuildContext::open(context)?;
     let detected = context.engine()?;
     let sweep = match args.dry_run {
         true => Sweep::DryRun,
         false => Sweep::Remove,
     };
-    let removed = workshop.builder(&detected.engine).prune(sweep)?;
+    let removed = images.builder(&detected.engine).prune(sweep)?;
     show(context, &removed);
     Ok(ExitCode::SUCCESS)
 }

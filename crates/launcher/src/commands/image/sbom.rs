@@ -2,11 +2,11 @@
 
 use lazaret_image_builder::BuildEvent;
 
-use super::make::with_builder;
-use super::workshop::Workshop;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::image::ImageBuildContext;
+use crate::image::with_builder;
 
 /// Print what is in an image, as CycloneDX 1.5 JSON
 #[derive(Debug, clap::Args)]
@@ -17,9 +17,9 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
-    let workshop = Workshop::open(context)?;
+    let images = ImageBuildContext::open(context)?;
     let detected = context.engine()?;
-    let lock = with_builder(context, &workshop, &detected, |builder, on_event| {
+    let lock = with_builder(context, &images, &detected, |builder, on_event| {
         let on_event: &mut dyn FnMut(BuildEvent) = on_event;
         builder.ensure(&args.name, on_event)?;
         builder.lock(&args.name)

@@ -3,11 +3,11 @@
 use lazaret_image_builder::Verified;
 use serde_json::{Value, json};
 
-use super::make::with_builder;
-use super::workshop::Workshop;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::image::ImageBuildContext;
+use crate::image::with_builder;
 use crate::ui::OutputFormat;
 
 /// Run every tool that images promise inside, as hardened as a session, and show its version
@@ -19,12 +19,12 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
-    let workshop = Workshop::open(context)?;
+    let images = ImageBuildContext::open(context)?;
     let detected = context.engine()?;
-    let mut images = Vec::new();
+    let mut done = Vec::new();
     for name in &args.names {
         context.interrupt.check()?;
-        let verified = with_builder(context, &workshop, &detected, |builder, on_event| {
+        let verified = with_builder(context, &images, &detected, |builder, on_event| {
             builder.verify(name, on_event)
         })?;
         if context.ui.format() == OutputFormat::Text {
@@ -32,13 +32,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
                 context.ui.result(&line(name, one));
             }
         }
-        images.push(json!({
+        done.push(json!({
             "name": name,
             "verified": verified.iter().map(to_json).collect::<Vec<_>>(),
         }));
     }
     if context.ui.format() == OutputFormat::Json {
-        context.ui.json(&images);
+        context.ui.json(&done);
     }
     Ok(ExitCode::SUCCESS)
 }

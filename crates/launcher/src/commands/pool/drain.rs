@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::job;
 use crate::session::pool::{Shelf, Spare, Targets, drop_spare, remove};
 use crate::session::store::Store;
+use crate::session_access::site;
 use crate::ui::{OutputFormat, count};
 
 /// What is to go.
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
                 // Another one was named: what is not there can't be removed there.
                 continue;
             }
-            remove(&job::site(context, &store, detected), held)?;
+            remove(&site(context, &store, detected), held)?;
             removed += 1;
         }
     }

@@ -2,15 +2,16 @@
 
 use serde_json::json;
 
-use crate::commands::image;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::job;
+use crate::image;
+use crate::job::limits;
 use crate::network;
 use crate::profile;
 use crate::session::pool::{Filled, Filling, Shelf, Targets, fill};
 use crate::session::store::Store;
+use crate::session_access::site;
 use crate::ui::{OutputFormat, count};
 use crate::user_network::UserNetwork;
 
@@ -38,9 +39,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
     let detected = context.engine()?;
     let images = image::ensure_both(context, &detected, [&profile.image, "porter"])?;
     let [image, porter] = images.map(|image| image.pinned);
-    let site = job::site(context, &store, detected);
+    let site = site(context, &store, detected);
     let filling = Filling {
-        limits: job::limits(&profile),
+        limits: limits(&profile),
         policy: network::policy(&profile, &user),
         profile: profile.name,
         image,

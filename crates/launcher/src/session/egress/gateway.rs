@@ -18,9 +18,10 @@ use super::journal::{Journal, JournalEnd, Totals};
 use super::plan::{Plan, SOCKETS};
 use super::voice::Voice;
 use crate::failure::{Failure, FailureKind};
-use crate::session::complaints::Complaints;
+use crate::session::porter::conversation::StderrTail;
+use crate::session::porter::porter;
 use crate::session::prove::prove;
-use crate::session::site::{Site, porter};
+use crate::session::site::Site;
 use crate::session::store::SessionDir;
 
 /// How long a gateway, or the relay, may take to listen.
@@ -91,7 +92,7 @@ impl Gateway {
                 drop(gone);
             });
         }
-        let complaints = Complaints::of(stderr);
+        let complaints = StderrTail::of(stderr);
         let voice = Voice::start(stdin, HEARTBEAT_INTERVAL);
         let ordered = voice.tell(&plan.order);
         let listens = await_ready(&ready, site);
@@ -221,7 +222,7 @@ fn relay(
         drop(tell);
         let _ended = io::copy(&mut lines, &mut io::sink());
     });
-    let complaints = Complaints::of(stderr);
+    let complaints = StderrTail::of(stderr);
     if let Err(failure) = await_ready(&ready, site) {
         drop(stdin);
         let words = complaints.within(LAST_WORDS).unwrap_or_default();

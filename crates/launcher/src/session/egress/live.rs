@@ -8,8 +8,6 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use lazaret_egress::Policy;
@@ -17,6 +15,7 @@ use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
 
 use super::gateway::Gateway;
+use crate::session::latch::{CommandEnded, Latch};
 use crate::session::store::SessionDir;
 use crate::ui::Ui;
 
@@ -95,7 +94,7 @@ pub struct Watcher<'a> {
     /// Says what happens.
     pub ui: &'a Ui,
     /// Set when the command has ended.
-    pub over: &'a AtomicBool,
+    pub over: &'a Latch<CommandEnded>,
 }
 
 impl Watcher<'_> {
@@ -116,7 +115,7 @@ impl Watcher<'_> {
     pub fn watch(self) {
         let mut serial = 0;
         let mut is_gone = false;
-        while !self.over.load(Ordering::SeqCst) {
+        loop {
             if !is_gone && self.gateway.has_ended() {
                 is_gone = true;
                 self.ui.warn(
@@ -132,7 +131,9 @@ impl Watcher<'_> {
                 // Who asked for it waits for this, and gives up in the end.
                 let _unseen = wanted.note_applied(self.dir);
             }
-            thread::sleep(TICK);
+            if self.over.wait_for(TICK).is_some() {
+                return;
+            }
         }
     }
 }

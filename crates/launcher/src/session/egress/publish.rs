@@ -14,7 +14,7 @@ use lazaret_runtime::{ContainerName, Engine, Process, Stdin};
 
 use crate::failure::{Failure, FailureKind};
 use crate::profile::Publish;
-use crate::session::site::porter;
+use crate::session::porter::porter;
 
 /// The most connections at once, in all; each is a process in the container.
 const MOST: usize = 64;

@@ -4,8 +4,7 @@ use std::fs::File;
 
 use lazaret_runtime::{ContainerLease, EngineKind};
 
-use super::super::berth::{Berth, Specs};
-use super::super::kept::Standing;
+use super::super::berth::{Berth, Specs, VolumePresence};
 use super::super::owner::Owner;
 use super::super::record::KeepVolume;
 use super::super::site::Site;
@@ -73,7 +72,7 @@ impl<'a> Ahead<'a> {
         };
         let specs = Specs::of(site, &self.owner, wanted)?;
         spare.begin(&self.dir)?;
-        let mut berth = Berth::new(self.owner.clone(), Standing::There);
+        let mut berth = Berth::new(self.owner.clone(), VolumePresence::Present);
         let made = berth
             .make(site, &specs)
             .and_then(|()| Ok(site.interrupt.check()?))

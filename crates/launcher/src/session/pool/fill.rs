@@ -6,8 +6,7 @@ use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, Limits};
 
 use super::super::belongings::Belongings;
-use super::super::berth::{Berth, Specs, Wanted};
-use super::super::kept::Standing;
+use super::super::berth::{Berth, Specs, VolumePresence, Wanted};
 use super::super::site::Site;
 use super::{Fit, Held, Shelf};
 use crate::failure::Failure;
@@ -82,7 +81,7 @@ pub fn fill(
 
 fn make(site: &Site<'_>, shelf: &Shelf, filling: &Filling, fit: &Fit) -> Result<(), Failure> {
     let held = shelf.begin(&filling.profile, &site.info.endpoint, fit.clone())?;
-    let mut berth = Berth::new(held.owner.clone(), Standing::Gone);
+    let mut berth = Berth::new(held.owner.clone(), VolumePresence::Missing);
     let made = Specs::of(site, &held.owner, filling.wanted())
         .map_err(Failure::from)
         .and_then(|specs| berth.make(site, &specs));

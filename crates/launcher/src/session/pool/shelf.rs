@@ -24,9 +24,10 @@ use lazaret_tree::AtPath as _;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
+use super::super::file::{private_dir, random_hex};
 use super::super::lock::{GLANCE, GLANCES};
 use super::super::owner::Owner;
-use super::super::store::{Store, StoreError, private_dir, random_hex};
+use super::super::store::{Store, StoreError};
 use super::Fit;
 
 /// The largest file of a place, in bytes.

@@ -25,9 +25,10 @@ use lazaret_tree::{AtPath as _, PathError, escape};
 use serde::{Deserialize, Serialize};
 
 use super::super::belongings::Belongings;
+use super::super::file::write_atomically;
 use super::super::owner::Owner;
 use super::super::site::Site;
-use super::super::store::{LockedSession, SessionDir, StoreError, write_atomically};
+use super::super::store::{LockedSession, SessionDir, StoreError};
 use super::Fit;
 use crate::failure::Failure;
 

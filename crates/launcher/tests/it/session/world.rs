@@ -24,8 +24,8 @@ use lazaret_launcher::profile::FileRule;
 use lazaret_launcher::session::belongings::Belongings;
 use lazaret_launcher::session::chores::Chores;
 use lazaret_launcher::session::collect::Collected;
-use lazaret_launcher::session::command::Patience;
-use lazaret_launcher::session::cycle::{self, Cycle, Invocation, Order};
+use lazaret_launcher::session::command::{CommandSpec, Patience};
+use lazaret_launcher::session::cycle::{self, Cycle, Order};
 use lazaret_launcher::session::egress::Plan;
 use lazaret_launcher::session::kept::Again;
 use lazaret_launcher::session::pool::{Filled, Filling, Shelf, Targets, fill};
@@ -36,8 +36,8 @@ use lazaret_launcher::session::record::{
 use lazaret_launcher::session::relay::Destination;
 use lazaret_launcher::session::resume::{Resumed, resume};
 use lazaret_launcher::session::site::{Site, Timings};
+use lazaret_launcher::session::source::Source;
 use lazaret_launcher::session::store::{LockedSession, Store, StoreError};
-use lazaret_launcher::session::sync::Source;
 use lazaret_launcher::ui::{
     ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
 };
@@ -492,7 +492,7 @@ impl World {
                 shared: None,
             },
             profile: "base".to_owned(),
-            invocation: Invocation {
+            invocation: CommandSpec {
                 argv: vec!["work".to_owned()],
                 env: [("WORD".parse().unwrap(), "given".to_owned())].into(),
             },

@@ -6,7 +6,7 @@ use std::thread;
 use lazaret_image_builder::{BuildError, BuildEvent, Builder, BuiltImage};
 use lazaret_runtime::{ContainerName, Detected};
 
-use super::workshop::Workshop;
+use super::build_context::ImageBuildContext;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::ui::{Phase, Total, Ui, harmless};
@@ -20,8 +20,8 @@ pub(crate) fn ensure(
     detected: &Detected,
     name: &str,
 ) -> Result<BuiltImage, Failure> {
-    let workshop = Workshop::open(context)?;
-    with_builder(context, &workshop, detected, |builder, on_event| {
+    let images = ImageBuildContext::open(context)?;
+    with_builder(context, &images, detected, |builder, on_event| {
         builder.ensure(name, on_event)
     })
 }
@@ -35,8 +35,8 @@ pub(crate) fn ensure_both(
     detected: &Detected,
     names: [&str; 2],
 ) -> Result<[BuiltImage; 2], Failure> {
-    let workshop = Workshop::open(context)?;
-    let builder = workshop.builder(&detected.engine);
+    let images = ImageBuildContext::open(context)?;
+    let builder = images.builder(&detected.engine);
     let [first, second] = names;
     let found = thread::scope(|scope| {
         let second = scope.spawn(|| builder.find(second));
@@ -46,7 +46,7 @@ pub(crate) fn ensure_both(
     context.interrupt.check()?;
     let or_built = |found: Result<Option<BuiltImage>, BuildError>, name| match found? {
         Some(image) => Ok(image),
-        None => with_builder(context, &workshop, detected, |builder, on_event| {
+        None => with_builder(context, &images, detected, |builder, on_event| {
             builder.ensure(name, on_event)
         }),
     };
@@ -55,13 +55,13 @@ pub(crate) fn ensure_both(
 
 /// Does something with a builder whose events are shown. A signal removes the container of
 /// the step that runs, which ends it.
-pub(super) fn with_builder<T>(
+pub(crate) fn with_builder<T>(
     context: &Context,
-    workshop: &Workshop,
+    images: &ImageBuildContext,
     detected: &Detected,
     work: impl FnOnce(&Builder<'_>, &mut dyn FnMut(BuildEvent)) -> Result<T, BuildError>,
 ) -> Result<T, Failure> {
-    let builder = workshop.builder(&detected.engine);
+    let builder = images.builder(&detected.engine);
     let running: Arc<Mutex<Option<ContainerName>>> = Arc::default();
     let guard = {
         let (running, engine) = (Arc::clone(&running), Arc::clone(&detected.engine));

@@ -1,4 +1,4 @@
-//! `Workshop`: what images are built with.
+//! `ImageBuildContext`: what images are built with.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,15 +24,15 @@ const PROXIES: [&str; 8] = [
 
 /// What images are built with, the same for every engine.
 #[derive(Debug)]
-pub(crate) struct Workshop {
-    pub(super) catalog: Catalog,
+pub(crate) struct ImageBuildContext {
+    pub(crate) catalog: Catalog,
     surroundings: Surroundings,
     cache: PathBuf,
     ledger: PathBuf,
     porter: &'static [u8],
 }
 
-impl Workshop {
+impl ImageBuildContext {
     /// Reads the declarations: lazaret's own and the user's.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use lazaret_runtime::SessionId;
 
+use super::site;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -12,7 +13,6 @@ use crate::gate::decide::Decision;
 use crate::gate::remembered::Remembered;
 use crate::gate::report::Report;
 use crate::gate::settle::{self, Volume};
-use crate::job;
 use crate::session::pool::let_go;
 use crate::session::record::{Outcome, Phase, Record, identity};
 use crate::session::status::State;
@@ -76,9 +76,7 @@ pub(crate) fn settle(
     // The volume goes with the session's last use; an engine that is away is no reason
     // not to apply what lies on this machine already.
     let detected = context.engine_of(session.record());
-    let site = detected
-        .ok()
-        .map(|detected| job::site(context, store, detected));
+    let site = detected.ok().map(|detected| site(context, store, detected));
     let volume = site.as_ref().map_or(Volume::Keep, Volume::Remove);
     let told = (&context.ui, &context.interrupt);
     let settled = settle::settle(store, session, case, decision, volume, told)?;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use lazaret_runtime::SessionId;
 
-use super::image;
+use super::site;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::report::Live;
-use crate::job;
+use crate::image;
 use crate::session::record::{Phase, Record};
 use crate::session::site::Site;
 use crate::session::store::{SessionDir, Store};
@@ -57,7 +57,7 @@ impl Running {
     ) -> Result<(Site<'a>, lazaret_image_builder::Pinned), Failure> {
         let detected = context.engine_of(&self.record)?;
         let porter = image::ensure(context, &detected, "porter")?.pinned;
-        Ok((job::site(context, store, detected), porter))
+        Ok((site(context, store, detected), porter))
     }
 
     /// Begins to look.

@@ -3,7 +3,7 @@
 use lazaret_runtime::SessionId;
 use lazaret_transfer::WorkspaceDir;
 
-use super::resumed;
+use super::waiting::not_waiting;
 use crate::failure::Failure;
 use crate::session::kept::fits;
 use crate::session::record::Phase;
@@ -31,7 +31,7 @@ pub(crate) fn take(
     let record = session.record();
     match record.phase {
         Phase::Collected | Phase::Rejected | Phase::Settled => {}
-        _ => return Err(resumed::not_waiting(record)),
+        _ => return Err(not_waiting(record)),
     }
     fits(record, workspace)?;
     Ok(Some(session))

@@ -1,0 +1,31 @@
+//! How verbs come by a stored session: to go on with it, to look at it while its command runs,
+//! or to decide on its changes.
+
+pub(crate) mod reopen;
+pub(crate) mod running;
+pub(crate) mod waiting;
+
+use lazaret_runtime::Detected;
+use lazaret_tree::escape;
+
+use crate::context::Context;
+use crate::session::chores::Chores;
+use crate::session::site::{Site, Timings};
+use crate::session::store::Store;
+
+/// Puts together what the steps of a session work with.
+pub(crate) fn site<'a>(context: &'a Context, store: &Store, detected: Detected) -> Site<'a> {
+    for warning in &detected.info.warnings {
+        context.ui.detail(&escape(warning.as_bytes()));
+    }
+    Site {
+        engine: detected.engine,
+        info: detected.info,
+        store_id: store.id().to_owned(),
+        ui: &context.ui,
+        interrupt: &context.interrupt,
+        timings: Timings::default(),
+        chores: Chores::default(),
+        starter: context.options.starter,
+    }
+}
