@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use anyhow::{Result, bail};
+
 xflags::xflags! {
-    /// The commands of this repository. Any other verb is one of lazaret's own and goes to it.
+    /// The commands of this repository. Verbs of lazaret itself: `cargo xtask lazaret VERB`.
     cmd xtask {
         /// Make a fresh Debian or Ubuntu machine ready: install and start Docker and Podman.
         cmd setup {
@@ -19,7 +21,27 @@ xflags::xflags! {
         /// Build the static porter and print its path.
         cmd porter {}
 
-        /// Everything: engines, fmt, clippy, tidy, all tests, images, the matrix.
+        /// Check a change without engines, root or network: format, tidy, clippy, generated pages,
+        /// tests, dependencies.
+        cmd check {
+            /// Format the code and write the generated pages anew before the checks.
+            optional --fix
+        }
+
+        /// Write the pages that lazaret generates: `docs/cli.md` and `docs/rules.md`.
+        cmd codegen {
+            /// Write nothing; fail if a page is out of date.
+            optional --check
+        }
+
+        /// Run the tests that need an engine: the contract, the weakened containers, real images.
+        /// An engine that is named and absent fails.
+        cmd contract {
+            /// Engine: docker, podman or podman-rootless; may be repeated. All when there is none.
+            repeated --engine name: String
+        }
+
+        /// Everything: the check, then engines, their contract, a short fuzz, images, the matrix.
         cmd test {
             /// Set engines up without asking.
             optional -y,--yes
@@ -110,7 +132,7 @@ xflags::xflags! {
             repeated arguments: OsString
         }
 
-        /// Run lazaret itself: `lazaret VERB...`; a verb that is none of these goes there as well.
+        /// Run lazaret itself: `lazaret VERB...`.
         cmd lazaret {
             /// Passed on as they are.
             repeated arguments: OsString
@@ -119,9 +141,12 @@ xflags::xflags! {
 }
 
 /// Commands of this program, which it parses itself.
-const OWN: [&str; 9] = [
+const OWN: [&str; 12] = [
     "setup",
     "porter",
+    "check",
+    "codegen",
+    "contract",
     "test",
     "test-matrix",
     "fuzz",
@@ -133,43 +158,70 @@ const OWN: [&str; 9] = [
 /// Commands whose arguments are lazaret's.
 const PASSED_ON: [&str; 3] = ["image", "run", "lazaret"];
 
-/// Puts a `--` before the arguments that are not ours to parse, and `lazaret` before a
-/// verb that we do not know.
-pub(crate) fn separate(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let Some(verb) = arguments.first().and_then(|verb| verb.to_str()) else {
-        return arguments;
+/// Puts a `--` before the arguments that lazaret parses.
+///
+/// # Errors
+/// An unknown verb; the message suggests a known one.
+pub(crate) fn separate(mut arguments: Vec<OsString>) -> Result<Vec<OsString>> {
+    let Some(verb) = arguments.first().map(|verb| verb.to_string_lossy()) else {
+        return Ok(arguments);
     };
-    if verb == "help" {
-        arguments[0] = "--help".into();
-        return arguments;
+    match verb.as_ref() {
+        "help" => arguments[0] = "--help".into(),
+        verb if PASSED_ON.contains(&verb) => arguments.insert(1, "--".into()),
+        verb if verb.starts_with('-') || OWN.contains(&verb) => {}
+        verb => bail!("cannot run `{verb}`: no such command\n{}", hint(verb)),
     }
-    if verb.starts_with('-') || OWN.contains(&verb) {
-        return arguments;
+    Ok(arguments)
+}
+
+/// Names the closest command, or where all are listed.
+fn hint(typed: &str) -> String {
+    let known = OWN.iter().chain(&PASSED_ON);
+    let closest = known
+        .map(|name| (edits(typed, name), name))
+        .min()
+        .filter(|(edits, name)| *edits <= 2 && *edits < name.len());
+    let own = match closest {
+        Some((_, name)) => format!("hint: type `cargo xtask {name}`"),
+        None => "hint: `cargo xtask help` lists the commands".to_owned(),
+    };
+    format!("{own}; for a verb of lazaret type `cargo xtask lazaret {typed}`")
+}
+
+/// Returns the Levenshtein distance of two words, in bytes.
+fn edits(left: &str, right: &str) -> usize {
+    let mut row = Vec::from_iter(0..=right.len());
+    for (line, byte) in left.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
+        for (column, other) in right.bytes().enumerate() {
+            let replaced = diagonal + usize::from(byte != other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
     }
-    if !PASSED_ON.contains(&verb) {
-        arguments.insert(0, "lazaret".into());
-    }
-    arguments.insert(1, "--".into());
-    arguments
+    row[right.len()]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn words(typed: &str) -> Vec<OsString> {
+        typed.split(' ').map(OsString::from).collect()
+    }
+
     #[track_caller]
     fn check(typed: &str, expected: &str) {
-        let parsed = Xtask::from_vec(separate(typed.split(' ').map(OsString::from).collect()));
-        assert_eq!(
-            format!("{:?}", parsed.expect("parses").subcommand),
-            expected
-        );
+        let arguments = separate(words(typed)).expect("a known verb");
+        let parsed = Xtask::from_vec(arguments).expect("parses");
+        assert_eq!(format!("{:?}", parsed.subcommand), expected);
     }
 
     #[test]
-    fn product_verbs_reach_lazaret_as_typed() {
+    fn arguments_of_lazaret_reach_it_as_typed() {
         check(
-            "diff NAME --json",
+            "lazaret diff NAME --json",
             r#"Lazaret(Lazaret { arguments: ["diff", "NAME", "--json"] })"#,
         );
         check(
@@ -185,5 +237,28 @@ mod tests {
             "setup --yes",
             "Setup(Setup { yes: true, dry_run: false, down: false })",
         );
+    }
+
+    #[track_caller]
+    fn refused(typed: &str, suggestion: &str) {
+        let error = separate(words(typed)).expect_err("no such verb");
+        assert!(error.to_string().contains(suggestion), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_verb_is_an_error_with_a_suggestion() {
+        refused("tets", "type `cargo xtask test`");
+        refused("chekc --fix", "type `cargo xtask check`");
+        refused("testmatrix", "type `cargo xtask test-matrix`");
+        refused("diff NAME", "type `cargo xtask lazaret diff`");
+        refused("frobnicate", "`cargo xtask help` lists the commands");
+    }
+
+    #[test]
+    fn every_command_is_known_to_the_separation() {
+        let help = Xtask::HELP_;
+        for verb in OWN.iter().chain(&PASSED_ON) {
+            assert!(help.contains(verb), "{verb}");
+        }
     }
 }

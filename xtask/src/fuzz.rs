@@ -11,8 +11,9 @@ use anyhow::{Context as _, Result, bail};
 use xshell::{Shell, cmd};
 
 use crate::flags;
-use crate::project::{host_triple, target_dir};
+use crate::project::{Porter, WHOLE_WORKSPACE, host_triple, target_dir};
 use crate::section::Section;
+use crate::steps::children_time;
 
 /// Seconds for each target in `cargo xtask test`.
 const BRIEFLY: u64 = 6;
@@ -120,29 +121,19 @@ fn table(drives: &[Drive]) -> String {
     text + &format!("{} CPU minutes in all", minutes(all))
 }
 
-/// Returns the processor time of all children that have ended: proc_pid_stat(5), `cutime`
-/// and `cstime`, in hundredths of a second on every Linux.
-fn children_time() -> Result<Duration> {
-    let stat = std::fs::read_to_string("/proc/self/stat").context("read /proc/self/stat")?;
-    // The name of the program, in parentheses, may hold anything.
-    let (_, fields) = stat
-        .rsplit_once(')')
-        .context("understand /proc/self/stat")?;
-    let ticks = fields.split_ascii_whitespace().skip(13).take(2);
-    let ticks = ticks.map(str::parse::<u64>).sum::<Result<u64, _>>()?;
-    Ok(Duration::from_millis(10 * ticks))
-}
-
 /// A few seconds for each target, on the corpus first.
-pub(crate) fn briefly(sh: &Shell) -> Result<()> {
+pub(crate) fn briefly(sh: &Shell, porter: &Porter) -> Result<()> {
+    porter
+        .cargo(sh, &["build", "--quiet", "--bin", "lazaret-fuzz"])
+        .args(WHOLE_WORKSPACE)
+        .run()
+        .context("build the targets")?;
+    let driver = target_dir(sh).join("debug/lazaret-fuzz");
     let seconds = BRIEFLY.to_string();
     let artifacts = target_dir(sh).join("fuzz/artifacts");
-    cmd!(
-        sh,
-        "cargo run --quiet --package lazaret-fuzz -- --seconds {seconds} --artifacts {artifacts}"
-    )
-    .run()
-    .context("some bytes break a property")
+    cmd!(sh, "{driver} --seconds {seconds} --artifacts {artifacts}")
+        .run()
+        .context("some bytes break a property")
 }
 
 /// Builds the program with libFuzzer, in a target directory of its own: other flags.

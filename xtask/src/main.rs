@@ -1,7 +1,7 @@
 //! `cargo xtask`: the commands of this repository.
 //!
-//! Glue only. No product crate is a dependency, so this builds in seconds;
-//! product verbs are passed on to the `lazaret` binary, which cargo builds first
+//! Glue only. No product crate is a dependency, so this builds in seconds. `run`, `image` and
+//! `lazaret` pass their arguments on to the `lazaret` binary, which cargo builds first
 //! ([`passthrough`]). The command line is in [`flags`], one file holds one command.
 
 #![expect(
@@ -11,6 +11,9 @@
 )]
 
 mod bench;
+mod check;
+mod codegen;
+mod contract;
 mod dist;
 mod engines;
 mod flags;
@@ -22,6 +25,7 @@ mod project;
 mod run;
 mod section;
 mod setup;
+mod steps;
 mod test;
 mod test_matrix;
 mod tidy;
@@ -44,13 +48,16 @@ fn main() -> ExitCode {
 fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(project::root());
-    let flags = match flags::Xtask::from_vec(flags::separate(arguments)) {
+    let flags = match flags::Xtask::from_vec(flags::separate(arguments)?) {
         Ok(flags) => flags,
         Err(error) => error.exit(),
     };
     match flags.subcommand {
         flags::XtaskCmd::Setup(command) => command.run(&sh),
         flags::XtaskCmd::Porter(command) => command.run(&sh),
+        flags::XtaskCmd::Check(command) => command.run(&sh),
+        flags::XtaskCmd::Codegen(command) => command.run(&sh),
+        flags::XtaskCmd::Contract(command) => command.run(&sh),
         flags::XtaskCmd::Test(command) => command.run(&sh),
         flags::XtaskCmd::TestMatrix(command) => command.run(&sh),
         flags::XtaskCmd::Fuzz(command) => command.run(&sh),

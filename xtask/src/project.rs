@@ -51,6 +51,10 @@ pub(crate) fn static_flags(sh: &Shell) -> String {
     .join("\x1f")
 }
 
+/// Arguments of every cargo call of the checks: packages and features decide what cargo can
+/// take from an earlier call.
+pub(crate) const WHOLE_WORKSPACE: [&str; 2] = ["--workspace", "--all-features"];
+
 /// A static porter, without which a `lazaret` can't move a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Porter {
@@ -58,20 +62,30 @@ pub(crate) struct Porter {
 }
 
 impl Porter {
-    /// Builds the porter where it is not fresh. A target directory of its own, because
-    /// other flags would make cargo build everything else again.
+    /// Builds the porter that goes into images, where it is not fresh.
     pub(crate) fn build(sh: &Shell) -> Result<Self> {
+        Self::build_profile(sh, "porter")
+    }
+
+    /// Builds a porter for tests: the same without link-time optimisation, which takes minutes.
+    pub(crate) fn build_dev(sh: &Shell) -> Result<Self> {
+        Self::build_profile(sh, "porter-dev")
+    }
+
+    /// A target directory of its own, because other flags would make cargo build everything
+    /// else again.
+    fn build_profile(sh: &Shell, profile: &str) -> Result<Self> {
         let triple = host_triple(sh)?;
         let target = target_dir(sh).join("porter");
         cmd!(
             sh,
-            "cargo build --quiet --package lazaret-porter --profile porter --target {triple} --target-dir {target}"
+            "cargo build --quiet --package lazaret-porter --profile {profile} --target {triple} --target-dir {target}"
         )
         .quiet()
         .env("CARGO_ENCODED_RUSTFLAGS", static_flags(sh))
         .run()
         .context("build the porter")?;
-        let path = target.join(triple).join("porter/lazaret-porter");
+        let path = target.join(triple).join(profile).join("lazaret-porter");
         Ok(Self { path })
     }
 

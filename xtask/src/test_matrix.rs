@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use xshell::Shell;
 
 use crate::flags;
-use crate::project::Porter;
+use crate::project::{Porter, WHOLE_WORKSPACE};
 
 impl flags::TestMatrix {
     pub(crate) fn run(self, sh: &Shell) -> Result<()> {
@@ -19,18 +19,9 @@ impl flags::TestMatrix {
     pub(crate) fn run_with(self, sh: &Shell, porter: &Porter) -> Result<()> {
         let lazaret = porter.build_lazaret(sh)?;
         porter
-            .cargo(
-                sh,
-                &[
-                    "test",
-                    "--quiet",
-                    "--package",
-                    "lazaret-tests",
-                    "--test",
-                    "matrix",
-                    "--",
-                ],
-            )
+            .cargo(sh, &["test", "--quiet", "--test", "matrix"])
+            .args(WHOLE_WORKSPACE)
+            .arg("--")
             .args(self.arguments()?)
             .env("LAZARET_BIN", lazaret)
             .quiet()

@@ -1,0 +1,70 @@
+//! `cargo xtask check`: what can be known of a change without engines, root or network.
+//!
+//! From the cheap to the dear. Every cargo call names the same packages, features and porter,
+//! so that nothing is compiled twice.
+
+use anyhow::Result;
+use xshell::{Shell, cmd};
+
+use crate::flags;
+use crate::project::{Porter, WHOLE_WORKSPACE};
+use crate::steps::Steps;
+
+impl flags::Check {
+    pub(crate) fn run(self, sh: &Shell) -> Result<()> {
+        let mut steps = Steps::new(sh);
+        let result = self.run_steps(sh, &mut steps);
+        steps.print();
+        result.map(drop)
+    }
+
+    /// Runs the steps and returns the porter that the tests were built with.
+    pub(crate) fn run_steps(self, sh: &Shell, steps: &mut Steps) -> Result<Porter> {
+        steps.run(sh, "fmt", || {
+            let check: &[&str] = if self.fix { &[] } else { &["--check"] };
+            Ok(cmd!(sh, "cargo fmt --all {check...}").run()?)
+        })?;
+        let tidy = flags::Tidy {
+            cycles: false,
+            shrink: false,
+        };
+        steps.run(sh, "tidy", || tidy.run(sh))?;
+        steps.run(sh, "deny", || deny(sh))?;
+        let porter = steps.run(sh, "porter", || Porter::build_dev(sh))?;
+        steps.run(sh, "clippy", || clippy(sh, &porter))?;
+        let codegen = flags::Codegen { check: !self.fix };
+        steps.run(sh, "codegen", || codegen.run_with(sh, &porter))?;
+        steps.run(sh, "unit, snapshot and doc tests", || {
+            let tests = porter.cargo(sh, &["test", "--quiet", "--no-fail-fast"]);
+            Ok(tests
+                .args(WHOLE_WORKSPACE)
+                .env_remove("LAZARET_TEST_ENGINE")
+                .run()?)
+        })?;
+        Ok(porter)
+    }
+}
+
+fn clippy(sh: &Shell, porter: &Porter) -> Result<()> {
+    // `test = false` keeps the matrix out of `--all-targets`.
+    for targets in [&["--all-targets"][..], &["--test", "matrix"]] {
+        porter
+            .cargo(sh, &["clippy", "--quiet"])
+            .args(WHOLE_WORKSPACE)
+            .args(targets)
+            .args(["--", "-D", "warnings"])
+            .run()?;
+    }
+    Ok(())
+}
+
+/// Judges dependencies by `deny.toml`, without the network: advisories are a job of the
+/// workflows.
+fn deny(sh: &Shell) -> Result<()> {
+    let installed = cmd!(sh, "cargo deny --version").quiet().ignore_stderr();
+    if installed.ignore_stdout().run().is_err() {
+        eprintln!("not run: cargo-deny is not installed (`cargo install --locked cargo-deny`)");
+        return Ok(());
+    }
+    Ok(cmd!(sh, "cargo deny --offline check bans licenses sources").run()?)
+}
