@@ -73,9 +73,13 @@ struct Use<'a> {
 /// Returns every import between two files below `folder/src`.
 pub(super) fn imports(folder: &str, sources: &[Source]) -> Vec<Import> {
     let root = format!("{folder}/src/");
+    let library = format!("{root}lib.rs");
+    let has_library = sources.iter().any(|source| source.path == library);
     let files = sources.iter().filter_map(|source| {
         let inner = source.path.strip_prefix(&root)?.strip_suffix(".rs")?;
-        Some((source, module_path(inner)?))
+        // Beside a library, the program is a crate of its own.
+        let is_other_crate = inner == "main" && has_library;
+        (!is_other_crate).then_some((source, module_path(inner)?))
     });
     let mut tests = BTreeSet::new();
     let mut modules = BTreeMap::new();
@@ -408,7 +412,8 @@ mod tests {
         let other = ("other.rs", "pub struct Other;");
         let root = "mod inner; mod other;\npub use inner::Inner;\npub use other::Other;";
         let import = "inner.rs -> other.rs:1 crate::Other";
-        assert_eq!(found(&[inner, other, ("lib.rs", root)]), [import]);
+        let program = ("main.rs", "use a::Other;");
+        assert_eq!(found(&[inner, other, program, ("lib.rs", root)]), [import]);
         let used = format!("{root}\nfn f(_: Inner) {{}}");
         assert_eq!(
             found(&[inner, other, ("lib.rs", &used)]),
