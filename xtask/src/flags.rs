@@ -78,34 +78,10 @@ xflags::xflags! {
         /// Package a static lazaret with all it needs: one tar.gz in `target/dist`.
         cmd dist {}
 
-        /// Measure copying and starting beside what others do in the same run, as ratios
-        /// beside their targets; with `gate` how fast changes are judged and applied, with
-        /// `net` what the gateway costs, with `image` what builds take that have little to
-        /// do, and how large images are; with `judge` which hostile paths the rules warn of
-        /// and which real commits they stop.
+        /// Measure lazaret beside what others do in the same run: `bench --help` lists the suites.
         cmd bench {
-            /// What to measure: `copy`, `gate`, `image`, `judge` or `net`. `copy` when it is not
-            /// given.
-            optional suite: String
-            /// For `judge`: the directory with `hostile-paths.tsv` and `real-commits.jsonl`.
-            /// `../shared/corpus` when it is not given.
-            optional corpus: PathBuf
-            /// For `judge`: also print what is missed, and what stops which commit.
-            optional -v,--list
-            /// For `judge`: print the figures as JSON.
-            optional --json
-            /// Two rounds without the large tree.
-            optional --quick
-            /// Rounds that count. Three when it is not given.
-            optional --rounds count: usize
-            /// Engine: docker, podman or podman-rootless; may be repeated. All that answer
-            /// when there is none.
-            repeated --engine name: String
-            /// A row, by its name; may be repeated. All when there is none.
-            repeated --only row: String
-            /// Write all figures to this file, as JSON; `target/bench/report.json` when it is
-            /// not given.
-            optional --report file: PathBuf
+            /// As `cargo run --package lazaret-bench`.
+            repeated arguments: OsString
         }
 
         /// Draw `docs/review.svg` from the program itself. Needs an engine and tmux.
@@ -141,7 +117,7 @@ xflags::xflags! {
 }
 
 /// Commands of this program, which it parses itself.
-const OWN: [&str; 12] = [
+const OWN: [&str; 11] = [
     "setup",
     "porter",
     "check",
@@ -151,14 +127,13 @@ const OWN: [&str; 12] = [
     "test-matrix",
     "fuzz",
     "dist",
-    "bench",
     "picture",
     "tidy",
 ];
-/// Commands whose arguments are lazaret's.
-const PASSED_ON: [&str; 3] = ["image", "run", "lazaret"];
+/// Commands whose arguments another program parses.
+const PASSED_ON: [&str; 4] = ["image", "run", "lazaret", "bench"];
 
-/// Puts a `--` before the arguments that lazaret parses.
+/// Puts a `--` before the arguments that another program parses.
 ///
 /// # Errors
 /// An unknown verb; the message suggests a known one.

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use xshell::{Cmd, Shell, cmd};
 
 /// The repository's root: the parent of the folder that this crate was built from.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("xtask/ lies in the repository")
@@ -17,7 +17,7 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Where cargo builds.
-pub(crate) fn target_dir(sh: &Shell) -> PathBuf {
+pub fn target_dir(sh: &Shell) -> PathBuf {
     match sh.var_os("CARGO_TARGET_DIR") {
         Some(dir) => root().join(dir),
         None => root().join("target"),
@@ -25,7 +25,7 @@ pub(crate) fn target_dir(sh: &Shell) -> PathBuf {
 }
 
 /// The triple that this machine's toolchain builds for.
-pub(crate) fn host_triple(sh: &Shell) -> Result<String> {
+pub fn host_triple(sh: &Shell) -> Result<String> {
     let version = cmd!(sh, "rustc -vV").quiet().read()?;
     version
         .lines()

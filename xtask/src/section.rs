@@ -7,7 +7,7 @@ use std::time::Instant;
 /// On GitHub Actions the step's output is folded.
 #[must_use = "a section lasts until it is dropped"]
 #[derive(Debug)]
-pub(crate) struct Section {
+pub struct Section {
     name: String,
     start: Instant,
     style: Style,
@@ -20,7 +20,8 @@ enum Style {
 }
 
 impl Section {
-    pub(crate) fn new(sh: &xshell::Shell, name: &str) -> Self {
+    /// Prints the heading.
+    pub fn new(sh: &xshell::Shell, name: &str) -> Self {
         let style = match sh.var_os("GITHUB_ACTIONS") {
             Some(_) => Style::GitHub,
             None => Style::Plain,

@@ -47,7 +47,7 @@ impl flags::Dist {
 }
 
 /// Builds `lazaret` as users get it: optimised, static, with its porter.
-pub(crate) fn build(sh: &Shell, triple: &str) -> Result<PathBuf> {
+pub fn build(sh: &Shell, triple: &str) -> Result<PathBuf> {
     let porter = Porter::build(sh)?;
     let target = project::target_dir(sh).join("static");
     porter

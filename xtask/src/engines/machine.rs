@@ -31,17 +31,19 @@ const PODMAN_ULIMIT: u64 = 1_048_576;
 
 /// Facts about the machine, read once.
 #[derive(Debug)]
-pub(crate) struct Machine {
+pub struct Machine {
     pub(crate) packages: Packages,
-    pub(crate) authority: Authority,
+    /// What the caller may do.
+    pub authority: Authority,
     pub(crate) init: Init,
     pub(crate) missing: Vec<(&'static str, &'static str)>,
     pub(crate) podman: PodmanNeeds,
     /// The caller's search path behind the system's, whose `sbin` folders hold the daemons.
     pub(crate) path: String,
     /// Pids and logs of the engines that setup starts.
-    pub(crate) state: PathBuf,
-    pub(crate) rootless: RootlessUser,
+    pub state: PathBuf,
+    /// The account of rootless Podman.
+    pub rootless: RootlessUser,
 }
 
 /// Where packages come from.
@@ -54,7 +56,8 @@ pub(crate) enum Packages {
 
 /// What the caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Authority {
+pub enum Authority {
+    /// The superuser.
     Root,
     /// An ordinary user, `sudo` is there.
     Sudo,
@@ -86,21 +89,27 @@ pub(crate) struct Ulimits {
 
 /// The account of rootless Podman. `uid` and `home` are known once it exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RootlessUser {
+pub struct RootlessUser {
     pub(crate) name: String,
-    pub(crate) account: Option<Account>,
+    /// None while it does not exist.
+    pub account: Option<Account>,
     pub(crate) has_subids: bool,
 }
 
+/// A user of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Account {
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
-    pub(crate) home: PathBuf,
+pub struct Account {
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+    /// Home directory.
+    pub home: PathBuf,
 }
 
 impl Machine {
-    pub(crate) fn inspect(sh: &Shell) -> Result<Self> {
+    /// Reads everything, and changes nothing.
+    pub fn inspect(sh: &Shell) -> Result<Self> {
         let path = format!("{SYSTEM_PATH}:{}", sh.var("PATH").unwrap_or_default());
         let missing = PROGRAMS
             .iter()
@@ -145,22 +154,23 @@ impl Machine {
         Ok(path.display().to_string())
     }
 
-    /// Sockets in the order in which the engines are named everywhere.
-    pub(crate) fn docker_socket(&self) -> PathBuf {
+    /// Returns the socket of Docker.
+    pub fn docker_socket(&self) -> PathBuf {
         PathBuf::from("/var/run/docker.sock")
     }
 
-    pub(crate) fn podman_socket(&self) -> PathBuf {
+    /// Returns the socket of rootful Podman.
+    pub fn podman_socket(&self) -> PathBuf {
         PathBuf::from("/run/podman/podman.sock")
     }
 
     /// None while the account does not exist.
-    pub(crate) fn rootless_socket(&self) -> Option<PathBuf> {
+    pub fn rootless_socket(&self) -> Option<PathBuf> {
         Some(self.runtime_dir()?.join("podman/podman.sock"))
     }
 
     /// The rootless account's `XDG_RUNTIME_DIR`; None while the account does not exist.
-    pub(crate) fn runtime_dir(&self) -> Option<PathBuf> {
+    pub fn runtime_dir(&self) -> Option<PathBuf> {
         let account = self.rootless.account.as_ref()?;
         Some(PathBuf::from(format!("/run/user/{}", account.uid)))
     }
@@ -189,10 +199,10 @@ fn state_home(sh: &Shell) -> Result<PathBuf> {
 }
 
 /// Where a system's own programs are: what daemons get, whatever the caller's path is.
-pub(crate) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// First file of that name on the search path.
-pub(crate) fn find(path: &str, program: &str) -> Option<PathBuf> {
+pub fn find(path: &str, program: &str) -> Option<PathBuf> {
     path.split(':')
         .filter(|folder| folder.starts_with('/'))
         .map(|folder| Path::new(folder).join(program))

@@ -4,8 +4,8 @@
 //! [`service`] starts a process that outlives the command and can be ended later,
 //! [`ping`] asks an engine whether it is there.
 
-pub(crate) mod machine;
-pub(crate) mod ping;
+pub mod machine;
+pub mod ping;
 pub(crate) mod plan;
 mod provision;
 pub(crate) mod service;

@@ -10,7 +10,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// True when the engine at `socket` answers `/_ping`, which Docker and Podman both have.
 /// HTTP/1.0, so that the end of the answer is the end of the connection.
-pub(crate) fn answers(socket: &Path) -> bool {
+pub fn answers(socket: &Path) -> bool {
     ask(socket).is_ok_and(|status| status.contains(" 200 "))
 }
 

@@ -73,7 +73,11 @@ const RUNTIME_ONLY: [&str; 2] = ["bollard", "tokio"];
 const ABOVE_RUNTIME: [&str; 2] = ["image-builder", "launcher"];
 
 /// Leaves: they are below or beside the product.
-const LEAVES: [(&str, &str); 2] = [("xtask", "xtask"), ("lazaret-tests", "tests")];
+const LEAVES: [(&str, &str); 3] = [
+    ("xtask", "xtask"),
+    ("lazaret-tests", "tests"),
+    ("lazaret-bench", "bench"),
+];
 
 /// Checks the resolved graph.
 pub(super) fn check(sh: &Shell, findings: &mut Vec<Finding>) -> Result<()> {

@@ -61,7 +61,7 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::series::Series;
+    use crate::series::Series;
 
     #[test]
     fn ratios_are_taken_round_by_round() {

@@ -11,9 +11,9 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 use xshell::Shell;
 
-use crate::dist;
-use crate::project;
-use crate::section::Section;
+use xtask::dist;
+use xtask::project;
+use xtask::section::Section;
 
 use super::engine::{Cli, EngineName};
 use super::figures::Figures;

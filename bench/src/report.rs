@@ -161,7 +161,7 @@ fn machine((before, after): &(String, String)) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::rows::rows;
+    use crate::rows::rows;
 
     #[test]
     fn what_reads_as_the_target_has_met_it() {

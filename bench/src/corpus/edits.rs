@@ -10,12 +10,12 @@ use super::Corpus;
 /// Files that are other than the corpus has them, until this is dropped.
 #[derive(Debug)]
 #[must_use = "dropping it takes the edits back"]
-pub(in crate::bench) struct Edits(Vec<(PathBuf, Vec<u8>)>);
+pub(crate) struct Edits(Vec<(PathBuf, Vec<u8>)>);
 
 impl Corpus {
     /// Adds a line to `count` files, none of which [`Corpus::some_files`] of the same number
     /// names.
-    pub(in crate::bench) fn edit(&self, count: usize) -> Result<Edits> {
+    pub(crate) fn edit(&self, count: usize) -> Result<Edits> {
         let mut edits = Edits(Vec::new());
         // Every second one of twice as many lies between those.
         for file in self.some_files(2 * count)?.iter().skip(1).step_by(2) {

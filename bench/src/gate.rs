@@ -4,8 +4,8 @@ use anyhow::{Context as _, Result};
 use serde_json::{Map, Value, json};
 use xshell::{Shell, cmd};
 
-use crate::project;
-use crate::section::Section;
+use xtask::project;
+use xtask::section::Section;
 
 /// What a large repository has, and what an agent changes in a long run.
 const UNCHANGED: &str = "100000";

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
-use crate::project;
+use xtask::project;
 
 /// The two files of a corpus.
 const FILES: [&str; 2] = ["hostile-paths.tsv", "real-commits.jsonl"];

@@ -1,10 +1,16 @@
 //! `cargo xtask bench`: how fast things are, as ratios to what others do in the same run.
 
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a development tool talks to its terminal"
+)]
+
 mod corpus;
 mod engine;
 mod figures;
+mod flags;
 mod gate;
-mod image;
 mod judge;
 mod measure;
 mod net;
@@ -19,16 +25,16 @@ mod timing;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 use xshell::Shell;
 
-use crate::dist;
-use crate::engines::machine::{self, Machine};
-use crate::flags;
-use crate::project;
-use crate::section::Section;
+use xtask::dist;
+use xtask::engines::machine::{self, Machine};
+use xtask::project;
+use xtask::section::Section;
 
 use corpus::{Corpus, Size};
 use engine::{Cli, EngineName};
@@ -46,8 +52,25 @@ const PACKER_ROUNDS: usize = 25;
 /// What the README shows.
 const PICTURE: &str = "docs/bench.svg";
 
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let flags = flags::Bench::from_env_or_exit();
+    let sh = Shell::new()?;
+    sh.change_dir(project::root());
+    flags.run(&sh)
+}
+
 impl flags::Bench {
-    pub(crate) fn run(self, sh: &Shell) -> Result<()> {
+    fn run(self, sh: &Shell) -> Result<()> {
         match self.suite.as_deref() {
             None | Some("copy") => self.copy(sh),
             Some("gate") => {
@@ -58,15 +81,8 @@ impl flags::Bench {
                 let report = net::run(sh, self.engines(sh)?, self.rounds.unwrap_or(ROUNDS))?;
                 write_json(&self.report_file(sh, "net.json")?, &report)
             }
-            Some("image") => {
-                let engine = self.engine.first().map_or("docker", String::as_str);
-                let report = image::run(sh, engine, self.rounds.unwrap_or(ROUNDS))?;
-                write_json(&self.report_file(sh, "image.json")?, &report)
-            }
             Some("judge") => judge::run(sh, self.corpus.as_deref(), self.listing()),
-            Some(other) => {
-                bail!("there is no suite `{other}`: copy, gate, image, judge and net there are")
-            }
+            Some(other) => bail!("no suite is named `{other}`: name copy, gate, judge or net"),
         }
     }
 

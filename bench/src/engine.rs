@@ -7,8 +7,8 @@ use std::str::FromStr;
 use anyhow::{Context as _, Result, bail};
 use xshell::{Cmd, Shell};
 
-use crate::engines::machine::{Authority, Machine};
-use crate::engines::ping;
+use xtask::engines::machine::{Authority, Machine};
+use xtask::engines::ping;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum EngineName {
