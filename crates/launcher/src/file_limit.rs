@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use lazaret_transfer::{UpdateOrder, larger_than};
+use lazaret_protocol::UpdateOrder;
+use lazaret_transfer::larger_than;
 use lazaret_tree::{SizedFile, escape};
 
 use crate::failure::{Failure, FailureKind};

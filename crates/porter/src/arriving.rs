@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Write as _};
 
-use lazaret_transfer::{FileTime, Members, StreamError, StreamLimits};
+use lazaret_protocol::{FileTime, Members, StreamError, StreamLimits};
 use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
 /// The host packs its own workspace: only names, which have to be kept, are bounded.

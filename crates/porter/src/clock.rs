@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lazaret_transfer::FileTime;
+use lazaret_protocol::FileTime;
 use rustix::time::{ClockId, clock_gettime};
 
 /// The coarse clock moves every 1 to 10 ms; it stands behind only when it was set back.

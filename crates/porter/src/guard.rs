@@ -14,7 +14,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
-use lazaret_transfer::{Guarded, Protection, WireError};
+use lazaret_protocol::{Guarded, Protection, WireError};
 use lazaret_tree::{PathError, RelPath, escape};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;

@@ -15,8 +15,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lazaret_transfer::WireError;
-use lazaret_transfer::wire::{ArrivedFile, LARGEST_LENT, LentEvent, read_lent};
+use lazaret_protocol::WireError;
+use lazaret_protocol::{ArrivedFile, LARGEST_LENT, LentEvent, read_lent};
 use lazaret_tree::{Digest, PathError, RelPath, escape};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, Stat};

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
-use lazaret_transfer::{
+use lazaret_protocol::{
     FileTime, Member, MemberKind, MemberPath, Receipt, StreamError, VolumeIdentity,
 };
 use lazaret_tree::{LinkTarget, Mode, PathError, RelPath, RelPathBuf, escape};

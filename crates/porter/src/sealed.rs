@@ -22,7 +22,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
-use lazaret_transfer::{Guarded, Protection, WireError};
+use lazaret_protocol::{Guarded, Protection, WireError};
 use lazaret_tree::{PathError, RESERVED_NAME, RelPath, escape};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io;
 
-use lazaret_transfer::{
+use lazaret_protocol::{
     SendFileError, StreamWriter, VolumeIdentity, Wanted, WireError, read_wanted,
 };
 use lazaret_tree::{Mode, escape};

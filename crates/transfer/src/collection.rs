@@ -1,8 +1,9 @@
 //! `Collection`: what came out of a session, before its contents are fetched.
 
+use lazaret_protocol::Wanted;
 use lazaret_tree::{Entry, Note, Refusal, RelPathBuf, Tree, escape};
 
-use crate::{Skipped, Wanted};
+use crate::Skipped;
 
 /// What the volume holds now, as far as lazaret carries it.
 #[derive(Debug, Clone, PartialEq, Eq)]

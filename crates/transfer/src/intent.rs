@@ -7,12 +7,11 @@
 
 use std::io::{self, Read, Write};
 
+use lazaret_protocol::{FrameReader, FrameWriter, Magic, WireError, read_entry, write_entry};
 use lazaret_tree::{RelPath, RelPathBuf, Tree, is_git, is_git_state};
 
-use crate::manifest::{read_entry, write_entry};
+use crate::VolumeState;
 use crate::volume_state::At;
-use crate::wire::frame::{FrameReader, FrameWriter, Magic};
-use crate::{VolumeState, WireError};
 
 const MAGIC: Magic = *b"lzintn 1";
 
@@ -77,7 +76,7 @@ impl Intent {
         !is_whole && is_known
     }
 
-    /// Writes the intent as one checked, versioned list; see [`wire`](crate::wire).
+    /// Writes the intent as one checked, versioned list; see [`messages`](lazaret_protocol::messages).
     ///
     /// # Errors
     /// When the writer fails.

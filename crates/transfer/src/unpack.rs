@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
+use lazaret_protocol::{
+    Member, MemberKind, MemberPath, Members, StreamError, StreamLimits, Trailer,
+};
 use lazaret_tree::{Digest, Entry, Note, Refusal, RelPathBuf, Tree};
 
-use crate::grammar::{Member, MemberKind, MemberPath, Members};
-use crate::{InsertError, Quarantine, StreamError, StreamLimits, Trailer};
+use crate::{InsertError, Quarantine, QuarantineError};
 
 /// How a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +17,27 @@ pub enum Ending {
     Trailer,
     /// As any other archive: zero blocks up to the end of the reader.
     Plain,
+}
+
+/// Why nothing of a stream is used.
+#[derive(Debug, thiserror::Error)]
+pub enum UnpackError {
+    /// The stream lies, or its reader failed.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+    /// The quarantine failed: the stream may be fine (FLT-07).
+    #[error("the quarantine cannot be written: {0}")]
+    Store(#[source] QuarantineError),
+}
+
+impl UnpackError {
+    /// Returns the stable code, such as `path.absolute`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Stream(error) => error.code(),
+            Self::Store(_) => "io.store",
+        }
+    }
 }
 
 /// What a stream held.
@@ -44,7 +67,7 @@ pub fn unpack(
     limits: StreamLimits,
     quarantine: &Quarantine,
     ending: Ending,
-) -> Result<Unpacked, StreamError> {
+) -> Result<Unpacked, UnpackError> {
     let mut unpacking = Unpacking {
         quarantine,
         tree: Tree::new(),
@@ -55,7 +78,7 @@ pub fn unpack(
     let mark = quarantine.mark();
     let trailer = unpacking.read(reader, limits, ending);
     let kept = trailer.and_then(|trailer| {
-        quarantine.keep().map_err(StreamError::Store)?;
+        quarantine.keep().map_err(UnpackError::Store)?;
         Ok(trailer)
     });
     if kept.is_err() {
@@ -92,7 +115,7 @@ impl Unpacking<'_> {
         reader: &mut dyn Read,
         limits: StreamLimits,
         ending: Ending,
-    ) -> Result<Option<Trailer>, StreamError> {
+    ) -> Result<Option<Trailer>, UnpackError> {
         let mut members = Members::new(reader, limits);
         while let Some(member) = members.next()? {
             self.take(member, &mut members)?;
@@ -110,7 +133,7 @@ impl Unpacking<'_> {
         &mut self,
         member: Member,
         members: &mut Members<&mut dyn Read>,
-    ) -> Result<(), StreamError> {
+    ) -> Result<(), UnpackError> {
         let Member {
             path, kind, notes, ..
         } = member;
@@ -154,16 +177,15 @@ impl Unpacking<'_> {
         members: &mut Members<&mut dyn Read>,
         name: &[u8],
         size: u64,
-    ) -> Result<Digest, StreamError> {
+    ) -> Result<Digest, UnpackError> {
         let put = self.quarantine.put(&mut members.body(), size);
         let (digest, _) = put.map_err(|error| match error {
-            InsertError::Read(error) => error.into(),
-            InsertError::Store(error) => StreamError::Store(error),
-            InsertError::TooBig { limit } => StreamError::FileTooBig {
-                name: name.to_vec(),
-                size,
-                limit,
-            },
+            InsertError::Read(error) => StreamError::from(error).into(),
+            InsertError::Store(error) => UnpackError::Store(error),
+            InsertError::TooBig { limit } => {
+                let name = name.to_vec();
+                StreamError::FileTooBig { name, size, limit }.into()
+            }
         })?;
         Ok(digest)
     }

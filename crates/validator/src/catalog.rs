@@ -120,13 +120,13 @@ mod tests {
     #[test]
     fn codes_of_the_transfer_are_known() {
         let sources = [
-            include_str!("../../transfer/src/stream_error.rs"),
-            include_str!("../../transfer/src/grammar/names.rs"),
-            include_str!("../../transfer/src/grammar/assemble.rs"),
+            include_str!("../../protocol/src/stream/error.rs"),
+            include_str!("../../protocol/src/stream/names.rs"),
+            include_str!("../../protocol/src/stream/decode_member.rs"),
             include_str!("../../transfer/src/collection.rs"),
             include_str!("../../transfer/src/unpack.rs"),
-            include_str!("../../transfer/src/wire/survey.rs"),
-            include_str!("../../transfer/src/wire/frame.rs"),
+            include_str!("../../protocol/src/messages/survey.rs"),
+            include_str!("../../protocol/src/records/codec.rs"),
         ];
         let codes: BTreeSet<&str> = catalog().iter().map(|entry| entry.code).collect();
         let mut found = 0;

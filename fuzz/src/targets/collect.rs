@@ -1,9 +1,8 @@
 //! A survey of anything against a baseline: what is collected is a tree.
 
-use lazaret_transfer::wire::{Found, FoundKind, OddType};
-use lazaret_transfer::{
-    Checksum, FileTime, Receipt, Survey, Trailer, VolumeIdentity, VolumeState, check_arrived,
-};
+use lazaret_protocol::{Checksum, FileTime, Receipt, Survey, Trailer, VolumeIdentity};
+use lazaret_protocol::{FoundEntry, FoundKind, OddType};
+use lazaret_transfer::{VolumeState, check_arrived};
 use lazaret_tree::{Digest, Entry, Mode, Tree, diff};
 
 use crate::input::Input;
@@ -42,7 +41,7 @@ pub(crate) fn collected(bytes: &[u8]) {
                 continue;
             }
         };
-        survey.found.push(Found { name, kind });
+        survey.found.push(FoundEntry { name, kind });
     }
     let Ok(surveyed) = received(&baseline).surveyed(survey, &baseline) else {
         return;

@@ -1,7 +1,7 @@
 //! The lists between host and porter, and the trailer: what is read is what would be
 //! written, byte for byte, so that there is one way to say each thing.
 
-use lazaret_transfer::{
+use lazaret_protocol::{
     Checksum, Receipt, StreamLimits, Survey, SurveyRequest, TRAILER_BYTES, Trailer, read_tree,
     read_wanted, write_tree, write_wanted,
 };

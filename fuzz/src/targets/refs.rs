@@ -1,7 +1,8 @@
 //! Any text where git keeps its own: what is not understood is never nothing.
 
-use lazaret_transfer::wire::{Found, FoundKind};
-use lazaret_transfer::{FileTime, NewRefKind, Survey, Tips, VolumeIdentity, VolumeState, new_refs};
+use lazaret_protocol::{FileTime, Survey, VolumeIdentity};
+use lazaret_protocol::{FoundEntry, FoundKind};
+use lazaret_transfer::{NewRefKind, Tips, VolumeState, new_refs};
 use lazaret_tree::{Digest, RelPath, Tree, escape};
 
 use crate::input::Input;
@@ -66,14 +67,14 @@ fn volume(path: &str, text: &[u8]) -> VolumeState {
         ctime: NEVER,
     };
     let path = RelPath::new(path).expect("one of ours");
-    let dirs = path.ancestors().map(|dir| Found {
+    let dirs = path.ancestors().map(|dir| FoundEntry {
         name: dir.as_str().as_bytes().to_vec(),
         kind: FoundKind::Dir {
             identity: identity(0o40_755, 0),
         },
     });
-    let mut found: Vec<Found> = dirs.collect();
-    found.push(Found {
+    let mut found: Vec<FoundEntry> = dirs.collect();
+    found.push(FoundEntry {
         name: path.as_str().as_bytes().to_vec(),
         kind: FoundKind::File {
             identity: identity(0o100_644, text.len() as u64),

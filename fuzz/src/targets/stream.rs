@@ -2,11 +2,12 @@
 
 use std::io::Read;
 
-use lazaret_tests::hostile_tar::{Field, Header, TarBuilder, fix_checksum};
-use lazaret_transfer::{
-    Checksum, Ending, Member, MemberKind, MemberPath, Members, Quarantine, StreamError,
-    StreamLimits, TRAILER_BYTES, Trailer, unpack,
+use lazaret_protocol::{
+    Checksum, Member, MemberKind, MemberPath, Members, StreamError, StreamLimits, TRAILER_BYTES,
+    Trailer,
 };
+use lazaret_tests::hostile_tar::{Field, Header, TarBuilder, fix_checksum};
+use lazaret_transfer::{Ending, Quarantine, unpack};
 use lazaret_tree::{Digest, Entry};
 
 use crate::input::Input;

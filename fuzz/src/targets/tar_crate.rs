@@ -5,7 +5,8 @@
 
 use std::io::Read as _;
 
-use lazaret_transfer::{Ending, Member, MemberKind, MemberPath, StreamLimits};
+use lazaret_protocol::{Member, MemberKind, MemberPath, StreamLimits};
+use lazaret_transfer::Ending;
 use lazaret_tree::Mode;
 
 use super::stream::{Manifest, manifest, stream_of};

@@ -15,6 +15,21 @@ const ABSENT: &[(&str, &[&str])] = &[
         "tree",
         &["lazaret-", "bollard", "tokio", "serde", "rustix", "ignore"],
     ),
+    // What host and porter exchange: no host, no engine.
+    (
+        "protocol",
+        &[
+            "lazaret-egress",
+            "lazaret-gateway",
+            "lazaret-runtime",
+            "lazaret-transfer",
+            "lazaret-validator",
+            "bollard",
+            "clap",
+            "serde",
+            "tokio",
+        ],
+    ),
     // Files and archives: no engine, no policy, no async, no serialization framework.
     (
         "transfer",
@@ -60,10 +75,16 @@ const ABSENT: &[(&str, &[&str])] = &[
             "tokio",
         ],
     ),
-    // Small, and alone with hostile files.
+    // Small, and alone with hostile files: no code of the host's in it.
     (
         "porter",
-        &["lazaret-runtime", "lazaret-validator", "bollard", "tokio"],
+        &[
+            "lazaret-runtime",
+            "lazaret-transfer",
+            "lazaret-validator",
+            "bollard",
+            "tokio",
+        ],
     ),
 ];
 

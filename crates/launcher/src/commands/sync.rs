@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
+use lazaret_protocol::Writers;
 use lazaret_runtime::{ContainerLease, SessionId};
-use lazaret_transfer::{GitMode, Plan, Selector, WorkspaceDir, Writers};
+use lazaret_transfer::{GitMode, Plan, Selector, WorkspaceDir};
 use lazaret_tree::{Entry, escape};
 use serde::Serialize;
 

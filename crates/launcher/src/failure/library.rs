@@ -1,10 +1,11 @@
 //! One `From` per error of the crates below: which kind it is, and what to do.
 
 use lazaret_image_builder::BuildError;
+use lazaret_protocol::{StreamError, SurveyError, WireError};
 use lazaret_runtime::{LeaseError, NameError, ProbeFailure, Unenforceable};
 use lazaret_transfer::{
     ApplyError, InsertError, NotAsSurveyed, PackError, QuarantineError, RecoverError, SelectError,
-    StreamError, SurveyError, UndoError, WalkError, WireError,
+    UndoError, WalkError,
 };
 use lazaret_tree::PathError;
 
@@ -221,10 +222,7 @@ impl From<InsertError> for Failure {
 
 impl From<StreamError> for Failure {
     fn from(error: StreamError) -> Self {
-        match error {
-            StreamError::Store(error) => error.into(),
-            _ => Self::new(FailureKind::Transfer, error),
-        }
+        Self::new(FailureKind::Transfer, error)
     }
 }
 

@@ -13,8 +13,8 @@ mod tokens;
 
 use std::fmt;
 
+use lazaret_protocol::LARGEST_LENT;
 use lazaret_runtime::SessionId;
-use lazaret_transfer::wire::LARGEST_LENT;
 use lazaret_tree::{Digest, PathError};
 use zeroize::Zeroizing;
 

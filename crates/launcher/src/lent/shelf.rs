@@ -10,7 +10,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::wire::LARGEST_LENT;
+use lazaret_protocol::LARGEST_LENT;
 use lazaret_tree::{AtPath as _, Digest, PathError};
 use rustix::fs::{Mode, OFlags};
 use zeroize::Zeroizing;

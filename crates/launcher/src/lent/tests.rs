@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
-use lazaret_transfer::wire::LentMode;
+use lazaret_protocol::LentMode;
 
 use super::*;
 use crate::environment::{StreamKind, StreamKinds};

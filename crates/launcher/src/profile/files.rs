@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lazaret_transfer::wire::{LentMode, MOST_LENT};
+use lazaret_protocol::{LentMode, MOST_LENT};
 use lazaret_tree::{RelPath, RelPathBuf};
 
 use super::raw::{RawFile, RawFileMode};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use lazaret_egress::Scheme;
+use lazaret_protocol::LentMode;
 use lazaret_runtime::EnvName;
-use lazaret_transfer::wire::LentMode;
 use serde::Serialize;
 
 use super::units::{ByteSize, Span};

@@ -4,8 +4,9 @@ use std::fs;
 use std::io;
 use std::time::SystemTime;
 
+use lazaret_protocol::{Digests, StreamLimits, SurveyRequest, Writers};
 use lazaret_runtime::{ContainerName, Process};
-use lazaret_transfer::{Digests, Quarantine, StreamLimits, SurveyRequest, Surveyed, Writers};
+use lazaret_transfer::{Quarantine, Surveyed};
 use lazaret_tree::{PathError, Tree};
 
 use super::exporter::{Answered, Attempt, Broken, Exporting, export, mismatch, survey_broken};

@@ -2,11 +2,11 @@
 
 use std::io::{self, BufReader, Read};
 
-use lazaret_runtime::{ContainerName, Process};
-use lazaret_transfer::{
-    Ending, NotAsSurveyed, Quarantine, StreamError, StreamLimits, Survey, SurveyError,
-    SurveyRequest, Wanted, check_arrived, unpack, write_wanted,
+use lazaret_protocol::{
+    StreamError, StreamLimits, Survey, SurveyError, SurveyRequest, Wanted, write_wanted,
 };
+use lazaret_runtime::{ContainerName, Process};
+use lazaret_transfer::{Ending, NotAsSurveyed, Quarantine, UnpackError, check_arrived, unpack};
 use lazaret_tree::Tree;
 
 use super::porter::conversation::{FromPorter, PorterCall, ToPorter, broken_stream, until_exit};
@@ -122,12 +122,12 @@ impl Answered<'_> {
         };
         let unpacked = match unpack(&mut counted, limits, quarantine, Ending::Trailer) {
             Ok(unpacked) => unpacked,
-            Err(StreamError::Read(error)) => {
+            Err(UnpackError::Stream(StreamError::Read(error))) => {
                 return Err(
                     Failure::new(FailureKind::Engine, error).context("the collection broke off")
                 );
             }
-            Err(StreamError::Store(error)) => return Err(error.into()),
+            Err(UnpackError::Store(error)) => return Err(error.into()),
             // One that is cut short because its sender failed is the sender's failure: how
             // that ends is known once it has said all.
             Err(error) => {

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use lazaret_image_builder::Pinned;
+use lazaret_protocol::{Guarded, Protection};
 use lazaret_runtime::{ContainerLease, LeaseError, Process, Stdin};
-use lazaret_transfer::{Guarded, Protection};
 use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree, escape};
 
 use super::porter::conversation::{broken_stream, finish, internal, porter_error};

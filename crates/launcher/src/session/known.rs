@@ -11,9 +11,8 @@ use std::io::{self, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::{
-    Collection, HistoryState, Intent, Receipt, Tips, VolumeState, WireError, write_tree,
-};
+use lazaret_protocol::{Receipt, WireError, write_tree};
+use lazaret_transfer::{Collection, HistoryState, Intent, Tips, VolumeState};
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
 use super::file::{private_dir, stream_atomically};
@@ -267,7 +266,7 @@ fn received(dir: &SessionDir, baseline: &Tree) -> Result<VolumeState, Failure> {
 /// When it is missing or damaged.
 pub fn read_tree(path: &Path) -> Result<Tree, Failure> {
     let mut file = BufReader::new(File::open(path).at(path)?);
-    lazaret_transfer::read_tree(&mut file).map_err(|error| damaged(path, error))
+    lazaret_protocol::read_tree(&mut file).map_err(|error| damaged(path, error))
 }
 
 /// Reads what was collected, as it was stored.

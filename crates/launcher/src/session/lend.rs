@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use lazaret_egress::Patterns;
 use lazaret_image_builder::PORTER_PATH;
+use lazaret_protocol::{LentEvent, LentFile};
 use lazaret_runtime::{AGENT_HOME, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin};
-use lazaret_transfer::wire::{LentEvent, LentFile};
 use lazaret_tree::escape;
 use zeroize::Zeroizing;
 

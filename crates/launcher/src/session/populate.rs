@@ -6,10 +6,11 @@ use std::thread;
 
 use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
+use lazaret_protocol::{Receipt, Writers};
 use lazaret_runtime::{ContainerLease, HardenedSpec};
 use lazaret_transfer::{
-    Progress, Receipt, Recorded, Selector, Skipped, StatRecorder, Tips, VolumeState, WorkspaceDir,
-    Writers, pack_and_record,
+    Progress, Recorded, Selector, Skipped, StatRecorder, Tips, VolumeState, WorkspaceDir,
+    pack_and_record,
 };
 use lazaret_tree::{AtPath as _, Tree};
 

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use lazaret_protocol::StreamLimits;
 use lazaret_runtime::{ContainerName, SessionId, VolumeName};
-use lazaret_transfer::{FileIdentity, StreamLimits};
+use lazaret_transfer::FileIdentity;
 use serde::{Deserialize, Serialize};
 
 use super::egress::Totals;

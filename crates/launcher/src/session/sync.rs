@@ -13,11 +13,13 @@ use std::io::BufReader;
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use lazaret_protocol::{
+    FileTime, GroundAnswer, Survey, SurveyError, Trailer, UpdateReceipt, Writers,
+};
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    Clash, FileTime, GroundAnswer, PackError, Plan, Progress, Recorded, Skipped, Stance, StatCache,
-    StatRecorder, Survey, SurveyError, Surveyed, Trailer, UpdateReceipt, Walked, Writers,
-    pack_order, reconcile, walk_cached,
+    Clash, PackError, Plan, Progress, Recorded, Skipped, Stance, StatCache, StatRecorder, Surveyed,
+    Walked, pack_order, reconcile, walk_cached,
 };
 use lazaret_tree::{RelPathBuf, escape};
 

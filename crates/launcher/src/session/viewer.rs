@@ -10,11 +10,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
+use lazaret_protocol::{StreamLimits, Wanted, Writers};
 use lazaret_runtime::{ContainerLease, ContainerName, Process};
-use lazaret_transfer::{
-    BaseStore, Collection, FileIdentity, Quarantine, StreamLimits, Surveyed, VolumeState, Wanted,
-    Writers,
-};
+use lazaret_transfer::{BaseStore, Collection, FileIdentity, Quarantine, Surveyed, VolumeState};
 use lazaret_tree::{AtPath as _, Tree};
 
 use super::exporter::{Answered, Attempt, Broken, EXPORT, export, survey_broken};

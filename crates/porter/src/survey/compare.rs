@@ -3,8 +3,8 @@
 use std::iter::Peekable;
 use std::sync::Arc;
 
-use lazaret_transfer::wire::{Found, FoundKind, OddType};
-use lazaret_transfer::{Digests, StreamError, Survey, SurveyRequest, VolumeIdentity, Wanted};
+use lazaret_protocol::{Digests, StreamError, Survey, SurveyRequest, VolumeIdentity, Wanted};
+use lazaret_protocol::{FoundEntry, FoundKind, OddType};
 use lazaret_tree::{RelPath, RelPathBuf};
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -163,7 +163,7 @@ impl Comparison<'_> {
                 identity,
             });
         }
-        self.survey.found.push(Found {
+        self.survey.found.push(FoundEntry {
             name,
             kind: FoundKind::File {
                 identity,
@@ -189,7 +189,7 @@ impl Comparison<'_> {
 
     fn found(&mut self, name: &[u8], kind: FoundKind) {
         let name = name.to_vec();
-        self.survey.found.push(Found { name, kind });
+        self.survey.found.push(FoundEntry { name, kind });
     }
 
     fn count(&mut self, name: &[u8]) -> Result<(), SurveyFailure> {

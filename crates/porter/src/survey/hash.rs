@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lazaret_transfer::VolumeIdentity;
+use lazaret_protocol::VolumeIdentity;
 use lazaret_tree::Digest;
 use rustix::fs::Stat;
 use rustix::io::Errno;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use lazaret_transfer::VolumeIdentity;
+use lazaret_protocol::VolumeIdentity;
 use lazaret_tree::{
     CACHEDIR_SIGNATURE, CacheInside, RESERVED_NAME, RelPath, RelPathBuf, is_cache_beside,
 };

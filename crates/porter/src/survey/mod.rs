@@ -13,8 +13,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use lazaret_transfer::wire::{Found, FoundKind};
-use lazaret_transfer::{FileTime, StreamError, Survey, SurveyRequest, WireError, Writers};
+use lazaret_protocol::{FileTime, StreamError, Survey, SurveyRequest, WireError, Writers};
+use lazaret_protocol::{FoundEntry, FoundKind};
 use lazaret_tree::{PathError, RelPath, escape};
 use rustix::io::Errno;
 
@@ -111,7 +111,7 @@ pub(crate) fn answer(
     Ok(answered)
 }
 
-fn ctime(found: &Found) -> Option<FileTime> {
+fn ctime(found: &FoundEntry) -> Option<FileTime> {
     match &found.kind {
         FoundKind::Dir { identity }
         | FoundKind::File { identity, .. }

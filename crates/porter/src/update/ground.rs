@@ -1,6 +1,6 @@
 //! Whether a volume is what an update rests on.
 
-use lazaret_transfer::{Ground, GroundAnswer, Lies, VolumeIdentity};
+use lazaret_protocol::{Ground, GroundAnswer, Lies, VolumeIdentity};
 use lazaret_tree::RelPath;
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;

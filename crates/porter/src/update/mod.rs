@@ -37,7 +37,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use lazaret_transfer::{Ground, GroundAnswer, StreamError, UpdateOrder, UpdateReceipt, WireError};
+use lazaret_protocol::{Ground, GroundAnswer, StreamError, UpdateOrder, UpdateReceipt, WireError};
 use lazaret_tree::{PathError, RelPath, RelPathBuf, escape};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use lazaret_transfer::FileTime;
+use lazaret_protocol::FileTime;
 use lazaret_tree::{RelPath, is_git_index};
 use rustix::time::{ClockId, clock_gettime};
 

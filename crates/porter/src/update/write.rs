@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use lazaret_transfer::{Member, MemberKind, MemberPath, Receipt, VolumeIdentity};
+use lazaret_protocol::{Member, MemberKind, MemberPath, Receipt, VolumeIdentity};
 use lazaret_tree::{Digest, Entry, RelPath, RelPathBuf, Tree};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;

@@ -3,9 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use lazaret_protocol::FoundKind;
+use lazaret_protocol::{Digests, StreamLimits};
 use lazaret_tests::tree_text;
-use lazaret_transfer::wire::FoundKind;
-use lazaret_transfer::{Digests, Ending, Quarantine, StreamLimits, unpack};
+use lazaret_transfer::{Ending, Quarantine, unpack};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::exporting::list;

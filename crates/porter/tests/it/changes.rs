@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use lazaret_protocol::{StreamLimits, Survey};
 use lazaret_tests::{Random, random_tree, tree_text};
-use lazaret_transfer::{StreamLimits, Survey};
 
 use crate::session::{PROJECT, Session, check, fast_tempdir, packed, print};
 

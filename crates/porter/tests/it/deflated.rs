@@ -7,7 +7,7 @@ use std::process::Output;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use lazaret_transfer::Receipt;
+use lazaret_protocol::Receipt;
 
 use crate::session::{fast_tempdir, packed};
 

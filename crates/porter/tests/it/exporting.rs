@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use lazaret_transfer::{StreamLimits, Survey, SurveyError, Wanted, write_wanted};
+use lazaret_protocol::{StreamLimits, Survey, SurveyError, Wanted, write_wanted};
 
 use super::session::Said;
 use super::talking::Talking;

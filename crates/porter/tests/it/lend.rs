@@ -6,7 +6,7 @@ use std::io::{BufReader, PipeReader, PipeWriter, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::wire::{LARGEST_LENT, LentEvent, LentFile, LentMode};
+use lazaret_protocol::{LARGEST_LENT, LentEvent, LentFile, LentMode};
 
 use crate::session::{fast_tempdir, porter};
 

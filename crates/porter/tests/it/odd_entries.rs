@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use lazaret_protocol::StreamLimits;
 use lazaret_tests::tree_text;
-use lazaret_transfer::StreamLimits;
 
 use crate::session::{Session, check, print};
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Output;
 
+use lazaret_protocol::Receipt;
 use lazaret_tests::tree_text;
-use lazaret_transfer::Receipt;
 
 use crate::session::packed;
 use crate::talking::Talking;

@@ -11,8 +11,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use lazaret_protocol::{Guarded, Protection};
 use lazaret_tests::tree_text;
-use lazaret_transfer::{Guarded, Protection};
 
 const AGENT: u32 = 1000;
 

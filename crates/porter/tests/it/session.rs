@@ -3,11 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use lazaret_protocol::{
+    Digests, Receipt, StreamLimits, Survey, SurveyError, SurveyRequest, Wanted, Writers,
+    read_wanted,
+};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    Digests, Ending, GitMode, Packed, Quarantine, Receipt, Selection, StreamLimits, Survey,
-    SurveyError, SurveyRequest, Surveyed, VolumeState, Wanted, WorkspaceDir, Writers,
-    check_arrived, pack, read_wanted, unpack,
+    Ending, GitMode, Packed, Quarantine, Selection, Surveyed, VolumeState, WorkspaceDir,
+    check_arrived, pack, unpack,
 };
 use lazaret_tree::{Change, ChangeKind, Entry, Tree, diff, escape};
 

@@ -9,14 +9,15 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
+use lazaret_protocol::FileTime;
+use lazaret_protocol::stream::header::{self, BLOCK, Kind};
 use lazaret_tree::{Digest, Entry, LinkTarget, MAX_PATH_BYTES, Mode, RelPath};
 use rustix::fs::Stat;
 
 use super::batch::{Added, Batch, Reader, Unread};
-use super::header::{self, BLOCK, Kind};
 use super::mtime;
+use crate::WalkError;
 use crate::walk::{KeyCheck, Sink, mode, size};
-use crate::{FileTime, WalkError};
 
 /// As long as the other half has so many batches to read, it has enough to do for the time that
 /// it takes to fill one more and read its files here.

@@ -3,15 +3,15 @@
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 
+use lazaret_protocol::stream::header;
+use lazaret_protocol::{Checksum, Summing};
 use lazaret_tree::{Digest, Entry, PathSpan, Paths, RelPath};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use super::header;
-use crate::checksum::Summing;
+use crate::WalkError;
 use crate::select::holds_private_key;
 use crate::walk::{KeyCheck, check_unchanged, size};
-use crate::{Checksum, WalkError};
 
 /// Handing over costs a wake-up; this many bytes are worth one, and stay in the cache.
 const CAPACITY: usize = 256 << 10;

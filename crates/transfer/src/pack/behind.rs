@@ -4,17 +4,16 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
+use lazaret_protocol::stream::header::BLOCK;
+use lazaret_protocol::{ManifestWriter, Summing, Trailer};
 use lazaret_tree::{Digest, Entry, Paths, RelPath, RelPathBuf};
 use rustix::fs::Stat;
 
 use super::batch::{Batch, Reader, Step};
-use super::header::BLOCK;
 use super::{PackError, Progress};
-use crate::checksum::Summing;
-use crate::manifest::ManifestWriter;
 use crate::stat_cache::Seen;
 use crate::walk::{check_unchanged, holds_key, mode, size};
-use crate::{Skipped, StatRecorder, Trailer, WalkError};
+use crate::{Skipped, StatRecorder, WalkError};
 
 /// Takes batches in the order of the stream.
 pub(super) struct Behind<'a, 'w> {

@@ -3,9 +3,7 @@
 mod ahead;
 mod batch;
 mod behind;
-mod header;
 mod order;
-mod stream;
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -17,14 +15,11 @@ use std::thread;
 use lazaret_tree::{Digest, RelPath, is_git_index};
 use rustix::fs::Stat;
 
+use lazaret_protocol::{FileTime, Manifest, ManifestWriter, SendFileError, StreamWriter, Trailer};
 pub use order::pack_order;
-pub use stream::{SendFileError, StreamWriter};
 
-use crate::manifest::ManifestWriter;
 use crate::walk::{Descended, check_unchanged, descend, in_order, mode, size};
-use crate::{
-    FileTime, Manifest, Selector, Skipped, StatRecorder, Tips, Trailer, WalkError, WorkspaceDir,
-};
+use crate::{Selector, Skipped, StatRecorder, Tips, WalkError, WorkspaceDir};
 use ahead::{Ahead, Stopped};
 use batch::{BATCHES, Batch};
 use behind::Behind;

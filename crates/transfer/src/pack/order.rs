@@ -4,12 +4,13 @@ use std::io::Write;
 use std::iter::Peekable;
 use std::os::fd::OwnedFd;
 
+use lazaret_protocol::{FileTime, StreamWriter, Trailer, UpdateOrder};
 use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, Tree};
 use rustix::fs::Stat;
 
-use super::{PackError, Progress, StreamWriter, send_file};
+use super::{PackError, Progress, send_file};
 use crate::walk::{KeyCheck, Sink, descend, mode, size};
-use crate::{FileTime, Selector, Trailer, UpdateOrder, WalkError, WorkspaceDir};
+use crate::{Selector, WalkError, WorkspaceDir};
 
 /// Sends what `order` says to `out`, in the form of [`pack`](crate::pack). It is the
 /// same walk as that of a pack, with the same rules, which passes over every directory that

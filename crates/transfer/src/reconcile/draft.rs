@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lazaret_protocol::UpdateOrder;
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 
 use super::{Clash, ClashKind, Plan};
-use crate::{UpdateOrder, VolumeState};
+use crate::VolumeState;
 
 /// What was decided so far. Every path is decided once.
 #[derive(Debug, Clone, Default)]

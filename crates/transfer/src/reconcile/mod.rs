@@ -24,9 +24,10 @@ mod replace;
 
 use std::collections::BTreeMap;
 
+use lazaret_protocol::{UpdateOrder, UpdateReceipt};
 use lazaret_tree::{Entry, RelPathBuf, Tree, is_git};
 
-use crate::{Intent, UpdateOrder, UpdateReceipt, VolumeState, Walked};
+use crate::{Intent, VolumeState, Walked};
 use draft::Draft;
 use part::Part;
 

@@ -1,11 +1,11 @@
 //! The volume as the host, whatever the agent made of it.
 
+use lazaret_protocol::FoundKind;
 use lazaret_tree::{Entry, RelPath, Tree};
 
 use super::draft::Draft;
 use super::{ClashKind, Sides};
 use crate::volume_state::At;
-use crate::wire::FoundKind;
 
 /// Looks at every path for which `takes_part` says yes.
 pub(super) fn decide(sides: Sides<'_>, takes_part: &dyn Fn(&RelPath) -> bool, draft: &mut Draft) {

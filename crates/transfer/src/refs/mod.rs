@@ -119,7 +119,7 @@ struct Sides<'a> {
 
 /// Lists what the repositories in `volume` hold that was made inside. `baseline` was sent in,
 /// `tips` is what its refs name, and `texts` knows the files that
-/// [`Wanted::covers`](crate::Wanted::covers).
+/// [`Wanted::covers`](lazaret_protocol::Wanted::covers).
 pub fn new_refs(baseline: &Tree, volume: &VolumeState, tips: &Tips, texts: &Texts<'_>) -> NewRefs {
     let mut found = NewRefs::default();
     let mut unreadable = BTreeSet::new();

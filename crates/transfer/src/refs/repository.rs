@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use lazaret_protocol::FoundKind;
 use lazaret_tree::{Entry, MAX_REF_TEXT, RelPath, RelPathBuf, Tree};
 
 use super::history::History;
@@ -11,7 +12,6 @@ use super::text::{self, Reference};
 use super::{Count, MOST_LISTED, NewRef, NewRefKind, NewRefs, ObjectId, Sides, Texts};
 use crate::VolumeState;
 use crate::volume_state::At;
-use crate::wire::FoundKind;
 
 /// What is known of something that is listed.
 #[derive(Default)]

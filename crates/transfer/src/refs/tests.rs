@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_protocol::{FileTime, FoundEntry, FoundKind, OddType, Survey, VolumeIdentity};
 use lazaret_tree::{Entry, Mode, RelPath};
 
 use super::*;
-use crate::wire::{Found, FoundKind, OddType};
-use crate::{FileTime, Survey, VolumeIdentity};
 
 const WHO: &str = "A <a@b> 1700000000 +0000";
 
@@ -114,7 +113,7 @@ impl Side {
             found.insert(path.clone(), kind);
         }
         found.extend(self.odd.clone());
-        let found = found.into_iter().map(|(name, kind)| Found {
+        let found = found.into_iter().map(|(name, kind)| FoundEntry {
             name: name.into_bytes(),
             kind,
         });

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 
+use lazaret_protocol::{FrameReader, FrameWriter, Magic, WireError};
+
 use super::ObjectId;
-use crate::WireError;
-use crate::wire::frame::{FrameReader, FrameWriter, Magic};
 
 const MAGIC: Magic = *b"lztips 1";
 
@@ -41,7 +41,7 @@ impl Tips {
         self.0.is_empty()
     }
 
-    /// Writes them as one checked, versioned list; see [`wire`](crate::wire).
+    /// Writes them as one checked, versioned list; see [`messages`](lazaret_protocol::messages).
     ///
     /// # Errors
     /// When the writer fails.

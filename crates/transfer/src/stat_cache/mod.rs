@@ -18,11 +18,11 @@ mod search;
 
 use std::io::Read;
 
+use lazaret_protocol::{FileTime, FrameReader, Magic, VolumeIdentity, WireError};
 use lazaret_tree::{Digest, Entry, Mode, RelPath, RelPathBuf};
 use rustix::fs::{FileType, Stat};
 
-use crate::wire::frame::{FrameReader, Magic};
-use crate::{FileIdentity, FileTime, VolumeIdentity, WireError};
+use crate::FileIdentity;
 pub use record::{Recorded, StatRecorder};
 pub(crate) use search::Search;
 

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
+use lazaret_protocol::{FileTime, FrameWriter};
 use lazaret_tree::{Digest, RelPath};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{MAGIC, Seen};
-use crate::wire::frame::FrameWriter;
-use crate::{FileTime, WorkspaceDir};
+use crate::WorkspaceDir;
 
 /// Writes a [`StatCache`](super::StatCache) while a walk reads files; its memory does not
 /// grow with them.

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lazaret_protocol::{
+    FoundEntry, FoundKind, Survey, SurveyError, UpdateOrder, UpdateReceipt, VolumeIdentity, Wanted,
+};
 use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Tree};
 
 use super::surveyed::Unread;
 use super::{Held, Origin, Surveyed, VolumeState};
-use crate::wire::{Found, FoundKind, SurveyError};
-use crate::{Survey, UpdateOrder, UpdateReceipt, VolumeIdentity, Wanted};
 
 impl VolumeState {
     /// Applies the differences that a survey told, but for files that it did not read.
@@ -36,7 +37,7 @@ impl VolumeState {
             return Err(SurveyError::Contradiction { name });
         }
         let mut unread = BTreeMap::new();
-        for Found { name, kind } in survey.found {
+        for FoundEntry { name, kind } in survey.found {
             match RelPath::from_bytes(&name) {
                 Ok(path) if gone.contains(path) || kind == FoundKind::BadName => {
                     return Err(SurveyError::Contradiction { name });
@@ -194,7 +195,7 @@ pub(super) fn file(identity: VolumeIdentity, digest: Digest) -> Entry {
 }
 
 /// Finds a name that was found twice.
-fn twice(found: &[Found]) -> Option<&[u8]> {
+fn twice(found: &[FoundEntry]) -> Option<&[u8]> {
     let mut names: Vec<&[u8]> = found.iter().map(|found| &*found.name).collect();
     names.sort_unstable();
     let twice = names.windows(2).find(|pair| pair[0] == pair[1])?;

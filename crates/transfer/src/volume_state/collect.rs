@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use lazaret_protocol::{FoundKind, Wanted};
 use lazaret_tree::{
     Ascending, Entry, LinkTarget, LinkTargetError, Note, Refusal, RelPath, RelPathError, Tree,
 };
 
 use super::{Origin, VolumeState};
-use crate::wire::FoundKind;
-use crate::{Collection, SkipReason, Skipped, Wanted};
+use crate::{Collection, SkipReason, Skipped};
 
 impl VolumeState {
     /// Returns what the volume holds, as far as lazaret carries it. What stays behind, and

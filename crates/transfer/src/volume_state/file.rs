@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
+use lazaret_protocol::{
+    FoundKind, FrameReader, FrameWriter, Magic, OddType, SurveyError, VolumeIdentity, WireError,
+};
 use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree};
 
 use super::{Held, Origin, VolumeState};
-use crate::wire::frame::{FrameReader, FrameWriter, Magic};
-use crate::wire::{FoundKind, OddType, SurveyError};
-use crate::{VolumeIdentity, WireError};
 
 const MAGIC: Magic = *b"lzvol  1";
 
 impl VolumeState {
-    /// Writes the state as one checked, versioned list; see [`wire`](crate::wire).
+    /// Writes the state as one checked, versioned list; see [`messages`](lazaret_protocol::messages).
     ///
     /// # Errors
     /// When the writer fails.

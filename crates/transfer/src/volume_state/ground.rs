@@ -1,10 +1,9 @@
 //! What an order rests on, of what is known of a volume.
 
+use lazaret_protocol::{Ground, Lies, UpdateOrder};
 use lazaret_tree::{Entry, RelPath, is_git, is_git_state};
 
 use super::{At, VolumeState};
-use crate::UpdateOrder;
-use crate::wire::{Ground, Lies};
 
 impl VolumeState {
     /// Returns what has to lie in the volume for `order` to be what a survey would lead to.

@@ -11,10 +11,10 @@ use std::ops::Bound;
 
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 
+use lazaret_protocol::{
+    Digests, FoundKind, Receipt, StreamLimits, SurveyError, SurveyRequest, VolumeIdentity, Writers,
+};
 pub use surveyed::Surveyed;
-
-use crate::wire::{FoundKind, SurveyError};
-use crate::{Digests, Receipt, StreamLimits, SurveyRequest, VolumeIdentity, Writers};
 
 /// Everything that lies in a volume, as it was when it was seen last.
 ///

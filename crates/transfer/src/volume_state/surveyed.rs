@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_protocol::{FoundKind, SurveyError, VolumeIdentity, Wanted};
 use lazaret_tree::{Entry, RelPathBuf, Tree};
 
 use super::advance::file;
 use super::{Held, Origin, VolumeState};
 use crate::collection::NotAsSurveyed;
-use crate::wire::{FoundKind, SurveyError};
-use crate::{VolumeIdentity, Wanted};
 
 /// What a survey found, its new files without their contents where it was asked
-/// [without](crate::Digests::OfKnown).
+/// [without](lazaret_protocol::Digests::OfKnown).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "what was not read is not in a state yet"]
 pub struct Surveyed {

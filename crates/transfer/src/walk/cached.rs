@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::panic::resume_unwind;
 
+use lazaret_protocol::FileTime;
 use lazaret_tree::{Entry, LinkTarget, RelPath, RelPathBuf, Tree};
 use rustix::fs::{AtFlags, Stat};
 
@@ -14,7 +15,7 @@ use super::open::{OpenDir, OpenError};
 use super::way::Way;
 use super::{Hashing, WalkError, Walked, made};
 use crate::stat_cache::{Known, Search, Seen};
-use crate::{FileTime, Selector, SkipReason, Skipped, StatCache, StatRecorder, WorkspaceDir};
+use crate::{Selector, SkipReason, Skipped, StatCache, StatRecorder, WorkspaceDir};
 
 /// What opening a file costs, in bytes that could be read instead.
 const OPENING: u64 = 4 << 10;

@@ -6,6 +6,7 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
+use lazaret_protocol::FileTime;
 use lazaret_tree::{
     CACHEDIR_SIGNATURE, CacheInside, LinkTarget, RESERVED_NAME, RelPath, RelPathBuf,
     is_cache_beside,
@@ -21,7 +22,7 @@ use crate::select::{
     GitPart, IgnoreFile, Ignores, Kind, LOOKED_INTO, Opinion, PEEK_BYTES, Reach, Rules, Suspicion,
     git_part, is_ordinary, suspicion,
 };
-use crate::{FileTime, GitProblem, Repository, Selector, SkipReason, Skipped, Tips, WorkspaceDir};
+use crate::{GitProblem, Repository, Selector, SkipReason, Skipped, Tips, WorkspaceDir};
 
 /// Who takes what the walk finds, in path order.
 pub(crate) trait Sink {

@@ -28,12 +28,13 @@ pub(crate) use engine::{Descended, KeyCheck, Sink, descend, holds_key, in_order,
 pub use error::WalkError;
 pub(crate) use hash::check_unchanged;
 use hash::{HashPool, Workers};
+use lazaret_protocol::FileTime;
 pub use scan::{ScanError, Scanned, scan};
 pub use sizes::larger_than;
 pub use weigh::{Scale, Weight};
 
 use crate::select::{LOOKED_INTO, holds_private_key};
-use crate::{FileTime, Selector, Skipped, Tips, WorkspaceDir};
+use crate::{Selector, Skipped, Tips, WorkspaceDir};
 
 /// More threads gain nothing from one disk.
 const MOST_THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);

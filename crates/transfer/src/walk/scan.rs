@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
+use lazaret_protocol::{FileTime, StreamError, StreamLimits};
 use lazaret_tree::{
     Digest, Entry, LinkTarget, LinkTargetError, Mode, Note, Refusal, RelPath, Tree,
 };
@@ -10,7 +11,7 @@ use rustix::fs::Stat;
 use super::engine::{KeyCheck, Sink, descend, size};
 use super::hash::{HashPool, Workers};
 use super::{Hashing, WalkError};
-use crate::{FileTime, Selector, SkipReason, Skipped, StreamError, StreamLimits, WorkspaceDir};
+use crate::{Selector, SkipReason, Skipped, WorkspaceDir};
 
 /// A directory, read.
 #[derive(Debug, Clone, PartialEq, Eq)]

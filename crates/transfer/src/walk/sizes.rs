@@ -2,13 +2,14 @@
 
 use std::os::fd::OwnedFd;
 
+use lazaret_protocol::FileTime;
 use lazaret_tree::{LinkTarget, RelPath, SizedFile};
 use rustix::fs::{AtFlags, Stat};
 
 use super::WalkError;
 use super::engine::{KeyCheck, Sink, descend, size};
 use super::open::OpenDir;
-use crate::{FileTime, Selector, WorkspaceDir};
+use crate::{Selector, WorkspaceDir};
 
 /// Returns the files below `workspace` that `selector` takes in and that have more than `limit`
 /// bytes, in path order. It is the walk of [`pack`](crate::pack).

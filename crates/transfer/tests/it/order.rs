@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use lazaret_protocol::{StreamWriter, UpdateOrder};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    GitMode, Hashing, PackError, Selection, Selector, StreamWriter, UpdateOrder, WorkspaceDir,
-    pack_order, walk,
+    GitMode, Hashing, PackError, Selection, Selector, WorkspaceDir, pack_order, walk,
 };
 use lazaret_tree::Tree;
 

@@ -5,10 +5,11 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
+use lazaret_protocol::{Members, StreamLimits};
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
-    Ending, GitMode, Hashing, Members, PackError, Packed, Quarantine, Selection, Selector,
-    StreamLimits, Unpacked, WorkspaceDir, pack, unpack, walk,
+    Ending, GitMode, Hashing, PackError, Packed, Quarantine, Selection, Selector, Unpacked,
+    WorkspaceDir, pack, unpack, walk,
 };
 use lazaret_tree::escape;
 

@@ -6,9 +6,10 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use lazaret_protocol::StreamLimits;
 use lazaret_tests::hostile_tar::{Header, TarBuilder};
 use lazaret_tests::tree_text::{self, pattern};
-use lazaret_transfer::{Ending, InsertError, Quarantine, QuarantineError, StreamLimits, unpack};
+use lazaret_transfer::{Ending, InsertError, Quarantine, QuarantineError, unpack};
 use lazaret_tree::{Blobs, Digest};
 
 fn fresh() -> (tempfile::TempDir, PathBuf, Quarantine) {

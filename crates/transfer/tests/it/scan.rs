@@ -4,10 +4,9 @@
 use std::path::Path;
 
 use insta::assert_snapshot;
+use lazaret_protocol::StreamLimits;
 use lazaret_tests::tree_text;
-use lazaret_transfer::{
-    GitMode, ScanError, Scanned, Selection, Selector, StreamLimits, WorkspaceDir, scan,
-};
+use lazaret_transfer::{GitMode, ScanError, Scanned, Selection, Selector, WorkspaceDir, scan};
 use lazaret_tree::{Tree, escape};
 
 fn selector(exclude: &[&str]) -> Selector {

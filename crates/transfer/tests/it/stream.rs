@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::io::Read;
 
 use lazaret_fuzz::targets::stream::Manifest;
+use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_tests::tree_text::{dump_content, quote};
-use lazaret_transfer::{Ending, Quarantine, StreamError, StreamLimits, Unpacked, unpack};
+use lazaret_transfer::{Ending, Quarantine, UnpackError, Unpacked, unpack};
 use lazaret_tree::{Entry, Mode};
 
 /// Limits that no ordinary test reaches.
@@ -49,7 +50,7 @@ pub(crate) fn outcome_within(
     text
 }
 
-fn render_error(error: &StreamError) -> String {
+fn render_error(error: &UnpackError) -> String {
     let message = error.to_string();
     assert!(
         !message.chars().any(char::is_control),

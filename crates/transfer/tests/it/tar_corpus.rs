@@ -1,7 +1,8 @@
 //! Archives that others wrote: what is right must not be refused.
 
 use lazaret_fuzz::targets::tar_crate::agrees;
-use lazaret_transfer::{Ending, FileTime};
+use lazaret_protocol::FileTime;
+use lazaret_transfer::Ending;
 
 use crate::stream::{manifest, outcome, rejected};
 

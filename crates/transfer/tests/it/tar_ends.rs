@@ -3,8 +3,9 @@
 use std::io::Read as _;
 
 use insta::assert_snapshot;
+use lazaret_protocol::{Checksum, Members, Trailer};
 use lazaret_tests::hostile_tar::{Header, TarBuilder};
-use lazaret_transfer::{Checksum, Ending, Members, Trailer};
+use lazaret_transfer::Ending;
 
 use crate::stream::{LIMITS, manifest, outcome, outcome_within, rejected};
 

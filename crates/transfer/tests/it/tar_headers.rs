@@ -1,8 +1,8 @@
 //! Headers: TAR-19, -20, -24, -26, -29, -30, -32, -33, -38.
 
 use insta::assert_snapshot;
+use lazaret_protocol::{FileTime, Members};
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder};
-use lazaret_transfer::{FileTime, Members};
 
 use crate::stream::{LIMITS, outcome, rejected};
 

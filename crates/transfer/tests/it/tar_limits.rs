@@ -2,8 +2,9 @@
 
 use std::io::{self, Read};
 
+use lazaret_protocol::StreamLimits;
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder};
-use lazaret_transfer::{Ending, StreamLimits};
+use lazaret_transfer::Ending;
 
 use crate::stream::{LIMITS, outcome_within, rejected};
 

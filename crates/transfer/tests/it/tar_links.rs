@@ -4,7 +4,8 @@ use insta::assert_snapshot;
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder};
 
 use crate::stream::{LIMITS, outcome, outcome_within, rejected};
-use lazaret_transfer::{Ending, StreamLimits};
+use lazaret_protocol::StreamLimits;
+use lazaret_transfer::Ending;
 
 /// Carried without being resolved, whatever it points to: the judge sees the
 /// target, and only if the change set has it.

@@ -6,9 +6,10 @@
 
 use lazaret_fuzz::targets::stream::{header_blocks, specimen};
 use lazaret_fuzz::targets::tar_crate::agrees;
+use lazaret_protocol::{Checksum, Trailer};
 use lazaret_tests::Random;
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder, fix_checksum, pax_record};
-use lazaret_transfer::{Checksum, Ending, Trailer};
+use lazaret_transfer::Ending;
 
 use crate::stream::manifest;
 

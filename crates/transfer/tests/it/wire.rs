@@ -1,12 +1,13 @@
 //! The lists between host and porter, read as if an enemy had written them.
 
-use lazaret_tests::Random;
-use lazaret_transfer::wire::{Found, FoundKind, OddType};
-use lazaret_transfer::{
-    Checksum, Digests, FileTime, Intent, Receipt, StreamError, StreamLimits, Survey, SurveyRequest,
-    Surveyed, Trailer, UpdateOrder, UpdateReceipt, VolumeIdentity, VolumeState, Wanted, Writers,
-    read_tree, read_wanted, write_tree, write_wanted,
+use lazaret_protocol::{
+    Checksum, Digests, FileTime, Receipt, StreamError, StreamLimits, Survey, SurveyRequest,
+    Trailer, UpdateOrder, UpdateReceipt, VolumeIdentity, Wanted, Writers, read_tree, read_wanted,
+    write_tree, write_wanted,
 };
+use lazaret_protocol::{FoundEntry, FoundKind, OddType};
+use lazaret_tests::Random;
+use lazaret_transfer::{Intent, Surveyed, VolumeState};
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
 const LIMITS: StreamLimits = StreamLimits::DEFAULT;
@@ -44,8 +45,8 @@ fn receipt() -> Receipt {
     }
 }
 
-fn file(name: &[u8], mode: u32, size: u64) -> Found {
-    Found {
+fn file(name: &[u8], mode: u32, size: u64) -> FoundEntry {
+    FoundEntry {
         name: name.to_vec(),
         kind: FoundKind::File {
             identity: identity(1, mode, size),
@@ -55,8 +56,8 @@ fn file(name: &[u8], mode: u32, size: u64) -> Found {
     }
 }
 
-fn unread(name: &[u8]) -> Found {
-    Found {
+fn unread(name: &[u8]) -> FoundEntry {
+    FoundEntry {
         name: name.to_vec(),
         kind: FoundKind::File {
             identity: identity(1, 0o100_755, 1),
@@ -66,9 +67,9 @@ fn unread(name: &[u8]) -> Found {
     }
 }
 
-fn found(name: &[u8], kind: FoundKind) -> Found {
+fn found(name: &[u8], kind: FoundKind) -> FoundEntry {
     let name = name.to_vec();
-    Found { name, kind }
+    FoundEntry { name, kind }
 }
 
 fn survey() -> Survey {
@@ -378,7 +379,7 @@ fn baseline() -> Tree {
 }
 
 #[track_caller]
-fn collected(found: Vec<Found>, gone: &[&[u8]]) -> String {
+fn collected(found: Vec<FoundEntry>, gone: &[&[u8]]) -> String {
     let gone = gone.iter().map(|name| name.to_vec()).collect();
     let baseline = baseline();
     let sent = Receipt {
@@ -474,7 +475,7 @@ fn what_was_not_read_comes_from_what_arrived() {
 /// What was known is always read, or nobody could say that it is what it was.
 #[test]
 fn only_new_files_in_directories_may_be_left_unread() {
-    let surveyed = |found: Vec<Found>| {
+    let surveyed = |found: Vec<FoundEntry>| {
         let sent = Receipt {
             identities: (baseline().iter().zip(1..))
                 .map(|((path, _), ino)| (path.to_owned(), identity(ino, 0o100_644, 1)))

@@ -2,9 +2,10 @@
 
 use std::io::{self, Read};
 
+use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_transfer::{
-    Ending, Quarantine, ScanError, Scanned, Selector, Skipped, StreamError, StreamLimits,
-    WorkspaceDir, scan, unpack,
+    Ending, Quarantine, ScanError, Scanned, Selector, Skipped, UnpackError, WorkspaceDir, scan,
+    unpack,
 };
 use lazaret_tree::{Entry, Note, Refusal, Tree, escape};
 
@@ -87,13 +88,13 @@ pub(super) fn of_tar(
     let mut reader = io::BufReader::with_capacity(64 << 10, reader);
     let unpacked = match unpack(&mut reader, limits, quarantine, Ending::Plain) {
         Ok(unpacked) => unpacked,
-        Err(StreamError::Read(error)) => {
+        Err(UnpackError::Stream(StreamError::Read(error))) => {
             return Err(
                 Failure::new(FailureKind::Transfer, error).context("the candidate can't be read")
             );
         }
-        Err(StreamError::Store(error)) => return Err(error.into()),
-        Err(lie) => return Ok(Err(lie)),
+        Err(UnpackError::Store(error)) => return Err(error.into()),
+        Err(UnpackError::Stream(lie)) => return Ok(Err(lie)),
     };
     let (tree, left_out) = selector.filter(unpacked.tree);
     Ok(Ok(Collected {

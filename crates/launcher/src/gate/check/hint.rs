@@ -1,7 +1,7 @@
 //! What to do about an archive that the grammar refuses: most of those that are no attack
 //! were written with the wrong options.
 
-use lazaret_transfer::StreamError;
+use lazaret_protocol::StreamError;
 
 const USTAR: &str = "Make it with `tar --format=ustar -C DIR -cf FILE .`; where a name is too \
     long for that, with `--format=pax --pax-option=delete=atime,delete=ctime`.";

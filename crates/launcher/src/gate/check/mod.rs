@@ -17,9 +17,9 @@ mod hint;
 use std::collections::BTreeSet;
 use std::io::Read;
 
+use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_transfer::{
-    GitMode, Hashing, Quarantine, ScanError, Selection, StreamError, StreamLimits, WorkspaceDir,
-    scan, walk,
+    GitMode, Hashing, Quarantine, ScanError, Selection, WorkspaceDir, scan, walk,
 };
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 use lazaret_validator::{Finding, Severity, Subject};

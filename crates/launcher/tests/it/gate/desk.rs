@@ -50,7 +50,7 @@ impl Desk {
         let mut base = BaseWriter::open(&desk.path("base"), 1 << 20).unwrap();
         keep_texts(&workspace, &tree, &mut base, &mut || true);
         let mut stored = Vec::new();
-        lazaret_transfer::write_tree(&tree, &mut stored).unwrap();
+        lazaret_protocol::write_tree(&tree, &mut stored).unwrap();
         std::fs::write(desk.path("baseline"), stored).unwrap();
         base.finish().unwrap();
         tree_text::build(session, &desk.path("volume"));
@@ -98,7 +98,7 @@ impl Desk {
             Base::Lost => None,
         };
         Case::assemble(CaseParts {
-            baseline: lazaret_transfer::read_tree(&mut stored).unwrap(),
+            baseline: lazaret_protocol::read_tree(&mut stored).unwrap(),
             collected,
             refusals: Vec::new(),
             notes: Vec::new(),

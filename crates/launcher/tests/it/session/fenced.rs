@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use lazaret_transfer::Protection;
+use lazaret_protocol::Protection;
 
 use super::world::World;
 

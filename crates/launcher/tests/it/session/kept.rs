@@ -125,9 +125,9 @@ fn what_is_not_known_of_a_volume_is_surveyed() {
     // An update broke off.
     let world = kept();
     world.on("update", |_, call| {
-        lazaret_transfer::Ground::read_from(&mut call.stdin).unwrap();
-        lazaret_transfer::GroundAnswer::Holds.write_to(&mut call.stdout)?;
-        lazaret_transfer::UpdateOrder::read_from(&mut call.stdin).unwrap();
+        lazaret_protocol::Ground::read_from(&mut call.stdin).unwrap();
+        lazaret_protocol::GroundAnswer::Holds.write_to(&mut call.stdout)?;
+        lazaret_protocol::UpdateOrder::read_from(&mut call.stdin).unwrap();
         Ok(125)
     });
     drop(world.cycle_kept().unwrap_err());
@@ -217,9 +217,9 @@ fn an_update_says_when_the_last_command_had_ended() {
     let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let heard = std::sync::Arc::clone(&told);
     world.on("update", move |_, call| {
-        lazaret_transfer::Ground::read_from(&mut call.stdin).unwrap();
-        lazaret_transfer::GroundAnswer::Holds.write_to(&mut call.stdout)?;
-        let order = lazaret_transfer::UpdateOrder::read_from(&mut call.stdin).unwrap();
+        lazaret_protocol::Ground::read_from(&mut call.stdin).unwrap();
+        lazaret_protocol::GroundAnswer::Holds.write_to(&mut call.stdout)?;
+        let order = lazaret_protocol::UpdateOrder::read_from(&mut call.stdin).unwrap();
         heard.lock().unwrap().push(order.quiet_since.unwrap());
         Ok(125)
     });

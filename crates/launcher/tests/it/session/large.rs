@@ -18,11 +18,12 @@ use lazaret_launcher::job::{Terms, gate};
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_launcher::session::known::Known;
 use lazaret_launcher::session::record::GateLimits;
-use lazaret_transfer::wire::{Found, FoundKind};
-use lazaret_transfer::{
-    Checksum, FileTime, Quarantine, Receipt, StreamWriter, Survey, SurveyRequest, Trailer,
-    VolumeIdentity, VolumeState, read_wanted,
+use lazaret_protocol::{
+    Checksum, FileTime, Receipt, StreamWriter, Survey, SurveyRequest, Trailer, VolumeIdentity,
+    read_wanted,
 };
+use lazaret_protocol::{FoundEntry, FoundKind};
+use lazaret_transfer::{Quarantine, VolumeState};
 use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPathBuf, Tree};
 
 use super::review::Terminal;
@@ -412,7 +413,7 @@ fn say(dir: &Path, count: usize, shape: Shape) {
     let found = (0..count).map(|n| {
         let entry = shape(n);
         let identity = identity(&entry);
-        Found {
+        FoundEntry {
             name: path(n).as_str().as_bytes().to_vec(),
             kind: match entry {
                 Entry::File { digest, .. } => FoundKind::File {

@@ -7,13 +7,13 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use lazaret_runtime::Control;
-use lazaret_transfer::wire::{Found, FoundKind};
-use lazaret_transfer::{
+use lazaret_protocol::{
     Digests, FileTime, Ground, GroundAnswer, Lies, MemberKind, MemberPath, Members, Receipt,
     StreamLimits, StreamWriter, Survey, SurveyRequest, UpdateOrder, UpdateReceipt, VolumeIdentity,
     Wanted, read_wanted,
 };
+use lazaret_protocol::{FoundEntry, FoundKind};
+use lazaret_runtime::Control;
 use lazaret_tree::{Digest, Entry, RelPath, RelPathBuf, Tree};
 use rustix::fs::FileType;
 
@@ -180,7 +180,7 @@ fn look(
         let kind = match FileType::from_raw_mode(now.mode) {
             FileType::Directory => {
                 if before.map(|before| before.mode) != Some(now.mode) {
-                    survey.found.push(Found {
+                    survey.found.push(FoundEntry {
                         name: path.clone().into_bytes(),
                         kind: FoundKind::Dir { identity: now },
                     });
@@ -203,7 +203,7 @@ fn look(
             },
         };
         let name = path.into_bytes();
-        survey.found.push(Found { name, kind });
+        survey.found.push(FoundEntry { name, kind });
     }
     Ok(())
 }

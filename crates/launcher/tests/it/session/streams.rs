@@ -8,9 +8,9 @@ use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::failure::{Failure, FailureKind};
 use lazaret_launcher::session::record::{Outcome, Phase};
 use lazaret_launcher::session::resume::Resumed;
+use lazaret_protocol::Checksum;
 use lazaret_runtime::fake::ExecOutcome;
 use lazaret_tests::tree_text;
-use lazaret_transfer::Checksum;
 
 use super::porter;
 use super::world::{BEFORE, EDITS, World, tree};
@@ -375,9 +375,9 @@ fn flt_03_a_stream_that_is_cut_at_a_member_boundary_is_no_deletion() {
 fn flt_03_a_whole_stream_that_lacks_a_member_is_no_deletion() {
     let world = World::new();
     world.on("send", |volume, call| {
-        let wanted = lazaret_transfer::read_wanted(&mut call.stdin).unwrap();
+        let wanted = lazaret_protocol::read_wanted(&mut call.stdin).unwrap();
         let mut list = Vec::new();
-        lazaret_transfer::write_wanted(&wanted[..1], &mut list)?;
+        lazaret_protocol::write_wanted(&wanted[..1], &mut list)?;
         let bytes = stream(volume, &mut &list[..]);
         call.stdout.write_all(&bytes)?;
         Ok(0)

@@ -41,10 +41,11 @@ use lazaret_launcher::session::store::{LockedSession, Store, StoreError};
 use lazaret_launcher::ui::{
     ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
 };
+use lazaret_protocol::Protection;
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
 use lazaret_runtime::{END, Engine as _, GO, ImageInfo, Limits, SessionId, Starter};
 use lazaret_tests::tree_text;
-use lazaret_transfer::{GitMode, Protection, Selection, WorkspaceDir};
+use lazaret_transfer::{GitMode, Selection, WorkspaceDir};
 
 use super::flaky::Flaky;
 use super::porter::{self, Went};

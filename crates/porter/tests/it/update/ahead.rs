@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lazaret_transfer::{StreamLimits, Survey, Writers};
+use lazaret_protocol::{StreamLimits, Survey, Writers};
 
 use super::kept::{Kept, update_verb};
 

@@ -3,9 +3,8 @@
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 
-use lazaret_transfer::{
-    FileTime, Stance, StreamLimits, StreamWriter, Survey, UpdateOrder, Writers,
-};
+use lazaret_protocol::{FileTime, StreamLimits, StreamWriter, Survey, UpdateOrder, Writers};
+use lazaret_transfer::Stance;
 use lazaret_tree::{Digest, Entry, Mode, RelPath, diff};
 
 use super::kept::{Fault, Kept, clashes, update_verb};

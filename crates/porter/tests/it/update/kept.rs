@@ -5,10 +5,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use lazaret_protocol::{
+    FileTime, GroundAnswer, Receipt, StreamLimits, Survey, UpdateOrder, UpdateReceipt, Writers,
+};
 use lazaret_transfer::{
-    Clash, FileTime, GroundAnswer, Hashing, Intent, Plan, Receipt, Recorded, Selection, Selector,
-    Stance, StatCache, StatRecorder, StreamLimits, Survey, Surveyed, UpdateOrder, UpdateReceipt,
-    VolumeState, Walked, WorkspaceDir, Writers, pack_order, reconcile, walk, walk_cached,
+    Clash, Hashing, Intent, Plan, Recorded, Selection, Selector, Stance, StatCache, StatRecorder,
+    Surveyed, VolumeState, Walked, WorkspaceDir, pack_order, reconcile, walk, walk_cached,
 };
 use lazaret_tree::{Entry, Mode, Tree};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lazaret_transfer::FileTime;
+use lazaret_protocol::FileTime;
 
 use super::kept::{Kept, update_verb};
 

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_protocol::{
+    Checksum, FileTime, Receipt, Survey, Trailer, UpdateOrder, UpdateReceipt, VolumeIdentity,
+};
+use lazaret_protocol::{FoundEntry, FoundKind, OddType};
 use lazaret_tests::tree_text::{self, Line};
-use lazaret_transfer::wire::{Found, FoundKind, OddType};
 use lazaret_transfer::{
-    Checksum, ClashKind, FileTime, Plan, Receipt, SkipReason, Skipped, Stance, Survey, Surveyed,
-    Trailer, UpdateOrder, UpdateReceipt, VolumeIdentity, VolumeState, Walked, reconcile,
+    ClashKind, Plan, SkipReason, Skipped, Stance, Surveyed, VolumeState, Walked, reconcile,
 };
 use lazaret_tree::{Digest, Entry, Mode, RelPath, RelPathBuf, Tree};
 
@@ -88,7 +90,7 @@ impl Case {
 
     pub(super) fn state(&self) -> VolumeState {
         let state = VolumeState::received(&self.volume, &receipt(&self.volume)).expect("of one");
-        let found = self.others.iter().map(|(name, kind)| Found {
+        let found = self.others.iter().map(|(name, kind)| FoundEntry {
             name: name.clone().into_bytes(),
             kind: kind.clone(),
         });

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_protocol::UpdateOrder;
+use lazaret_protocol::{FoundKind, OddType};
 use lazaret_tests::Random;
-use lazaret_transfer::wire::{FoundKind, OddType};
-use lazaret_transfer::{Plan, Stance, UpdateOrder};
+use lazaret_transfer::{Plan, Stance};
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
 use super::kit::{Case, is_whole, starts_with};

@@ -1,6 +1,6 @@
 //! What a porter says that it did, held against what was known of the volume.
 
-use lazaret_transfer::{UpdateOrder, UpdateReceipt};
+use lazaret_protocol::{UpdateOrder, UpdateReceipt};
 use lazaret_tree::{RelPathBuf, Tree};
 
 use super::kit::{Case, receipt};

@@ -1,7 +1,7 @@
 //! `Ledger`: what a stream has brought so far, against its limits.
 
 use super::member::MemberKind;
-use super::seen::{Kind, Seen};
+use super::name_table::{Kind, Seen};
 use crate::{StreamError, StreamLimits};
 
 /// Counts and names of a stream.

@@ -5,9 +5,9 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::{RelPath, RelPathBuf};
 
-use super::frame::{FrameReader, FrameWriter, Magic};
-use super::{VolumeIdentity, malformed};
-use crate::WireError;
+use super::malformed;
+use crate::records::{FrameReader, FrameWriter, Magic};
+use crate::{VolumeIdentity, WireError};
 
 const MAGIC: Magic = *b"lzgrnd 1";
 /// One byte each.

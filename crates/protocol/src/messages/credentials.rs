@@ -15,7 +15,7 @@ use std::io::{self, BufRead, Read as _};
 
 use lazaret_tree::{RelPath, RelPathBuf, from_hex, to_hex};
 
-use super::frame::WireError;
+use crate::records::WireError;
 
 /// The most bytes of one lent file: a login has a few thousand.
 pub const LARGEST_LENT: usize = 48 << 10;

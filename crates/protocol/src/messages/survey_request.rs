@@ -4,8 +4,8 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::{RelPath, RelPathBuf};
 
-use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
+use crate::records::{FrameReader, FrameWriter, Magic};
 use crate::{StreamLimits, VolumeIdentity, WireError};
 
 const MAGIC: Magic = *b"lzask  4";

@@ -2,17 +2,17 @@
 
 use lazaret_tree::{Mode, Note, escape};
 
-use super::header::{Flag, Header};
-use super::ledger::Ledger;
+use super::limit_counter::Ledger;
 use super::member::{Member, MemberKind, MemberPath};
+use super::name_table::{Kind, Seen};
 use super::names::{self, NameOf};
 use super::pax::Pax;
-use super::seen::{Kind, Seen};
+use super::ustar::{Flag, Header};
 use crate::StreamError;
 
 /// Joins header and PAX records, judges the name against everything before it, and
 /// counts the member; `None` for the root.
-pub(super) fn assemble(
+pub(super) fn decode_member(
     header: &Header<'_>,
     pax: Pax,
     ledger: &mut Ledger,

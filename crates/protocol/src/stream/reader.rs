@@ -2,13 +2,13 @@
 
 use std::io::{self, Read};
 
-use super::assemble::assemble;
-use super::header::{BLOCK, Flag, Header};
+use super::decode_member::decode_member;
 use super::input::Input;
-use super::ledger::Ledger;
+use super::limit_counter::Ledger;
 use super::member::{Member, MemberKind};
 use super::pax::Pax;
-use crate::trailer::TRAILER_BYTES;
+use super::trailer::TRAILER_BYTES;
+use super::ustar::{BLOCK, Flag, Header};
 use crate::{StreamError, StreamLimits, Trailer};
 
 /// The most zero bytes that may follow a plain stream: writers fill up to their
@@ -178,7 +178,7 @@ impl<R: Read> Members<R> {
                 continue;
             }
             let pax = pax.take().unwrap_or_default();
-            let Some(member) = assemble(&header, pax, &mut self.ledger)? else {
+            let Some(member) = decode_member(&header, pax, &mut self.ledger)? else {
                 continue;
             };
             if let MemberKind::File { size, .. } = member.kind {

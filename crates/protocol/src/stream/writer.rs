@@ -7,7 +7,7 @@ use lazaret_tree::{LinkTarget, Mode, RelPath};
 use rustix::io::Errno;
 
 use super::header::{self, BLOCK, Kind};
-use crate::checksum::Summing;
+use crate::Summing;
 use crate::{FileTime, Trailer};
 
 /// What a pipe holds, and it stays in the second-level cache: 8 % less processor time

@@ -11,17 +11,17 @@
 //! | [`Protection`] | host → porter | starts `porter protect` and `porter sealed` |
 //! | [`UpdateReceipt`] | porter → host | `porter update` has carried it out |
 //!
-//! All are frames: the `frame` module has the bytes. The stream of files, in both
-//! directions, is the tar of the `grammar` module, ended by a
+//! All are lists of records: [`records`](crate::records) has the bytes. The stream of files,
+//! in both directions, is the tar of [`stream`](crate::stream), ended by a
 //! [`Trailer`](crate::Trailer). Every list and every stream ends by itself: nobody
 //! waits for the end of a file, which an engine's exec may never deliver.
 //!
 //! The porter runs alone when it surveys and sends, yet its lists are read as
 //! hostile: they speak of names that an agent chose.
 
-pub(crate) mod frame;
-mod ground;
-mod lent;
+mod credentials;
+mod manifest;
+mod preconditions;
 mod protection;
 mod receipt;
 mod survey;
@@ -29,15 +29,19 @@ mod survey_request;
 mod update;
 mod wanted;
 
-pub use frame::WireError;
-pub use ground::{Ground, GroundAnswer, Lies};
-pub use lent::{ArrivedFile, LARGEST_LENT, LentEvent, LentFile, LentMode, MOST_LENT, read_lent};
+pub use credentials::{
+    ArrivedFile, LARGEST_LENT, LentEvent, LentFile, LentMode, MOST_LENT, read_lent,
+};
+pub use manifest::{Manifest, ManifestWriter, read_entry, read_tree, write_entry, write_tree};
+pub use preconditions::{Ground, GroundAnswer, Lies};
 pub use protection::{Guarded, Protection};
-pub use receipt::{FileTime, Receipt, VolumeIdentity};
-pub use survey::{Found, FoundKind, OddType, Survey, SurveyError};
+pub use receipt::Receipt;
+pub use survey::{FoundEntry, FoundKind, OddType, Survey, SurveyError};
 pub use survey_request::{Asking, Digests, SurveyRequest, Writers};
 pub use update::{UpdateOrder, UpdateReceipt};
 pub use wanted::{Wanted, read_wanted, write_wanted};
+
+use crate::WireError;
 
 fn malformed(what: &'static str) -> WireError {
     WireError::Malformed { what }

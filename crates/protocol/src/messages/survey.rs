@@ -4,8 +4,8 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::Digest;
 
-use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
+use crate::records::{FrameReader, FrameWriter, Magic};
 use crate::{StreamError, StreamLimits, VolumeIdentity, WireError};
 
 const MAGIC: Magic = *b"lzsurv 3";
@@ -14,14 +14,14 @@ const MAGIC: Magic = *b"lzsurv 3";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
     /// What is new or changed.
-    pub found: Vec<Found>,
+    pub found: Vec<FoundEntry>,
     /// Raw paths that are no longer there.
     pub gone: Vec<Vec<u8>>,
 }
 
 /// One entry that is new or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundEntry {
     /// The raw path below the root.
     pub name: Vec<u8>,
     /// What lies there.
@@ -74,7 +74,8 @@ pub enum OddType {
 }
 
 impl OddType {
-    pub(crate) fn tag(self) -> u8 {
+    /// Returns the byte that stands for it in a record.
+    pub fn tag(self) -> u8 {
         match self {
             Self::Fifo => b'p',
             Self::Socket => b's',
@@ -83,7 +84,8 @@ impl OddType {
         }
     }
 
-    pub(crate) fn from_tag(tag: u8) -> Option<Self> {
+    /// Reads what [`OddType::tag`] returned.
+    pub fn from_tag(tag: u8) -> Option<Self> {
         let all = [Self::Fifo, Self::Socket, Self::Device, Self::Unknown];
         all.into_iter().find(|odd| odd.tag() == tag)
     }
@@ -151,7 +153,7 @@ impl Survey {
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut frame = FrameWriter::new(out, MAGIC);
-        for Found { name, kind } in &self.found {
+        for FoundEntry { name, kind } in &self.found {
             match kind {
                 FoundKind::Dir { identity } => identity.write_to(frame.tag(b'd')?.path(name)?),
                 FoundKind::File {
@@ -300,7 +302,7 @@ impl Survey {
                 let limit = limits.total_bytes;
                 return Err(SurveyError::Limit(StreamError::TooManyBytes { limit }));
             }
-            survey.found.push(Found { name, kind });
+            survey.found.push(FoundEntry { name, kind });
         }
         Ok(survey)
     }

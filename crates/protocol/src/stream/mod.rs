@@ -35,16 +35,25 @@
 //! Memory: nothing is allocated by a claimed size. What is kept per entry is
 //! bounded by [`StreamLimits`], `entries` and `name_bytes`.
 
-mod assemble;
-mod header;
+mod decode_member;
+mod error;
+pub mod header;
 mod input;
-mod ledger;
+mod limit_counter;
+mod limits;
 mod member;
-mod members;
+mod name_table;
 mod names;
 mod number;
 mod pax;
-mod seen;
+mod reader;
+mod trailer;
+mod ustar;
+mod writer;
 
+pub use error::StreamError;
+pub use limits::StreamLimits;
 pub use member::{Member, MemberKind, MemberPath};
-pub use members::{Body, Members};
+pub use reader::{Body, Members};
+pub use trailer::{TRAILER_BYTES, Trailer, TrailerError};
+pub use writer::{SendFileError, StreamWriter};

@@ -4,8 +4,6 @@ use std::io;
 
 use lazaret_tree::escape;
 
-use crate::QuarantineError;
-
 /// Why a whole stream is thrown away.
 ///
 /// A stream that cannot have come from walking a file system is forged or out of
@@ -17,9 +15,6 @@ pub enum StreamError {
     /// The reader failed: the stream may be fine.
     #[error("the stream cannot be read: {0}")]
     Read(#[source] io::Error),
-    /// The quarantine failed: the stream may be fine (FLT-07).
-    #[error("the quarantine cannot be written: {0}")]
-    Store(#[source] QuarantineError),
     /// The caller reads on after an error or after the end.
     #[error("the stream was given up before")]
     GivenUp,
@@ -267,7 +262,6 @@ impl StreamError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Read(_) => "io.read",
-            Self::Store(_) => "io.store",
             Self::GivenUp => "stream.given_up",
             Self::Truncated { .. } => "stream.truncated",
             Self::NoEof => "stream.no_eof",

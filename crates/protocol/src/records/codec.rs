@@ -26,7 +26,7 @@ use lazaret_tree::{Digest, common_prefix};
 use crate::Checksum;
 
 /// The first bytes of a frame.
-pub(crate) type Magic = [u8; 8];
+pub type Magic = [u8; 8];
 
 const BUFFER: usize = 64 << 10;
 
@@ -79,7 +79,7 @@ impl WireError {
 
 /// Writes one frame.
 #[must_use = "a frame is complete only after `finish`"]
-pub(crate) struct FrameWriter<'w, W: ?Sized = dyn Write + 'w> {
+pub struct FrameWriter<'w, W: ?Sized = dyn Write + 'w> {
     out: &'w mut W,
     buffer: Vec<u8>,
     hasher: blake3::Hasher,
@@ -87,9 +87,17 @@ pub(crate) struct FrameWriter<'w, W: ?Sized = dyn Write + 'w> {
     records: u64,
 }
 
+impl<W: ?Sized> fmt::Debug for FrameWriter<'_, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FrameWriter")
+            .field("records", &self.records)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'w, W: Write + ?Sized> FrameWriter<'w, W> {
     /// Starts a frame.
-    pub(crate) fn new(out: &'w mut W, magic: Magic) -> Self {
+    pub fn new(out: &'w mut W, magic: Magic) -> Self {
         let mut buffer = Vec::with_capacity(BUFFER + 1024);
         buffer.extend_from_slice(&magic);
         Self {
@@ -102,7 +110,7 @@ impl<'w, W: Write + ?Sized> FrameWriter<'w, W> {
     }
 
     /// Starts a record.
-    pub(crate) fn tag(&mut self, tag: u8) -> io::Result<&mut Self> {
+    pub fn tag(&mut self, tag: u8) -> io::Result<&mut Self> {
         if self.buffer.len() >= BUFFER {
             self.flush()?;
         }
@@ -110,39 +118,45 @@ impl<'w, W: Write + ?Sized> FrameWriter<'w, W> {
         Ok(self.u8(tag))
     }
 
-    pub(crate) fn u8(&mut self, value: u8) -> &mut Self {
+    /// Adds a byte.
+    pub fn u8(&mut self, value: u8) -> &mut Self {
         self.buffer.push(value);
         self
     }
 
-    pub(crate) fn u32(&mut self, value: u32) -> &mut Self {
+    /// Adds a number of 32 bits.
+    pub fn u32(&mut self, value: u32) -> &mut Self {
         self.buffer.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    pub(crate) fn u64(&mut self, value: u64) -> &mut Self {
+    /// Adds a number of 64 bits.
+    pub fn u64(&mut self, value: u64) -> &mut Self {
         self.buffer.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    pub(crate) fn i64(&mut self, value: i64) -> &mut Self {
+    /// Adds a signed number of 64 bits.
+    pub fn i64(&mut self, value: i64) -> &mut Self {
         self.buffer.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    pub(crate) fn digest(&mut self, digest: &Digest) -> &mut Self {
+    /// Adds a digest.
+    pub fn digest(&mut self, digest: &Digest) -> &mut Self {
         self.buffer.extend_from_slice(digest.as_bytes());
         self
     }
 
-    pub(crate) fn checksum(&mut self, checksum: Checksum) -> &mut Self {
+    /// Adds a checksum.
+    pub fn checksum(&mut self, checksum: Checksum) -> &mut Self {
         let bits = checksum.to_bits();
         self.buffer.extend_from_slice(&bits.to_le_bytes());
         self
     }
 
     /// Fails for more than 64 KiB.
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<&mut Self> {
+    pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<&mut Self> {
         let length = u16::try_from(bytes.len()).map_err(|_| too_long())?;
         self.buffer.extend_from_slice(&length.to_le_bytes());
         self.buffer.extend_from_slice(bytes);
@@ -150,7 +164,7 @@ impl<'w, W: Write + ?Sized> FrameWriter<'w, W> {
     }
 
     /// Fails for more than 64 KiB.
-    pub(crate) fn path(&mut self, path: &[u8]) -> io::Result<&mut Self> {
+    pub fn path(&mut self, path: &[u8]) -> io::Result<&mut Self> {
         let shared = common_prefix(&self.last_path, path);
         let length = u16::try_from(path.len()).map_err(|_| too_long())?;
         // Both fit, as the whole path does.
@@ -165,7 +179,7 @@ impl<'w, W: Write + ?Sized> FrameWriter<'w, W> {
     }
 
     /// Ends the frame.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<()> {
         let records = self.records;
         self.u8(0).u64(records);
         self.flush()?;
@@ -186,7 +200,7 @@ fn too_long() -> io::Error {
 }
 
 /// Reads one frame.
-pub(crate) struct FrameReader<'r> {
+pub struct FrameReader<'r> {
     input: &'r mut dyn Read,
     buffer: Vec<u8>,
     /// What of the buffer was taken, and what of it is filled.
@@ -208,7 +222,7 @@ impl fmt::Debug for FrameReader<'_> {
 
 impl<'r> FrameReader<'r> {
     /// Reads the magic; `expected` names the list in errors.
-    pub(crate) fn new(
+    pub fn new(
         input: &'r mut dyn Read,
         magic: Magic,
         expected: &'static str,
@@ -231,7 +245,7 @@ impl<'r> FrameReader<'r> {
 
     /// Reads the tag of the next record; `None` at the end, once count and digest
     /// are right and nothing that has arrived already follows.
-    pub(crate) fn tag(&mut self) -> Result<Option<u8>, WireError> {
+    pub fn tag(&mut self) -> Result<Option<u8>, WireError> {
         let tag = self.u8()?;
         if tag != 0 {
             self.records += 1;
@@ -249,37 +263,69 @@ impl<'r> FrameReader<'r> {
         Ok(None)
     }
 
-    pub(crate) fn u8(&mut self) -> Result<u8, WireError> {
+    /// Reads a byte.
+    ///
+    /// # Errors
+    /// When the record ends before, or the reader fails.
+    pub fn u8(&mut self) -> Result<u8, WireError> {
         Ok(self.array::<1>()?[0])
     }
 
-    pub(crate) fn u32(&mut self) -> Result<u32, WireError> {
+    /// Reads a number of 32 bits.
+    ///
+    /// # Errors
+    /// When the record ends before, or the reader fails.
+    pub fn u32(&mut self) -> Result<u32, WireError> {
         self.array().map(u32::from_le_bytes)
     }
 
-    pub(crate) fn u64(&mut self) -> Result<u64, WireError> {
+    /// Reads a number of 64 bits.
+    ///
+    /// # Errors
+    /// When the record ends before, or the reader fails.
+    pub fn u64(&mut self) -> Result<u64, WireError> {
         self.array().map(u64::from_le_bytes)
     }
 
-    pub(crate) fn i64(&mut self) -> Result<i64, WireError> {
+    /// Reads a signed number of 64 bits.
+    ///
+    /// # Errors
+    /// When the record ends before, or the reader fails.
+    pub fn i64(&mut self) -> Result<i64, WireError> {
         self.array().map(i64::from_le_bytes)
     }
 
-    pub(crate) fn digest(&mut self) -> Result<Digest, WireError> {
+    /// Reads a digest.
+    ///
+    /// # Errors
+    /// When the record ends before, or the reader fails.
+    pub fn digest(&mut self) -> Result<Digest, WireError> {
         self.array().map(Digest::from)
     }
 
-    pub(crate) fn checksum(&mut self) -> Result<Checksum, WireError> {
+    /// Reads a checksum.
+    ///
+    /// # Errors
+    /// When the record ends before, or the reader fails.
+    pub fn checksum(&mut self) -> Result<Checksum, WireError> {
         let bits = self.array().map(u64::from_le_bytes)?;
         Ok(Checksum::from_bits(bits))
     }
 
-    pub(crate) fn bytes(&mut self) -> Result<&[u8], WireError> {
+    /// Reads bytes with their length before them.
+    ///
+    /// # Errors
+    /// When the record ends before, or the reader fails.
+    pub fn bytes(&mut self) -> Result<&[u8], WireError> {
         let length = usize::from(u16::from_le_bytes(self.array()?));
         self.take(length)
     }
 
-    pub(crate) fn path(&mut self) -> Result<&[u8], WireError> {
+    /// Reads a path, of which the record only holds what differs from the path before.
+    ///
+    /// # Errors
+    /// When the record ends before, or the reader fails.
+    pub fn path(&mut self) -> Result<&[u8], WireError> {
         let shared = usize::from(u16::from_le_bytes(self.array()?));
         let length = usize::from(u16::from_le_bytes(self.array()?));
         if shared > self.last_path.len() || shared + length > usize::from(u16::MAX) {

@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-use super::header::BLOCK;
-use crate::checksum::Summing;
+use super::ustar::BLOCK;
+use crate::Summing;
 use crate::{Checksum, StreamError};
 
 /// A reader, and how far it is read.

@@ -23,7 +23,7 @@ pub struct ChecksumParseError;
 
 /// Sums a stream up, piece by piece.
 #[derive(Clone)]
-pub(crate) struct Summing(Digest);
+pub struct Summing(Digest);
 
 const ALGORITHM: CrcAlgorithm = CrcAlgorithm::Crc64Nvme;
 /// Its polynomial without x^64, from x^0 in the highest bit on ("reflected").
@@ -38,12 +38,12 @@ impl Checksum {
     }
 
     /// Returns the number.
-    pub(crate) fn to_bits(self) -> u64 {
+    pub fn to_bits(self) -> u64 {
         self.0
     }
 
     /// Takes the number that [`Checksum::to_bits`] gave.
-    pub(crate) fn from_bits(bits: u64) -> Self {
+    pub fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
@@ -87,18 +87,18 @@ fn power_of_x(exponent: u64) -> u64 {
 
 impl Summing {
     /// Adds the next piece.
-    pub(crate) fn update(&mut self, piece: &[u8]) {
+    pub fn update(&mut self, piece: &[u8]) {
         self.0.update(piece);
     }
 
     /// Adds the next piece, of `length` bytes, whose checksum is known.
-    pub(crate) fn append(&mut self, piece: Checksum, length: u64) {
+    pub fn append(&mut self, piece: Checksum, length: u64) {
         let Checksum(sum) = self.so_far().then(piece, length);
         self.0 = Digest::new_with_init_state(ALGORITHM, sum ^ FINAL_XOR);
     }
 
     /// Returns the checksum of all pieces so far.
-    pub(crate) fn so_far(&self) -> Checksum {
+    pub fn so_far(&self) -> Checksum {
         Checksum(self.0.finalize())
     }
 }

@@ -6,9 +6,9 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::{RelPath, RelPathBuf};
 
-use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
 use crate::WireError;
+use crate::records::{FrameReader, FrameWriter, Magic};
 
 const MAGIC: Magic = *b"lzprot 1";
 

@@ -4,7 +4,8 @@ use lazaret_tree::{LinkTarget, Mode, RelPath};
 
 use crate::FileTime;
 
-pub(super) const BLOCK: usize = 512;
+/// The size of a block of tar, in bytes.
+pub const BLOCK: usize = 512;
 
 /// The earliest time that is sent: 1980-01-01, before which zip tools refuse files.
 const EARLIEST: FileTime = FileTime {
@@ -23,14 +24,25 @@ const AGENT: u64 = 1000;
 
 /// What a header is for.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind<'a> {
+pub enum Kind<'a> {
+    /// A directory.
     Dir,
-    File { mode: Mode, size: u64 },
-    Symlink { target: &'a LinkTarget },
+    /// A regular file.
+    File {
+        /// Executable or not.
+        mode: Mode,
+        /// Bytes.
+        size: u64,
+    },
+    /// A symbolic link.
+    Symlink {
+        /// Where it points.
+        target: &'a LinkTarget,
+    },
 }
 
 /// Appends everything that comes before a body.
-pub(super) fn append(out: &mut Vec<u8>, path: &RelPath, kind: Kind<'_>, mtime: FileTime) {
+pub fn append(out: &mut Vec<u8>, path: &RelPath, kind: Kind<'_>, mtime: FileTime) {
     let mtime = mtime.clamp(EARLIEST, LATEST);
     let mut records = Vec::new();
     let text = path.as_str().as_bytes();
@@ -64,7 +76,7 @@ pub(super) fn append(out: &mut Vec<u8>, path: &RelPath, kind: Kind<'_>, mtime: F
 }
 
 /// Returns how many zeros fill a body of `size` bytes up to whole blocks.
-pub(super) fn padding(size: u64) -> usize {
+pub fn padding(size: u64) -> usize {
     (size.wrapping_neg() % BLOCK as u64) as usize
 }
 

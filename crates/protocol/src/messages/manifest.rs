@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, Tree};
 
 use crate::WireError;
-use crate::wire::frame::{FrameReader, FrameWriter, Magic};
+use crate::records::{FrameReader, FrameWriter, Magic};
 
 const MAGIC: Magic = *b"lztree 1";
 
@@ -35,20 +35,29 @@ impl fmt::Debug for Manifest {
 }
 
 /// Writes a [`Manifest`] entry by entry, in path order.
+#[derive(Debug)]
 #[must_use = "a manifest is complete only after `finish`"]
-pub(crate) struct ManifestWriter<'m>(FrameWriter<'m, Vec<u8>>);
+pub struct ManifestWriter<'m>(FrameWriter<'m, Vec<u8>>);
 
 impl<'m> ManifestWriter<'m> {
     /// Starts it; `manifest` is empty.
-    pub(crate) fn new(manifest: &'m mut Manifest) -> Self {
+    pub fn new(manifest: &'m mut Manifest) -> Self {
         Self(FrameWriter::new(&mut manifest.list, MAGIC))
     }
 
-    pub(crate) fn add(&mut self, path: &RelPath, entry: &Entry) -> io::Result<()> {
+    /// Adds the next entry.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn add(&mut self, path: &RelPath, entry: &Entry) -> io::Result<()> {
         write_entry(&mut self.0, path, entry)
     }
 
-    pub(crate) fn finish(self) -> io::Result<()> {
+    /// Ends it.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn finish(self) -> io::Result<()> {
         self.0.finish()
     }
 }
@@ -87,7 +96,7 @@ pub fn read_tree(input: &mut dyn Read) -> Result<Tree, WireError> {
 }
 
 /// Writes one record.
-pub(crate) fn write_entry<W: Write + ?Sized>(
+pub fn write_entry<W: Write + ?Sized>(
     frame: &mut FrameWriter<'_, W>,
     path: &RelPath,
     entry: &Entry,
@@ -113,7 +122,7 @@ pub(crate) fn write_entry<W: Write + ?Sized>(
 }
 
 /// Reads what follows tag and path in a record.
-pub(crate) fn read_entry(frame: &mut FrameReader<'_>, tag: u8) -> Result<Entry, WireError> {
+pub fn read_entry(frame: &mut FrameReader<'_>, tag: u8) -> Result<Entry, WireError> {
     Ok(match tag {
         b'd' => Entry::Dir,
         b'f' | b'x' => Entry::File {

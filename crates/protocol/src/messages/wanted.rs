@@ -4,9 +4,9 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::{Digest, MAX_REF_TEXT, RelPath, RelPathBuf, is_ref_text};
 
-use super::frame::{FrameReader, FrameWriter, Magic};
-use super::{VolumeIdentity, malformed};
-use crate::WireError;
+use super::malformed;
+use crate::records::{FrameReader, FrameWriter, Magic};
+use crate::{VolumeIdentity, WireError};
 
 const MAGIC: Magic = *b"lzwant 3";
 

@@ -4,9 +4,9 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::{RelPath, RelPathBuf, Tree};
 
-use super::frame::{FrameReader, FrameWriter, Magic};
 use super::malformed;
-use crate::manifest::{read_entry, write_entry};
+use super::manifest::{read_entry, write_entry};
+use crate::records::{FrameReader, FrameWriter, Magic};
 use crate::{FileTime, Receipt, WireError};
 
 const ORDER: Magic = *b"lzordr 2";

@@ -1,0 +1,55 @@
+//! Every byte that host and porter exchange.
+//!
+//! Both ends compile this crate, so a form is written and read by the same code. It reads
+//! from [`Read`](std::io::Read), writes to [`Write`](std::io::Write), and knows neither
+//! engines nor workspaces.
+//!
+//! # Lists
+//!
+//! What is no content of a file travels as checked lists: [`messages`] has the table of
+//! who sends which, [`records`] their bytes.
+//!
+//! # Streams
+//!
+//! Contents travel as tar, in both directions in the same form. [`StreamWriter`] is its
+//! only writer, [`Members`] its only reader, and the reader takes far less than tar: the
+//! exact grammar stands in [`stream`]. What the writer sends is less again:
+//!
+//! ```text
+//! stream  = member* zero zero trailer        no byte before, no byte behind
+//! member  = [pax] header body?               in path order, parents first, each once
+//! header  = ustar: type 0, 2 or 5; uid and gid 1000, no names; 0644, 0755, links 0777;
+//!           whole seconds, not before 1980-01-01
+//! pax     = type x with path, linkpath or size, where ustar has no room for it
+//! trailer = one block: entries, bytes, checksum of everything before it
+//! ```
+//!
+//! The same tree becomes the same bytes each time, and a stream that was cut anywhere is
+//! known to be cut: tar itself cannot tell (TAR-35). Every list and every stream ends by
+//! itself: an engine's exec may never deliver an end of file.
+//!
+//! # Trust
+//!
+//! The porter is part of lazaret, but it speaks of names that the agent chose. Its streams
+//! and lists are parsed strictly and bounded before they are kept.
+
+mod checksum;
+mod file_time;
+pub mod messages;
+pub mod records;
+pub mod stream;
+
+pub use checksum::{Checksum, ChecksumParseError, Summing};
+pub use file_time::FileTime;
+pub use messages::{
+    ArrivedFile, Asking, Digests, FoundEntry, FoundKind, Ground, GroundAnswer, Guarded,
+    LARGEST_LENT, LentEvent, LentFile, LentMode, Lies, MOST_LENT, Manifest, ManifestWriter,
+    OddType, Protection, Receipt, Survey, SurveyError, SurveyRequest, UpdateOrder, UpdateReceipt,
+    Wanted, Writers, read_entry, read_lent, read_tree, read_wanted, write_entry, write_tree,
+    write_wanted,
+};
+pub use records::{FrameReader, FrameWriter, Magic, VolumeIdentity, WireError};
+pub use stream::{
+    Body, Member, MemberKind, MemberPath, Members, SendFileError, StreamError, StreamLimits,
+    StreamWriter, TRAILER_BYTES, Trailer, TrailerError,
+};
