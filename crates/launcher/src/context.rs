@@ -43,7 +43,7 @@ pub struct GlobalOptions {
         help_heading = "Global options"
     )]
     pub progress: Option<ProgressChoice>,
-    /// Say only warnings and errors
+    /// Show only warnings and errors
     #[arg(
         short,
         long,
@@ -52,7 +52,7 @@ pub struct GlobalOptions {
         help_heading = "Global options"
     )]
     pub quiet: bool,
-    /// Say more
+    /// Show details
     #[arg(short, long, global = true, help_heading = "Global options")]
     pub verbose: bool,
 }

@@ -66,9 +66,9 @@ pub(crate) const ALL: [(ExitCode, &str); 10] = [
     ),
     (
         ExitCode::REFUSED,
-        "what was asked for can't be done, such as a session that does not exist",
+        "the request can't be fulfilled, such as a session that does not exist",
     ),
-    (ExitCode::USAGE, "the command line can't be understood"),
+    (ExitCode::USAGE, "the command line can't be parsed"),
     (
         ExitCode::KEPT,
         "changes are kept in the session and wait for review, or commits made inside wait in its copy",

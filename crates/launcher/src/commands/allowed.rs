@@ -21,9 +21,9 @@ pub struct Args {
 /// What to do with it.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// List it
+    /// List what you allowed
     Ls,
-    /// Allow it no more
+    /// Remove an allowance
     Rm {
         /// The path, as it is listed
         #[arg(value_name = "PATH")]

@@ -22,9 +22,9 @@ use crate::ui::{Answer, Choice, Question};
 
 /// Apply a session's changes to its workspace
 ///
-/// Where you changed a file too, your edit and the session's are merged; where they overlap,
-/// yours stays. A file that the session moved stays where it is if its new place is not
-/// applied; name it as a PATH to have it removed all the same.
+/// If you changed a file too, your edit and the session's are merged; if they overlap, yours stays.
+/// A file that the session moved stays where it is if its new place is not applied; name it as a
+/// PATH to remove it anyway.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session
@@ -33,11 +33,11 @@ pub struct Args {
     /// Apply only these paths (all below a directory)
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
-    /// Go on with this directory as the session's workspace: the one that was copied in was
-    /// moved, or restored from a backup
+    /// Use this directory as the session's workspace, if the original was moved or restored from a
+    /// backup
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// Apply without asking; block findings are never passed
+    /// Apply without asking; blocked changes stay blocked
     #[arg(long)]
     pub yes: bool,
     /// Apply this path although a rule blocks it; repeatable
@@ -46,7 +46,7 @@ pub struct Args {
     /// Allow the same contents at the same path from now on
     #[arg(long, requires = "allow")]
     pub remember: bool,
-    /// Have the session's version of this path in place of your own edit; repeatable
+    /// Take the session's version of this path instead of your own edit; repeatable
     #[arg(long, value_name = "PATH")]
     pub theirs: Vec<String>,
     /// With --yes, what a conflict does to the rest

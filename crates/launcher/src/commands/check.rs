@@ -23,11 +23,11 @@ use crate::profile;
 use crate::session::record::GateLimits;
 use crate::ui::{OutputFormat, Tone};
 
-/// Judge a directory or an archive against a base, by the same rules
+/// Judge a directory or an archive against a base, by the rules of the gate
 ///
-/// For CI: exits with 0 when nothing graver than a note is found, with 120 when a person has
-/// to look, and with 121 when the candidate is rejected as a whole. Nothing is applied, and
-/// nothing of the candidate is run or followed. Needs no engine.
+/// For CI: exits with 0 if nothing graver than a note is found, with 120 if the candidate needs a
+/// review, and with 121 if it is rejected as a whole. Applies nothing, runs nothing of the
+/// candidate, and follows none of its links. Needs no engine.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Candidate: a directory, an uncompressed tar archive, or `-` for one on stdin
@@ -36,7 +36,7 @@ pub struct Args {
     /// Directory that the candidate is compared with
     #[arg(long, value_name = "DIR")]
     pub base: PathBuf,
-    /// Profile whose gate limits and excludes hold
+    /// Profile whose gate limits and excludes apply
     #[arg(long, value_name = "PROFILE", default_value = "base")]
     pub profile: String,
     /// Complete report as JSON, as --json prints it

@@ -19,10 +19,10 @@ use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Ui};
 
-/// Show what a session changed, judged
+/// Show what a session changed, with the findings
 ///
-/// Where the command still runs it shows what is changed up to now: the command stands still
-/// while its files are looked at, and nothing is judged for good.
+/// If the command still runs, it is paused while its files are read, and the findings are a
+/// preview.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session

@@ -11,7 +11,7 @@ use crate::session::store::Store;
 use crate::session_access::{site, waiting};
 use crate::ui::{Answer, Choice, OutputFormat, Question};
 
-/// Throw a session's changes away
+/// Discard a session's changes
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session

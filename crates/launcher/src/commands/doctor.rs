@@ -23,9 +23,9 @@ use crate::secret::{self, Presence};
 use crate::ui::{OutputFormat, Tone, bytes, harmless};
 use crate::user_network::UserNetwork;
 
-/// Show which engines are there, what they can enforce, and what to do
+/// Show the engines, what they can enforce, and what to do
 ///
-/// Ends with 0 when lazaret can work here, else with 1.
+/// Exits with 0 if lazaret can work here, else with 1.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

@@ -14,7 +14,7 @@ use crate::session::prune::{Candidates, Names, Retention};
 use crate::session::store::Store;
 use crate::ui::{Answer, Choice, OutputFormat, Question};
 
-/// Remove sessions that are settled, and what no session owns
+/// Remove settled sessions, and objects that no session owns
 ///
 /// Lists settled sessions (applied, discarded, nothing to apply), and containers and volumes of
 /// sessions that no longer exist, asks, and removes them. An applied session stays for

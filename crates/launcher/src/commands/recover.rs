@@ -23,11 +23,12 @@ use crate::ui::OutputFormat;
 
 /// Resume or clean up sessions after lazaret was killed
 ///
-/// An apply, an undo or a redo that was cut off is finished or taken back, without an engine for
-/// the latter two. A session that is named is collected again even if its changes were rejected: the volume is kept.
+/// Finishes or takes back an apply, an undo or a redo that was interrupted; an undo and a redo need
+/// no engine. If you name a session whose changes were rejected, it is collected again from its
+/// volume.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Session [default: all that were broken off]
+    /// Session [default: all that were interrupted]
     #[arg(value_name = "NAME")]
     pub session: Option<SessionId>,
 }

@@ -10,11 +10,11 @@ use crate::gate::review;
 use crate::session::store::Store;
 use crate::session_access::waiting;
 
-/// Look through a session's changes on the whole screen, choose, and apply
+/// Review a session's changes on the whole screen, choose, and apply
 ///
-/// Shows the changed files with their diffs and findings. Files and single hunks can be
-/// left out, and what is blocked can be allowed by name; nothing is applied before the last
-/// screen was answered with yes. Where no screen can be drawn, it asks as `apply` does.
+/// Shows the changed files with their diffs and findings. You can leave out files and single hunks,
+/// and allow blocked changes by name; nothing is applied before you answer yes on the last screen.
+/// If there is no screen, it asks as `apply` does.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session

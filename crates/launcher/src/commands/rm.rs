@@ -22,7 +22,7 @@ pub struct Args {
     /// Sessions
     #[arg(value_name = "NAME", required = true)]
     pub sessions: Vec<SessionId>,
-    /// Remove even changes that exist nowhere else: unseen ones, and those taken back by `undo`
+    /// Remove even changes that exist nowhere else: unreviewed ones, and those taken back by `undo`
     #[arg(long)]
     pub force: bool,
 }

@@ -9,7 +9,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::{OutputFormat, Tone, Ui};
 
-/// List what changes are judged by, or explain one code
+/// List the rules, or explain one code
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Code of a finding, such as git.hook, or the start of several, such as secret

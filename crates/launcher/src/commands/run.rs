@@ -38,8 +38,8 @@ pub struct Args {
     /// Workspace [default: the current directory]
     #[arg(short, long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// Name of the session; one that is there already goes on, and what you changed since
-    /// goes in [default: made from the workspace's name]
+    /// Name of the session; an existing one continues, with what you changed since [default: made
+    /// from the workspace's name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<SessionId>,
     /// What to do with changes [default: the profile's, else ask]
@@ -54,7 +54,7 @@ pub struct Args {
     /// Port inside that a port of 127.0.0.1 leads to; repeatable
     #[arg(short, long = "publish", value_name = "[HOST_PORT:]PORT")]
     pub publish: Vec<Publish>,
-    /// Task for the command, as the profile says how it is given one; - reads stdin
+    /// Task for the command, passed as the profile's `prompt` says; - reads stdin
     #[arg(long, value_name = "TEXT", conflicts_with = "command")]
     pub prompt: Option<String>,
     /// Give the command this terminal [default: for a profile with `terminal = true`, without

@@ -15,7 +15,7 @@ use crate::session::store::{SessionDir, Store};
 use crate::session::unfinished::Unfinished;
 use crate::ui::{OutputFormat, count, elapsed};
 
-/// Show all about one session
+/// Show everything about one session
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session

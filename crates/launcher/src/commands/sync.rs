@@ -38,16 +38,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Send what you changed in the workspace into a session's copy
 ///
-/// Works on a session that is kept, and on one whose command runs: the command stands still
-/// while its copy is brought up to date. What only you changed goes in, what the session
-/// changed stays. What both changed, and not to the same, is listed and stays as it is in
-/// the copy; then the exit code is 1, and all else has gone in.
+/// Works on a kept session, and on one whose command runs: the command is paused during the update.
+/// Sends what only you changed, and keeps what the session changed. If both sides changed a file
+/// differently, it is listed and stays as it is in the copy; then the exit code is 1, and the rest
+/// was sent.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session
     #[arg(value_name = "NAME")]
     pub session: SessionId,
-    /// Only list what would be sent, by what was last seen of the copy
+    /// Only list what would be sent, compared with the last known state of the copy
     #[arg(long)]
     pub dry_run: bool,
 }

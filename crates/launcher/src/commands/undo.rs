@@ -19,14 +19,13 @@ use crate::workspace;
 
 /// Take back what a session's last apply did to the workspace
 ///
-/// Each call goes back by one apply. Files that you changed since are conflicts: then nothing
-/// is taken back.
+/// Each call takes one apply back. If you changed one of its files since, nothing is taken back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session
     #[arg(value_name = "NAME")]
     pub session: lazaret_runtime::SessionId,
-    /// Do again what the last undo took back
+    /// Repeat what the last undo took back
     #[arg(long)]
     pub redo: bool,
     /// Only list what was applied and taken back

@@ -28,18 +28,17 @@ use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Tone, Ui, elapsed};
 
-/// Show what a running session changes, while it changes it
+/// Show what a running session has changed, until its command ends
 ///
-/// Looks again and again, and shows what the command has changed up to then. The command
-/// stands still while its files are looked at, for as long as is shown, and only when
-/// something has changed. Nothing is judged for good: findings are a preview. The watch ends
-/// with the command, or with Ctrl-C.
+/// Reads the copy again and again, and shows what the command has changed so far. If something has
+/// changed, the command is paused while its files are read, and the output says for how long.
+/// Findings are a preview. The watch ends with the command, or with Ctrl-C.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session
     #[arg(value_name = "NAME")]
     pub session: SessionId,
-    /// Time between two looks, such as 2s, 1m
+    /// Time between two reads, such as 2s, 1m
     #[arg(long, value_name = "TIME", default_value = "2s")]
     pub interval: Span,
 }

@@ -16,26 +16,26 @@ fn short_help_names_every_verb() {
 
     Commands:
       run          Run a command on a copy of the workspace, then pass its changes through the gate
-      diff         Show what a session changed, judged
-      watch        Show what a running session changes, while it changes it
+      diff         Show what a session changed, with the findings
+      watch        Show what a running session has changed, until its command ends
       sync         Send what you changed in the workspace into a session's copy
-      review       Look through a session's changes on the whole screen, choose, and apply
+      review       Review a session's changes on the whole screen, choose, and apply
       apply        Apply a session's changes to its workspace
       allowed      List or remove what you allowed for good with `apply --remember`
       export       Write a session's changes as a patch, a JSON report or an HTML page
-      check        Judge a directory or an archive against a base, by the same rules
-      discard      Throw a session's changes away
+      check        Judge a directory or an archive against a base, by the rules of the gate
+      discard      Discard a session's changes
       undo         Take back what a session's last apply did to the workspace
       ls           List sessions
-      show         Show all about one session
+      show         Show everything about one session
       logs         Show what a session's command wrote
       rm           Remove sessions; refuses if one has changes that you have not applied or discarded
       recover      Resume or clean up sessions after lazaret was killed
-      prune        Remove sessions that are settled, and what no session owns
-      doctor       Show which engines are there, what they can enforce, and what to do
-      rules        List what changes are judged by, or explain one code
-      policy       What a session's command may reach, and what it tried
-      pool         Containers that wait for a run, so that it needs to make none
+      prune        Remove settled sessions, and objects that no session owns
+      doctor       Show the engines, what they can enforce, and what to do
+      rules        List the rules, or explain one code
+      policy       Show and change what a session's command may reach
+      pool         Keep warm containers, so that runs start faster
       image        Build, check and list images
       profile      Show and check profiles
       completions  Print the completion script of a shell
@@ -56,8 +56,8 @@ fn short_help_names_every_verb() {
                              auto] [possible values: auto, always, never]
           --progress <HOW>   How to show progress [env: LAZARET_PROGRESS] [default: auto] [possible
                              values: auto, plain, none, tty]
-      -q, --quiet            Say only warnings and errors
-      -v, --verbose          Say more
+      -q, --quiet            Show only warnings and errors
+      -v, --verbose          Show details
 
     Exit codes: 0 settled, 1 refused, 2 usage, 120 changes kept for review, 121 changes rejected, 124
     timeout, 125 lazaret or the engine failed, 126 command not executable, 127 command not found, 130
@@ -82,9 +82,8 @@ fn run_help_shows_what_can_be_typed() {
 
     Options:
       -w, --workspace <DIR>             Workspace [default: the current directory]
-          --name <NAME>                 Name of the session; one that is there already goes on, and what
-                                        you changed since goes in [default: made from the workspace's
-                                        name]
+          --name <NAME>                 Name of the session; an existing one continues, with what you
+                                        changed since [default: made from the workspace's name]
           --apply <MODE>                What to do with changes [default: the profile's, else ask]
                                         [possible values: never, ask, auto]
           --timeout <TIME>              Time limit of the command, such as 90s, 5m, 2h [default: the
@@ -92,7 +91,7 @@ fn run_help_shows_what_can_be_typed() {
       -e, --env <NAME[=VALUE]>          Variable for the command, or the name of one of yours;
                                         repeatable
       -p, --publish <[HOST_PORT:]PORT>  Port inside that a port of 127.0.0.1 leads to; repeatable
-          --prompt <TEXT>               Task for the command, as the profile says how it is given one; -
+          --prompt <TEXT>               Task for the command, passed as the profile's `prompt` says; -
                                         reads stdin
       -t, --terminal                    Give the command this terminal [default: for a profile with
                                         `terminal = true`, without a task or another command]
@@ -113,8 +112,8 @@ fn run_help_shows_what_can_be_typed() {
                              auto] [possible values: auto, always, never]
           --progress <HOW>   How to show progress [env: LAZARET_PROGRESS] [default: auto] [possible
                              values: auto, plain, none, tty]
-      -q, --quiet            Say only warnings and errors
-      -v, --verbose          Say more
+      -q, --quiet            Show only warnings and errors
+      -v, --verbose          Show details
     [EOF]
     ");
 }

@@ -16,7 +16,7 @@ use crate::ui::{OutputFormat, Tone};
 /// What is needed for a first session: the rest is built when a profile asks for it.
 const FIRST: [&str; 2] = ["base", "porter"];
 
-/// Build images and verify them; those that are up to date are left alone
+/// Build images and verify them; skips those that are up to date
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Images [default: base and porter]
@@ -25,7 +25,7 @@ pub struct Args {
     /// All that are declared
     #[arg(long, conflicts_with = "names")]
     all: bool,
-    /// Write what went into each image to DIR/NAME/lock.toml, where DIR/NAME is a directory
+    /// Write what went into each image to DIR/NAME/lock.toml, if DIR/NAME is a directory
     #[arg(long, value_name = "DIR")]
     locks: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::image::ImageBuildContext;
 use crate::ui::{OutputFormat, Tone, bytes, elapsed};
 
-/// List the images that are declared, and what every engine that answers has of them
+/// List the declared images, and which of them each engine has
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

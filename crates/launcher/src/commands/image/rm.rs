@@ -17,10 +17,10 @@ pub struct RmArgs {
     names: Vec<String>,
 }
 
-/// Remove stale builds that this installation made, what killed builds left, and unused layers
+/// Remove stale builds of this installation, leftovers of killed builds, and unused layers
 #[derive(Debug, clap::Args)]
 pub struct PruneArgs {
-    /// Say what would be removed, and remove nothing
+    /// Only list what would be removed
     #[arg(long)]
     dry_run: bool,
 }

@@ -10,7 +10,7 @@ use crate::image::ImageBuildContext;
 use crate::image::with_builder;
 use crate::ui::OutputFormat;
 
-/// Run every tool that images promise inside, as hardened as a session, and show its version
+/// Run every tool of images in a hardened container, and show its version
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Images

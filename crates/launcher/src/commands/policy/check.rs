@@ -23,7 +23,7 @@ pub struct Args {
     /// Host and port
     #[arg(value_name = "HOST:PORT")]
     pub target: String,
-    /// Workspace whose lazaret.toml has a say [default: the current directory]
+    /// Workspace whose lazaret.toml counts [default: the current directory]
     #[arg(short, long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
 }

@@ -25,7 +25,7 @@ pub struct Args {
     /// Session
     #[arg(value_name = "NAME")]
     pub session: SessionId,
-    /// Go on until the session's command has ended
+    /// Follow the log until the session's command has ended
     #[arg(short, long)]
     pub follow: bool,
 }

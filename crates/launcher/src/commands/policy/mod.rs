@@ -11,18 +11,19 @@ use crate::failure::{Failure, FailureKind};
 use crate::session::egress::LivePolicy;
 use crate::session::store::SessionDir;
 
-/// What a session's command may reach, and what it tried
+/// Show and change what a session's command may reach
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Show what a session's command may reach
     Show(show::Args),
     /// Show what a session's command tried to reach, and what was decided
     Log(log::Args),
-    /// Allow a running session's command one host and port more
+    /// Allow a running session's command one more host and port
     Allow(change::Args),
-    /// Deny a running session's command a host and port, whatever allows it; connections there are closed
+    /// Deny a running session's command a host and port, whatever allows it, and close its
+    /// connections
     Deny(change::Args),
-    /// Say whether a profile allows a host and port: exit code 0 if so, 1 if not
+    /// Check whether a profile allows a host and port: exit code 0 if so, 1 if not
     Check(check::Args),
 }
 

@@ -21,7 +21,7 @@ pub struct Args {
     /// Profile: a built-in name, or one of your own
     #[arg(value_name = "PROFILE")]
     profile: String,
-    /// How many, 16 at most [default: as many as were asked for before, else 1]
+    /// Number of containers, 16 at most [default: the number given before, else 1]
     #[arg(short = 'n', long, value_name = "COUNT",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(Targets::MOST)))]
     count: Option<u32>,

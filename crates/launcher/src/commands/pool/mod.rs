@@ -8,17 +8,17 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 
-/// Containers that wait for a run, so that it needs to make none
+/// Keep warm containers, so that runs start faster
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// Make containers for a profile, and have each of its runs replace what it took
+    /// Create warm containers for a profile; its runs replace those that they take
     ///
-    /// A session that keeps its volume has its next container made when its command has ended;
-    /// so many sessions have one as the pool has places.
+    /// A session that keeps its volume gets its next container when its command has ended; as many
+    /// sessions have one as the pool has places.
     Fill(fill::Args),
-    /// List what waits
+    /// List warm containers
     Ls,
-    /// Remove what waits, and make no more
+    /// Remove warm containers, and create no more
     Drain(drain::Args),
 }
 
