@@ -62,7 +62,7 @@ enum HoldError {
     Signal { pid: i32, source: io::Error },
     #[error("process {pid} does not stand still")]
     Moving { pid: i32 },
-    #[error("nobody was heard for {} s", SILENCE.as_secs())]
+    #[error("no heartbeat from the launcher for {} s", SILENCE.as_secs())]
     Silence,
     #[error("a signal ended it")]
     Ended,
