@@ -9,7 +9,9 @@ use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, unusable};
 use crate::interrupt::Interrupt;
 use crate::session::record::Record;
-use crate::ui::{ColorChoice, OutputFormat, ProgressChoice, Ui, UiOptions, Verbosity};
+use crate::ui::{
+    ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Ui, UiOptions, Verbosity,
+};
 
 /// The options of every verb.
 #[derive(Debug, clap::Args)]
@@ -144,6 +146,8 @@ pub struct Context {
     pub env: Environment,
     /// Says and asks.
     pub ui: Ui,
+    /// Shows what sessions tell.
+    pub events: SessionEvents,
     /// Ctrl-C and its like.
     pub interrupt: Interrupt,
     /// The global choices.

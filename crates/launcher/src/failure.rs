@@ -2,6 +2,7 @@
 
 mod engine;
 mod library;
+mod session;
 
 use std::error::Error;
 use std::fmt;

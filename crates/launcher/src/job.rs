@@ -14,7 +14,6 @@ use crate::engine_memory::{EngineMemory, Recalled};
 use crate::environment::{Environment, StreamKind};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::file_limit::FileLimit;
 use crate::gate::case::Case;
 use crate::gate::choices::Choices;
 use crate::gate::decide::decide;
@@ -32,19 +31,21 @@ use crate::session::collect::Collected;
 use crate::session::command::{CommandSpec, Patience};
 use crate::session::cycle::{self, Cycle, Order};
 use crate::session::egress::{self, Bound};
+use crate::session::file_limit::FileLimit;
 use crate::session::kept::Again;
+use crate::session::poised::Connection;
 use crate::session::pool::{Ahead, Filling, let_go};
 use crate::session::prepare::Setting;
 use crate::session::record::{
     Bounds, CommandEnd, GateLimits, KeepVolume, Outcome, Picked, PickedGit, Record,
 };
-use crate::session::relay::Destination;
 use crate::session::site::Site;
 use crate::session::source::Source;
 use crate::session::store::{LockedSession, Store};
 use crate::session::sync::Reading;
-use crate::session::terminal;
 use crate::session_access::{reopen, site};
+use crate::ui::Ui;
+use crate::ui::terminal::{self, Destination, TerminalIo};
 
 /// From SIGTERM to SIGKILL when a command's time is up.
 const GRACE: Duration = Duration::from_secs(15);
@@ -153,14 +154,14 @@ impl Job {
             ports,
         };
         let dir = project.again.as_ref().map(|session| session.dir().clone());
-        let limit = FileLimit::of(&self.profile);
+        let limit = FileLimit::of(gate_limits(&self.profile));
         thread::scope(|scope| {
             // Beside everything that the engine is asked.
             let reading = dir.as_ref().map(|dir| Reading::begin(scope, dir, source));
             // Of a session with a volume only what is sent counts, and the reading tells that.
             let weighing = match dir {
                 Some(_) => None,
-                None => Some(scope.spawn(move || limit.check(source))),
+                None => Some(scope.spawn(move || limit.check(source).map_err(Failure::from))),
             };
             self.run_in(project, (reading, weighing), &remembered, context)
         })
@@ -234,8 +235,16 @@ impl Job {
             .as_ref()
             .is_some_and(|again| again.volume == VolumePresence::Missing)
         {
-            FileLimit::of(&self.profile).check(source)?;
+            FileLimit::of(gate_limits(&self.profile)).check(source)?;
         }
+        let io = TerminalIo {
+            ui: &context.ui,
+            stdout: match self.attendance {
+                Attendance::Person => Destination::Screen,
+                Attendance::Nobody => stream(context.env.streams.stdout),
+            },
+            stderr: stream(context.env.streams.stderr),
+        };
         let order = Order {
             id,
             again,
@@ -260,19 +269,13 @@ impl Job {
                 timeout: Some(self.timeout),
                 grace: GRACE,
             },
-            gate: GateLimits {
-                max_entries: u64::from(self.profile.gate.max_entries),
-                max_bytes: self.profile.gate.max_bytes,
-                max_file_bytes: self.profile.gate.max_file_bytes,
-            },
+            gate: gate_limits(&self.profile),
             ports,
-            destinations: (
-                match self.attendance {
-                    Attendance::Person => Destination::Screen,
-                    Attendance::Nobody => stream(context.env.streams.stdout),
-                },
-                stream(context.env.streams.stderr),
-            ),
+            io: &io,
+            connection: match self.attendance {
+                Attendance::Person => Connection::Terminal,
+                Attendance::Nobody => Connection::Streams,
+            },
         };
         let filling = order.setting.filling(&order.profile);
         let recalled = remembered_as.map(|greeting| Recalled {
@@ -286,6 +289,7 @@ impl Job {
             apply: self.apply,
             remembered,
             env: &context.env,
+            ui: &context.ui,
         };
         let mut end = gate_and_ahead(&site, &store, collected, terms, &filling)?;
         end.report.sync = synced.as_ref().map(SyncReport::from);
@@ -312,6 +316,8 @@ pub struct Terms<'a> {
     pub remembered: &'a Remembered,
     /// Where the user's git configuration is.
     pub env: &'a Environment,
+    /// Says and asks.
+    pub ui: &'a Ui,
 }
 
 /// Takes a collected session through the gate, while the container of its next command is
@@ -337,9 +343,10 @@ pub fn gate_and_ahead(
         // Nothing is said beside the review.
         let making = scope.spawn(|| ahead.make(site));
         let end = gate(site, store, collected, terms);
-        if let Ok(Err(failure)) = making.join() {
-            let cause = escape(failure.error.to_string().as_bytes());
-            site.ui
+        if let Ok(Err(error)) = making.join() {
+            let cause = escape(error.to_string().as_bytes());
+            terms
+                .ui
                 .detail(&format!("the next container could not be made: {cause}"));
         }
         let end = end?;
@@ -366,7 +373,7 @@ pub fn gate(
     let mut session = match collected {
         Collected::Ready(session) => session,
         Collected::Rejected(mut session) => {
-            let mut report = rejected(&mut session, volume, site)?;
+            let mut report = rejected(&mut session, volume, terms.ui)?;
             report.phases = site.timings.table();
             return Ok(JobEnd {
                 exit_code: exit_code(session.record(), Outcome::Rejected),
@@ -388,7 +395,7 @@ pub fn gate(
     };
     let choices = Choices::all();
     let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
-    let decision = decide(&case, &choices, mode.into(), site.ui, site.interrupt)?;
+    let decision = decide(&case, &choices, mode.into(), terms.ui, site.interrupt)?;
     let wanted = Remembered::wanted(&decision);
     let Settled { outcome, undo } = site.step("apply", |_| {
         settle(
@@ -397,10 +404,10 @@ pub fn gate(
             &case,
             decision,
             volume,
-            (site.ui, site.interrupt),
+            (terms.ui, site.interrupt),
         )
     })?;
-    terms.remembered.clone().keep(wanted, site.ui);
+    terms.remembered.clone().keep(wanted, terms.ui);
     report.outcome = Some(outcome);
     report.undo = undo;
     report.phases = site.timings.table();
@@ -410,18 +417,13 @@ pub fn gate(
     })
 }
 
-fn rejected(
-    session: &mut LockedSession,
-    volume: Volume<'_>,
-    site: &Site<'_>,
-) -> Result<Report, Failure> {
-    finish(session, Outcome::Rejected, volume)?;
+fn rejected(session: &mut LockedSession, volume: Volume<'_>, ui: &Ui) -> Result<Report, Failure> {
+    finish(session, Outcome::Rejected, volume, ui)?;
     let record = session.record();
     if let Some((code, reason)) = &record.rejection {
         let reason = lazaret_tree::escape(reason.as_bytes());
-        site.ui
-            .error(&format!("the batch is rejected: {code}: {reason}"));
-        site.ui.hint(&format!(
+        ui.error(&format!("the batch is rejected: {code}: {reason}"));
+        ui.hint(&format!(
             "Nothing reached the workspace. The volume {} is kept: `lazaret recover {id}` collects it \
              again, `lazaret discard {id}` removes it.",
             record.volume(),
@@ -471,6 +473,16 @@ fn picked(profile: &Profile, shared: Option<Vec<String>>) -> Picked {
     }
 }
 
+/// Returns what the gate of a profile holds a collection to.
+pub fn gate_limits(profile: &Profile) -> GateLimits {
+    let gate = &profile.gate;
+    GateLimits {
+        max_entries: u64::from(gate.max_entries),
+        max_bytes: gate.max_bytes,
+        max_file_bytes: gate.max_file_bytes,
+    }
+}
+
 /// Returns the limits that a profile sets.
 pub fn limits(profile: &Profile) -> Limits {
     let rules = &profile.limits;
@@ -482,6 +494,6 @@ pub fn limits(profile: &Profile) -> Limits {
         shm: 64 << 20,
         home: rules.tmp,
         nofile: 65_536,
-        fsize: FileLimit::of(profile).bytes(),
+        fsize: FileLimit::of(gate_limits(profile)).bytes(),
     }
 }

@@ -13,7 +13,6 @@ pub mod environment;
 pub mod exit_code;
 pub mod extent;
 pub mod failure;
-pub mod file_limit;
 pub mod gate;
 pub mod git;
 mod image;
@@ -43,7 +42,7 @@ use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::interrupt::Interrupt;
-use crate::ui::{Streams, Ui};
+use crate::ui::{SessionEvents, Streams, Ui};
 
 /// Runs the command line and says what the process shall end with. Signals are caught
 /// from here on, and raise `interrupt`.
@@ -93,6 +92,7 @@ fn run(
     let context = Context {
         env,
         ui: ui.clone(),
+        events: SessionEvents::new(ui.clone()),
         interrupt,
         options,
     };

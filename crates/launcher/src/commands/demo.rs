@@ -10,10 +10,11 @@ use crate::demo::{GOOD, HOSTILE, materialise};
 use crate::exit_code::ExitCode;
 use crate::extent;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::file_limit::FileLimit;
 use crate::gate::report::Report;
+use crate::job::gate_limits;
 use crate::job::{Attendance, Job, JobEnd};
 use crate::profile::{ApplyMode, Profile};
+use crate::session::file_limit::FileLimit;
 use crate::session::record::Outcome;
 use crate::session::record::{Bounds, KeepVolume};
 use crate::session::store::Store;
@@ -46,7 +47,7 @@ pub(crate) fn dry_run(profile: &Profile, context: &Context) -> Result<ExitCode, 
         &project.workspace,
         &project.selector,
         Reach::of(profile, &Bounds::default(), &context.env),
-        FileLimit::of(profile),
+        FileLimit::of(gate_limits(profile)),
         context,
     )
 }

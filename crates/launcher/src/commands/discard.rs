@@ -60,7 +60,12 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     }
     let detected = context.engine_of(session.record())?;
     let site = site(context, &store, detected);
-    finish(&mut session, Outcome::Discarded, Volume::Remove(&site))?;
+    finish(
+        &mut session,
+        Outcome::Discarded,
+        Volume::Remove(&site),
+        &context.ui,
+    )?;
     let_go(&site, &session);
     match context.ui.format() {
         OutputFormat::Json => context.ui.json(&serde_json::json!({

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::file_limit::FileLimit;
 use crate::git;
+use crate::session::file_limit::FileLimit;
 use crate::ui::OutputFormat;
 use listing::{Group, Left, groups};
 use reach::Reach;
@@ -82,7 +82,7 @@ pub(crate) fn run(
         OutputFormat::Text => text::print(&listing, &context.ui),
     }
     // As the run would end.
-    limit.refuse(&large)?;
+    limit.refuse(large)?;
     Ok(ExitCode::SUCCESS)
 }
 

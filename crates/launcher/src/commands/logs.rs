@@ -9,8 +9,8 @@ use crate::context::Context;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session::relay::Filter;
 use crate::session::store::Store;
+use crate::ui::terminal::TextSanitizer;
 use crate::ui::{Output, OutputFormat};
 
 /// Show what a session's command wrote
@@ -44,7 +44,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
                 .json(&serde_json::json!({ "session": args.session.as_str(), "log": log }));
         }
         (OutputFormat::Text, StreamKind::Terminal) => {
-            write(context, Filter::default().pass(&bytes).as_bytes());
+            write(context, TextSanitizer::default().pass(&bytes).as_bytes());
         }
         (OutputFormat::Text, StreamKind::Other) => write(context, &bytes),
     }

@@ -63,7 +63,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     };
     let mut candidates = Candidates::of(&store, &retention)?;
     let mut code = ExitCode::SUCCESS;
-    for failure in std::mem::take(&mut candidates.refused) {
+    for error in std::mem::take(&mut candidates.refused) {
+        let failure = Failure::from(error);
         code = failure.exit_code();
         ui.failure(&failure);
     }
@@ -78,9 +79,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         }
         // Also of an empty plan: the mark of a container that was never made goes with it.
         let pruned = plan.carry_out(&store, &*detected.engine)?;
-        for failure in &pruned.failed {
+        for error in pruned.failed {
+            let failure = Failure::from(error);
             code = failure.exit_code();
-            ui.failure(failure);
+            ui.failure(&failure);
         }
         tell(&pruned.removed, &args, context);
     }

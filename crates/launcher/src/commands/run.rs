@@ -14,11 +14,12 @@ use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::extent::Extent;
 use crate::failure::{Failure, FailureKind};
-use crate::file_limit::FileLimit;
 use crate::git;
+use crate::job::gate_limits;
 use crate::job::{Attendance, Job};
 use crate::profile::units::Span;
 use crate::profile::{self, ApplyMode, Origin, Profile, Publish, WORKSPACE_FILE, pass};
+use crate::session::file_limit::FileLimit;
 use crate::session::record::{Bounds, KeepVolume};
 use crate::session::source::Source;
 use crate::session::store::Store;
@@ -150,7 +151,7 @@ fn dry_run(
     context: &Context,
 ) -> Result<ExitCode, Failure> {
     let workspace = &extent.root;
-    let limit = FileLimit::of(&extent.profile);
+    let limit = FileLimit::of(gate_limits(&extent.profile));
     let reach = || Reach::of(&extent.profile, &extent.bounds, &context.env);
     let store = Store::open_if_there(&context.env.state_dir()?)?;
     let (Some(store), Some(id)) = (store, &args.name) else {

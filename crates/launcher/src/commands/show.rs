@@ -7,12 +7,12 @@ use super::undo;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session::cycle::show_command;
 use crate::session::history::applies;
 use crate::session::record::{Phase, Record};
 use crate::session::status::Status;
 use crate::session::store::{SessionDir, Store};
 use crate::session::unfinished::Unfinished;
+use crate::ui::session_events::show_command;
 use crate::ui::{OutputFormat, count, elapsed};
 
 /// Show everything about one session

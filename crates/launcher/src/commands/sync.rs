@@ -13,23 +13,24 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::extent;
 use crate::failure::{Failure, FailureKind};
-use crate::file_limit::FileLimit;
 use crate::gate::report::{ClashReport, Live, SyncReport};
 use crate::gate::workspace_lock::lock_whole_workspace;
 use crate::session::berth::VolumePresence;
-use crate::session::cycle::{describe, report_synced};
 use crate::session::fence::Guard;
+use crate::session::file_limit::FileLimit;
 use crate::session::kept::{fits, standing};
 use crate::session::pause::Pausable;
 use crate::session::record::{Outside, Phase, PickedGit, Record};
 use crate::session::site::Site;
 use crate::session::source::Source;
 use crate::session::store::{SessionDir, Store};
-use crate::session::sync::{Footing, Started, Synced, Terms, Update, plan, quiet_since};
+use crate::session::sync::{Footing, Started, Terms, Update, plan, quiet_since};
+use crate::session::synced::Synced;
 use crate::session::texts;
 use crate::session::turn::Turn;
 use crate::session_access::running::{Running, live};
 use crate::session_access::{reopen, site, waiting};
+use crate::ui::session_events::{describe, report_synced};
 use crate::ui::{OutputFormat, Tone, Ui, bytes, count};
 use crate::{git, image, workspace};
 
@@ -143,7 +144,7 @@ pub(crate) fn dry_run(
         return Err(waiting::not_waiting(&record));
     }
     let plan = plan(&dir, source, Terms::of(&record).stance)?;
-    let limit = FileLimit::of_session(record.gate);
+    let limit = FileLimit::of(record.gate);
     let ui = &context.ui;
     let shown = |path: &lazaret_tree::RelPath| escape(path.as_str().as_bytes());
     let size = |entry: &Entry| match entry {
@@ -234,14 +235,14 @@ fn while_it_runs(
     }
     let turn = Turn::take(dir, PATIENCE, &context.interrupt)?;
     let importer = importer(&site, record, &porter)?;
-    let synced = site.step("sync", |phase| {
+    let synced = site.step("sync", |counter| {
         let update = Update {
             site: &site,
             container: importer.name(),
             dir,
             source,
             terms: Terms::of(record),
-            counter: phase.counter(),
+            counter,
             writers: Writers::Held,
             footing: Footing::Survey,
             quiet_since: None,
@@ -260,7 +261,7 @@ fn while_it_runs(
         let (synced, unsynced) = started.finish()?;
         let paused = paused.end()?;
         unsynced.sync()?;
-        texts::keep_all(site.ui, dir, source.workspace);
+        texts::keep_all(site.events, dir, source.workspace);
         Ok::<_, Failure>((synced, Some(live(paused))))
     })?;
     importer.release()?;
@@ -324,14 +325,14 @@ fn in_a_container(
         guard.end()?;
     }
     let importer = importer(site, record, porter)?;
-    let synced = site.step("sync", |phase| {
+    let synced = site.step("sync", |counter| {
         let update = Update {
             site,
             container: importer.name(),
             dir,
             source,
             terms: Terms::of(record),
-            counter: phase.counter(),
+            counter,
             writers: Writers::Gone,
             footing: Footing::Survey,
             quiet_since: quiet_since(site, record),

@@ -11,10 +11,10 @@ use serde::{Serialize, Serializer};
 
 use super::case::Case;
 use super::proposal::Proposal;
-use crate::session::cycle::describe;
 use crate::session::record::{CommandEnd, Egress, Outcome, Record};
-use crate::session::sync::Synced;
+use crate::session::synced::Synced;
 use crate::session::unlanded::Unlanded;
+use crate::ui::session_events::describe;
 
 /// What `run --json` ends with, and `diff`, `apply` and `show` print too.
 #[derive(Debug, Serialize)]

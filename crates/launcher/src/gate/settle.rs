@@ -77,7 +77,7 @@ pub fn settle(
                 })?;
                 // Nothing but the quarantine is needed for what waits to be allowed.
                 if let (0, Some(site)) = (plan.left, volume.goes(session)) {
-                    remove_belongings(session, site);
+                    remove_belongings(session, site, ui);
                 }
                 if outcome == Outcome::Kept {
                     tell_commits(session, ui);
@@ -122,7 +122,7 @@ pub fn settle(
             Outcome::Kept
         }
     };
-    finish(session, outcome, volume)?;
+    finish(session, outcome, volume, ui)?;
     let undo = (outcome == Outcome::Applied).then(|| id.to_string());
     Ok(Settled { outcome, undo })
 }
@@ -180,6 +180,7 @@ pub fn finish(
     session: &mut LockedSession,
     outcome: Outcome,
     volume: Volume<'_>,
+    ui: &Ui,
 ) -> Result<(), Failure> {
     let phase = match outcome {
         Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {
@@ -203,7 +204,7 @@ pub fn finish(
     if phase == Phase::Settled {
         session.remove_collection()?;
         if let Some(site) = volume.goes(session) {
-            remove_belongings(session, site);
+            remove_belongings(session, site, ui);
         }
     }
     Ok(())
@@ -211,7 +212,7 @@ pub fn finish(
 
 /// What can't be removed now is left to `prune`, with a word about it; how the run ended
 /// does not change by it (FLT-24).
-fn remove_belongings(session: &LockedSession, site: &Site<'_>) {
+fn remove_belongings(session: &LockedSession, site: &Site<'_>, ui: &Ui) {
     site.chores.finish();
     let removed = Belongings::of_store(&*site.engine, &site.store_id).and_then(|all| {
         let all = all.of(&session.record().owner());
@@ -220,8 +221,7 @@ fn remove_belongings(session: &LockedSession, site: &Site<'_>) {
     if let Err(error) = removed {
         let volume = session.record().volume();
         let words = lazaret_tree::escape(error.to_string().as_bytes());
-        site.ui
-            .warn(&format!("volume {volume} could not be removed: {words}"));
-        site.ui.hint("`lazaret prune` tries again.");
+        ui.warn(&format!("volume {volume} could not be removed: {words}"));
+        ui.hint("`lazaret prune` tries again.");
     }
 }

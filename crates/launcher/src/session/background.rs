@@ -5,8 +5,9 @@ use std::thread::{Scope, ScopedJoinHandle};
 
 use lazaret_image_builder::Pinned;
 use lazaret_transfer::WorkspaceDir;
-use lazaret_tree::{PathError, escape};
+use lazaret_tree::PathError;
 
+use super::event::Event;
 use super::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
 use super::pool::{self, Filling, Shelf, Targets};
 use super::record::Record;
@@ -61,7 +62,7 @@ impl<'a> Tasks<'a> {
                 recalled.ask_again(&*self.site.engine);
             });
         }
-        scope.spawn(move || texts::keep_beside(self.site.ui, self.dir, self.workspace, over));
+        scope.spawn(move || texts::keep_beside(self.site.events, self.dir, self.workspace, over));
         Background {
             standby,
             syncing: scope.spawn(|| unsynced.sync()),
@@ -77,11 +78,8 @@ impl<'a> Tasks<'a> {
         }
         // Either way: what is missing is missing, whether the command still runs or not.
         let _ended = over.wait_for(BACKGROUND_DELAY);
-        if let Err(failure) = pool::fill(self.site, &Shelf::of(self.store), self.filling, count) {
-            let cause = escape(failure.error.to_string().as_bytes());
-            self.site
-                .ui
-                .detail(&format!("the pool could not be filled: {cause}"));
+        if let Err(error) = pool::fill(self.site, &Shelf::of(self.store), self.filling, count) {
+            self.site.events.event(Event::PoolNotFilled(&error));
         }
     }
 }

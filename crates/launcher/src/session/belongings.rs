@@ -7,8 +7,25 @@ use std::time::Duration;
 
 use super::emptying::empty;
 use super::owner::Owner;
+use lazaret_tree::PathError;
+
 use super::record::Record;
+use super::store::StoreError;
 use lazaret_runtime::{ContainerName, ContainerState, Engine, EngineError, Label, VolumeName};
+
+/// Why what a session has in an engine could not all be removed.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+}
 
 /// How often a volume is looked at again that something has mounted, and how long after each
 /// look: two and a half seconds in all. An engine has a container in its list some tens of

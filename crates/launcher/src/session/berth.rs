@@ -13,7 +13,27 @@ use lazaret_runtime::{
 use super::belongings::Belongings;
 use super::owner::Owner;
 use super::site::Site;
-use crate::failure::Failure;
+use crate::interrupt::Interrupted;
+
+/// Why volumes and containers could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ResourceError {
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A container or a volume could not be made or removed.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The engine can't enforce a control.
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
+    /// A thread panicked.
+    #[error("creating the gateway panicked")]
+    Panicked,
+}
 
 /// Whether a session has a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +145,7 @@ impl Berth {
     ///
     /// # Errors
     /// The engine's. What was made stays with this value.
-    pub(super) fn make(&mut self, site: &Site<'_>, specs: &Specs) -> Result<(), Failure> {
+    pub(super) fn make(&mut self, site: &Site<'_>, specs: &Specs) -> Result<(), ResourceError> {
         site.interrupt.check()?;
         if specs.gateway.is_some() {
             let labels = self.owner.labels("egress");
@@ -147,9 +167,7 @@ impl Berth {
             });
             let started = self.start_agent(site, &specs.agent);
             if let Some(starting) = starting {
-                let (lease, started) = (starting.join()).map_err(|_| {
-                    super::porter::conversation::internal("creating the gateway panicked")
-                })?;
+                let (lease, started) = (starting.join()).map_err(|_| ResourceError::Panicked)?;
                 self.gateway = Some(self.created(&site.engine, lease)?);
                 started?;
             }
@@ -157,7 +175,7 @@ impl Berth {
         })
     }
 
-    fn start_agent(&mut self, site: &Site<'_>, spec: &HardenedSpec) -> Result<(), Failure> {
+    fn start_agent(&mut self, site: &Site<'_>, spec: &HardenedSpec) -> Result<(), ResourceError> {
         if self.standing == VolumePresence::Missing {
             let labels = self.owner.labels("workspace");
             let volume = VolumeLease::create(&site.engine, &self.owner.volume(), &labels);

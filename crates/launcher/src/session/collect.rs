@@ -9,17 +9,32 @@ use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{Quarantine, Surveyed};
 use lazaret_tree::{PathError, Tree};
 
-use super::exporter::{Answered, Attempt, Broken, Exporting, export, mismatch, survey_broken};
+use super::event::Counter;
+use super::exporter::{
+    Answered, Attempt, Broken, ExportError, Exporting, export, mismatch, survey_broken,
+};
 use super::known::{Known, ReadAhead, read_tips};
 use super::record::Phase;
 use super::site::Site;
-use super::standby::Standby;
+use super::standby::{ExporterError, Standby};
 use super::stop::Stopped;
-use super::store::{LockedSession, SessionDir};
+use super::store::{LockedSession, SessionDir, StoreError};
 use super::texts;
 use super::unlanded::Unlanded;
-use crate::failure::Failure;
-use crate::ui::Counter;
+
+/// Why nothing was collected. Nothing is lost: it can be tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// The container that collects could not be made.
+    #[error(transparent)]
+    Exporter(#[from] ExporterError),
+    /// It did not bring everything out.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 /// A session whose changes lie in the quarantine, or were rejected as a batch.
 #[derive(Debug)]
@@ -38,18 +53,22 @@ impl Stopped {
     /// # Errors
     /// The engine's, the disk's, or an interruption: nothing is lost then, the volume is
     /// kept and `recover` tries again.
-    pub fn collect(self, site: &Site<'_>, standby: Option<Standby>) -> Result<Collected, Failure> {
+    pub fn collect(
+        self,
+        site: &Site<'_>,
+        standby: Option<Standby>,
+    ) -> Result<Collected, CollectError> {
         let Self {
             mut session,
             exporter,
         } = self;
         let quiet_since_ms = milliseconds(SystemTime::now());
-        let outcome = site.step("collect", |phase| {
+        let outcome = site.step("collect", |counter| {
             let standby = match standby {
                 Some(standby) => standby,
                 None => Standby::now(site, (session.dir(), session.record()), &exporter)?,
             };
-            bring_out(site, &session, standby, phase.counter())
+            Ok::<_, CollectError>(bring_out(site, &session, standby, counter)?)
         })?;
         match outcome {
             Ok(Seen { whole, commits }) => {
@@ -142,7 +161,7 @@ fn fetch_all(
         Err(broken) => return Ok(Err(broken)),
     };
     known.write_volume(dir)?;
-    texts::keep_changed(site.ui, dir, record, &known);
+    texts::keep_changed(site.events, dir, record, &known);
     let whole = known.volume.is_seen_whole();
     let commits = Unlanded::find(&known.baseline, &known.volume, &read_tips(dir), &quarantine);
     Ok(Ok(Seen { whole, commits }))

@@ -1,39 +1,40 @@
 //! The whole way of a session, from a workspace to a collected batch.
 
+use std::any::Any;
+use std::fmt;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
 
 use lazaret_runtime::{ContainerLease, SessionId};
-use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped};
-use lazaret_tree::escape;
+use lazaret_tree::PathError;
 
 use super::background::Tasks;
 use super::berth::VolumePresence;
-use super::collect::Collected;
+use super::collect::{CollectError, Collected};
 use super::command::{self, CommandError, CommandSpec, Patience};
 use super::egress::{Bound, Gateway, JournalEnd, Published, Watcher};
+use super::event::{Event, EventSink};
 use super::kept::Again;
 use super::latch::{CommandEnded, Latch};
 use super::lend::Renewed;
 use super::log::{LogEnd, LogFile};
 use super::pause::Watchdog;
 use super::poised::{Call, Connection, Poised};
-use super::pool;
-use super::populate::{Launched, Start};
-use super::prepare::{Prepared, Setting};
+use super::pool::{self, PoolError};
+use super::populate::{FillError, Launched, Start};
+use super::prepare::{CreateError, Prepared, Setting};
 use super::record::{Egress, GateLimits, KeepVolume, NewRecord, Picked, Record, identity};
-use super::relay::{Destination, Relay};
+use super::relay::Relay;
 use super::site::Site;
 use super::source::Source;
-use super::stop::Stopped;
-use super::store::Store;
-use super::sync::{Reading, Synced, Terms};
-use super::terminal;
+use super::stop::{StopError, Stopped};
+use super::store::{Store, StoreError};
+use super::sync::{Reading, Terms, UpdateError};
+use super::synced::Synced;
 use crate::engine_memory::Recalled;
-use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::interrupt::Urgency;
-use crate::ui::{Output, Ui, bytes, count, elide};
+use crate::interrupt::{Interrupted, Urgency};
 
 /// What is to be run, where, and within which limits.
 #[derive(Debug)]
@@ -62,8 +63,82 @@ pub struct Order<'a> {
     pub selection: Picked,
     /// Ports of the host's that lead inside.
     pub ports: Vec<Bound>,
-    /// What stdout and stderr of the user are.
-    pub destinations: (Destination, Destination),
+    /// The user's side of the command's streams.
+    pub io: &'a dyn CommandIo,
+    /// Whether the command has the user's terminal.
+    pub connection: Connection,
+}
+
+/// Why a run ended before the gate.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// A place of the pool could not be taken.
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    /// What it runs in could not be made.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    /// The volume does not hold the workspace.
+    #[error(transparent)]
+    Fill(#[from] FillError),
+    /// The workspace could not be read.
+    #[error(transparent)]
+    Update(#[from] UpdateError),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// The command can't have the terminal.
+    #[error("the terminal can't be given to the command")]
+    Terminal(#[source] io::Error),
+    /// How the command ended is not known. What it did is in the volume.
+    #[error("lost sight of the command")]
+    Lost {
+        /// The session.
+        id: SessionId,
+        /// Why.
+        source: CommandError,
+    },
+    /// The command could not be ended in good order. What it did is in the volume.
+    #[error("{source}")]
+    NotStopped {
+        /// The session.
+        id: SessionId,
+        /// Why.
+        source: StopError,
+    },
+    /// What the command did is still in the volume.
+    #[error("{source}")]
+    NotCollected {
+        /// The session.
+        id: SessionId,
+        /// Why.
+        source: CollectError,
+    },
+    /// The user did not want to wait for the collection.
+    #[error("interrupted")]
+    Insisted {
+        /// The session.
+        id: SessionId,
+    },
+}
+
+/// The user's side of a command's streams.
+pub trait CommandIo: Sync + fmt::Debug {
+    /// Returns where stdout goes.
+    fn stdout(&self) -> Box<dyn Write + Send>;
+    /// Returns where stderr goes.
+    fn stderr(&self) -> Box<dyn Write + Send>;
+    /// Gives the user's terminal to the command, until what is returned is dropped.
+    ///
+    /// # Errors
+    /// When there is none.
+    fn take_terminal(&self) -> io::Result<Box<dyn Any>>;
 }
 
 /// What a run came to, before the gate.
@@ -86,7 +161,7 @@ pub fn run(
     store: &Store,
     order: Order<'_>,
     recalled: Option<Recalled<'_>>,
-) -> Result<Cycle, Failure> {
+) -> Result<Cycle, RunError> {
     let cycle = cycle(site, store, order, recalled.as_ref());
     if let (Err(_), Some(recalled)) = (&cycle, &recalled) {
         // Whatever it was: the next start asks.
@@ -100,7 +175,7 @@ fn cycle(
     store: &Store,
     order: Order<'_>,
     recalled: Option<&Recalled<'_>>,
-) -> Result<Cycle, Failure> {
+) -> Result<Cycle, RunError> {
     let new = NewRecord {
         id: order.id,
         store: site.store_id.clone(),
@@ -124,10 +199,7 @@ fn cycle(
     let call = Call {
         invocation: order.invocation,
         workdir: order.setting.bounds.workdir(),
-        connection: match order.destinations.0 {
-            Destination::Screen => Connection::Terminal,
-            _ => Connection::Streams,
-        },
+        connection: order.connection,
         timeout: order.patience.timeout,
     };
     let mut populated = match order.again {
@@ -162,11 +234,11 @@ fn cycle(
         }
     };
     if let Some(synced) = populated.synced() {
-        report_synced(site.ui, synced);
+        site.events.event(Event::Updated(synced));
     }
-    report_skipped(site, populated.skipped());
+    site.events.event(Event::LeftOut(populated.skipped()));
     // Before the command may start: a log that can't be written costs nothing yet.
-    let log = LogFile::create(&populated.dir()?.file("log"))?;
+    let log = LogFile::create(&populated.dir().file("log"))?;
     let Start {
         launched,
         poised,
@@ -175,11 +247,6 @@ fn cycle(
     let record = launched.session.record().clone();
     let id = record.id.clone();
     let image = launched.exporter.clone();
-    let kept = |failure: Failure| {
-        failure.hinted(format!(
-            "Nothing is lost: `lazaret recover {id}` goes on from here."
-        ))
-    };
     let dir = launched.session.dir().clone();
     let over = Latch::default();
     thread::scope(|scope| {
@@ -203,112 +270,33 @@ fn cycle(
                 poised,
                 patience: order.patience,
                 ports: order.ports,
-                destinations: order.destinations,
+                io: order.io,
                 log,
                 over: &over,
             },
         )?;
         if let Ok(Err(error)) = background.syncing.join() {
             // What the collection writes is synced by itself.
-            let cause = escape(error.to_string().as_bytes());
-            (site.ui).warn(&format!("a power cut may take this session: {cause}"));
+            site.events.event(Event::NotSynced(&error));
         }
-        let stopped = Stopped::stop(site, launched.session, launched.exporter).map_err(&kept)?;
+        let stopped =
+            Stopped::stop(site, launched.session, launched.exporter).map_err(|source| {
+                RunError::NotStopped {
+                    id: id.clone(),
+                    source,
+                }
+            })?;
         let standby = background.standby.join().ok().flatten();
         if site.interrupt.urgency() == Some(Urgency::Insisted) {
-            return Err(kept(crate::interrupt::Interrupted.into()));
+            return Err(RunError::Insisted { id });
         }
-        let collected = stopped.collect(site, standby).map_err(&kept)?;
+        let collected = (stopped.collect(site, standby))
+            .map_err(|source| RunError::NotCollected { id, source })?;
         Ok(Cycle {
             collected,
             synced: launched.synced,
         })
     })
-}
-
-/// Says what went in, and names what both sides changed, before the command starts.
-pub fn report_synced(ui: &Ui, synced: &Synced) {
-    let Synced {
-        sent,
-        removed,
-        adopted,
-        conflicts,
-        ..
-    } = synced;
-    ui.status(&format!(
-        "sync: {} sent ({}), {} removed, {} the same on both sides, {} in conflict",
-        count(*sent),
-        bytes(synced.bytes),
-        count(*removed),
-        count(*adopted),
-        count(conflicts.len() as u64)
-    ));
-    for clash in conflicts {
-        ui.warn(&describe(clash));
-    }
-}
-
-/// Says what is in the way of one change of the host.
-pub fn describe(clash: &Clash) -> String {
-    let path = escape(clash.path.as_str().as_bytes());
-    match clash.kind {
-        // What was committed outside does not go in, and what was committed inside waits there.
-        ClashKind::BothChanged if clash.path.as_str() == ".git" => {
-            "both sides changed: .git (the copy keeps its own commits; yours do not go in)"
-                .to_owned()
-        }
-        ClashKind::BothChanged => {
-            format!("both sides changed: {path} (the copy keeps its own; the gate merges or asks)")
-        }
-        ClashKind::NoParent => {
-            format!("not sent: {path} (the copy has no directory for it any more)")
-        }
-        ClashKind::Buried => {
-            format!("not sent: {path} (it would bury what the copy has below it)")
-        }
-    }
-}
-
-/// Names what stayed out, once, before the command starts.
-fn report_skipped(site: &Site<'_>, skipped: &[Skipped]) {
-    const MOST: usize = 10;
-    let notable: Vec<&Skipped> = skipped
-        .iter()
-        .filter(|skip| is_notable(skip.reason))
-        .collect();
-    for skip in notable.iter().take(MOST) {
-        site.ui.warn(&format!(
-            "left out: {} ({})",
-            escape(&skip.name),
-            skip.reason
-        ));
-    }
-    if notable.len() > MOST {
-        site.ui.warn(&format!(
-            "left out: {} more (see --dry-run)",
-            notable.len() - MOST
-        ));
-    }
-    for skip in skipped.iter().filter(|skip| !is_notable(skip.reason)) {
-        site.ui.detail(&format!(
-            "left out: {} ({})",
-            escape(&skip.name),
-            skip.reason
-        ));
-    }
-}
-
-/// Whether a user would want to know without asking: everything that no ignore file named.
-fn is_notable(reason: SkipReason) -> bool {
-    !matches!(
-        reason,
-        SkipReason::Cache
-            | SkipReason::LazaretIgnore
-            | SkipReason::GitIgnore
-            | SkipReason::Profile
-            | SkipReason::GitNone
-            | SkipReason::GitPart
-    )
 }
 
 /// What a command is started with, and followed by.
@@ -318,7 +306,7 @@ struct Following<'a> {
     poised: Poised,
     patience: Patience,
     ports: Vec<Bound>,
-    destinations: (Destination, Destination),
+    io: &'a dyn CommandIo,
     log: LogFile,
     /// Set once the command has ended.
     over: &'a Latch<CommandEnded>,
@@ -329,21 +317,21 @@ impl Launched {
     ///
     /// # Errors
     /// When the engine is lost: the container may still run then, and `recover` ends it.
-    fn run(mut self, site: &Site<'_>, following: Following<'_>) -> Result<Self, Failure> {
+    fn run(mut self, site: &Site<'_>, following: Following<'_>) -> Result<Self, RunError> {
         let Following {
             call,
             poised,
             patience,
             ports,
-            destinations,
+            io,
             log,
             over,
         } = following;
         let record = self.session.record().clone();
         let relay = Arc::new(Relay::new(
             log,
-            (Box::new(site.ui.writer(Output::Stdout)), destinations.0),
-            (Box::new(site.ui.writer(Output::Stderr)), destinations.1),
+            io.stdout(),
+            io.stderr(),
             self.network
                 .as_ref()
                 .and_then(|network| network.patterns.clone()),
@@ -351,24 +339,16 @@ impl Launched {
         if let Some(lender) = &self.lender {
             lender.watch_over(&relay);
         }
-        let is_screen = destinations.0 == Destination::Screen;
-        let shown = elide(
-            &show_command(&call.invocation.argv),
-            site.ui.width().saturating_sub(10),
-        );
-        site.ui.status(&format!("running {shown}"));
+        let argv = &call.invocation.argv;
+        site.events.event(Event::CommandStarts { argv });
         for port in &ports {
             let (host, inside) = (port.host, port.inside);
-            site.ui
-                .status(&format!("127.0.0.1:{host} leads to port {inside} inside"));
+            site.events.event(Event::PortOpen { host, inside });
         }
         // From here on nothing of ours is said until it is given back.
-        let raw = match is_screen {
-            true => Some(terminal::Raw::take(site.ui.writer(Output::Stdout)).or_fail(
-                FailureKind::Usage,
-                "the terminal can't be given to the command",
-            )?),
-            false => None,
+        let terminal = match call.connection {
+            Connection::Terminal => Some(io.take_terminal().map_err(RunError::Terminal)?),
+            Connection::Streams => None,
         };
         let published = Published::start(&site.engine, &record.agent(), ports);
         let started = std::time::Instant::now();
@@ -377,7 +357,7 @@ impl Launched {
                 let watcher = Watcher {
                     gateway: &network.gateway,
                     dir: self.session.dir(),
-                    ui: site.ui,
+                    events: site.events,
                     over,
                 };
                 watcher.begin(&network.policy)?;
@@ -398,13 +378,13 @@ impl Launched {
                 Ok(_) => CommandEnded::Collect,
                 Err(_) => CommandEnded::Lost,
             });
-            Ok::<_, Failure>(ended)
+            Ok::<_, RunError>(ended)
         })?;
         drop(published);
         relay.finish();
-        drop(raw);
+        drop(terminal);
         if let Some(lender) = self.lender.take() {
-            report_renewed(site.ui, &lender.finish());
+            tell_renewed(site.events, &lender.finish());
         }
         site.timings.note("run", started.elapsed());
         let egress = self
@@ -413,7 +393,10 @@ impl Launched {
             .map(|network| settle(site, &record, &network.gateway));
         // Stopping the session removes it; until here it would have gone with this value.
         drop(self.gateway.take().map(ContainerLease::keep));
-        let mut end = ended.map_err(|error| lost(error, &record.id))?;
+        let mut end = ended.map_err(|source| RunError::Lost {
+            id: record.id.clone(),
+            source,
+        })?;
         if end.interrupted {
             // The command has ended, as the user wanted; what it did is still collected.
             site.interrupt.answered();
@@ -422,14 +405,11 @@ impl Launched {
             LogEnd::Complete => {}
             LogEnd::Truncated { dropped } => {
                 end.log_truncated = true;
-                site.ui.warn(&format!(
-                    "the log is full: {dropped} bytes of output are not in it"
-                ));
+                site.events.event(Event::LogTruncated { dropped });
             }
             LogEnd::Failed(error) => {
                 end.log_truncated = true;
-                site.ui
-                    .warn(&format!("the log could not be written: {error}"));
+                site.events.event(Event::LogFailed { cause: &error });
             }
         }
         self.session.update(|record| {
@@ -440,21 +420,16 @@ impl Launched {
     }
 }
 
-/// Says which logins were renewed inside, and are kept for the next session.
-fn report_renewed(ui: &Ui, renewed: &Renewed) {
+/// Says which logins were renewed inside.
+fn tell_renewed(events: &dyn EventSink, renewed: &Renewed) {
     for name in &renewed.names {
-        ui.status(&format!(
-            "the login {name} was renewed inside: the next session is lent the new one, until \
-             yours changes"
-        ));
+        events.event(Event::CredentialRefreshed { name });
     }
     if let Some(cause) = &renewed.failure {
-        ui.warn(&format!(
-            "a login that was renewed inside could not be kept, log in again: {cause}"
-        ));
+        events.event(Event::CredentialLost { cause });
     }
     if renewed.is_cut {
-        ui.warn("a lent login changed too often inside: later changes of it are not kept");
+        events.event(Event::CredentialChangesCut);
     }
 }
 
@@ -463,15 +438,10 @@ fn settle(site: &Site<'_>, record: &Record, gateway: &Gateway) -> Egress {
     let gateway_lost = gateway.has_ended();
     let (totals, journal) = gateway.finish();
     if let JournalEnd::Failed(cause) = journal {
-        site.ui
-            .warn(&format!("the log of the network is not complete: {cause}"));
+        site.events.event(Event::DecisionsLost { cause: &cause });
     }
-    site.ui.status(&format!(
-        "network: {} allowed, {} denied (lazaret policy log {})",
-        count(totals.allowed),
-        count(totals.denied),
-        record.id
-    ));
+    let id = &record.id;
+    site.events.event(Event::NetworkClosed { id, totals });
     Egress {
         mode: record
             .egress
@@ -479,27 +449,4 @@ fn settle(site: &Site<'_>, record: &Record, gateway: &Gateway) -> Egress {
         totals: Some(totals),
         gateway_lost,
     }
-}
-
-fn lost(error: CommandError, id: &SessionId) -> Failure {
-    Failure::new(FailureKind::Engine, error)
-        .context("lost sight of the command")
-        .hinted(format!(
-            "Its changes are in the volume: `lazaret recover {id}` collects them."
-        ))
-}
-
-/// Shows a command as it would be typed, escaped.
-pub fn show_command(argv: &[String]) -> String {
-    argv.iter()
-        .map(|word| {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-            if !word.is_empty() && word.chars().all(plain) {
-                word.clone()
-            } else {
-                format!("'{}'", escape(word.as_bytes()))
-            }
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
 }

@@ -6,13 +6,29 @@
 //! empties it first, in a container that has this volume and nothing else.
 
 use lazaret_image_builder::{IMAGE_LABEL, Pinned, inspect};
-use lazaret_runtime::{Engine, EngineInfo, EngineKind, Stdin};
+use lazaret_runtime::{Engine, EngineError, EngineInfo, EngineKind, Stdin, Unenforceable};
 
 use super::owner::Owner;
-use super::porter::conversation::{finish, porter_error};
+use super::porter::conversation::{PorterError, finish, porter_error};
 use super::porter::porter;
 use super::site::{WORKSPACE, guard_spec};
-use crate::failure::{Failure, FailureKind};
+
+/// Why a volume could not be emptied.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EmptyError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The engine can't enforce a control.
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
+    /// The porter failed.
+    #[error(transparent)]
+    Porter(#[from] PorterError),
+    /// The engine has nothing that could.
+    #[error("cannot empty the volume: the engine has no porter image")]
+    NoPorter,
+}
 
 /// The image that holds the porter and nothing else.
 const PORTER: &str = "porter";
@@ -22,16 +38,13 @@ const PORTER: &str = "porter";
 /// # Errors
 /// The engine's or the porter's, or that the engine has no porter image; what was removed until
 /// then is gone.
-pub(super) fn empty(engine: &dyn Engine, owner: &Owner) -> Result<(), Failure> {
+pub(super) fn empty(engine: &dyn Engine, owner: &Owner) -> Result<(), EmptyError> {
     let info = engine.probe()?;
     // There a volume is an image of a disk, which is removed as one file.
     if info.kind == EngineKind::Apple {
         return Ok(());
     }
-    let mut outcome = Err(Failure::message(
-        FailureKind::Engine,
-        "cannot empty the volume: the engine has no porter image",
-    ));
+    let mut outcome = Err(EmptyError::NoPorter);
     for image in engine.images(IMAGE_LABEL)? {
         let is_porter = image.labels.get(IMAGE_LABEL).map(String::as_str) == Some(PORTER);
         let Ok(image) = inspect(&image) else { continue };
@@ -52,7 +65,7 @@ fn empty_by(
     info: &EngineInfo,
     owner: &Owner,
     image: &Pinned,
-) -> Result<(), Failure> {
+) -> Result<(), EmptyError> {
     let spec = guard_spec(owner, info, image)?;
     let name = &spec.spec().name;
     // A launcher that was killed may have left one behind.
@@ -65,6 +78,6 @@ fn empty_by(
     engine.remove_container(name)?;
     match emptied? {
         (0, _, _) => Ok(()),
-        (code, _, complaints) => Err(porter_error("empty", code, &complaints)),
+        (code, _, complaints) => Err(porter_error("empty", code, &complaints).into()),
     }
 }

@@ -3,16 +3,57 @@
 use std::io::{self, BufReader, Read};
 
 use lazaret_protocol::{
-    StreamError, StreamLimits, Survey, SurveyError, SurveyRequest, Wanted, write_wanted,
+    StreamError, StreamLimits, Survey, SurveyError, SurveyRequest, Wanted, WireError, write_wanted,
 };
 use lazaret_runtime::{ContainerName, Process};
-use lazaret_transfer::{Ending, NotAsSurveyed, Quarantine, UnpackError, check_arrived, unpack};
-use lazaret_tree::Tree;
+use lazaret_transfer::{
+    Ending, NotAsSurveyed, Quarantine, QuarantineError, UnpackError, check_arrived, unpack,
+};
+use lazaret_tree::{PathError, Tree};
 
-use super::porter::conversation::{FromPorter, PorterCall, ToPorter, broken_stream, until_exit};
+use super::event::Counter;
+use super::known::SyncStateError;
+use super::porter::conversation::{
+    ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, until_exit,
+};
 use super::site::Site;
-use crate::failure::{Failure, FailureKind};
-use crate::ui::Counter;
+use crate::interrupt::Interrupted;
+
+/// Why nothing could be brought out. It can be tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The porter failed.
+    #[error(transparent)]
+    Porter(#[from] PorterError),
+    /// What is known of the volume can't be read or written.
+    #[error(transparent)]
+    State(#[from] SyncStateError),
+    /// The quarantine can't be written.
+    #[error(transparent)]
+    Quarantine(#[from] QuarantineError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// The survey did not arrive as a whole.
+    #[error("the survey of the volume can't be read")]
+    Survey(#[source] WireError),
+    /// The contents did not arrive as a whole.
+    #[error("the collection broke off")]
+    BrokeOff(#[source] io::Error),
+}
+
+impl ExchangeError for ExportError {
+    fn is_of_stream(&self) -> bool {
+        match self {
+            Self::Porter(error) => error.is_of_stream(),
+            Self::Survey(_) => true,
+            _ => false,
+        }
+    }
+}
 
 /// What is read at once, in bytes.
 const BUFFER: usize = 256 << 10;
@@ -30,7 +71,7 @@ pub struct Broken {
 }
 
 /// What came of a step: a batch that broke a rule is rejected, a failure can be tried again.
-pub(super) type Attempt<T> = Result<Result<T, Broken>, Failure>;
+pub(super) type Attempt<T> = Result<Result<T, Broken>, ExportError>;
 
 /// Talks with a `porter export`. What comes of it counts only once the porter has ended well
 /// (FLT-03).
@@ -84,8 +125,8 @@ impl<'a> Exporting<'a> {
             answers,
             broken,
         } = self;
-        request.write_to(said).map_err(broken_stream)?;
-        said.flush().map_err(broken_stream)?;
+        request.write_to(said).map_err(PorterError::Stream)?;
+        said.flush().map_err(PorterError::Stream)?;
         match Survey::read_from(answers, &request.limits) {
             Ok(survey) => Ok(Ok((survey, Answered { said, answers }))),
             Err(error) => {
@@ -113,8 +154,8 @@ impl Answered<'_> {
         counter: &Counter,
     ) -> Attempt<Tree> {
         let Self { said, answers } = self;
-        write_wanted(wanted, said).map_err(broken_stream)?;
-        said.flush().map_err(broken_stream)?;
+        write_wanted(wanted, said).map_err(PorterError::Stream)?;
+        said.flush().map_err(PorterError::Stream)?;
         // Members are read in pieces of half a kilobyte and less, and nothing follows them.
         let mut counted = Counted {
             inner: BufReader::with_capacity(BUFFER, answers),
@@ -123,9 +164,7 @@ impl Answered<'_> {
         let unpacked = match unpack(&mut counted, limits, quarantine, Ending::Trailer) {
             Ok(unpacked) => unpacked,
             Err(UnpackError::Stream(StreamError::Read(error))) => {
-                return Err(
-                    Failure::new(FailureKind::Engine, error).context("the collection broke off")
-                );
+                return Err(ExportError::BrokeOff(error));
             }
             Err(UnpackError::Store(error)) => return Err(error.into()),
             // One that is cut short because its sender failed is the sender's failure: how
@@ -147,11 +186,11 @@ impl Answered<'_> {
     ///
     /// # Errors
     /// When the porter can't be told.
-    pub(super) fn end(self) -> Result<(), Failure> {
+    pub(super) fn end(self) -> Result<(), ExportError> {
         let Self { said, answers } = self;
-        write_wanted(&[], said).map_err(broken_stream)?;
-        said.flush().map_err(broken_stream)?;
-        io::copy(answers, &mut io::sink()).map_err(broken_stream)?;
+        write_wanted(&[], said).map_err(PorterError::Stream)?;
+        said.flush().map_err(PorterError::Stream)?;
+        io::copy(answers, &mut io::sink()).map_err(PorterError::Stream)?;
         Ok(())
     }
 }
@@ -160,8 +199,7 @@ impl Answered<'_> {
 /// is a failure of the way.
 pub(super) fn survey_broken<T>(error: SurveyError) -> Attempt<T> {
     match error {
-        SurveyError::Wire(error) => Err(Failure::new(FailureKind::Transfer, error)
-            .context("the survey of the volume can't be read")),
+        SurveyError::Wire(error) => Err(ExportError::Survey(error)),
         error => Ok(Err(Broken {
             code: error.code(),
             reason: error.to_string(),

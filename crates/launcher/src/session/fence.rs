@@ -8,15 +8,84 @@ use std::collections::BTreeMap;
 
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::{Guarded, Protection};
-use lazaret_runtime::{ContainerLease, LeaseError, Process, Stdin};
-use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree, escape};
+use lazaret_runtime::{
+    ContainerLease, EngineError, LeaseError, Process, SessionId, Stdin, Unenforceable,
+};
+use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Tree, escape};
 
-use super::porter::conversation::{broken_stream, finish, internal, porter_error};
+use super::event::{Event, EventSink};
+use super::porter::conversation::{PorterError, finish, porter_error};
 use super::porter::porter;
 use super::record::{Bounds, Outside, Record};
 use super::site::{Site, WORKSPACE};
-use crate::failure::{Failure, FailureKind};
-use crate::ui::Ui;
+use crate::interrupt::Interrupted;
+
+/// Why something is not protected.
+#[derive(Debug, thiserror::Error)]
+pub enum ProtectError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// A container or a volume could not be made or removed.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The engine can't enforce a control.
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
+    /// The porter failed.
+    #[error(transparent)]
+    Porter(#[from] PorterError),
+    /// It is no path below the workspace.
+    #[error("the protected path {path:?}")]
+    BadPath {
+        /// What was given.
+        path: String,
+        /// What is wrong with it.
+        source: RelPathError,
+    },
+    /// It lies behind a link.
+    #[error("{} can't be protected: {} is no directory", shown(.path), shown(.link))]
+    BehindLink {
+        /// The path.
+        path: RelPathBuf,
+        /// What is no directory.
+        link: RelPathBuf,
+    },
+    /// A protected link leads to what is not: contents that are read through it could change.
+    #[error("the protected link {} leads to {target}, which is not protected", shown(.link))]
+    LeadsOut {
+        /// The link.
+        link: RelPathBuf,
+        /// Where it leads, escaped.
+        target: String,
+    },
+    /// An earlier command has changed it, when it was not protected yet.
+    #[error("{} is protected, and session {id} has changed it before it was", shown(.path))]
+    Changed {
+        /// The path.
+        path: RelPathBuf,
+        /// The session.
+        id: SessionId,
+    },
+    /// The folder that the command starts in does not go in.
+    #[error("{} is left out of what goes in, and the command is to start there", escape(.folder.as_bytes()))]
+    LeftOut {
+        /// The folder.
+        folder: String,
+    },
+    /// Tries from inside were not refused.
+    #[error("what is to be protected can be changed from inside: {}", escape(.tries.join(", ").as_bytes()))]
+    NotInForce {
+        /// The first of them.
+        tries: Vec<String>,
+    },
+    /// The report of the tries is not UTF-8.
+    #[error("a report that is no text")]
+    NoText,
+}
 
 /// The most broken attempts that a failure names.
 const NAMED: usize = 5;
@@ -36,7 +105,7 @@ impl Fence {
     /// # Errors
     /// Names a path that lies behind a link, or a protected link that leads to what is not
     /// protected: contents that are read through it could be changed.
-    pub fn of(tree: &Tree, bounds: &Bounds) -> Result<Option<Self>, Failure> {
+    pub fn of(tree: &Tree, bounds: &Bounds) -> Result<Option<Self>, ProtectError> {
         if !bounds.is_fenced() {
             return Ok(None);
         }
@@ -59,14 +128,10 @@ impl Fence {
                 .ancestors()
                 .find(|path| !matches!(tree.get(path), None | Some(Entry::Dir)));
             if let Some(link) = behind {
-                return Err(refused(
-                    &format!(
-                        "{} can't be protected: {} is no directory",
-                        shown(&protected),
-                        shown(link)
-                    ),
-                    "Name it where it lies, not through a link.",
-                ));
+                return Err(ProtectError::BehindLink {
+                    link: link.to_owned(),
+                    path: protected,
+                });
             }
             let Some(entry) = tree.get(&protected) else {
                 absent.push(protected);
@@ -90,12 +155,9 @@ impl Fence {
     }
 
     /// Says which paths there is nothing to protect at.
-    pub fn report(&self, ui: &Ui) {
+    pub fn report(&self, events: &dyn EventSink) {
         for path in &self.absent {
-            ui.warn(&format!(
-                "nothing to protect at {}: it does not go in",
-                shown(path)
-            ));
+            events.event(Event::NothingToProtect(path));
         }
     }
 
@@ -104,12 +166,12 @@ impl Fence {
     ///
     /// # Errors
     /// Names the first path that is not.
-    pub fn holds(&self, baseline: &Tree, volume: &Tree, record: &Record) -> Result<(), Failure> {
-        let id = &record.id;
-        let hint = format!(
-            "Settle the changes first (`lazaret apply {id}`, `lazaret discard {id}`), or take \
-             another name."
-        );
+    pub fn holds(
+        &self,
+        baseline: &Tree,
+        volume: &Tree,
+        record: &Record,
+    ) -> Result<(), ProtectError> {
         let is_way = |guarded| matches!(guarded, Guarded::Shared | Guarded::Closed);
         for (path, guarded) in &self.protection.entries {
             let (wanted, held) = (baseline.get(path), volume.get(path));
@@ -125,11 +187,10 @@ impl Fence {
                 None => (wanted != held).then_some(&**path),
             };
             if let Some(path) = odd {
-                let text = format!(
-                    "{} is protected, and session {id} has changed it before it was",
-                    shown(path)
-                );
-                return Err(refused(&text, &hint));
+                return Err(ProtectError::Changed {
+                    path: path.to_owned(),
+                    id: record.id.clone(),
+                });
             }
         }
         Ok(())
@@ -141,7 +202,7 @@ impl Bounds {
     ///
     /// # Errors
     /// When one is none.
-    pub fn paths(&self) -> Result<Vec<RelPathBuf>, Failure> {
+    pub fn paths(&self) -> Result<Vec<RelPathBuf>, ProtectError> {
         self.protect.iter().map(|path| parse(path)).collect()
     }
 
@@ -157,39 +218,31 @@ impl Bounds {
     ///
     /// # Errors
     /// When a rule of the workspace leaves it out.
-    pub fn starts_in(&self, tree: &Tree) -> Result<(), Failure> {
+    pub fn starts_in(&self, tree: &Tree) -> Result<(), ProtectError> {
         let Some(folder) = &self.folder else {
             return Ok(());
         };
         if tree.get(&parse(folder)?) == Some(&Entry::Dir) {
             return Ok(());
         }
-        let text = format!(
-            "{} is left out of what goes in, and the command is to start there",
-            escape(folder.as_bytes())
-        );
-        Err(refused(
-            &text,
-            "See with `--dry-run` why; a line of `.lazaretignore` such as `!/groups/` takes it in.",
-        ))
+        Err(ProtectError::LeftOut {
+            folder: folder.clone(),
+        })
     }
 
     /// Whether `path` is protected, lies below what is, or is on the way to it.
-    pub fn touches(&self, path: &RelPath) -> Result<bool, Failure> {
+    pub fn touches(&self, path: &RelPath) -> Result<bool, ProtectError> {
         let protected = self.paths()?;
         let mut either = protected.iter();
         Ok(either.any(|other| path.starts_with(other) || other.starts_with(path)))
     }
 }
 
-fn parse(path: &str) -> Result<RelPathBuf, Failure> {
-    path.parse().map_err(|error| {
-        Failure::new(FailureKind::Profile, error).context(format!("the protected path {path:?}"))
+fn parse(path: &str) -> Result<RelPathBuf, ProtectError> {
+    path.parse().map_err(|source| ProtectError::BadPath {
+        path: path.to_owned(),
+        source,
     })
-}
-
-fn refused(text: &str, hint: &str) -> Failure {
-    Failure::message(FailureKind::Refused, text).hinted(hint)
 }
 
 fn shown(path: &RelPath) -> String {
@@ -208,7 +261,7 @@ fn kind_of(entry: &Entry) -> Guarded {
     }
 }
 
-fn links_stay_inside(tree: &Tree, protection: &Protection) -> Result<(), Failure> {
+fn links_stay_inside(tree: &Tree, protection: &Protection) -> Result<(), ProtectError> {
     let links = protection.entries.iter();
     for (path, _) in links.filter(|(_, guarded)| **guarded == Guarded::Link) {
         let Some(Entry::Symlink { target }) = tree.get(path) else {
@@ -219,14 +272,10 @@ fn links_stay_inside(tree: &Tree, protection: &Protection) -> Result<(), Failure
             inside,
             Some(Guarded::Dir | Guarded::File | Guarded::Program | Guarded::Link)
         ) {
-            return Err(refused(
-                &format!(
-                    "the protected link {} leads to {}, which is not protected",
-                    shown(path),
-                    escape(target.as_str().as_bytes())
-                ),
-                "Protect what it leads to as well, or leave the link out of `workspace.protect`.",
-            ));
+            return Err(ProtectError::LeadsOut {
+                link: path.clone(),
+                target: escape(target.as_str().as_bytes()),
+            });
         }
     }
     Ok(())
@@ -271,7 +320,7 @@ impl<'a> Guard<'a> {
         record: &Record,
         image: &Pinned,
         taken: impl FnOnce(Result<ContainerLease, LeaseError>) -> Result<ContainerLease, LeaseError>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ProtectError> {
         site.interrupt.check()?;
         // Whoever made one before us is dead: we have the session, or the turn.
         site.engine.remove_container(&record.guard())?;
@@ -285,7 +334,7 @@ impl<'a> Guard<'a> {
     ///
     /// # Errors
     /// The engine's, or the porter's: then nothing may start.
-    pub fn protect(&self, fence: &Fence) -> Result<(), Failure> {
+    pub fn protect(&self, fence: &Fence) -> Result<(), ProtectError> {
         self.tell("protect", Some(&fence.protection))
     }
 
@@ -293,7 +342,7 @@ impl<'a> Guard<'a> {
     ///
     /// # Errors
     /// The engine's, or the porter's.
-    pub fn release(&self) -> Result<(), Failure> {
+    pub fn release(&self) -> Result<(), ProtectError> {
         self.tell("release", None)
     }
 
@@ -301,11 +350,11 @@ impl<'a> Guard<'a> {
     ///
     /// # Errors
     /// The engine's.
-    pub fn end(self) -> Result<(), Failure> {
+    pub fn end(self) -> Result<(), ProtectError> {
         Ok(self.lease.release()?)
     }
 
-    fn tell(&self, verb: &'static str, list: Option<&Protection>) -> Result<(), Failure> {
+    fn tell(&self, verb: &'static str, list: Option<&Protection>) -> Result<(), ProtectError> {
         let stdin = match list {
             Some(_) => Stdin::Piped,
             None => Stdin::Closed,
@@ -315,7 +364,7 @@ impl<'a> Guard<'a> {
         let (code, _, complaints) = told(process, list)?;
         match code {
             0 => Ok(()),
-            code => Err(porter_error(verb, code, &complaints)),
+            code => Err(porter_error(verb, code, &complaints).into()),
         }
     }
 }
@@ -329,42 +378,30 @@ pub fn prove_sealed(
     record: &Record,
     fence: &Fence,
     bounds: &Bounds,
-) -> Result<(), Failure> {
+) -> Result<(), ProtectError> {
     let mut spec = porter(&["sealed", WORKSPACE], Stdin::Piped);
     spec.workdir = Some(bounds.workdir());
     let process = site.engine.exec(&record.agent(), &spec)?;
     let (code, report, complaints) = told(process, Some(&fence.protection))?;
     if code != 0 {
-        return Err(porter_error("sealed", code, &complaints));
+        return Err(porter_error("sealed", code, &complaints).into());
     }
-    let report = String::from_utf8(report).map_err(|_| internal("a report that is no text"))?;
+    let report = String::from_utf8(report).map_err(|_| ProtectError::NoText)?;
     let mut lines: Vec<&str> = report.lines().collect();
     let end = format!("end {} 0", fence.protection.entries.len());
     match lines.pop() {
         Some(last) if last == end && lines.is_empty() => {
-            site.ui.detail(&format!(
-                "protected: {} entries",
-                fence.protection.entries.len()
-            ));
+            let entries = fence.protection.entries.len();
+            site.events.event(Event::Protected { entries });
             Ok(())
         }
         Some(last) if last.starts_with("end ") && !lines.is_empty() => {
             let broken = lines.iter().filter_map(|line| line.strip_prefix("broken "));
-            let named: Vec<&str> = broken.take(NAMED).collect();
-            let text = format!(
-                "what is to be protected can be changed from inside: {}",
-                escape(named.join(", ").as_bytes())
-            );
-            Err(Failure::message(FailureKind::Engine, text).hinted(
-                "The command is not started. The engine's storage may not keep owners: try \
-                 another engine or storage driver.",
-            ))
+            Err(ProtectError::NotInForce {
+                tries: broken.take(NAMED).map(str::to_owned).collect(),
+            })
         }
-        _ => Err(porter_error(
-            "sealed",
-            code,
-            b"porter: the report is cut off",
-        )),
+        _ => Err(porter_error("sealed", code, b"porter: the report is cut off").into()),
     }
 }
 
@@ -372,16 +409,21 @@ pub fn prove_sealed(
 fn told(
     mut process: Process,
     list: Option<&Protection>,
-) -> Result<(i32, Vec<u8>, Vec<u8>), Failure> {
+) -> Result<(i32, Vec<u8>, Vec<u8>), ProtectError> {
     let written = match (process.stdin.as_mut(), list) {
         (Some(stdin), Some(list)) => list.write_to(stdin),
         (_, None) => Ok(()),
-        (None, Some(_)) => return Err(internal("the porter has no stdin")),
+        (None, Some(_)) => {
+            return Err(PorterError::NoStdin {
+                verb: "protect".to_owned(),
+            }
+            .into());
+        }
     };
     // A porter that has ended says why.
     let said = finish(process)?;
     match written {
-        Err(error) if said.0 == 0 => Err(broken_stream(error)),
+        Err(error) if said.0 == 0 => Err(PorterError::Stream(error).into()),
         _ => Ok(said),
     }
 }
@@ -425,7 +467,7 @@ mod tests {
 
     fn fenced(entries: &[(&str, &str)], bounds: &Bounds) -> String {
         match Fence::of(&tree(entries), bounds) {
-            Err(failure) => failure.error.to_string(),
+            Err(error) => error.to_string(),
             Ok(None) => "nothing".to_owned(),
             Ok(Some(Fence { protection, absent })) => {
                 let mut text = format!("{:?}", protection.root);

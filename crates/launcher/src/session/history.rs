@@ -3,13 +3,29 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lazaret_transfer::{HistoryState, history, history_state};
-use lazaret_tree::Change;
+use lazaret_transfer::{ApplyError, HistoryState, UndoError, history, history_state};
+use lazaret_tree::{Change, PathError};
 
 use super::moment::Moment;
 use super::record::{Outcome, Phase};
-use super::store::{LockedSession, SessionDir};
-use crate::failure::Failure;
+use super::store::{LockedSession, SessionDir, StoreError};
+
+/// Why what was applied, or taken back, is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// A journal can't be read.
+    #[error(transparent)]
+    Journal(#[from] ApplyError),
+    /// What an apply did can't be read.
+    #[error(transparent)]
+    Changes(#[from] UndoError),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 /// One apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +43,7 @@ impl Apply {
     ///
     /// # Errors
     /// When its journal can't be read any more.
-    pub fn changes(&self) -> Result<Vec<Arc<Change>>, Failure> {
+    pub fn changes(&self) -> Result<Vec<Arc<Change>>, HistoryError> {
         let history = history(&self.journal)?;
         Ok(history.map_or(Vec::new(), |history| history.changes))
     }
@@ -37,7 +53,7 @@ impl Apply {
 ///
 /// # Errors
 /// When a journal can't be read.
-pub fn applies(dir: &SessionDir) -> Result<Vec<Apply>, Failure> {
+pub fn applies(dir: &SessionDir) -> Result<Vec<Apply>, HistoryError> {
     let mut applies = Vec::new();
     for journal in dir.journals()? {
         // Of each apply there may be 60 MiB of what it did.
@@ -62,7 +78,7 @@ pub(super) fn number_of(journal: &Path) -> Option<u32> {
 ///
 /// # Errors
 /// When a journal can't be read, or the record not be written.
-pub fn write_turn(session: &mut LockedSession, number: u32) -> Result<Outcome, Failure> {
+pub fn write_turn(session: &mut LockedSession, number: u32) -> Result<Outcome, HistoryError> {
     let applies = applies(session.dir())?;
     let is = |state| move |apply: &&Apply| apply.state == state;
     let is_undone = applies

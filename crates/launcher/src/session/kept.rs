@@ -1,16 +1,60 @@
 //! A session that goes on: another command on the volume that it has.
 
-use lazaret_runtime::Engine;
+use std::path::PathBuf;
+
+use lazaret_runtime::{Engine, EngineError, SessionId};
 use lazaret_transfer::WorkspaceDir;
 
-use super::belongings::Belongings;
+use super::belongings::{Belongings, SweepError};
 use super::berth::VolumePresence;
+use super::event::Event;
 use super::pool::{Spare, sweep_all};
 use super::record::{Phase, Record, identity};
 use super::site::Site;
 use super::store::LockedSession;
-use crate::failure::{Failure, FailureKind};
-use crate::ui::Ui;
+
+/// Why a session can't go on.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// What an earlier command left could not be removed.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// It lives in another engine than the one that was named.
+    #[error("session {id} lives in another engine: {engine}")]
+    OtherEngine {
+        /// The session.
+        id: SessionId,
+        /// Its engine.
+        engine: String,
+    },
+    /// Changes wait that were in a volume which is gone.
+    #[error("session {id} holds changes that wait, and its volume is gone")]
+    VolumeGone {
+        /// The session.
+        id: SessionId,
+    },
+    /// Its workspace is where it was, and another directory.
+    #[error("{} is another directory now than the one of session {id}", .workspace.display())]
+    ReplacedWorkspace {
+        /// The session.
+        id: SessionId,
+        /// Its workspace.
+        workspace: PathBuf,
+        /// Where the session is in its life.
+        phase: Phase,
+    },
+    /// It is a session of another workspace.
+    #[error("session {id} is one of another workspace: {}", .workspace.display())]
+    OtherWorkspace {
+        /// The session.
+        id: SessionId,
+        /// Its workspace.
+        workspace: PathBuf,
+    },
+}
 
 /// A session to go on with.
 #[derive(Debug)]
@@ -29,13 +73,14 @@ impl Again {
     /// # Errors
     /// When the engine is another one than the session's, or the volume is gone and changes
     /// that wait were in it.
-    pub fn find(site: &Site<'_>, session: LockedSession) -> Result<Self, Failure> {
+    pub fn find(site: &Site<'_>, session: LockedSession) -> Result<Self, OpenError> {
         let record = session.record();
         let id = &record.id;
         if site.info.endpoint != record.engine {
-            let text = format!("session {id} lives in another engine: {}", record.engine);
-            return Err(Failure::message(FailureKind::Refused, text)
-                .hinted("Leave --engine out, or take another name."));
+            return Err(OpenError::OtherEngine {
+                id: id.clone(),
+                engine: record.engine.clone(),
+            });
         }
         // It was made when nothing else of the session was left, on the volume; so there is
         // nothing to list.
@@ -54,14 +99,8 @@ impl Again {
         sweep_all(&*site.engine, &session, all)?;
         if volume == VolumePresence::Missing {
             match record.phase {
-                Phase::Settled => say_gone(site.ui, record),
-                _ => {
-                    let text =
-                        format!("session {id} holds changes that wait, and its volume is gone");
-                    return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
-                        "Settle them first: `lazaret apply {id}`, or `lazaret discard {id}`."
-                    )));
-                }
+                Phase::Settled => site.events.event(Event::VolumeGone(id)),
+                _ => return Err(OpenError::VolumeGone { id: id.clone() }),
             }
         }
         Ok(Self {
@@ -72,19 +111,11 @@ impl Again {
     }
 }
 
-fn say_gone(ui: &Ui, record: &Record) {
-    let words = format!(
-        "session {} has no volume: all of the workspace goes in",
-        record.id
-    );
-    ui.status(&words);
-}
-
 /// Whether the volume of a session is there. One that carries its name only is not.
 ///
 /// # Errors
 /// The engine's.
-pub fn standing(engine: &dyn Engine, record: &Record) -> Result<VolumePresence, Failure> {
+pub fn standing(engine: &dyn Engine, record: &Record) -> Result<VolumePresence, EngineError> {
     let all = Belongings::of_store(engine, &record.store)?.of(&record.owner());
     Ok(all.standing(record))
 }
@@ -103,23 +134,19 @@ impl Belongings {
 ///
 /// # Errors
 /// When it is not.
-pub fn fits(record: &Record, workspace: &WorkspaceDir) -> Result<(), Failure> {
+pub fn fits(record: &Record, workspace: &WorkspaceDir) -> Result<(), OpenError> {
     let id = &record.id;
     let same_place = workspace.path() == record.workspace;
     if same_place && identity(workspace.identity()) == record.workspace_identity {
         return Ok(());
     }
-    let place = record.workspace.display();
-    let text = match same_place {
-        true => format!("{place} is another directory now than the one of session {id}"),
-        false => format!("session {id} is one of another workspace: {place}"),
-    };
-    let hint = match (same_place, record.phase) {
-        // It holds changes: removing it is no way out.
-        (true, Phase::Collected) => format!(
-            "Go on with this directory: `lazaret apply {id} --workspace {place}`; or take another name."
-        ),
-        _ => format!("Take another name, or remove that session with `lazaret rm {id}`."),
-    };
-    Err(Failure::message(FailureKind::Refused, text).hinted(hint))
+    let (id, workspace) = (id.clone(), record.workspace.clone());
+    Err(match same_place {
+        true => OpenError::ReplacedWorkspace {
+            id,
+            workspace,
+            phase: record.phase,
+        },
+        false => OpenError::OtherWorkspace { id, workspace },
+    })
 }

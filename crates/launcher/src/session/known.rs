@@ -11,15 +11,51 @@ use std::io::{self, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use lazaret_protocol::{Receipt, WireError, write_tree};
+use lazaret_protocol::{Receipt, SurveyError, WireError, write_tree};
+use lazaret_runtime::SessionId;
 use lazaret_transfer::{Collection, HistoryState, Intent, Tips, VolumeState};
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
 use super::file::{private_dir, stream_atomically};
-use super::history::applies;
+use super::history::{HistoryError, applies};
 use super::store::SessionDir;
 use super::unsynced::Unsynced;
-use crate::failure::{Failure, FailureKind};
+
+/// Why what is known of a volume can't be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum SyncStateError {
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// The applies of the session can't be read.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// A file is there and is not what it should be.
+    #[error("{} is damaged", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Damage,
+    },
+    /// The collection was stored by a lazaret that knew less of it.
+    #[error("session {id} was collected by an earlier lazaret")]
+    EarlierVersion {
+        /// The session.
+        id: SessionId,
+    },
+}
+
+/// What is wrong with a file.
+#[derive(Debug, thiserror::Error)]
+pub enum Damage {
+    /// It is cut short, or no list.
+    #[error(transparent)]
+    Framing(#[from] WireError),
+    /// It is a list of what can't be.
+    #[error(transparent)]
+    Contents(#[from] SurveyError),
+}
 
 /// Baseline and state of a volume, as they are on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +71,7 @@ impl Known {
     ///
     /// # Errors
     /// When they are missing or damaged.
-    pub fn read(dir: &SessionDir) -> Result<Self, Failure> {
+    pub fn read(dir: &SessionDir) -> Result<Self, SyncStateError> {
         let baseline = read_baseline(dir)?;
         let path = dir.file("volume");
         let volume = match File::open(&path) {
@@ -50,9 +86,9 @@ impl Known {
     ///
     /// # Errors
     /// The disk's.
-    pub fn write_volume(&self, dir: &SessionDir) -> Result<(), Failure> {
+    pub fn write_volume(&self, dir: &SessionDir) -> Result<(), PathError> {
         let path = dir.file("volume");
-        Ok(stream_atomically(&path, |out| self.volume.write_to(out))?)
+        stream_atomically(&path, |out| self.volume.write_to(out))
     }
 
     /// Writes both, the baseline first: of a volume that is known too little, the next survey
@@ -60,36 +96,34 @@ impl Known {
     ///
     /// # Errors
     /// The disk's.
-    pub(super) fn put(&self, dir: &SessionDir, unsynced: &mut Unsynced) -> Result<(), Failure> {
+    pub(super) fn put(&self, dir: &SessionDir, unsynced: &mut Unsynced) -> Result<(), PathError> {
         unsynced.put(&dir.file("baseline"), |out| write_tree(&self.baseline, out))?;
-        Ok(unsynced.put(&dir.file("volume"), |out| self.volume.write_to(out))?)
+        unsynced.put(&dir.file("volume"), |out| self.volume.write_to(out))
     }
 
     /// Writes the baseline.
     ///
     /// # Errors
     /// The disk's.
-    pub fn write_baseline(&self, dir: &SessionDir) -> Result<(), Failure> {
+    pub fn write_baseline(&self, dir: &SessionDir) -> Result<(), PathError> {
         let path = dir.file("baseline");
-        Ok(stream_atomically(&path, |out| {
-            write_tree(&self.baseline, out)
-        })?)
+        stream_atomically(&path, |out| write_tree(&self.baseline, out))
     }
 
     /// Whether an update did not come to its end.
     ///
     /// # Errors
     /// When nobody can say, since the disk does not answer.
-    pub(super) fn has_intent(dir: &SessionDir) -> Result<bool, Failure> {
+    pub(super) fn has_intent(dir: &SessionDir) -> Result<bool, PathError> {
         let path = dir.file("intent");
-        Ok(path.try_exists().at(&path)?)
+        path.try_exists().at(&path)
     }
 
     /// Whether nothing is left to be [folded](Known::fold) into the baseline.
     ///
     /// # Errors
     /// When nobody can say, since the disk does not answer.
-    pub(super) fn is_folded(dir: &SessionDir) -> Result<bool, Failure> {
+    pub(super) fn is_folded(dir: &SessionDir) -> Result<bool, SyncStateError> {
         let mut waiting = vec![dir.file("intent")];
         for apply in applies(dir)? {
             if apply.state == HistoryState::Applied {
@@ -109,7 +143,7 @@ impl Known {
     ///
     /// # Errors
     /// When a file can't be read, or the baseline not be written.
-    pub fn fold(mut self, dir: &SessionDir) -> Result<Self, Failure> {
+    pub fn fold(mut self, dir: &SessionDir) -> Result<Self, SyncStateError> {
         let intent = dir.file("intent");
         let mut folded = Vec::new();
         if let Some(read) = read_intent(&intent)? {
@@ -148,11 +182,11 @@ impl ReadAhead {
     ///
     /// # Errors
     /// As [`Known::read`], and where an earlier lazaret started the session.
-    pub(super) fn of(dir: &SessionDir) -> Result<Self, Failure> {
+    pub(super) fn of(dir: &SessionDir) -> Result<Self, SyncStateError> {
         let open = |name| {
             let path = dir.file(name);
             let file = File::open(&path).at(&path)?;
-            Ok::<_, Failure>((path, file))
+            Ok::<_, SyncStateError>((path, file))
         };
         let files = [open("baseline")?, open("volume")?];
         let known = Known::read(dir)?;
@@ -174,7 +208,7 @@ impl ReadAhead {
 ///
 /// # Errors
 /// When it is missing or damaged.
-pub(super) fn read_baseline(dir: &SessionDir) -> Result<Tree, Failure> {
+pub(super) fn read_baseline(dir: &SessionDir) -> Result<Tree, SyncStateError> {
     read_tree(&dir.file("baseline"))
 }
 
@@ -194,10 +228,10 @@ pub(super) fn add_tips(
     dir: &SessionDir,
     new: &Tips,
     unsynced: &mut Unsynced,
-) -> Result<(), Failure> {
+) -> Result<(), PathError> {
     let mut tips = read_tips(dir);
     match tips.extend(new) {
-        true => Ok(unsynced.put(&dir.file("tips"), |out| tips.write_to(out))?),
+        true => unsynced.put(&dir.file("tips"), |out| tips.write_to(out)),
         false => Ok(()),
     }
 }
@@ -210,8 +244,8 @@ pub(super) fn put_intent(
     dir: &SessionDir,
     intent: &Intent,
     unsynced: &mut Unsynced,
-) -> Result<(), Failure> {
-    Ok(unsynced.put(&dir.file("intent"), |out| intent.write_to(out))?)
+) -> Result<(), PathError> {
+    unsynced.put(&dir.file("intent"), |out| intent.write_to(out))
 }
 
 /// The update has come to its end.
@@ -231,17 +265,17 @@ pub fn remove_intent(dir: &SessionDir) -> Result<(), PathError> {
 ///
 /// # Errors
 /// The disk's.
-pub fn write_settled(dir: &SessionDir, number: u32, taken: &Intent) -> Result<(), Failure> {
+pub fn write_settled(dir: &SessionDir, number: u32, taken: &Intent) -> Result<(), PathError> {
     private_dir(&dir.file("settled"))?;
     let path = settled(dir, number);
-    Ok(stream_atomically(&path, |out| taken.write_to(out))?)
+    stream_atomically(&path, |out| taken.write_to(out))
 }
 
 fn settled(dir: &SessionDir, number: u32) -> PathBuf {
     dir.file("settled").join(number.to_string())
 }
 
-fn read_intent(path: &Path) -> Result<Option<Intent>, Failure> {
+fn read_intent(path: &Path) -> Result<Option<Intent>, SyncStateError> {
     match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         other => {
@@ -252,7 +286,7 @@ fn read_intent(path: &Path) -> Result<Option<Intent>, Failure> {
 }
 
 /// Returns what is known of the volume of a session that an earlier lazaret started.
-fn received(dir: &SessionDir, baseline: &Tree) -> Result<VolumeState, Failure> {
+fn received(dir: &SessionDir, baseline: &Tree) -> Result<VolumeState, SyncStateError> {
     let path = dir.file("receipt");
     let mut file = BufReader::new(File::open(&path).at(&path)?);
     let receipt: Result<Receipt, WireError> = Receipt::read_from(&mut file, baseline.len() as u64);
@@ -264,7 +298,7 @@ fn received(dir: &SessionDir, baseline: &Tree) -> Result<VolumeState, Failure> {
 ///
 /// # Errors
 /// When it is missing or damaged.
-pub fn read_tree(path: &Path) -> Result<Tree, Failure> {
+pub fn read_tree(path: &Path) -> Result<Tree, SyncStateError> {
     let mut file = BufReader::new(File::open(path).at(path)?);
     lazaret_protocol::read_tree(&mut file).map_err(|error| damaged(path, error))
 }
@@ -273,13 +307,11 @@ pub fn read_tree(path: &Path) -> Result<Tree, Failure> {
 ///
 /// # Errors
 /// When it is missing or damaged, or was stored by a lazaret that knew less of it.
-pub fn read_collection(dir: &SessionDir) -> Result<(Tree, Collection), Failure> {
+pub fn read_collection(dir: &SessionDir) -> Result<(Tree, Collection), SyncStateError> {
     if !is_collected(dir) {
-        let text = format!("session {} was collected by an earlier lazaret", dir.id());
-        return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
-            "Its volume is kept: `lazaret recover {}` collects it again.",
-            dir.id()
-        )));
+        return Err(SyncStateError::EarlierVersion {
+            id: dir.id().clone(),
+        });
     }
     let Known { baseline, volume } = Known::read(dir)?;
     let collection = volume.collect(&baseline);
@@ -291,8 +323,11 @@ pub(super) fn is_collected(dir: &SessionDir) -> bool {
     dir.file("volume").exists()
 }
 
-fn damaged(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Failure {
-    Failure::new(FailureKind::State, error).context(format!("{} is damaged", path.display()))
+fn damaged(path: &Path, source: impl Into<Damage>) -> SyncStateError {
+    SyncStateError::Damaged {
+        path: path.to_path_buf(),
+        source: source.into(),
+    }
 }
 
 #[cfg(test)]

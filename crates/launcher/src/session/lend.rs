@@ -2,29 +2,46 @@
 //! command makes of them on its way to lazaret's own shelf.
 
 use std::collections::BTreeSet;
-use std::io::{BufReader, Read, Write};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::io::{self, BufReader, Read, Write};
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lazaret_egress::Patterns;
 use lazaret_image_builder::PORTER_PATH;
 use lazaret_protocol::{LentEvent, LentFile};
-use lazaret_runtime::{AGENT_HOME, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin};
-use lazaret_tree::escape;
+use lazaret_runtime::{
+    AGENT_HOME, EngineError, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
+};
 use zeroize::Zeroizing;
 
 use super::handed::Ledger;
-use super::porter::conversation::{StderrTail, internal};
+use super::porter::conversation::StderrTail;
 use super::porter::porter;
+use super::porter::ready::{NotReady, await_ready};
 use super::relay::Relay;
 use super::site::Site;
-use crate::failure::{Failure, FailureKind};
 use crate::lent::{Lent, tokens};
 
-/// How long the porter may take to put the files there, or to say its last words.
-const START: Duration = Duration::from_secs(60);
+/// Why the files of a profile could not be lent.
+#[derive(Debug, thiserror::Error)]
+pub enum LendError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The porter did not take them.
+    #[error(transparent)]
+    Written(#[from] io::Error),
+    /// The engine gave the porter no input.
+    #[error("porter lend has no stdin")]
+    NoStdin,
+    /// The porter is not ready.
+    #[error("the files of the profile could not be lent")]
+    NotReady(#[from] NotReady),
+}
+
+/// How long the porter may take to say its last words.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// The most changes that are taken from one session: a login is renewed a few times a day.
@@ -80,7 +97,7 @@ impl Lender {
         agent: &HardenedSpec,
         lent: Vec<Lent>,
         ledger: Ledger,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Option<Self>, LendError> {
         if lent.is_empty() {
             return Ok(None);
         }
@@ -96,7 +113,7 @@ impl Lender {
             stderr,
             control,
         } = process;
-        let mut stdin = stdin.ok_or_else(|| internal("porter lend has no stdin"))?;
+        let mut stdin = stdin.ok_or(LendError::NoStdin)?;
         let shared = Arc::new(Shared {
             lent,
             ledger,
@@ -115,18 +132,12 @@ impl Lender {
         }
         let complaints = StderrTail::of(stderr);
         let written = shared.hand_over(&mut *stdin);
-        if let Err(failure) = await_ready(&ready, site) {
+        if let Err(error) = await_ready(&ready, site.interrupt) {
             drop(stdin);
             let words = complaints.within(LAST_WORDS).unwrap_or_default();
-            let words = String::from_utf8_lossy(&words);
-            let last = words.trim().lines().next_back().unwrap_or_default();
-            let failure = match last {
-                "" => failure,
-                last => failure.context(escape(last.as_bytes())),
-            };
-            return Err(failure.context("the files of the profile could not be lent"));
+            return Err(error.with_words(&words).into());
         }
-        written.map_err(|error| Failure::new(FailureKind::Engine, error))?;
+        written?;
         Ok(Some(Self {
             stdin,
             shared,
@@ -155,7 +166,7 @@ impl Lender {
 }
 
 impl Shared {
-    fn hand_over(&self, stdin: &mut dyn Write) -> std::io::Result<()> {
+    fn hand_over(&self, stdin: &mut dyn Write) -> io::Result<()> {
         for lent in &self.lent {
             let file = LentFile {
                 path: &lent.rule.to,
@@ -214,28 +225,6 @@ impl Shared {
             .flat_map(|(name, tokens)| tokens.iter().map(|token| (name.as_str(), &token[..])));
         if let (Some(relay), Ok(patterns)) = (self.relay.get(), Patterns::new(all)) {
             relay.learn(patterns);
-        }
-    }
-}
-
-fn await_ready(ready: &Receiver<()>, site: &Site<'_>) -> Result<(), Failure> {
-    const TICK: Duration = Duration::from_millis(100);
-    let give_up = Instant::now() + START;
-    loop {
-        site.interrupt.check()?;
-        match ready.recv_timeout(TICK) {
-            Ok(()) => return Ok(()),
-            Err(RecvTimeoutError::Timeout) if Instant::now() < give_up => {}
-            Err(RecvTimeoutError::Timeout) => {
-                let text = format!("nothing was heard within {} s", START.as_secs());
-                return Err(Failure::message(FailureKind::Engine, text));
-            }
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(Failure::message(
-                    FailureKind::Engine,
-                    "the porter has ended",
-                ));
-            }
         }
     }
 }

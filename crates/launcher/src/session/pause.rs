@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, ContainerState, Engine, EngineError, Pausing, Stdin};
-use lazaret_tree::AtPath as _;
+use lazaret_tree::{AtPath as _, PathError};
 
 use super::hold::{Hold, HoldError};
 use super::porter::porter;
@@ -20,7 +20,26 @@ use super::record::Record;
 use super::site::Site;
 use super::store::SessionDir;
 use super::turn::Turn;
-use crate::failure::{Failure, FailureKind};
+
+/// Why a command could not be made to stand still, or did not all the time.
+#[derive(Debug, thiserror::Error)]
+pub enum PauseError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// Its processes could not be held.
+    #[error(transparent)]
+    Hold(#[from] HoldError),
+    /// The engine knows no way.
+    #[error("this engine can neither pause a container nor show its volume to another one")]
+    Unsupported,
+    /// It was not still until the end.
+    #[error("the command went on before that was done")]
+    WentOn(#[source] EngineError),
+}
 
 /// A pause that lasts longer is ended by the launcher of the session, whoever has the turn:
 /// its owner may itself have been stopped.
@@ -62,16 +81,12 @@ impl<'a> Pausable<'a> {
     ///
     /// # Errors
     /// The engine's, or that it knows no way.
-    pub fn new(site: &'a Site<'_>, dir: &SessionDir, record: &Record) -> Result<Self, Failure> {
+    pub fn new(site: &'a Site<'_>, dir: &SessionDir, record: &Record) -> Result<Self, PauseError> {
         let (engine, agent) = (&*site.engine, record.agent());
         let hold = match site.info.pausing() {
             Pausing::Freezer => None,
             Pausing::Signals => Some(Hold::prepare(engine, &agent)?),
-            Pausing::None => {
-                let text =
-                    "this engine can neither pause a container nor show its volume to another one";
-                return Err(Failure::message(FailureKind::Refused, text));
-            }
+            Pausing::None => return Err(PauseError::Unsupported),
         };
         Ok(Self {
             engine,
@@ -85,7 +100,7 @@ impl<'a> Pausable<'a> {
     ///
     /// # Errors
     /// The engine's, or the disk's.
-    pub fn begin(self, _turn: &Turn) -> Result<Option<Paused<'a>>, Failure> {
+    pub fn begin(self, _turn: &Turn) -> Result<Option<Paused<'a>>, PauseError> {
         let state = self.engine.container(&self.agent)?;
         match state.map(|container| container.state) {
             Some(ContainerState::Running) => {}
@@ -126,16 +141,13 @@ impl Paused<'_> {
     ///
     /// # Errors
     /// When it was not still all the time, or the engine fails. It goes on in any case.
-    pub fn end(mut self) -> Result<Duration, Failure> {
+    pub fn end(mut self) -> Result<Duration, PauseError> {
         let released = match self.hold.take() {
             Some(hold) => {
                 let ended = hold.end();
                 ended.map_err(|error| after_hold(self.engine, &self.agent, error))
             }
-            None => self.engine.unpause_container(&self.agent).map_err(|error| {
-                let text = "the command went on before that was done";
-                Failure::new(FailureKind::Engine, error).context(text)
-            }),
+            None => (self.engine.unpause_container(&self.agent)).map_err(PauseError::WentOn),
         };
         let took = self.since.elapsed();
         if released.is_ok() {
@@ -166,7 +178,7 @@ impl Drop for Paused<'_> {
 
 /// Frees those whom nobody else would continue: a porter that gave up has done so itself, one
 /// that was killed, or does not answer, has not.
-fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: HoldError) -> Failure {
+fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: HoldError) -> PauseError {
     if !matches!(error, HoldError::GaveUp { .. }) {
         let thaw = engine.exec(agent, &porter(&["thaw"], Stdin::Closed));
         // There may be nobody left to continue: the first failure is the one to tell.
@@ -176,7 +188,7 @@ fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: HoldError) -> F
 }
 
 /// Continues the command, and takes the mark away once it does.
-fn let_go(engine: &dyn Engine, agent: &ContainerName, mark: &PathBuf) -> Result<(), Failure> {
+fn let_go(engine: &dyn Engine, agent: &ContainerName, mark: &PathBuf) -> Result<(), PauseError> {
     let _either = free(engine, agent)?;
     absent_is_fine(fs::remove_file(mark)).at(mark)?;
     Ok(())

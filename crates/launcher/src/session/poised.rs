@@ -15,13 +15,12 @@ use lazaret_runtime::{
 
 use super::command::CommandSpec;
 use super::porter::conversation::{
-    FromPorter, PorterCall, ToPorter, and_return, broken_stream, until_exit,
+    ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, and_return, until_exit,
 };
 use super::porter::porter;
-use super::prove::{believe, report_of};
+use super::prove::{VerifyError, believe, report_of};
 use super::site::Site;
 use super::terminal;
-use crate::failure::Failure;
 
 /// How a command is to be started.
 #[derive(Debug, Clone)]
@@ -37,8 +36,10 @@ pub(super) struct Call {
 
 /// What a command is connected with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Connection {
+pub enum Connection {
+    /// With the user's terminal.
     Terminal,
+    /// With its output alone.
     Streams,
 }
 
@@ -66,7 +67,11 @@ impl Call {
     ///
     /// # Errors
     /// The engine's, or a control that is not in force (P12).
-    pub(super) fn prove(&self, site: &Site<'_>, agent: &HardenedSpec) -> Result<Proven, Failure> {
+    pub(super) fn prove(
+        &self,
+        site: &Site<'_>,
+        agent: &HardenedSpec,
+    ) -> Result<Proven, VerifyError> {
         let CommandSpec { argv, env } = &self.invocation;
         let exec = ExecSpec {
             argv: agent.poised_argv(&self.workdir, env.keys(), argv, self.timeout),
@@ -75,7 +80,7 @@ impl Call {
         };
         let mut process = site.exec_first(&agent.spec().name, exec)?;
         let report = report_of(&mut process)?;
-        believe(&report, agent, site.ui)?;
+        believe(&report, agent, site.events)?;
         Ok(Proven {
             process,
             connection: self.connection,
@@ -128,24 +133,25 @@ impl Proven {
     ///
     /// # Errors
     /// The engine's, or the talk's.
-    pub(super) fn first<T>(
+    pub(super) fn first<T, E: ExchangeError>(
         self,
         site: &Site<'_>,
         container: &ContainerName,
         words: &[&str],
-        talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, Failure>,
-    ) -> Result<(T, Poised), Failure> {
+        talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, E>,
+    ) -> Result<(T, Poised), E> {
         let name = words.first().copied().unwrap_or_default();
         let verb = PorterCall { name, container };
         let (talked, mut process) = match site.info.is_remote() {
             true => {
-                let process = site.carry(container, words)?;
+                let process = site.carry(container, words).map_err(PorterError::from)?;
                 (until_exit(site, verb, process, talk)?, self.process)
             }
             false => and_return(site, verb, self.process, |said, answers| {
                 let word = format!("{}\n", words.join(" "));
-                said.write_all(word.as_bytes()).map_err(broken_stream)?;
-                said.flush().map_err(broken_stream)?;
+                said.write_all(word.as_bytes())
+                    .map_err(PorterError::Stream)?;
+                said.flush().map_err(PorterError::Stream)?;
                 talk(said, answers)
             })?,
         };
@@ -153,7 +159,7 @@ impl Proven {
             Connection::Streams => Poised::Waiting(process),
             Connection::Terminal => {
                 tell(&mut process, END);
-                process.control.wait()?;
+                process.control.wait().map_err(PorterError::from)?;
                 Poised::Later
             }
         };

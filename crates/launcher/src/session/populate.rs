@@ -6,30 +6,102 @@ use std::thread;
 
 use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
-use lazaret_protocol::{Receipt, Writers};
-use lazaret_runtime::{ContainerLease, HardenedSpec};
+use lazaret_protocol::{Receipt, SurveyError, WireError, Writers};
+use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError};
 use lazaret_transfer::{
-    Progress, Recorded, Selector, Skipped, StatRecorder, Tips, VolumeState, WorkspaceDir,
-    pack_and_record,
+    PackError, Progress, Recorded, Selector, Skipped, StatRecorder, Tips, VolumeState,
+    WorkspaceDir, pack_and_record,
 };
-use lazaret_tree::{AtPath as _, Tree};
+use lazaret_tree::{AtPath as _, PathError, Tree};
 
-use super::egress::Gateway;
-use super::fence::{Fence, Guard, prove_sealed};
+use super::egress::{Gateway, GatewayError};
+use super::event::Counter;
+use super::fence::{Fence, Guard, ProtectError, prove_sealed};
 use super::handed::Ledger;
-use super::known::Known;
-use super::lend::Lender;
+use super::known::{Known, SyncStateError};
+use super::lend::{LendError, Lender};
 use super::poised::{Call, Poised};
-use super::porter::conversation::{ANSWER_CAP, FromPorter, ToPorter, broken_stream, internal};
-use super::prepare::{Hatched, Nest, Prepared, Way};
+use super::porter::conversation::{ANSWER_CAP, ExchangeError, FromPorter, PorterError, ToPorter};
+use super::prepare::{CreateError, Hatched, Nest, Prepared, Way};
+use super::prove::VerifyError;
 use super::record::NewRecord;
 use super::site::{Site, WORKSPACE};
 use super::source::Source;
-use super::store::{LockedSession, SessionDir};
-use super::sync::{Footing, Reading, Synced, Terms, Update, quiet_since};
+use super::store::{LockedSession, SessionDir, StoreError};
+use super::sync::{Footing, Reading, Terms, Update, UpdateError, quiet_since};
+use super::synced::Synced;
 use super::unsynced::Unsynced;
-use crate::failure::{Failure, FailureKind};
-use crate::ui::Counter;
+use crate::interrupt::Interrupted;
+
+/// Why a volume does not hold the workspace, or its command can't start on it.
+#[derive(Debug, thiserror::Error)]
+pub enum FillError {
+    /// What it runs in could not be made.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    /// A control is not in force.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    /// The network could not be opened.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
+    /// The porter failed.
+    #[error(transparent)]
+    Porter(#[from] PorterError),
+    /// The volume was not brought up to date.
+    #[error(transparent)]
+    Update(#[from] UpdateError),
+    /// The workspace can't be read, or changed meanwhile.
+    #[error(transparent)]
+    Pack(#[from] PackError),
+    /// The list of what was sent is not whole.
+    #[error(transparent)]
+    Manifest(WireError),
+    /// What arrived is not known.
+    #[error("the receipt")]
+    Receipt(#[source] WireError),
+    /// Something else arrived.
+    #[error("the receipt is for another tree than the one that was sent")]
+    OtherReceipt,
+    /// What the porter says of the volume can't be.
+    #[error(transparent)]
+    Volume(#[from] SurveyError),
+    /// Something is not protected.
+    #[error(transparent)]
+    Protect(#[from] ProtectError),
+    /// A file could not be lent.
+    #[error(transparent)]
+    Lend(#[from] LendError),
+    /// A container or a volume could not be made or removed.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What is known of the volume can't be read or written.
+    #[error(transparent)]
+    State(#[from] SyncStateError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// A thread panicked.
+    #[error("opening the gateway panicked")]
+    Panicked,
+}
+
+impl ExchangeError for FillError {
+    fn is_of_stream(&self) -> bool {
+        match self {
+            Self::Porter(error) => error.is_of_stream(),
+            Self::Update(error) => error.is_of_stream(),
+            Self::Pack(PackError::Write(_)) | Self::Receipt(_) | Self::OtherReceipt => true,
+            _ => false,
+        }
+    }
+}
 
 /// A session whose volume holds the workspace, and whose controls are proven.
 #[derive(Debug)]
@@ -79,8 +151,8 @@ pub(super) struct Start {
 
 impl Prepared {
     /// Notes by what is known again what the command is about to get.
-    fn hand_out(&mut self) -> Result<Ledger, Failure> {
-        let ledger = Ledger::of(self.nest.session()?.dir());
+    fn hand_out(&mut self) -> Result<Ledger, PathError> {
+        let ledger = Ledger::of(self.nest.session().dir());
         let routes = self.network.iter().flat_map(|way| &way.plan.order.routes);
         let placeholders = routes.map(|route| (route.name.as_str(), route.placeholder()));
         ledger.add(&self.lent, placeholders)?;
@@ -103,17 +175,16 @@ impl Prepared {
             selector,
         }: Source<'_>,
         call: &Call,
-    ) -> Result<Populated, Failure> {
-        let agent = self.nest.session()?.record().agent();
-        let stat_cache = self.nest.session()?.dir().file("stat-cache");
+    ) -> Result<Populated, FillError> {
+        let agent = self.nest.session().record().agent();
+        let stat_cache = self.nest.session().dir().file("stat-cache");
         let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
         let mut stats = StatRecorder::new(workspace, &mut stat_file);
-        let dir = self.nest.session()?.dir().clone();
-        let ((sent, poised), network) = site.step("copy in", |phase| {
+        let dir = self.nest.session().dir().clone();
+        let ((sent, poised), network) = site.step("copy in", |counter| {
             beside_gateway(site, &self.spec, self.network.as_ref(), &dir, || {
                 let proven = call.prove(site, &self.spec)?;
                 proven.first(site, &agent, &["receive", WORKSPACE], |out, answers| {
-                    let counter = phase.counter();
                     send(out, answers, (workspace, selector), &mut stats, counter)
                 })
             })
@@ -161,8 +232,8 @@ impl Prepared {
         (source, reading): (Source<'_>, Reading<'_>),
         terms: Terms,
         call: &Call,
-    ) -> Result<Populated, Failure> {
-        let session = self.nest.session()?;
+    ) -> Result<Populated, FillError> {
+        let session = self.nest.session();
         let (agent, dir) = (session.record().agent(), session.dir().clone());
         let guard = match self.was_fenced || self.bounds.is_fenced() {
             true => Some(self.guard(site)?),
@@ -171,13 +242,13 @@ impl Prepared {
         if let Some(guard) = &guard {
             site.step("protect", |_| guard.release())?;
         }
-        let is_surveyed = self.nest.session()?.record().surveyed && !Known::has_intent(&dir)?;
-        let quiet_since = quiet_since(site, self.nest.session()?.record());
+        let is_surveyed = self.nest.session().record().surveyed && !Known::has_intent(&dir)?;
+        let quiet_since = quiet_since(site, self.nest.session().record());
         let footing = match is_surveyed && guard.is_none() {
             true => Footing::Known,
             false => Footing::Survey,
         };
-        let (((synced, unsynced), poised), network) = site.step("sync in", |phase| {
+        let (((synced, unsynced), poised), network) = site.step("sync in", |counter| {
             beside_gateway(site, &self.spec, self.network.as_ref(), &dir, || {
                 let update = Update {
                     site,
@@ -185,7 +256,7 @@ impl Prepared {
                     dir: &dir,
                     source,
                     terms,
-                    counter: phase.counter(),
+                    counter,
                     writers: Writers::Gone,
                     footing,
                     quiet_since,
@@ -193,7 +264,7 @@ impl Prepared {
                 };
                 let proven = call.prove(site, &self.spec)?;
                 proven.first(site, &agent, update.verb(), |out, answers| {
-                    update.talk(out, answers, reading)
+                    Ok(update.talk(out, answers, reading)?)
                 })
             })
         })?;
@@ -203,7 +274,7 @@ impl Prepared {
                 let Known { baseline, volume } = Known::read(&dir)?;
                 let fence = Fence::of(&baseline, &self.bounds)?;
                 if let Some(fence) = &fence {
-                    fence.holds(&baseline, &volume.tree(), self.nest.session()?.record())?;
+                    fence.holds(&baseline, &volume.tree(), self.nest.session().record())?;
                 }
                 fence
             }
@@ -231,8 +302,8 @@ impl Prepared {
 
 impl Prepared {
     /// Makes the container that protects.
-    fn guard<'s>(&mut self, site: &'s Site<'s>) -> Result<Guard<'s>, Failure> {
-        let record = self.nest.session()?.record().clone();
+    fn guard<'s>(&mut self, site: &'s Site<'s>) -> Result<Guard<'s>, ProtectError> {
+        let record = self.nest.session().record().clone();
         let nest = &mut self.nest;
         Guard::start(site, &record, &self.exporter, |lease| {
             nest.created(site, lease)
@@ -240,9 +311,14 @@ impl Prepared {
     }
 
     /// Protects what is to be protected, and has everything tried against it.
-    fn fence(&mut self, site: &Site<'_>, guard: Guard<'_>, fence: &Fence) -> Result<(), Failure> {
-        fence.report(site.ui);
-        let record = self.nest.session()?.record();
+    fn fence(
+        &mut self,
+        site: &Site<'_>,
+        guard: Guard<'_>,
+        fence: &Fence,
+    ) -> Result<(), ProtectError> {
+        fence.report(site.events);
+        let record = self.nest.session().record();
         site.step("protect", |_| {
             guard.protect(fence)?;
             guard.end()?;
@@ -263,11 +339,8 @@ impl Populated {
     }
 
     /// Returns the session's directory.
-    ///
-    /// # Errors
-    /// Never, as long as the session was not given away.
-    pub(super) fn dir(&mut self) -> Result<SessionDir, Failure> {
-        Ok(self.nest.session()?.dir().clone())
+    pub(super) fn dir(&mut self) -> SessionDir {
+        self.nest.session().dir().clone()
     }
 
     /// Marks the session as running, before the command gets its first instruction: the
@@ -275,13 +348,13 @@ impl Populated {
     ///
     /// # Errors
     /// When the record can't be written; then it is as it was before.
-    pub(super) fn launch(mut self, new: NewRecord) -> Result<Start, Failure> {
+    pub(super) fn launch(mut self, new: NewRecord) -> Result<Start, StoreError> {
         self.nest.update(|record| record.run_again(new))?;
         let Hatched {
             session,
             gateway,
             unsynced,
-        } = self.nest.hatch()?;
+        } = self.nest.hatch();
         let launched = Launched {
             session,
             network: self.network,
@@ -314,7 +387,7 @@ fn send(
     (workspace, selector): (&WorkspaceDir, &Selector),
     stats: &mut StatRecorder<'_>,
     counter: &Counter,
-) -> Result<Sent, Failure> {
+) -> Result<Sent, FillError> {
     let mut shown = Progress::default();
     let mut tell = |progress: Progress| {
         counter.add_files(progress.entries - shown.entries);
@@ -322,15 +395,14 @@ fn send(
         shown = progress;
     };
     let packed = pack_and_record(workspace, selector, out, &mut tell, stats)?;
-    out.flush().map_err(broken_stream)?;
+    out.flush().map_err(PorterError::Stream)?;
     // The other side still writes.
     let baseline = packed.manifest.tree();
-    let baseline = baseline.map_err(|error| Failure::new(FailureKind::Internal, error))?;
+    let baseline = baseline.map_err(FillError::Manifest)?;
     let receipt = Receipt::read_from(&mut answers.take(ANSWER_CAP), packed.trailer.entries)
-        .map_err(|error| Failure::new(FailureKind::Transfer, error).context("the receipt"))?;
+        .map_err(FillError::Receipt)?;
     if receipt.arrived != packed.trailer {
-        let text = "the receipt is for another tree than the one that was sent";
-        return Err(Failure::message(FailureKind::Transfer, text));
+        return Err(FillError::OtherReceipt);
     }
     Ok(Sent {
         baseline,
@@ -346,14 +418,14 @@ fn beside_gateway<T>(
     agent: &HardenedSpec,
     way: Option<&Way>,
     dir: &SessionDir,
-    work: impl FnOnce() -> Result<T, Failure>,
-) -> Result<(T, Option<Egress>), Failure> {
+    work: impl FnOnce() -> Result<T, FillError>,
+) -> Result<(T, Option<Egress>), FillError> {
     // What never answers ends with its container.
     let _guard = site.doom(&agent.spec().name);
     thread::scope(|scope| {
         let opening = way.map(|Way { plan, spec }| {
             scope.spawn(move || {
-                Ok::<_, Failure>(Egress {
+                Ok::<_, FillError>(Egress {
                     gateway: Gateway::open(site, spec, agent, plan, dir)?,
                     policy: plan.order.policy.clone(),
                     patterns: plan.patterns.clone(),
@@ -361,9 +433,7 @@ fn beside_gateway<T>(
             })
         });
         let worked = work();
-        let opened = opening.map(|opening| {
-            (opening.join()).unwrap_or_else(|_| Err(internal("opening the gateway panicked")))
-        });
+        let opened = opening.map(|opening| (opening.join()).unwrap_or(Err(FillError::Panicked)));
         // A signal ends the container: what broke off with it is nobody's failure.
         site.interrupt.check()?;
         Ok((worked?, opened.transpose()?))

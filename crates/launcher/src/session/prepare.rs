@@ -1,10 +1,12 @@
 //! Makes ready what a session's command runs in.
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError, Limits};
+use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError, Limits, Unenforceable};
 use lazaret_transfer::Tips;
+use lazaret_tree::PathError;
 
-use super::berth::{Berth, Specs, VolumePresence, Wanted};
+use super::belongings::SweepError;
+use super::berth::{Berth, ResourceError, Specs, VolumePresence, Wanted};
 use super::egress::Plan;
 use super::kept::Again;
 use super::known::{Known, add_tips};
@@ -12,10 +14,29 @@ use super::owner::Owner;
 use super::pool::{Filling, Fit, Spare, drop_spare};
 use super::record::{Bounds, Phase, Record};
 use super::site::Site;
-use super::store::LockedSession;
+use super::store::{LockedSession, StoreError};
 use super::unsynced::Unsynced;
-use crate::failure::{Failure, FailureKind};
 use crate::lent::Lent;
+
+/// Why what a command runs in could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    /// A volume or a container could not be made.
+    #[error(transparent)]
+    Resources(#[from] ResourceError),
+    /// The engine can't enforce a control.
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
+    /// A container or a volume could not be made or removed.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What an earlier command left could not be removed.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+}
 
 /// What the command runs in.
 #[derive(Debug)]
@@ -102,13 +123,16 @@ pub(super) struct Hatched {
 }
 
 impl Nest {
-    pub(super) fn session(&mut self) -> Result<&mut LockedSession, Failure> {
-        self.session.as_mut().ok_or_else(gone)
+    pub(super) fn session(&mut self) -> &mut LockedSession {
+        match &mut self.session {
+            Some(session) => session,
+            None => unreachable!("only `hatch` and `drop` take it, and both end the nest"),
+        }
     }
 
     /// Writes down what is known of the volume.
-    pub(super) fn put(&mut self, known: &Known, tips: &Tips) -> Result<(), Failure> {
-        let dir = self.session()?.dir().clone();
+    pub(super) fn put(&mut self, known: &Known, tips: &Tips) -> Result<(), PathError> {
+        let dir = self.session().dir().clone();
         add_tips(&dir, tips, &mut self.unsynced)?;
         known.put(&dir, &mut self.unsynced)
     }
@@ -119,9 +143,11 @@ impl Nest {
     }
 
     /// Changes the record.
-    pub(super) fn update(&mut self, change: impl FnOnce(&mut Record)) -> Result<(), Failure> {
-        let session = self.session.as_mut().ok_or_else(gone)?;
-        Ok(session.update_soon(&mut self.unsynced, change)?)
+    pub(super) fn update(&mut self, change: impl FnOnce(&mut Record)) -> Result<(), StoreError> {
+        let mut unsynced = std::mem::take(&mut self.unsynced);
+        let updated = self.session().update_soon(&mut unsynced, change);
+        self.unsynced = unsynced;
+        updated
     }
 
     /// Takes note when nobody knows whether a creation took place.
@@ -139,19 +165,17 @@ impl Nest {
     /// The command is about to start: from now on nothing is removed without a decision.
     ///
     /// But for the gateway: whatever happens, it goes with its launcher.
-    pub(super) fn hatch(mut self) -> Result<Hatched, Failure> {
+    pub(super) fn hatch(mut self) -> Hatched {
         let gateway = self.berth.take().and_then(Berth::keep);
-        let session = self.session.take().ok_or_else(gone)?;
-        Ok(Hatched {
+        let Some(session) = self.session.take() else {
+            unreachable!("this and `drop` take it, and both end the nest");
+        };
+        Hatched {
             session,
             gateway,
             unsynced: std::mem::take(&mut self.unsynced),
-        })
+        }
     }
-}
-
-fn gone() -> Failure {
-    Failure::message(FailureKind::Internal, "the session is gone")
 }
 
 impl Drop for Nest {
@@ -182,7 +206,7 @@ impl Prepared {
         site: &Site<'_>,
         session: LockedSession,
         setting: Setting,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CreateError> {
         let owner = session.record().owner();
         let nest = Nest {
             berth: Some(Berth::new(owner.clone(), VolumePresence::Missing)),
@@ -201,7 +225,7 @@ impl Prepared {
         site: &Site<'_>,
         session: LockedSession,
         setting: Setting,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CreateError> {
         let owner = session.record().owner();
         let mut nest = Nest {
             berth: None,
@@ -219,7 +243,7 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`Prepared::create`]. The session is as it was before then.
-    pub fn again(site: &Site<'_>, again: Again, setting: Setting) -> Result<Self, Failure> {
+    pub fn again(site: &Site<'_>, again: Again, setting: Setting) -> Result<Self, CreateError> {
         let Again {
             mut session,
             volume,
@@ -259,7 +283,7 @@ impl Prepared {
             let specs = Specs::of(site, &owner, setting.wanted())?;
             nest.berth = Some(Berth::adopt(site, owner, volume, &specs)?);
             // From here on it is a command's, and removed if that does not start.
-            Spare::forget(nest.session()?.dir())?;
+            Spare::forget(nest.session().dir())?;
             return Ok(Self::of(nest, specs, setting, was_fenced));
         }
         nest.berth = Some(Berth::new(owner.clone(), volume));
@@ -272,7 +296,7 @@ impl Prepared {
         owner: &Owner,
         setting: Setting,
         was_fenced: bool,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CreateError> {
         let specs = Specs::of(site, owner, setting.wanted())?;
         site.step("create", |_| match &mut nest.berth {
             Some(berth) => berth.make(site, &specs),

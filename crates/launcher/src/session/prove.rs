@@ -3,20 +3,37 @@
 use std::io::Read as _;
 
 use lazaret_runtime::{
-    Engine, EngineError, ExecSpec, HardenedSpec, ProbeReport, Process, REPORT_LIMIT, Stdin,
+    Engine, EngineError, ExecSpec, HardenedSpec, ProbeFailure, ProbeReport, Process, REPORT_LIMIT,
+    Stdin,
 };
-use lazaret_tree::escape;
 
-use super::porter::conversation::{finish, porter_error, stderr_of};
+use super::event::{Event, EventSink};
+use super::porter::conversation::{PorterError, finish, porter_error, stderr_of};
 use super::porter::porter;
-use crate::failure::Failure;
-use crate::ui::Ui;
+
+/// Why the controls of a container are not known to be in force.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The porter failed.
+    #[error(transparent)]
+    Porter(#[from] PorterError),
+    /// The report shows a control that is not in force, or is none.
+    #[error(transparent)]
+    Probe(#[from] ProbeFailure),
+}
 
 /// Runs the probe and refuses to go on unless every control is shown to be in force.
 ///
 /// # Errors
 /// The engine's, or a control that is not in force.
-pub(super) fn prove(engine: &dyn Engine, spec: &HardenedSpec, ui: &Ui) -> Result<(), Failure> {
+pub(super) fn prove(
+    engine: &dyn Engine,
+    spec: &HardenedSpec,
+    events: &dyn EventSink,
+) -> Result<(), VerifyError> {
     let exec = ExecSpec {
         argv: spec.probe_argv(),
         ..porter(&[], Stdin::Closed)
@@ -24,12 +41,12 @@ pub(super) fn prove(engine: &dyn Engine, spec: &HardenedSpec, ui: &Ui) -> Result
     let process = engine.exec(&spec.spec().name, &exec)?;
     let (code, report, complaints) = finish(process)?;
     if report.is_empty() {
-        return Err(porter_error("probe", code, &complaints));
+        return Err(porter_error("probe", code, &complaints).into());
     }
-    believe(&report, spec, ui)?;
+    believe(&report, spec, events)?;
     // A whole report ends with 0, whatever it says.
     if code != 0 {
-        return Err(porter_error("probe", code, &complaints));
+        return Err(porter_error("probe", code, &complaints).into());
     }
     Ok(())
 }
@@ -38,11 +55,14 @@ pub(super) fn prove(engine: &dyn Engine, spec: &HardenedSpec, ui: &Ui) -> Result
 ///
 /// # Errors
 /// Names the first control that is not.
-pub(super) fn believe(report: &[u8], spec: &HardenedSpec, ui: &Ui) -> Result<(), Failure> {
+pub(super) fn believe(
+    report: &[u8],
+    spec: &HardenedSpec,
+    events: &dyn EventSink,
+) -> Result<(), VerifyError> {
     let proven = ProbeReport::parse(report, &spec.expected())?;
     for proven in proven.controls() {
-        let detail = escape(proven.detail.as_bytes());
-        ui.detail(&format!("{} {:?} {detail}", proven.control, proven.proof));
+        events.event(Event::ControlProven(proven));
     }
     Ok(())
 }
@@ -52,7 +72,7 @@ pub(super) fn believe(report: &[u8], spec: &HardenedSpec, ui: &Ui) -> Result<(),
 ///
 /// # Errors
 /// When the process ends without a word, or is lost.
-pub(super) fn report_of(process: &mut Process) -> Result<Vec<u8>, Failure> {
+pub(super) fn report_of(process: &mut Process) -> Result<Vec<u8>, VerifyError> {
     let mut report = Vec::new();
     let mut piece = [0; 4096];
     while !ProbeReport::is_whole(&report) && report.len() as u64 <= REPORT_LIMIT {
@@ -67,7 +87,7 @@ pub(super) fn report_of(process: &mut Process) -> Result<Vec<u8>, Failure> {
     }
     if report.is_empty() {
         let said = stderr_of(&mut process.stderr);
-        return Err(porter_error("probe", process.control.wait()?, &said));
+        return Err(porter_error("probe", process.control.wait()?, &said).into());
     }
     Ok(report)
 }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use lazaret_runtime::{ContainerName, Engine, SessionId, VolumeName};
+use lazaret_runtime::{ContainerName, Engine, EngineError, SessionId, VolumeName};
 use lazaret_transfer::HistoryState;
 use lazaret_tree::AtPath as _;
 
-use super::belongings::Belongings;
-use super::history::applies;
+use super::belongings::{Belongings, SweepError};
+use super::history::{HistoryError, applies};
 use super::moment::Moment;
 use super::owner::Owner;
 use super::pool::{Spare, sweep};
@@ -17,7 +17,39 @@ use super::record::{KeepVolume, Phase};
 use super::store::{LockedSession, SessionDir, Store, StoreError};
 use super::tags::Tags;
 use super::views;
-use crate::failure::Failure;
+
+/// Why something was not pruned.
+#[derive(Debug, thiserror::Error)]
+pub enum PruneError {
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// What an earlier command left could not be removed.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// What was applied is not known.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// Whether a session may go is not known.
+    #[error("cannot judge session {id}")]
+    Judge {
+        /// The session.
+        id: SessionId,
+        /// Why.
+        source: Box<Self>,
+    },
+    /// Something of a session is left.
+    #[error("cannot remove all of session {session}")]
+    Remove {
+        /// The session, or the owner that the labels name.
+        session: String,
+        /// Why.
+        source: SweepError,
+    },
+}
 
 /// How long an undo is kept.
 #[derive(Debug, Clone)]
@@ -36,7 +68,7 @@ pub struct Candidates {
     /// Those whose next container was being made, or removed, by a launcher that died.
     half_made: Vec<LockedSession>,
     /// Why others are left as they are: something of them was cut off, or can't be read.
-    pub refused: Vec<Failure>,
+    pub refused: Vec<PruneError>,
 }
 
 /// A settled session.
@@ -73,7 +105,7 @@ pub struct Pruned {
     /// What was removed.
     pub removed: Names,
     /// What could not be, each with its session's name.
-    pub failed: Vec<Failure>,
+    pub failed: Vec<PruneError>,
 }
 
 impl Candidates {
@@ -82,7 +114,7 @@ impl Candidates {
     ///
     /// # Errors
     /// When the state directory can't be read.
-    pub fn of(store: &Store, retention: &Retention) -> Result<Self, Failure> {
+    pub fn of(store: &Store, retention: &Retention) -> Result<Self, PruneError> {
         let mut found = Self::default();
         for dir in store.list()? {
             let session = match store.lock(dir.id()) {
@@ -100,10 +132,10 @@ impl Candidates {
                         session,
                         is_expired,
                     }),
-                    Err(failure) => {
-                        let text = format!("cannot judge session {}", dir.id());
-                        found.refused.push(failure.context(text));
-                    }
+                    Err(error) => found.refused.push(PruneError::Judge {
+                        id: dir.id().clone(),
+                        source: Box::new(error),
+                    }),
                 }
             } else if Spare::is_partial(&dir) {
                 found.half_made.push(session);
@@ -116,7 +148,7 @@ impl Candidates {
     ///
     /// # Errors
     /// The engine's, or the disk's.
-    pub fn plan(self, store: &Store, engine: &dyn Engine) -> Result<Plan, Failure> {
+    pub fn plan(self, store: &Store, engine: &dyn Engine) -> Result<Plan, PruneError> {
         // Listed before the sessions are looked at: a session that is created meanwhile has
         // its directory before it has anything in the engine.
         let all = Belongings::of_store(engine, store.id())?;
@@ -140,7 +172,7 @@ impl Candidates {
 
 /// Whether a settled session itself may go. Work of the agent that was taken back exists nowhere
 /// else, so that stays; what is in force can be taken back for a while.
-fn is_expired(session: &LockedSession, retention: &Retention) -> Result<bool, Failure> {
+fn is_expired(session: &LockedSession, retention: &Retention) -> Result<bool, PruneError> {
     let Retention { older_than, now } = retention;
     let applies = applies(session.dir())?;
     if applies
@@ -188,7 +220,7 @@ impl Plan {
     ///
     /// # Errors
     /// When the state directory can't be read.
-    pub fn carry_out(self, store: &Store, engine: &dyn Engine) -> Result<Pruned, Failure> {
+    pub fn carry_out(self, store: &Store, engine: &dyn Engine) -> Result<Pruned, PruneError> {
         let mut pruned = Pruned::default();
         // While a person thought about it, a name that was free may have become a session's.
         let doom = Doom::of(store, &self)?;
@@ -197,9 +229,9 @@ impl Plan {
             if !Spare::is_partial(session.dir()) {
                 continue;
             }
-            if let Err(failure) = sweep(engine, session) {
+            if let Err(error) = sweep(engine, session) {
                 stuck.insert(tag(session));
-                pruned.fail(session.dir().id().as_str(), failure);
+                pruned.fail(session.dir().id().as_str(), error);
             }
         }
         let ids: BTreeMap<String, &SessionId> = self
@@ -255,7 +287,7 @@ struct Doom {
 }
 
 impl Doom {
-    fn of(store: &Store, plan: &Plan) -> Result<Self, Failure> {
+    fn of(store: &Store, plan: &Plan) -> Result<Self, PruneError> {
         let tags = Tags::of(store)?;
         let mut dead = BTreeSet::new();
         for dir in store.list()? {
@@ -299,9 +331,9 @@ fn tag(session: &LockedSession) -> String {
 }
 
 impl Pruned {
-    fn fail(&mut self, session: &str, failure: Failure) {
-        let text = format!("cannot remove all of session {session}");
-        self.failed.push(failure.context(text));
+    fn fail(&mut self, session: &str, source: SweepError) {
+        let session = session.to_owned();
+        self.failed.push(PruneError::Remove { session, source });
     }
 }
 

@@ -1,11 +1,30 @@
 //! Finishes what a killed launcher left of an undo or a redo, without any engine.
 
-use lazaret_transfer::{Attempt, HistoryState, LeftAlone, Recovered, history_state, recover};
+use lazaret_transfer::{
+    ApplyError, Attempt, HistoryState, LeftAlone, RecoverError, Recovered, history_state, recover,
+};
+use lazaret_tree::PathError;
 
-use super::history::{number_of, write_turn};
+use super::history::{HistoryError, number_of, write_turn};
 use super::record::Phase;
 use super::store::LockedSession;
-use crate::failure::Failure;
+
+/// Why an undo or a redo that was cut off could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum RepairError {
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// Its journal can't be read.
+    #[error(transparent)]
+    Journal(#[from] ApplyError),
+    /// It could not be taken to an end.
+    #[error(transparent)]
+    Recover(#[from] RecoverError),
+    /// What is in force then could not be written down.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+}
 
 /// An undo, a redo, or an apply of which the record does not know, that was finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +53,7 @@ pub enum End {
 /// # Errors
 /// When a journal can't be read, or the workspace is not where it was. Nothing is removed
 /// then, and repeating it goes on.
-pub fn repair(session: &mut LockedSession) -> Result<Vec<Repaired>, Failure> {
+pub fn repair(session: &mut LockedSession) -> Result<Vec<Repaired>, RepairError> {
     let mut repaired = Vec::new();
     let applying = match session.record().phase {
         Phase::Applying => session.record().applying,

@@ -4,19 +4,50 @@ use std::time::{Duration, SystemTime};
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::EngineError;
-use lazaret_transfer::{HistoryState, LeftAlone, Recovered, history_state, recover};
+use lazaret_transfer::{
+    ApplyError, HistoryState, LeftAlone, RecoverError, Recovered, history_state, recover,
+};
 
-use super::belongings::Belongings;
-use super::collect::Collected;
+use super::belongings::{Belongings, SweepError};
+use super::collect::{CollectError, Collected};
 use super::known::is_collected;
 use super::moment::Moment;
 use super::pool::{self, SECOND_LOOK, Spare};
 use super::record::{KeepVolume, Outcome, Phase};
 use super::site::Site;
-use super::stop::Stopped;
-use super::store::{LockedSession, Store};
+use super::stop::{StopError, Stopped};
+use super::store::{LockedSession, Store, StoreError};
 use super::tags::Tags;
-use crate::failure::Failure;
+use crate::interrupt::Interrupted;
+
+/// Why a session could not be taken up. It stays as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// What an earlier command left could not be removed.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Its command could not be ended.
+    #[error(transparent)]
+    Stop(#[from] StopError),
+    /// Its changes could not be collected.
+    #[error(transparent)]
+    Collect(#[from] CollectError),
+    /// The journal of its apply can't be read.
+    #[error(transparent)]
+    Journal(#[from] ApplyError),
+    /// Its apply could not be finished.
+    #[error(transparent)]
+    Recover(#[from] RecoverError),
+}
 
 /// How long after a session was begun something of it may still be on its way.
 const IN_FLIGHT: Duration = Duration::from_secs(120);
@@ -55,7 +86,7 @@ pub fn resume(
     site: &Site<'_>,
     exporter: Pinned,
     mut session: LockedSession,
-) -> Result<Resumed, Failure> {
+) -> Result<Resumed, ResumeError> {
     let sound = match Spare::is_partial(session.dir()) {
         true => {
             pool::sweep(&*site.engine, &session)?;
@@ -139,7 +170,7 @@ pub fn resume(
 
 /// Finishes the apply that the record names. One whose journal says that it is done, and of
 /// which only the record does not know yet, is complete.
-fn finish_apply(session: &LockedSession) -> Result<Recovered, Failure> {
+fn finish_apply(session: &LockedSession) -> Result<Recovered, ResumeError> {
     let Some(number) = session.record().applying else {
         return Ok(Recovered::Nothing);
     };
@@ -156,7 +187,7 @@ fn finish_apply(session: &LockedSession) -> Result<Recovered, Failure> {
 
 /// Removes what a settled session needs no more: its containers, and its volume unless it
 /// keeps that.
-fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), Failure> {
+fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), ResumeError> {
     match session.record().keep {
         KeepVolume::UntilSettled => {
             let all = belongings(site, session)?.surveyed(session.record());
@@ -171,7 +202,7 @@ fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), Failur
 /// asked for a container that the engine is still making: so what is gone is looked for
 /// again, and counts as gone only if nothing came meanwhile. What comes even later carries
 /// the labels, and `prune` and the next `recover` find it.
-fn remove_all(site: &Site<'_>, session: &LockedSession) -> Result<(), Failure> {
+fn remove_all(site: &Site<'_>, session: &LockedSession) -> Result<(), ResumeError> {
     let is_young = session
         .record()
         .is_younger_than(IN_FLIGHT, SystemTime::now());
@@ -193,7 +224,7 @@ fn remove_all(site: &Site<'_>, session: &LockedSession) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The engine's, or the disk's.
-pub fn sweep(site: &Site<'_>, store: &Store) -> Result<(), Failure> {
+pub fn sweep(site: &Site<'_>, store: &Store) -> Result<(), ResumeError> {
     let all = Belongings::of_store(&*site.engine, &site.store_id)?;
     let tags = Tags::of(store)?;
     let orphans = all.only(|tag| !tags.knows(tag));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lazaret_egress::Policy;
 use lazaret_image_builder::Pinned;
@@ -14,11 +14,11 @@ use lazaret_runtime::{
 
 use super::chores::Chores;
 use super::egress::{SOCKETS, aliases};
+use super::event::{Counter, Event, EventSink};
 use super::owner::Owner;
 use super::record::Record;
 use super::signal::SIGKILL;
 use crate::interrupt::{Guard, Interrupt};
-use crate::ui::{Phase, Total, Ui};
 
 /// Where the copy of the workspace lies inside, in every container of a session.
 pub const WORKSPACE: &str = "/workspace";
@@ -32,8 +32,8 @@ pub struct Site<'a> {
     pub info: EngineInfo,
     /// The id of the state directory, for labels.
     pub store_id: String,
-    /// Says and asks.
-    pub ui: &'a Ui,
+    /// Told what happens.
+    pub events: &'a dyn EventSink,
     /// Ctrl-C and its like.
     pub interrupt: &'a Interrupt,
     /// How long each step took.
@@ -91,8 +91,7 @@ impl Site<'_> {
         let starter = self.starter;
         let process = self.engine.exec(container, &ExecSpec { starter, ..spec })?;
         if process.control.starter() == Starter::FirstProcess {
-            self.ui
-                .detail(&format!("{container}: its streams go past the engine"));
+            self.events.event(Event::StreamsDirect(container));
         }
         Ok(process)
     }
@@ -104,12 +103,20 @@ impl Site<'_> {
     pub fn step<T, E>(
         &self,
         name: &'static str,
-        work: impl FnOnce(&Phase) -> Result<T, E>,
+        work: impl FnOnce(&Counter) -> Result<T, E>,
     ) -> Result<T, E> {
-        let phase = self.ui.phase(name, Total::Unknown);
-        let done = work(&phase)?;
-        self.timings.note(name, phase.finish());
-        Ok(done)
+        let started = Instant::now();
+        let counter = Counter::default();
+        (self.events).event(Event::PhaseStarted(name, counter.clone()));
+        let done = work(&counter);
+        match done {
+            Ok(_) => {
+                self.timings.note(name, started.elapsed());
+                self.events.event(Event::PhaseEnded(name));
+            }
+            Err(_) => self.events.event(Event::PhaseFailed(name)),
+        }
+        done
     }
 
     /// Hardens the container that the command runs in.

@@ -4,16 +4,31 @@ use std::thread;
 use std::time::Instant;
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, EngineKind, Process};
-use lazaret_tree::escape;
+use lazaret_runtime::{
+    ContainerLease, EngineError, EngineKind, LeaseError, Process, Unenforceable,
+};
 
+use super::event::Event;
 use super::exporter::EXPORT;
 use super::known::ReadAhead;
 use super::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
 use super::record::Record;
 use super::site::{Site, WORKSPACE};
 use super::store::SessionDir;
-use crate::failure::Failure;
+
+/// Why a container that collects could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ExporterError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The engine can't enforce a control.
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
+    /// A container or a volume could not be made or removed.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+}
 
 /// A running exporter, whose porter waits for what it is asked. Nothing in the volume was
 /// looked at yet.
@@ -50,10 +65,8 @@ impl Standby {
             }
             Self::listen(site, (dir, record), lease).map(Some)
         });
-        made.unwrap_or_else(|failure| {
-            let cause = failure.error.to_string();
-            site.ui
-                .detail(&format!("no exporter yet: {}", escape(cause.as_bytes())));
+        made.unwrap_or_else(|error| {
+            site.events.event(Event::NoExporterYet(&error));
             None
         })
     }
@@ -66,7 +79,7 @@ impl Standby {
         site: &Site<'_>,
         session @ (_, record): (&SessionDir, &Record),
         image: &Pinned,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ExporterError> {
         // An earlier try may have left one behind.
         site.engine.remove_container(&record.exporter())?;
         Self::listen(site, session, start(site, record, image)?)
@@ -77,7 +90,7 @@ impl Standby {
         site: &Site<'_>,
         (dir, record): (&SessionDir, &Record),
         lease: ContainerLease,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ExporterError> {
         let (known, porter) = thread::scope(|scope| {
             // What is wrong with it shows when it is needed.
             let known = scope.spawn(|| ReadAhead::of(dir).ok());
@@ -93,7 +106,11 @@ impl Standby {
 }
 
 /// Creates and starts the container; removed again with the lease.
-fn start(site: &Site<'_>, record: &Record, image: &Pinned) -> Result<ContainerLease, Failure> {
+fn start(
+    site: &Site<'_>,
+    record: &Record,
+    image: &Pinned,
+) -> Result<ContainerLease, ExporterError> {
     let started = Instant::now();
     let spec = site.exporter_spec(record, image)?;
     let lease = ContainerLease::create(&site.engine, &spec)?;

@@ -3,15 +3,35 @@
 use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, ContainerState, VolumeLease};
+use lazaret_runtime::{ContainerLease, ContainerState, EngineError, LeaseError, VolumeLease};
 
+use super::belongings::SweepError;
 use super::pause::Watchdog;
 use super::record::Phase;
 use super::site::Site;
-use super::store::LockedSession;
+use super::store::{LockedSession, StoreError};
 use super::turn::{Turn, TurnError};
 use super::views::{Sweep, sweep};
-use crate::failure::Failure;
+
+/// Why a session could not be stopped. It stays as it is, for another try.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Others look at it.
+    #[error(transparent)]
+    Turn(#[from] TurnError),
+    /// What an earlier command left could not be removed.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// A container or a volume could not be made or removed.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 /// From SIGTERM to SIGKILL for what the command left behind.
 const GRACE: Duration = Duration::from_secs(15);
@@ -48,7 +68,7 @@ impl Stopped {
         site: &Site<'_>,
         mut session: LockedSession,
         exporter: Pinned,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, StopError> {
         let agent = session.record().agent();
         site.step("stop", |_| {
             let turn = take_turn(site, &session)?;
@@ -91,7 +111,7 @@ impl Stopped {
                 }
             })?;
             drop(turn);
-            Ok::<_, Failure>(())
+            Ok::<_, StopError>(())
         })?;
         Ok(Self { session, exporter })
     }
@@ -104,7 +124,7 @@ impl Stopped {
 
 /// Waits for those who look at the session, but not for long: one that hangs, or was itself
 /// stopped, holds no end up.
-fn take_turn(site: &Site<'_>, session: &LockedSession) -> Result<Option<Turn>, Failure> {
+fn take_turn(site: &Site<'_>, session: &LockedSession) -> Result<Option<Turn>, StopError> {
     match Turn::take(session.dir(), PATIENCE, site.interrupt) {
         Ok(turn) => Ok(Some(turn)),
         Err(TurnError::Taken { .. } | TurnError::Interrupted(_)) => Ok(None),

@@ -14,28 +14,92 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use lazaret_protocol::{
-    FileTime, GroundAnswer, Survey, SurveyError, Trailer, UpdateReceipt, Writers,
+    FileTime, GroundAnswer, Survey, SurveyError, Trailer, UpdateReceipt, WireError, Writers,
 };
-use lazaret_runtime::{ContainerName, Process};
+use lazaret_runtime::{ContainerName, EngineError, Process};
 use lazaret_transfer::{
-    Clash, PackError, Plan, Progress, Recorded, Skipped, Stance, StatCache, StatRecorder, Surveyed,
+    PackError, Plan, Progress, Recorded, Stance, StatCache, StatRecorder, Surveyed, WalkError,
     Walked, pack_order, reconcile, walk_cached,
 };
-use lazaret_tree::{RelPathBuf, escape};
+use lazaret_tree::{PathError, RelPathBuf, escape};
 
-use super::known::{Known, ReadAhead, add_tips, put_intent, remove_intent};
+use super::event::Counter;
+use super::fence::ProtectError;
+use super::file_limit::{FileLimit, TooLarge};
+use super::known::{Known, ReadAhead, SyncStateError, add_tips, put_intent, remove_intent};
 use super::porter::conversation::{
-    FromPorter, PorterCall, ToPorter, broken_stream, internal, until_exit,
+    ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, until_exit,
 };
 use super::record::{Bounds, GateLimits, Record};
 use super::site::{Site, WORKSPACE};
 use super::source::Source;
 use super::store::SessionDir;
+use super::synced::Synced;
 use super::unsynced::Unsynced;
-use crate::failure::{Failure, FailureKind};
-use crate::file_limit::FileLimit;
-use crate::interrupt::Guard;
-use crate::ui::Counter;
+use crate::interrupt::{Guard, Interrupted};
+
+/// Why a volume was not brought up to date. It is sound, and the next update knows of what had arrived.
+#[derive(Debug, thiserror::Error)]
+pub enum UpdateError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// The porter failed.
+    #[error(transparent)]
+    Porter(#[from] PorterError),
+    /// What is known of the volume can't be read or written.
+    #[error(transparent)]
+    State(#[from] SyncStateError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// The workspace can't be read.
+    #[error(transparent)]
+    Walk(#[from] WalkError),
+    /// A file of the workspace is not what it was.
+    #[error(transparent)]
+    Pack(#[from] PackError),
+    /// What the porter said can't be read.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// What the porter says of the volume can't be.
+    #[error(transparent)]
+    Volume(#[from] SurveyError),
+    /// A file is too large.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// What is protected can't be told.
+    #[error(transparent)]
+    Protect(#[from] ProtectError),
+    /// The volume is over the limits, or can't be believed: it is not written to.
+    #[error("the volume can't be brought up to date: {}", .0.code())]
+    Unbelievable(#[source] SurveyError),
+    /// The receipt does not fit what was sent.
+    #[error("the receipt is for another stream than the one that was sent")]
+    OtherReceipt,
+    /// It would have changed what the command, which goes on, can only read.
+    #[error("{} changed in the workspace, and is protected", escape(.path.as_str().as_bytes()))]
+    Protected {
+        /// The first such path.
+        path: RelPathBuf,
+    },
+    /// A thread panicked.
+    #[error("reading ahead panicked")]
+    Panicked,
+}
+
+impl ExchangeError for UpdateError {
+    fn is_of_stream(&self) -> bool {
+        match self {
+            Self::Porter(error) => error.is_of_stream(),
+            Self::Wire(_) | Self::Volume(_) | Self::OtherReceipt => true,
+            _ => false,
+        }
+    }
+}
 
 /// By what a volume is brought up to date.
 #[derive(Debug, Clone, Copy)]
@@ -59,23 +123,6 @@ impl Terms {
     }
 }
 
-/// What an update came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Synced {
-    /// Entries that were sent.
-    pub sent: u64,
-    /// Bytes of contents that were sent.
-    pub bytes: u64,
-    /// Entries that were removed from the volume.
-    pub removed: u64,
-    /// Entries that both sides had changed to the same.
-    pub adopted: u64,
-    /// What both sides changed, and not to the same: it stays as it is in the volume.
-    pub conflicts: Vec<Clash>,
-    /// What of the workspace was left out.
-    pub skipped: Vec<Skipped>,
-}
-
 /// A workspace, read.
 #[derive(Debug)]
 struct Scanned {
@@ -89,7 +136,7 @@ struct Scanned {
 ///
 /// # Errors
 /// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
-fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, Failure> {
+fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, UpdateError> {
     let started = Instant::now();
     let path = dir.file("stat-cache");
     // Without it everything is read.
@@ -117,7 +164,7 @@ fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, Failure> {
 ///
 /// # Errors
 /// When the session's files are damaged, or the workspace can't be read.
-pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<Plan, Failure> {
+pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<Plan, UpdateError> {
     thread::scope(|scope| {
         let scanning = Ahead::Going(scope.spawn(|| scan(dir, source)));
         let Known { baseline, volume } = Known::read(dir)?;
@@ -181,8 +228,8 @@ pub struct Reading<'scope> {
 /// What is read before it is needed.
 #[derive(Debug)]
 enum Ahead<'scope, T> {
-    Done(Result<T, Failure>),
-    Going(ScopedJoinHandle<'scope, Result<T, Failure>>),
+    Done(Result<T, UpdateError>),
+    Going(ScopedJoinHandle<'scope, Result<T, UpdateError>>),
 }
 
 impl<'scope> Reading<'scope> {
@@ -194,7 +241,7 @@ impl<'scope> Reading<'scope> {
     ) -> Self {
         Self {
             scanned: Ahead::Going(scope.spawn(move || scan(dir, source))),
-            known: Ahead::Going(scope.spawn(|| ReadAhead::of(dir))),
+            known: Ahead::Going(scope.spawn(|| Ok(ReadAhead::of(dir)?))),
         }
     }
 }
@@ -204,7 +251,7 @@ impl Reading<'static> {
     ///
     /// # Errors
     /// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
-    pub(super) fn whole(dir: &SessionDir, source: Source<'_>) -> Result<Self, Failure> {
+    pub(super) fn whole(dir: &SessionDir, source: Source<'_>) -> Result<Self, UpdateError> {
         thread::scope(|scope| {
             let Reading { scanned, known } = Reading::begin(scope, dir, source);
             let known = Ahead::Done(known.finish());
@@ -215,12 +262,10 @@ impl Reading<'static> {
 }
 
 impl<T> Ahead<'_, T> {
-    fn finish(self) -> Result<T, Failure> {
+    fn finish(self) -> Result<T, UpdateError> {
         match self {
             Self::Done(done) => done,
-            Self::Going(thread) => {
-                (thread.join()).unwrap_or_else(|_| Err(internal("reading ahead panicked")))
-            }
+            Self::Going(thread) => (thread.join()).unwrap_or(Err(UpdateError::Panicked)),
         }
     }
 }
@@ -241,7 +286,7 @@ impl<'a> Update<'a> {
     /// # Errors
     /// The engine's, or a file of the workspace that can't be read or changes meanwhile
     /// (FLT-04).
-    pub fn start(self) -> Result<Started<'a>, Failure> {
+    pub fn start(self) -> Result<Started<'a>, UpdateError> {
         let process = self.site.carry(self.container, self.verb())?;
         let guard = self.site.doom(self.container);
         let reading = Reading::whole(self.dir, self.source)?;
@@ -273,7 +318,7 @@ impl<'a> Update<'a> {
         out: ToPorter<'_>,
         answers: FromPorter<'_>,
         reading: Reading<'_>,
-    ) -> Result<(Synced, Unsynced), Failure> {
+    ) -> Result<(Synced, Unsynced), UpdateError> {
         let started = Instant::now();
         let Reading { scanned, known } = reading;
         let known = known.finish().ok().and_then(ReadAhead::if_current);
@@ -296,8 +341,8 @@ impl<'a> Update<'a> {
                 let scanned = self.scanned(scanned)?;
                 let plan = self.reconcile(&known, &scanned.walked);
                 let ground = known.volume.ground(&plan.order);
-                ground.write_to(out).map_err(broken_stream)?;
-                out.flush().map_err(broken_stream)?;
+                ground.write_to(out).map_err(PorterError::Stream)?;
+                out.flush().map_err(PorterError::Stream)?;
                 match GroundAnswer::read_from(answers)? {
                     GroundAnswer::Holds => (known, scanned, plan),
                     GroundAnswer::Differs => {
@@ -309,7 +354,7 @@ impl<'a> Update<'a> {
                 }
             }
         };
-        FileLimit::of_session(self.terms.gate).check_order(&plan.order)?;
+        FileLimit::of(self.terms.gate).check_order(&plan.order)?;
         if let Some(bounds) = self.fenced {
             leave_alone(bounds, &plan)?;
         }
@@ -317,12 +362,11 @@ impl<'a> Update<'a> {
         add_tips(self.dir, &scanned.walked.tips, &mut unsynced)?;
         put_intent(self.dir, &plan.intent(), &mut unsynced)?;
         plan.order.quiet_since = self.quiet_since;
-        plan.order.write_to(out).map_err(broken_stream)?;
+        plan.order.write_to(out).map_err(PorterError::Stream)?;
         let sent = self.send(out, &plan)?;
         let receipt = UpdateReceipt::read_from(answers, &plan.order)?;
         if receipt.written.arrived != sent {
-            let text = "the receipt is for another stream than the one that was sent";
-            return Err(Failure::message(FailureKind::Transfer, text));
+            return Err(UpdateError::OtherReceipt);
         }
         let known = Known {
             baseline: plan.settled(baseline, &receipt),
@@ -344,10 +388,14 @@ impl<'a> Update<'a> {
     }
 
     /// Asks what differs from what is known of the volume.
-    fn ask(&self, out: ToPorter<'_>, Known { baseline, volume }: &Known) -> Result<(), Failure> {
+    fn ask(
+        &self,
+        out: ToPorter<'_>,
+        Known { baseline, volume }: &Known,
+    ) -> Result<(), PorterError> {
         let request = volume.request(self.terms.gate.stream(), self.writers, baseline);
-        request.write_to(out).map_err(broken_stream)?;
-        out.flush().map_err(broken_stream)
+        request.write_to(out).map_err(PorterError::Stream)?;
+        out.flush().map_err(PorterError::Stream)
     }
 
     /// Takes in what differs.
@@ -355,17 +403,17 @@ impl<'a> Update<'a> {
         &self,
         answers: FromPorter<'_>,
         Known { baseline, volume }: Known,
-    ) -> Result<Known, Failure> {
+    ) -> Result<Known, UpdateError> {
         let limits = self.terms.gate.stream();
         let survey = Survey::read_from(answers, &limits).map_err(unbelievable)?;
         let volume = volume
             .surveyed(survey, &baseline)
             .and_then(Surveyed::whole)
             .map_err(unbelievable)?;
-        Known { baseline, volume }.fold(self.dir)
+        Ok(Known { baseline, volume }.fold(self.dir)?)
     }
 
-    fn scanned(&self, scanned: Ahead<'_, Scanned>) -> Result<Scanned, Failure> {
+    fn scanned(&self, scanned: Ahead<'_, Scanned>) -> Result<Scanned, UpdateError> {
         let scanned = scanned.finish()?;
         self.site.timings.note("scan", scanned.took);
         Ok(scanned)
@@ -379,7 +427,7 @@ impl<'a> Update<'a> {
     }
 
     /// Sends what was ordered.
-    fn send(&self, out: ToPorter<'_>, plan: &Plan) -> Result<Trailer, Failure> {
+    fn send(&self, out: ToPorter<'_>, plan: &Plan) -> Result<Trailer, UpdateError> {
         let mut shown = Progress::default();
         let mut tell = |progress: Progress| {
             self.counter.add_files(progress.entries - shown.entries);
@@ -393,10 +441,10 @@ impl<'a> Update<'a> {
         let order = &plan.order;
         let packed = pack_order(workspace, selector, order, out, &mut tell);
         let sent = packed.map_err(|error| match error {
-            PackError::Write(error) => broken_stream(error),
-            other => Failure::from(other),
+            PackError::Write(error) => PorterError::Stream(error).into(),
+            other => UpdateError::from(other),
         })?;
-        out.flush().map_err(broken_stream)?;
+        out.flush().map_err(PorterError::Stream)?;
         Ok(sent)
     }
 }
@@ -408,7 +456,7 @@ impl Started<'_> {
     /// A file of the workspace that is not what it was (FLT-04), a full disk, a broken
     /// stream, an interruption. The volume is sound then: what had arrived is there as a
     /// whole, and the next update knows of it.
-    pub fn finish(self) -> Result<(Synced, Unsynced), Failure> {
+    pub fn finish(self) -> Result<(Synced, Unsynced), UpdateError> {
         let Self {
             update,
             process,
@@ -427,31 +475,22 @@ impl Started<'_> {
 
 /// Refuses an update that would write to what is protected: it is root's as long as the
 /// command is there, and there is no moment at which it could safely be the command's.
-fn leave_alone(bounds: &Bounds, plan: &Plan) -> Result<(), Failure> {
+fn leave_alone(bounds: &Bounds, plan: &Plan) -> Result<(), UpdateError> {
     let sent = plan.order.send.iter().map(|(path, _)| path);
     let removed = plan.order.remove.iter().map(|path| &**path);
     for path in sent.chain(removed) {
         if bounds.touches(path)? {
-            let path = escape(path.as_str().as_bytes());
-            let text = format!("{path} changed in the workspace, and is protected");
-            return Err(Failure::message(FailureKind::Refused, text).hinted(
-                "Nothing was sent: what is protected goes in when the command has ended, with \
-                 the next run or `sync`.",
-            ));
+            let path = path.to_owned();
+            return Err(UpdateError::Protected { path });
         }
     }
     Ok(())
 }
 
-/// A volume that is over the limits, or that nobody can believe, is not written to.
-fn unbelievable(error: SurveyError) -> Failure {
+/// A survey that arrived and can't be believed is the volume's fault.
+fn unbelievable(error: SurveyError) -> UpdateError {
     match error {
         SurveyError::Wire(error) => error.into(),
-        error => {
-            let code = error.code();
-            Failure::new(FailureKind::Refused, error)
-                .context(format!("the volume can't be brought up to date: {code}"))
-                .hinted("Remove the session, or raise the limits of the profile's gate.")
-        }
+        error => UpdateError::Unbelievable(error),
     }
 }

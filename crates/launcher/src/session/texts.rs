@@ -5,14 +5,13 @@
 //! it could have been a merge (FLT-07).
 
 use lazaret_transfer::{BaseWriter, WorkspaceDir, keep_texts};
-use lazaret_tree::{PathError, Tree, escape};
+use lazaret_tree::{PathError, Tree};
 
-use super::known::{Known, read_baseline};
+use super::event::{Event, EventSink};
+use super::known::{Known, SyncStateError, read_baseline};
 use super::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
 use super::record::{Record, identity};
 use super::store::SessionDir;
-use crate::failure::Failure;
-use crate::ui::Ui;
 
 /// The most bytes of text that are kept while nobody knows yet which will be needed: more
 /// source code than most projects have.
@@ -26,7 +25,7 @@ const NICE: i32 = 19;
 /// Keeps what was sent in, beside the command, until all of it is there or the command is
 /// over. Runs on a thread of its own.
 pub(super) fn keep_beside(
-    ui: &Ui,
+    events: &dyn EventSink,
     dir: &SessionDir,
     workspace: &WorkspaceDir,
     over: &Latch<CommandEnded>,
@@ -41,18 +40,23 @@ pub(super) fn keep_beside(
     let go_on = &mut || over.get().is_none();
     let kept =
         read_baseline(dir).and_then(|baseline| Ok(keep(dir, workspace, &baseline, ROOM, go_on)?));
-    tell(ui, kept);
+    tell(events, kept);
 }
 
 /// Keeps all that was sent in and is missing.
-pub fn keep_all(ui: &Ui, dir: &SessionDir, workspace: &WorkspaceDir) {
+pub fn keep_all(events: &dyn EventSink, dir: &SessionDir, workspace: &WorkspaceDir) {
     let kept = read_baseline(dir)
         .and_then(|baseline| Ok(keep(dir, workspace, &baseline, ROOM, &mut || true)?));
-    tell(ui, kept);
+    tell(events, kept);
 }
 
 /// Keeps what was sent in of all that the command has changed.
-pub(super) fn keep_changed(ui: &Ui, dir: &SessionDir, record: &Record, known: &Known) {
+pub(super) fn keep_changed(
+    events: &dyn EventSink,
+    dir: &SessionDir,
+    record: &Record,
+    known: &Known,
+) {
     let changed = known.volume.replaced(&known.baseline);
     if changed.is_empty() {
         return;
@@ -63,7 +67,7 @@ pub(super) fn keep_changed(ui: &Ui, dir: &SessionDir, record: &Record, known: &K
             false => Ok(()),
         }
     });
-    tell(ui, kept.map_err(Failure::from));
+    tell(events, kept.map_err(SyncStateError::from));
 }
 
 fn keep(
@@ -78,9 +82,8 @@ fn keep(
     store.finish()
 }
 
-fn tell(ui: &Ui, kept: Result<(), Failure>) {
-    if let Err(failure) = kept {
-        let cause = escape(failure.error.to_string().as_bytes());
-        ui.detail(&format!("the texts for merging could not be kept: {cause}"));
+fn tell(events: &dyn EventSink, kept: Result<(), SyncStateError>) {
+    if let Err(error) = kept {
+        events.event(Event::MergeBaseNotKept(&error));
     }
 }

@@ -11,21 +11,66 @@ use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::{StreamLimits, Wanted, Writers};
-use lazaret_runtime::{ContainerLease, ContainerName, Process};
-use lazaret_transfer::{BaseStore, Collection, FileIdentity, Quarantine, Surveyed, VolumeState};
-use lazaret_tree::{AtPath as _, Tree};
+use lazaret_runtime::{
+    ContainerLease, ContainerName, EngineError, LeaseError, Process, Unenforceable,
+};
+use lazaret_transfer::{
+    BaseStore, Collection, FileIdentity, Quarantine, QuarantineError, Surveyed, VolumeState,
+};
+use lazaret_tree::{AtPath as _, PathError, Tree};
 
-use super::exporter::{Answered, Attempt, Broken, EXPORT, export, survey_broken};
-use super::known::Known;
-use super::pause::{Pausable, is_up};
+use super::belongings::SweepError;
+use super::event::Counter;
+use super::exporter::{Answered, Attempt, Broken, EXPORT, ExportError, export, survey_broken};
+use super::known::{Known, SyncStateError};
+use super::pause::{Pausable, PauseError, is_up};
 use super::record::{Phase, Record};
 use super::site::{Site, WORKSPACE};
-use super::store::SessionDir;
-use super::turn::Turn;
+use super::store::{SessionDir, StoreError};
+use super::turn::{Turn, TurnError};
 use super::views::{Sweep, Trace, View, sweep};
-use crate::failure::Failure;
-use crate::interrupt::Guard;
-use crate::ui::Counter;
+use crate::interrupt::{Guard, Interrupted};
+
+/// Why a look at a session did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum LookError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The engine can't enforce a control.
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
+    /// A container or a volume could not be made or removed.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// What an earlier command left could not be removed.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// What is known of the volume can't be read or written.
+    #[error(transparent)]
+    State(#[from] SyncStateError),
+    /// What is fetched can't be kept.
+    #[error(transparent)]
+    Quarantine(#[from] QuarantineError),
+    /// The porter did not tell everything.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// The command does not stand still.
+    #[error(transparent)]
+    Pause(#[from] PauseError),
+    /// Others look at it.
+    #[error(transparent)]
+    Turn(#[from] TurnError),
+}
 
 /// How long others may look, or copy, before us.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -102,7 +147,7 @@ impl<'a> Viewer<'a> {
         session: SessionDir,
         record: Record,
         image: &Pinned,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, LookError> {
         sweep(&*site.engine, &session, &record, Sweep::Dead)?;
         let stamp = stamp(&session)?;
         let Known { baseline, volume } = Known::read(&session)?;
@@ -152,8 +197,8 @@ impl<'a> Viewer<'a> {
     ///
     /// # Errors
     /// When it is gone.
-    pub fn quarantine(&self) -> Result<Quarantine, Failure> {
-        Ok(Quarantine::open(&self.desk.view.quarantine())?)
+    pub fn quarantine(&self) -> Result<Quarantine, QuarantineError> {
+        Quarantine::open(&self.desk.view.quarantine())
     }
 
     /// Opens the texts that were sent in, where they were kept.
@@ -163,7 +208,7 @@ impl<'a> Viewer<'a> {
 
     /// Forgets what was known once the workspace was sent in again: the baseline is another
     /// one then.
-    fn refresh(&mut self) -> Result<(), Failure> {
+    fn refresh(&mut self) -> Result<(), LookError> {
         let stamp = stamp(&self.session)?;
         if stamp != self.stamp {
             let Known { baseline, volume } = Known::read(&self.session)?;
@@ -178,7 +223,7 @@ impl<'a> Viewer<'a> {
     /// # Errors
     /// The engine's or the disk's, or an interruption. That the session ends meanwhile is
     /// none.
-    pub fn look(&mut self) -> Result<Look, Failure> {
+    pub fn look(&mut self) -> Result<Look, LookError> {
         let looked = self.try_look();
         self.site.interrupt.check()?;
         match looked {
@@ -188,7 +233,7 @@ impl<'a> Viewer<'a> {
         }
     }
 
-    fn try_look(&mut self) -> Result<Look, Failure> {
+    fn try_look(&mut self) -> Result<Look, LookError> {
         self.refresh()?;
         if self.peek()? {
             return Ok(Look::Same);
@@ -220,7 +265,7 @@ impl<'a> Viewer<'a> {
     /// Looks without a pause, and says whether all is as it was the last time. What it finds
     /// is fetched, so that less is left for the pause; none of it is shown, since files may
     /// have changed while it was looked at.
-    fn peek(&mut self) -> Result<bool, Failure> {
+    fn peek(&mut self) -> Result<bool, LookError> {
         let porter = self.exec()?;
         let peeked = self.export(porter, |viewer, known, porter| {
             if known == viewer.known && matches!(viewer.last, Some(Ok(_))) {
@@ -236,7 +281,7 @@ impl<'a> Viewer<'a> {
             Ok(Err(broken)) => Ok(self.last == Some(Err(broken))),
             // Something changed under its eyes: only a pause will tell.
             Err(_) if !self.has_ended() => Ok(false),
-            Err(failure) => Err(failure),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -267,7 +312,7 @@ impl<'a> Viewer<'a> {
 
     /// Lists what has to be fetched and was not yet. What earlier looks fetched is thrown away
     /// when there would be more than the gate allows to a batch.
-    fn missing(&mut self, all: &[Wanted]) -> Result<Vec<Wanted>, Failure> {
+    fn missing(&mut self, all: &[Wanted]) -> Result<Vec<Wanted>, ExportError> {
         let missing = |quarantine: &Quarantine| {
             let mut missing = Vec::new();
             for file in all {
@@ -275,7 +320,7 @@ impl<'a> Viewer<'a> {
                     missing.push(file.clone());
                 }
             }
-            Ok::<_, Failure>(missing)
+            Ok::<_, ExportError>(missing)
         };
         let bytes = |files: &[Wanted]| files.iter().map(|file| file.identity.size).sum::<u64>();
         let mut wanted = missing(&self.quarantine)?;
@@ -302,8 +347,8 @@ impl<'a> Viewer<'a> {
         self.record.gate.stream()
     }
 
-    fn exec(&self) -> Result<Process, Failure> {
-        Ok(self.site.carry(&self.desk.name, &[EXPORT, WORKSPACE])?)
+    fn exec(&self) -> Result<Process, EngineError> {
+        self.site.carry(&self.desk.name, &[EXPORT, WORKSPACE])
     }
 
     /// Whether the command has ended, or is being ended.
@@ -316,7 +361,7 @@ impl<'a> Viewer<'a> {
 }
 
 /// The baseline is replaced as a whole, so each one is a file of its own.
-fn stamp(session: &SessionDir) -> Result<FileIdentity, Failure> {
+fn stamp(session: &SessionDir) -> Result<FileIdentity, PathError> {
     let path = session.file("baseline");
     let found = fs::metadata(&path).at(&path)?;
     Ok(FileIdentity {

@@ -12,12 +12,11 @@ use std::path::{Path, PathBuf};
 use lazaret_runtime::{ContainerName, Engine};
 use lazaret_tree::{AtPath as _, PathError};
 
-use super::belongings::Belongings;
+use super::belongings::{Belongings, SweepError};
 use super::file::{private_dir, random_hex};
 use super::lock::take_lock;
 use super::record::Record;
 use super::store::{SessionDir, StoreError};
-use crate::failure::Failure;
 
 /// The folder of one view. Dropping it removes what was fetched, and the folder as well
 /// unless the engine may still hold a container of that name.
@@ -120,7 +119,7 @@ pub fn sweep(
     session: &SessionDir,
     record: &Record,
     which: Sweep,
-) -> Result<(), Failure> {
+) -> Result<(), SweepError> {
     let mut doomed = Vec::new();
     for (id, path) in folders(session)? {
         match (which, lock(&path)?) {

@@ -22,7 +22,7 @@ pub(crate) fn site<'a>(context: &'a Context, store: &Store, detected: Detected) 
         engine: detected.engine,
         info: detected.info,
         store_id: store.id().to_owned(),
-        ui: &context.ui,
+        events: &context.events,
         interrupt: &context.interrupt,
         timings: Timings::default(),
         chores: Chores::default(),

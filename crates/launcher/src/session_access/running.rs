@@ -68,7 +68,7 @@ impl Running {
         self,
         (site, porter): &'a (Site<'a>, lazaret_image_builder::Pinned),
     ) -> Result<Viewer<'a>, Failure> {
-        Viewer::open(site, self.dir, self.record, porter)
+        Ok(Viewer::open(site, self.dir, self.record, porter)?)
     }
 }
 

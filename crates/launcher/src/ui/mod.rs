@@ -9,8 +9,9 @@ mod format;
 mod patient;
 mod progress;
 mod prompt;
+pub mod session_events;
 mod style;
-mod terminal;
+pub mod terminal;
 #[cfg(test)]
 mod tests;
 
@@ -26,11 +27,13 @@ use serde::Serialize;
 use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::session::event::Counter;
 use patient::Patient;
 
 pub use format::{bytes, count, elapsed, elide, harmless};
-pub use progress::{Counter, Phase, Total};
+pub use progress::{Phase, Total};
 pub use prompt::{Answer, Choice, NoAnswer, Question};
+pub use session_events::SessionEvents;
 pub use style::Tone;
 
 /// When to colour.
@@ -391,7 +394,12 @@ impl Ui {
 
     /// Starts a phase of work, whose progress is shown until it is finished.
     pub fn phase(&self, name: &'static str, total: Total) -> Phase {
-        Phase::start(self, name, total)
+        Phase::start(self, name, total, Counter::default())
+    }
+
+    /// Starts a phase that somebody else counts for.
+    pub fn counted_phase(&self, name: &'static str, counter: Counter) -> Phase {
+        Phase::start(self, name, Total::Unknown, counter)
     }
 
     /// Returns what kept results from being written, other than a reader that went away.

@@ -1,8 +1,6 @@
 //! Phases: what lazaret is doing, how many files and bytes so far, for how long.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,6 +11,7 @@ use super::{
     OutputFormat, ProgressChoice, Ui, UiOptions, Verbosity, bytes, count, elapsed, elide, locked,
 };
 use crate::environment::{Environment, StreamKind};
+use crate::session::event::Counter;
 use crate::ui::terminal::Terminal;
 
 /// Between two plain lines of one phase.
@@ -65,55 +64,23 @@ pub enum Total {
     },
 }
 
-/// Counts what a phase has done. Clones count together, on any thread.
-#[derive(Debug, Clone, Default)]
-pub struct Counter(Arc<Counts>);
-
-#[derive(Debug, Default)]
-struct Counts {
-    files: AtomicU64,
-    bytes: AtomicU64,
-}
-
-impl Counter {
-    /// Counts files (or other entries).
-    pub fn add_files(&self, files: u64) {
-        self.0.files.fetch_add(files, Ordering::Relaxed);
-    }
-
-    /// Counts bytes.
-    pub fn add_bytes(&self, bytes: u64) {
-        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    /// Returns the files so far.
-    pub fn files(&self) -> u64 {
-        self.0.files.load(Ordering::Relaxed)
-    }
-
-    /// Returns the bytes so far.
-    pub fn bytes(&self) -> u64 {
-        self.0.bytes.load(Ordering::Relaxed)
-    }
-
-    /// `1,234 of 10,000 files, 1.2 MiB of 8.0 MiB`; empty when there is nothing to count.
-    fn show(&self, total: Total) -> String {
-        let (files, size) = (self.files(), self.bytes());
-        match total {
-            Total::Unknown if files == 0 && size == 0 => String::new(),
-            Total::Unknown if files == 0 => bytes(size),
-            Total::Unknown => format!("{} files, {}", count(files), bytes(size)),
-            Total::Known {
-                files: all,
-                bytes: whole,
-            } => format!(
-                "{} of {} files, {} of {}",
-                count(files),
-                count(all),
-                bytes(size),
-                bytes(whole)
-            ),
-        }
+/// `1,234 of 10,000 files, 1.2 MiB of 8.0 MiB`; empty when there is nothing to count.
+fn show(counter: &Counter, total: Total) -> String {
+    let (files, size) = (counter.files(), counter.bytes());
+    match total {
+        Total::Unknown if files == 0 && size == 0 => String::new(),
+        Total::Unknown if files == 0 => bytes(size),
+        Total::Unknown => format!("{} files, {}", count(files), bytes(size)),
+        Total::Known {
+            files: all,
+            bytes: whole,
+        } => format!(
+            "{} of {} files, {} of {}",
+            count(files),
+            count(all),
+            bytes(size),
+            bytes(whole)
+        ),
     }
 }
 
@@ -138,11 +105,11 @@ impl fmt::Debug for Phase {
 }
 
 impl Phase {
-    pub(super) fn start(ui: &Ui, name: &'static str, total: Total) -> Self {
+    pub(super) fn start(ui: &Ui, name: &'static str, total: Total, counter: Counter) -> Self {
         let mut phase = Self {
             ui: ui.clone(),
             name,
-            counter: Counter::default(),
+            counter,
             started: Instant::now(),
             bar: None,
             ticker: None,
@@ -165,7 +132,7 @@ impl Phase {
         let took = self.started.elapsed();
         self.clear();
         if self.ui.0.progress != Display::Hidden {
-            let counts = self.counter.show(Total::Unknown);
+            let counts = show(&self.counter, Total::Unknown);
             let separator = if counts.is_empty() { "" } else { ", " };
             self.ui.status(&format!(
                 "{}: {counts}{separator}{}",
@@ -186,7 +153,7 @@ impl Phase {
         );
         thread::spawn(move || {
             while receiver.recv_timeout(PLAIN_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                let counts = counter.show(total);
+                let counts = show(&counter, total);
                 let separator = if counts.is_empty() { "" } else { ", " };
                 ui.status(&format!(
                     "{name}: {counts}{separator}{} so far",
@@ -205,7 +172,7 @@ impl Phase {
         }));
         let (name, counter, started) = (self.name, self.counter.clone(), self.started);
         let line = move |_: &ProgressState, out: &mut dyn fmt::Write| {
-            let counts = counter.show(total);
+            let counts = show(&counter, total);
             let text = format!("{name}  {counts}  {}", elapsed(started.elapsed()));
             // The only error is one of `out`, which is a string.
             let _ = out.write_str(&elide(&text, width.saturating_sub(3)));

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -10,22 +10,50 @@ use std::time::Duration;
 use lazaret_egress::{ConfigUpdate, Event, HEARTBEAT_INTERVAL, Policy};
 use lazaret_image_builder::PORTER_PATH;
 use lazaret_runtime::{
-    ContainerName, Engine, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
+    ContainerName, Engine, EngineError, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
 };
-use lazaret_tree::escape;
+use lazaret_tree::PathError;
 
 use super::journal::{Journal, JournalEnd, Totals};
 use super::plan::{Plan, SOCKETS};
 use super::voice::Voice;
-use crate::failure::{Failure, FailureKind};
 use crate::session::porter::conversation::StderrTail;
 use crate::session::porter::porter;
-use crate::session::prove::prove;
+use crate::session::porter::ready::{NotReady, await_ready};
+use crate::session::prove::{VerifyError, prove};
 use crate::session::site::Site;
 use crate::session::store::SessionDir;
 
-/// How long a gateway, or the relay, may take to listen.
-const START: Duration = Duration::from_secs(60);
+/// Why a session has no network.
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Its log can't be written.
+    #[error(transparent)]
+    Journal(#[from] PathError),
+    /// A control of the gateway's container is not in force.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    /// The engine gave the porter no input.
+    #[error("porter {verb} has no stdin")]
+    NoStdin {
+        /// What it was asked for.
+        verb: &'static str,
+    },
+    /// It did not take what it is to do.
+    #[error("the gateway took no order")]
+    NoOrder(#[source] io::Error),
+    /// The porter is not ready.
+    #[error("the network's {verb} did not start")]
+    NotReady {
+        /// What it was asked for.
+        verb: &'static str,
+        /// Why.
+        source: NotReady,
+    },
+}
 
 /// How long a gateway may take to say its last words once its input has ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -66,11 +94,11 @@ impl Gateway {
         agent: &HardenedSpec,
         plan: &Plan,
         dir: &SessionDir,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, GatewayError> {
         let engine = &*site.engine;
         let journal = dir.file(super::JOURNAL);
         let journal = Arc::new(Journal::create(&journal, plan.patterns.clone())?);
-        prove(engine, spec, site.ui)?;
+        prove(engine, spec, site.events)?;
         let started = run(engine, spec, &["gateway", SOCKETS])?;
         let Process {
             stdin,
@@ -78,7 +106,7 @@ impl Gateway {
             stderr,
             control,
         } = started;
-        let stdin = stdin.ok_or_else(|| no_stdin("gateway"))?;
+        let stdin = stdin.ok_or(GatewayError::NoStdin { verb: "gateway" })?;
         let ended = Arc::new(AtomicBool::new(false));
         let (tell, ready) = mpsc::channel();
         let (gone, end) = mpsc::channel();
@@ -95,15 +123,16 @@ impl Gateway {
         let complaints = StderrTail::of(stderr);
         let voice = Voice::start(stdin, HEARTBEAT_INTERVAL);
         let ordered = voice.tell(&plan.order);
-        let listens = await_ready(&ready, site);
-        if let Err(failure) = listens {
+        let listens = await_ready(&ready, site.interrupt);
+        if let Err(error) = listens {
             voice.end();
             let words = complaints.within(LAST_WORDS).unwrap_or_default();
-            return Err(explain(failure, "gateway", &words));
+            return Err(GatewayError::NotReady {
+                verb: "gateway",
+                source: error.with_words(&words),
+            });
         }
-        ordered.map_err(|error| {
-            Failure::new(FailureKind::Engine, error).context("the gateway took no order")
-        })?;
+        ordered.map_err(GatewayError::NoOrder)?;
         let relay = relay(site, agent, plan)?;
         Ok(Self {
             voice,
@@ -139,7 +168,7 @@ impl Gateway {
 }
 
 /// Starts a verb of the porter as everything is started that has work to do: with its limits.
-fn run(engine: &dyn Engine, spec: &HardenedSpec, verb: &[&str]) -> Result<Process, Failure> {
+fn run(engine: &dyn Engine, spec: &HardenedSpec, verb: &[&str]) -> Result<Process, EngineError> {
     let mut argv = vec![PORTER_PATH.to_owned()];
     argv.extend(verb.iter().map(|&word| word.to_owned()));
     let exec = ExecSpec {
@@ -147,7 +176,7 @@ fn run(engine: &dyn Engine, spec: &HardenedSpec, verb: &[&str]) -> Result<Proces
         ..porter(&[], Stdin::Piped)
     };
     let container: &ContainerName = &spec.spec().name;
-    Ok(engine.exec(container, &exec)?)
+    engine.exec(container, &exec)
 }
 
 /// Reads events until they end.
@@ -174,33 +203,12 @@ fn follow(stdout: Box<dyn Read + Send>, journal: &Journal, ready: &mpsc::Sender<
     }
 }
 
-fn await_ready(ready: &Receiver<()>, site: &Site<'_>) -> Result<(), Failure> {
-    const TICK: Duration = Duration::from_millis(100);
-    let give_up = std::time::Instant::now() + START;
-    loop {
-        site.interrupt.check()?;
-        match ready.recv_timeout(TICK) {
-            Ok(()) => return Ok(()),
-            Err(RecvTimeoutError::Timeout) if std::time::Instant::now() < give_up => {}
-            Err(RecvTimeoutError::Timeout) => {
-                return Err(Failure::message(
-                    FailureKind::Engine,
-                    format!("it did not listen within {} s", START.as_secs()),
-                ));
-            }
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(Failure::message(FailureKind::Engine, "it has ended"));
-            }
-        }
-    }
-}
-
 /// Starts the relay, and returns what keeps it alive.
 fn relay(
     site: &Site<'_>,
     agent: &HardenedSpec,
     plan: &Plan,
-) -> Result<Box<dyn Write + Send>, Failure> {
+) -> Result<Box<dyn Write + Send>, GatewayError> {
     let leads = plan.leads();
     let mut verb = vec!["relay"];
     verb.extend(leads.iter().map(String::as_str));
@@ -210,7 +218,7 @@ fn relay(
         stderr,
         ..
     } = run(&*site.engine, agent, &verb)?;
-    let stdin = stdin.ok_or_else(|| no_stdin("relay"))?;
+    let stdin = stdin.ok_or(GatewayError::NoStdin { verb: "relay" })?;
     let (tell, ready) = mpsc::channel();
     thread::spawn(move || {
         let mut lines = BufReader::new(stdout);
@@ -223,24 +231,13 @@ fn relay(
         let _ended = io::copy(&mut lines, &mut io::sink());
     });
     let complaints = StderrTail::of(stderr);
-    if let Err(failure) = await_ready(&ready, site) {
+    if let Err(error) = await_ready(&ready, site.interrupt) {
         drop(stdin);
         let words = complaints.within(LAST_WORDS).unwrap_or_default();
-        return Err(explain(failure, "relay", &words));
+        return Err(GatewayError::NotReady {
+            verb: "relay",
+            source: error.with_words(&words),
+        });
     }
     Ok(stdin)
-}
-
-fn no_stdin(verb: &str) -> Failure {
-    Failure::message(FailureKind::Internal, format!("porter {verb} has no stdin"))
-}
-
-fn explain(failure: Failure, verb: &str, words: &[u8]) -> Failure {
-    let words = String::from_utf8_lossy(words);
-    let last = words.trim().lines().next_back().unwrap_or_default();
-    let failure = match last {
-        "" => failure,
-        last => failure.context(escape(last.as_bytes())),
-    };
-    failure.context(format!("the network's {verb} did not start"))
 }

@@ -15,9 +15,9 @@ use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
 
 use super::gateway::Gateway;
+use crate::session::event::{Event, EventSink};
 use crate::session::latch::{CommandEnded, Latch};
 use crate::session::store::SessionDir;
-use crate::ui::Ui;
 
 /// The file with the policy that is wanted.
 pub const POLICY: &str = "policy.json";
@@ -91,8 +91,8 @@ pub struct Watcher<'a> {
     pub gateway: &'a Gateway,
     /// The session's directory.
     pub dir: &'a SessionDir,
-    /// Says what happens.
-    pub ui: &'a Ui,
+    /// Told what happens.
+    pub events: &'a dyn EventSink,
     /// Set when the command has ended.
     pub over: &'a Latch<CommandEnded>,
 }
@@ -118,10 +118,7 @@ impl Watcher<'_> {
         loop {
             if !is_gone && self.gateway.has_ended() {
                 is_gone = true;
-                self.ui.warn(
-                    "the gateway of the session is gone: its network is closed, and the command \
-                     goes on without",
-                );
+                self.events.event(Event::GatewayLost);
             }
             if let Some(wanted) = LivePolicy::read(self.dir)
                 && wanted.serial > serial

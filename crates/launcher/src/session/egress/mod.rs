@@ -12,8 +12,8 @@ mod plan;
 mod publish;
 mod voice;
 
-pub use gateway::Gateway;
+pub use gateway::{Gateway, GatewayError};
 pub use journal::{JOURNAL, JournalEnd, Totals};
 pub use live::{LivePolicy, POLICY, Watcher};
 pub use plan::{FIRST_BROKER, Plan, SOCKETS, aliases};
-pub use publish::{Bound, Published, bind};
+pub use publish::{BindError, Bound, Published, bind};

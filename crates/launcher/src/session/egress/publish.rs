@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use lazaret_runtime::{ContainerName, Engine, Process, Stdin};
 
-use crate::failure::{Failure, FailureKind};
 use crate::profile::Publish;
 use crate::session::porter::porter;
 
@@ -32,12 +31,22 @@ pub struct Bound {
     pub inside: u16,
 }
 
+/// A port of the host's loopback can't be had.
+#[derive(Debug, thiserror::Error)]
+#[error("port {port} can't be published")]
+pub struct BindError {
+    /// As it was asked for.
+    pub port: String,
+    /// Why.
+    source: io::Error,
+}
+
 /// Takes the ports.
 ///
 /// # Errors
 /// Somebody else has one of them.
-pub fn bind(ports: &[Publish]) -> Result<Vec<Bound>, Failure> {
-    let bound = |publish: &Publish| {
+pub fn bind(ports: &[Publish]) -> Result<Vec<Bound>, BindError> {
+    let bound = |publish: &Publish| -> io::Result<Bound> {
         let wanted = publish.host.map_or(0, lazaret_egress::Port::get);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, wanted))?;
         listener.set_nonblocking(true)?;
@@ -50,10 +59,9 @@ pub fn bind(ports: &[Publish]) -> Result<Vec<Bound>, Failure> {
     ports
         .iter()
         .map(|publish| {
-            bound(publish).map_err(|error: io::Error| {
-                Failure::new(FailureKind::Refused, error)
-                    .context(format!("port {publish} can't be published"))
-                    .hinted("Leave the host's port out to have one that is free.")
+            bound(publish).map_err(|source| BindError {
+                port: publish.to_string(),
+                source,
             })
         })
         .collect()
@@ -121,8 +129,8 @@ impl Lead {
         }
     }
 
-    fn carry(&self, stream: &TcpStream) -> Result<(), Failure> {
-        stream.set_nonblocking(false).map_err(closed)?;
+    fn carry(&self, stream: &TcpStream) -> io::Result<()> {
+        stream.set_nonblocking(false)?;
         let port = self.inside.to_string();
         let dial = porter(&["dial", &port], Stdin::Piped);
         let Process {
@@ -130,8 +138,8 @@ impl Lead {
             stdout,
             stderr,
             ..
-        } = self.engine.exec(&self.agent, &dial)?;
-        let from = stream.try_clone().map_err(closed)?;
+        } = (self.engine.exec(&self.agent, &dial)).map_err(io::Error::other)?;
+        let from = stream.try_clone()?;
         let sending = thread::spawn(move || copy(from, stdin));
         thread::spawn(move || copy(stderr, Some(io::sink())));
         copy(stdout, Some(stream));
@@ -158,8 +166,4 @@ fn copy(mut from: impl Read, to: Option<impl Write>) {
             Err(_) => return,
         }
     }
-}
-
-fn closed(error: io::Error) -> Failure {
-    Failure::new(FailureKind::Transfer, error)
 }

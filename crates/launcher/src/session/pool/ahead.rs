@@ -10,8 +10,7 @@ use super::super::record::KeepVolume;
 use super::super::site::Site;
 use super::super::store::{LockedSession, SessionDir, Store, StoreError};
 use super::spare::{Spare, drop_spare, now};
-use super::{Filling, Fit, Targets};
-use crate::failure::Failure;
+use super::{Filling, Fit, PoolError, Targets};
 
 /// A session whose next container is to be made. It shares the session's lock, so nobody
 /// else has the session before it is done.
@@ -60,7 +59,7 @@ impl<'a> Ahead<'a> {
     /// # Errors
     /// The engine's, the disk's, or an interruption: then there is none, and the next run
     /// makes its own.
-    pub fn make(self, site: &Site<'_>) -> Result<(), Failure> {
+    pub fn make(self, site: &Site<'_>) -> Result<(), PoolError> {
         site.chores.finish();
         let wanted = self.filling.wanted();
         let spare = Spare {
@@ -75,6 +74,7 @@ impl<'a> Ahead<'a> {
         let mut berth = Berth::new(self.owner.clone(), VolumePresence::Present);
         let made = berth
             .make(site, &specs)
+            .map_err(PoolError::from)
             .and_then(|()| Ok(site.interrupt.check()?))
             .and_then(|()| match self.target() {
                 // Somebody drained the pool meanwhile.
@@ -97,7 +97,7 @@ impl<'a> Ahead<'a> {
     }
 
     /// Removes the spares of others that are too many.
-    fn trim(&self, site: &Site<'_>) -> Result<(), Failure> {
+    fn trim(&self, site: &Site<'_>) -> Result<(), PoolError> {
         let mut others = Vec::new();
         for dir in self.store.list()? {
             if let Some(spare) = Spare::of(&dir)

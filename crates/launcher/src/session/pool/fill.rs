@@ -3,13 +3,41 @@
 
 use lazaret_egress::Policy;
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, Limits};
+use lazaret_runtime::{ContainerLease, EngineError, Limits, Unenforceable};
+use lazaret_tree::PathError;
 
-use super::super::belongings::Belongings;
-use super::super::berth::{Berth, Specs, VolumePresence, Wanted};
+use super::super::belongings::{Belongings, SweepError};
+use super::super::berth::{Berth, ResourceError, Specs, VolumePresence, Wanted};
 use super::super::site::Site;
+use super::super::store::StoreError;
 use super::{Fit, Held, Shelf};
-use crate::failure::Failure;
+use crate::interrupt::Interrupted;
+
+/// Why a place of the pool, or a next container, could not be made or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum PoolError {
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// A volume or a container could not be made.
+    #[error(transparent)]
+    Resources(#[from] ResourceError),
+    /// The engine can't enforce a control.
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// What an earlier command left could not be removed.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+}
 
 /// What the places of a profile are made from.
 #[derive(Debug, Clone)]
@@ -57,7 +85,7 @@ pub fn fill(
     shelf: &Shelf,
     filling: &Filling,
     count: u32,
-) -> Result<Filled, Failure> {
+) -> Result<Filled, PoolError> {
     let fit = Fit::of(site, filling.wanted());
     let mut filled = Filled::default();
     for (tag, place) in shelf.ready()? {
@@ -79,21 +107,21 @@ pub fn fill(
     Ok(filled)
 }
 
-fn make(site: &Site<'_>, shelf: &Shelf, filling: &Filling, fit: &Fit) -> Result<(), Failure> {
+fn make(site: &Site<'_>, shelf: &Shelf, filling: &Filling, fit: &Fit) -> Result<(), PoolError> {
     let held = shelf.begin(&filling.profile, &site.info.endpoint, fit.clone())?;
     let mut berth = Berth::new(held.owner.clone(), VolumePresence::Missing);
     let made = Specs::of(site, &held.owner, filling.wanted())
-        .map_err(Failure::from)
+        .map_err(ResourceError::from)
         .and_then(|specs| berth.make(site, &specs));
     match made {
         Ok(()) => {
             drop(berth.keep().map(ContainerLease::keep));
             Ok(held.ready()?)
         }
-        Err(failure) => {
+        Err(error) => {
             drop(berth);
             held.forget()?;
-            Err(failure)
+            Err(error.into())
         }
     }
 }
@@ -102,7 +130,7 @@ fn make(site: &Site<'_>, shelf: &Shelf, filling: &Filling, fit: &Fit) -> Result<
 ///
 /// # Errors
 /// The engine's: the place is still there then.
-pub fn remove(site: &Site<'_>, held: Held) -> Result<(), Failure> {
+pub fn remove(site: &Site<'_>, held: Held) -> Result<(), PoolError> {
     Belongings::of_store(&*site.engine, &held.owner.store)?
         .of(&held.owner)
         .unused()

@@ -21,7 +21,7 @@ mod take;
 mod target;
 
 pub use ahead::Ahead;
-pub use fill::{Filled, Filling, fill, remove};
+pub use fill::{Filled, Filling, PoolError, fill, remove};
 pub use fit::Fit;
 pub use shelf::{Held, Place, Shelf};
 pub(super) use shelf::{PlaceFile, is_tag};

@@ -21,16 +21,16 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use lazaret_runtime::{ContainerState, Engine, EngineError, Label};
-use lazaret_tree::{AtPath as _, PathError, escape};
+use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
 
-use super::super::belongings::Belongings;
+use super::super::belongings::{Belongings, SweepError};
+use super::super::event::Event;
 use super::super::file::write_atomically;
 use super::super::owner::Owner;
 use super::super::site::Site;
 use super::super::store::{LockedSession, SessionDir, StoreError};
 use super::Fit;
-use crate::failure::Failure;
 
 /// The largest file of a spare, in bytes.
 const MOST: u64 = 64 << 10;
@@ -96,7 +96,7 @@ impl Spare {
     ///
     /// # Errors
     /// The disk's.
-    pub(super) fn begin(&self, dir: &SessionDir) -> Result<(), Failure> {
+    pub(super) fn begin(&self, dir: &SessionDir) -> Result<(), SweepError> {
         let path = partial(dir);
         let bytes = serde_json::to_vec(self).map_err(io::Error::other);
         Ok(write_atomically(&path, &bytes.at(&path)?)?)
@@ -126,7 +126,7 @@ impl Spare {
 ///
 /// # Errors
 /// The engine's, or the disk's; nothing that is left is taken for a spare then.
-pub fn sweep(engine: &dyn Engine, session: &LockedSession) -> Result<Option<Spare>, Failure> {
+pub fn sweep(engine: &dyn Engine, session: &LockedSession) -> Result<Option<Spare>, SweepError> {
     let record = session.record();
     let all = Belongings::of_store(engine, &record.store)?.of(&record.owner());
     sweep_all(engine, session, all)
@@ -140,7 +140,7 @@ pub(in super::super) fn sweep_all(
     engine: &dyn Engine,
     session: &LockedSession,
     all: Belongings,
-) -> Result<Option<Spare>, Failure> {
+) -> Result<Option<Spare>, SweepError> {
     let owner = session.record().owner();
     let spare = Spare::of(session.dir()).filter(|spare| spare.runs(&all, &owner));
     if spare.is_some() {
@@ -165,7 +165,7 @@ pub(in super::super) fn sweep_all(
 ///
 /// # Errors
 /// The engine's, or the disk's; nobody takes it any more then.
-pub fn drop_spare(engine: &dyn Engine, session: &LockedSession) -> Result<bool, Failure> {
+pub fn drop_spare(engine: &dyn Engine, session: &LockedSession) -> Result<bool, SweepError> {
     let dir = session.dir();
     if Spare::of(dir).is_none() && !Spare::is_partial(dir) {
         return Ok(false);
@@ -184,11 +184,8 @@ pub fn drop_spare(engine: &dyn Engine, session: &LockedSession) -> Result<bool, 
 /// Removes the spare of a session whose changes were thrown away. What can't be removed now
 /// is left to `prune`, with a word about it: they are thrown away all the same.
 pub fn let_go(site: &Site<'_>, session: &LockedSession) {
-    if let Err(failure) = drop_spare(&*site.engine, session) {
-        let cause = escape(failure.error.to_string().as_bytes());
-        site.ui
-            .warn(&format!("the next container could not be removed: {cause}"));
-        site.ui.hint("`lazaret prune` tries again.");
+    if let Err(error) = drop_spare(&*site.engine, session) {
+        site.events.event(Event::NextContainerStays(&error));
     }
 }
 

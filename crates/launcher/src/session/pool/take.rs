@@ -3,16 +3,15 @@
 use std::time::SystemTime;
 
 use lazaret_runtime::{EngineError, Label};
-use lazaret_tree::escape;
 
 use super::super::berth::Wanted;
+use super::super::event::Event;
 use super::super::pause::is_up;
 use super::super::record::{NewRecord, Record};
 use super::super::site::Site;
 use super::super::store::{LockedSession, Store};
 use super::fill::remove;
-use super::{Fit, Held, Shelf};
-use crate::failure::Failure;
+use super::{Fit, Held, PoolError, Shelf};
 
 /// Takes a place that fits, if there is one, and makes a session of it. A place whose
 /// containers do not run any more, as after the machine was restarted, is removed instead.
@@ -25,7 +24,7 @@ pub(in super::super) fn take(
     store: &Store,
     new: &NewRecord,
     wanted: Wanted<'_>,
-) -> Result<Option<LockedSession>, Failure> {
+) -> Result<Option<LockedSession>, PoolError> {
     let shelf = Shelf::of(store);
     let fit = Fit::of(site, wanted);
     for (tag, place) in shelf.ready()? {
@@ -38,10 +37,8 @@ pub(in super::super) fn take(
         match runs(site, &held, wanted) {
             Ok(true) => {}
             Ok(false) => {
-                if let Err(failure) = remove(site, held) {
-                    let cause = escape(failure.error.to_string().as_bytes());
-                    site.ui
-                        .detail(&format!("a place of the pool stays: {cause}"));
+                if let Err(error) = remove(site, held) {
+                    site.events.event(Event::PoolSlotStays(&error));
                 }
                 continue;
             }

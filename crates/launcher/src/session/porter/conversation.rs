@@ -9,10 +9,51 @@ use std::time::Duration;
 use lazaret_runtime::{ContainerName, END, EngineError, Process, ProcessControl};
 use lazaret_tree::escape;
 
-use crate::failure::{Failure, FailureKind};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, Interrupted};
 use crate::session::signal::SIGKILL;
 use crate::session::site::Site;
+
+/// Why an exchange with a porter failed.
+#[derive(Debug, thiserror::Error)]
+pub enum PorterError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// The connection to it broke.
+    #[error("the stream to the container broke")]
+    Stream(#[source] io::Error),
+    /// It ended without having done what it was asked for.
+    #[error("porter {verb} ended with {code}: {words}")]
+    Failed {
+        /// What it was asked for.
+        verb: String,
+        /// Its exit code.
+        code: i32,
+        /// The last that it said, escaped.
+        words: String,
+    },
+    /// The engine gave it no input.
+    #[error("porter {verb} has no stdin")]
+    NoStdin {
+        /// What it was asked for.
+        verb: String,
+    },
+}
+
+/// An error that an exchange with a porter may end with.
+pub(in crate::session) trait ExchangeError: From<PorterError> {
+    /// Returns true if what arrived was wrong or broke off: then the porter may know better why.
+    fn is_of_stream(&self) -> bool;
+}
+
+impl ExchangeError for PorterError {
+    fn is_of_stream(&self) -> bool {
+        matches!(self, Self::Stream(_) | Self::Failed { .. })
+    }
+}
 
 /// The most bytes of a porter's stderr that are kept; the rest is read and dropped.
 const STDERR_CAP: u64 = 64 * 1024;
@@ -40,25 +81,25 @@ pub(in crate::session) struct PorterCall<'a> {
 ///
 /// # Errors
 /// What went wrong first, in the words of whoever knows.
-pub(in crate::session) fn until_exit<T>(
+pub(in crate::session) fn until_exit<T, E: ExchangeError>(
     site: &Site<'_>,
-    verb: PorterCall<'_>,
+    call: PorterCall<'_>,
     process: Process,
-    talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let mut lines = Lines::of(process, site)?;
+    talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let mut lines = Lines::of(process, site, call.name)?;
     let complaints = StderrTail::of(lines.stderr);
     let talked = talk(&mut lines.said, &mut *lines.stdout);
     drop((lines.said, lines.stdout));
-    let ended = verb.await_exit(site, &complaints);
+    let ended = call.await_exit(site, &complaints);
     // What broke off because of a signal is nobody's failure.
-    site.interrupt.check()?;
+    site.interrupt.check().map_err(PorterError::from)?;
     match talked {
-        Ok(talked) => match lines.control.wait()? {
+        Ok(talked) => match lines.control.wait().map_err(PorterError::from)? {
             0 => Ok(talked),
-            code => Err(porter_error(verb.name, code, ended.words())),
+            code => Err(porter_error(call.name, code, ended.words()).into()),
         },
-        Err(failure) => Err(verb.cause(failure, &ended, &*lines.control)),
+        Err(error) => Err(call.cause(error, &ended, &*lines.control)),
     }
 }
 
@@ -66,26 +107,26 @@ pub(in crate::session) fn until_exit<T>(
 ///
 /// # Errors
 /// As [`until_exit`]; the process has ended then, or ends with its container.
-pub(in crate::session) fn and_return<T>(
+pub(in crate::session) fn and_return<T, E: ExchangeError>(
     site: &Site<'_>,
-    verb: PorterCall<'_>,
+    call: PorterCall<'_>,
     process: Process,
-    talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, Failure>,
-) -> Result<(T, Process), Failure> {
-    let mut lines = Lines::of(process, site)?;
+    talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, E>,
+) -> Result<(T, Process), E> {
+    let mut lines = Lines::of(process, site, call.name)?;
     let talked = talk(&mut lines.said, &mut *lines.stdout);
-    site.interrupt.check()?;
+    site.interrupt.check().map_err(PorterError::from)?;
     match talked {
         Ok(talked) => Ok((talked, lines.into_process())),
-        Err(failure) if failure.kind != FailureKind::Transfer => Err(failure),
-        Err(failure) => {
+        Err(error) if !error.is_of_stream() => Err(error),
+        Err(error) => {
             let complaints = StderrTail::of(lines.stderr);
             // One that still hears it ends well: then we know better what went wrong.
             drop(lines.said.write_all(END).and_then(|()| lines.said.flush()));
             drop((lines.said, lines.stdout));
-            let ended = verb.await_exit(site, &complaints);
-            site.interrupt.check()?;
-            Err(verb.cause(failure, &ended, &*lines.control))
+            let ended = call.await_exit(site, &complaints);
+            site.interrupt.check().map_err(PorterError::from)?;
+            Err(call.cause(error, &ended, &*lines.control))
         }
     }
 }
@@ -99,9 +140,11 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn of(process: Process, site: &Site<'a>) -> Result<Self, Failure> {
+    fn of(process: Process, site: &Site<'a>, verb: &str) -> Result<Self, PorterError> {
         let stdin = process.stdin;
-        let inner = stdin.ok_or_else(|| internal("the porter has no stdin"))?;
+        let inner = stdin.ok_or_else(|| PorterError::NoStdin {
+            verb: verb.to_owned(),
+        })?;
         let interrupt = site.interrupt;
         Ok(Self {
             said: Interruptible { inner, interrupt },
@@ -151,17 +194,17 @@ impl PorterCall<'_> {
 
     /// Says why a talk broke off. When both ends failed, we know why, unless we only met a
     /// closed pipe: then the porter does, or an engine that can't say how it ended.
-    fn cause(&self, failure: Failure, ended: &Ended, control: &dyn ProcessControl) -> Failure {
+    fn cause<E: ExchangeError>(&self, error: E, ended: &Ended, control: &dyn ProcessControl) -> E {
         let Ended::ByItself(words) = ended else {
-            return failure;
+            return error;
         };
-        if failure.kind != FailureKind::Transfer {
-            return failure;
+        if !error.is_of_stream() {
+            return error;
         }
         match control.wait() {
-            Ok(0) => failure,
-            Ok(code) => porter_error(self.name, code, words),
-            Err(lost) => lost.into(),
+            Ok(0) => error,
+            Ok(code) => porter_error(self.name, code, words).into(),
+            Err(lost) => PorterError::from(lost).into(),
         }
     }
 }
@@ -246,7 +289,7 @@ fn read_capped(mut from: impl Read, cap: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Says that the porter failed, in its own words.
-pub(in crate::session) fn porter_error(verb: &str, code: i32, complaints: &[u8]) -> Failure {
+pub(in crate::session) fn porter_error(verb: &str, code: i32, complaints: &[u8]) -> PorterError {
     let words = String::from_utf8_lossy(complaints);
     // An engine may add words of its own, about streams that broke because the porter ended.
     let mut lines = words.trim().lines().rev();
@@ -259,17 +302,9 @@ pub(in crate::session) fn porter_error(verb: &str, code: i32, complaints: &[u8])
     } else {
         words
     };
-    let text = format!(
-        "porter {verb} ended with {code}: {}",
-        escape(words.as_bytes())
-    );
-    Failure::message(FailureKind::Transfer, text)
-}
-
-pub(in crate::session) fn broken_stream(error: io::Error) -> Failure {
-    Failure::new(FailureKind::Transfer, error).context("the stream to the container broke")
-}
-
-pub(in crate::session) fn internal(text: &str) -> Failure {
-    Failure::message(FailureKind::Internal, text)
+    PorterError::Failed {
+        verb: verb.to_owned(),
+        code,
+        words: escape(words.as_bytes()),
+    }
 }

@@ -1,6 +1,7 @@
 //! Talks to the porter: `porter VERB` in a container of a session.
 
-pub(super) mod conversation;
+pub mod conversation;
+pub mod ready;
 
 use std::collections::BTreeMap;
 

@@ -299,7 +299,13 @@ fn git_26_files_are_applied_and_commits_wait() {
     // Only a discard does.
     let mut session = world.lock().unwrap();
     let site = world.site();
-    finish(&mut session, Outcome::Discarded, Volume::Remove(&site)).unwrap();
+    finish(
+        &mut session,
+        Outcome::Discarded,
+        Volume::Remove(&site),
+        &world.ui,
+    )
+    .unwrap();
     drop(session);
     assert!(world.record().unwrap().commits.is_empty());
     assert_eq!(world.phase(), Some(Phase::Settled));

@@ -476,6 +476,7 @@ fn run(said: &Path) {
         apply: ApplyMode::Auto,
         remembered: &Remembered::nothing(),
         env: &world.env,
+        ui: &world.ui,
     };
     let end = gate(&world.site(), &world.store, collected, terms).unwrap();
     assert!(end.report.findings.iter().count() >= count);

@@ -69,7 +69,7 @@ impl Running {
 
     fn look_from(&self, site: &Site<'_>) -> Result<Look, Failure> {
         let record = self.world.record().unwrap();
-        Viewer::open(site, self.dir(), record, self.world.image())?.look()
+        Ok(Viewer::open(site, self.dir(), record, self.world.image())?.look()?)
     }
 
     fn state(&self) -> Option<ContainerState> {

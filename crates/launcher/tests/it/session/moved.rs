@@ -309,7 +309,7 @@ fn apply_hunk(kept: &Kept, hunk: usize) {
     let pick = Pick::Hunks(BTreeSet::from([hunk]));
     choices.pick(RelPath::new("notes.txt").unwrap(), pick);
     let decision = approve(case.propose(&choices).unwrap()).unwrap();
-    let told = (world.site().ui, &world.interrupt);
+    let told = (&world.ui, &world.interrupt);
     settle(
         &world.store,
         &mut session,

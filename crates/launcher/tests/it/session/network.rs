@@ -70,7 +70,7 @@ fn a_gateway_that_does_not_start_says_why() {
         writeln!(call.stderr, "porter: gateway: no \x1b[2Jroom")?;
         Ok(125)
     });
-    let failure = format!("{:?}", world.run().unwrap_err());
+    let failure = world.run().unwrap_err().chain().join(": ");
     assert!(failure.contains("gateway did not start"), "{failure}");
     assert!(
         failure.contains("room") && !failure.contains('\x1b'),

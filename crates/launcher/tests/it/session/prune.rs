@@ -204,7 +204,7 @@ fn app_30_a_session_that_can_not_be_removed_stops_no_other() {
         .map(|id| id.as_str())
         .collect();
     assert_eq!(names, ["another", "zeta"]);
-    let failed: Vec<String> = pruned.failed.iter().map(|f| f.error.to_string()).collect();
+    let failed: Vec<String> = pruned.failed.iter().map(|f| f.to_string()).collect();
     assert_eq!(failed, ["cannot remove all of session shop"]);
     assert_eq!(world.left(), [volume]);
     assert_eq!(world.phase(), Some(Phase::Settled));

@@ -28,18 +28,19 @@ use lazaret_launcher::session::command::{CommandSpec, Patience};
 use lazaret_launcher::session::cycle::{self, Cycle, Order};
 use lazaret_launcher::session::egress::Plan;
 use lazaret_launcher::session::kept::Again;
+use lazaret_launcher::session::poised::Connection;
 use lazaret_launcher::session::pool::{Filled, Filling, Shelf, Targets, fill};
 use lazaret_launcher::session::prepare::Setting;
 use lazaret_launcher::session::record::{
     Bounds, GateLimits, KeepVolume, Phase, Picked, PickedGit, Record,
 };
-use lazaret_launcher::session::relay::Destination;
 use lazaret_launcher::session::resume::{Resumed, resume};
 use lazaret_launcher::session::site::{Site, Timings};
 use lazaret_launcher::session::source::Source;
 use lazaret_launcher::session::store::{LockedSession, Store, StoreError};
+use lazaret_launcher::ui::terminal::{Destination, TerminalIo};
 use lazaret_launcher::ui::{
-    ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
+    ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Streams, Ui, UiOptions, Verbosity,
 };
 use lazaret_protocol::Protection;
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
@@ -90,7 +91,8 @@ pub(super) struct World {
     /// What the porter's verbs do, be it as processes of their own or in a command's before
     /// it starts.
     verbs: Arc<Mutex<BTreeMap<String, Play>>>,
-    ui: Ui,
+    pub(super) ui: Ui,
+    events: SessionEvents,
     said: Memory,
     image: Pinned,
     /// How many commands were started.
@@ -216,6 +218,7 @@ impl World {
             files: Vec::new(),
             gateway: Play::of(play_gateway),
             verbs: Arc::default(),
+            events: SessionEvents::new(ui.clone()),
             ui,
             said,
             image: inspect(&image).unwrap(),
@@ -304,6 +307,7 @@ impl World {
         let world = Self::new();
         let (ui, said, env) = surroundings(world.root.path(), answers);
         Self {
+            events: SessionEvents::new(ui.clone()),
             ui,
             said,
             env,
@@ -449,7 +453,7 @@ impl World {
             engine: Arc::new(self.engine.clone()),
             info: self.engine.fake.probe().unwrap(),
             store_id: self.store.id().to_owned(),
-            ui: &self.ui,
+            events: &self.events,
             interrupt: &self.interrupt,
             timings: Timings::default(),
             chores: Chores::default(),
@@ -477,6 +481,11 @@ impl World {
         let selection = Selection {
             git: self.git,
             exclude: Vec::new(),
+        };
+        let io = TerminalIo {
+            ui: &self.ui,
+            stdout: Destination::Other,
+            stderr: Destination::Other,
         };
         let order = Order {
             id: self.id(),
@@ -512,9 +521,10 @@ impl World {
             ports: Vec::new(),
             patience: self.patience,
             gate: self.gate,
-            destinations: (Destination::Other, Destination::Other),
+            io: &io,
+            connection: Connection::Streams,
         };
-        cycle::run(&self.site(), &self.store, order, None)
+        Ok(cycle::run(&self.site(), &self.store, order, None)?)
     }
 
     /// What places of the pool are made from that fit its sessions.
@@ -530,7 +540,7 @@ impl World {
 
     /// Does what `lazaret pool fill` does.
     pub(super) fn fill(&self, filling: &Filling, count: u32) -> Result<Filled, Failure> {
-        fill(&self.site(), &Shelf::of(&self.store), filling, count)
+        Ok(fill(&self.site(), &Shelf::of(&self.store), filling, count)?)
     }
 
     /// Runs the whole of it, applying what is clean.
@@ -612,13 +622,14 @@ impl World {
             apply,
             remembered,
             env: &self.env,
+            ui: &self.ui,
         }
     }
 
     /// Does what `lazaret recover` does.
     pub(super) fn resume(&self) -> Result<Resumed, Failure> {
         let session = self.lock_by(Store::lock_to_recover)?;
-        resume(&self.site(), self.image.clone(), session)
+        Ok(resume(&self.site(), self.image.clone(), session)?)
     }
 }
 

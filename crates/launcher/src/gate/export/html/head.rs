@@ -10,8 +10,8 @@ use super::text::{escaped, name, plain};
 use crate::gate::export::batch::{Batch, Subject};
 use crate::gate::export::document::seconds;
 use crate::gate::export::lines::Counts;
-use crate::session::cycle::show_command;
 use crate::session::record::Record;
+use crate::ui::session_events::show_command;
 use crate::ui::{bytes, count, elapsed};
 
 const STYLE: &str = include_str!("style.css");

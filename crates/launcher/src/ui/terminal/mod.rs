@@ -1,5 +1,14 @@
 //! The terminal that indicatif draws on: our own stderr stream, not the process's.
 
+mod command_io;
+mod raw_mode;
+mod sanitize;
+mod screen_filter;
+
+pub use command_io::{Destination, TerminalIo};
+pub use raw_mode::RawMode;
+pub use sanitize::TextSanitizer;
+
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -71,4 +80,22 @@ impl TermLike for Terminal {
     fn flush(&self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// The terminals that a Debian base knows (`ncurses-base`); others draw as the last one does.
+const KNOWN: &[&str] = &[
+    "linux",
+    "screen",
+    "screen-256color",
+    "tmux",
+    "tmux-256color",
+    "vt100",
+    "xterm",
+    "xterm-256color",
+];
+
+/// Returns the value of `TERM` inside for the user's own.
+pub fn term(own: &str) -> &'static str {
+    let known = KNOWN.iter().find(|known| **known == own);
+    known.unwrap_or(&"xterm-256color")
 }

@@ -1,4 +1,4 @@
-//! `Raw`: the user's terminal while a command has it.
+//! `RawMode`: the user's terminal while a command has it.
 //!
 //! It is given back in every case but SIGKILL: when the command ends, on a panic before its
 //! message is printed, and on SIGTERM and SIGHUP, which unwind through [`Drop`].
@@ -21,14 +21,14 @@ const RESET: &[u8] = b"\x1b[<99u\x1b[>4;0m\x1b[?1000;1002;1003;1004;1006;2004l\x
 /// The terminal while a command has it.
 #[derive(Debug)]
 #[must_use = "the terminal is given back when it is dropped"]
-pub struct Raw {
+pub struct RawMode {
     writer: UiWriter,
     cooked: Termios,
     taken: Arc<AtomicBool>,
     _hook: Hook,
 }
 
-impl Raw {
+impl RawMode {
     /// Takes the terminal on stdin; `writer` leads to the same one.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl Raw {
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawMode {
     fn drop(&mut self) {
         if self.taken.swap(false, Ordering::SeqCst) {
             give_back(&mut self.writer, &self.cooked);

@@ -1,4 +1,4 @@
-//! `Screen`: lets through what draws, and leaves out what acts.
+//! `ScreenSanitizer`: lets through what draws, and leaves out what acts.
 //!
 //! A program with a screen moves its cursor and asks the terminal what it can do; so more
 //! passes than where a command only prints. What passes is a list: text, the control
@@ -13,7 +13,7 @@ const LONGEST: usize = 96;
 
 /// Filters a stream, however it is cut.
 #[derive(Debug, Default)]
-pub(in crate::session) struct Screen {
+pub(crate) struct ScreenSanitizer {
     state: State,
     /// The sequence so far, from its ESC.
     sequence: Vec<u8>,
@@ -35,9 +35,9 @@ enum State {
     StringEscape,
 }
 
-impl Screen {
+impl ScreenSanitizer {
     /// Returns what of a chunk may go to a terminal.
-    pub(in crate::session) fn pass(&mut self, chunk: &[u8]) -> Vec<u8> {
+    pub(crate) fn pass(&mut self, chunk: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(chunk.len());
         for &byte in chunk {
             self.take(byte, &mut out);
@@ -185,13 +185,13 @@ fn modes(parameters: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::Screen;
+    use super::ScreenSanitizer;
 
     /// As a whole and byte by byte.
     #[track_caller]
     fn passed(bytes: &[u8]) -> Vec<u8> {
-        let whole = Screen::default().pass(bytes);
-        let mut screen = Screen::default();
+        let whole = ScreenSanitizer::default().pass(bytes);
+        let mut screen = ScreenSanitizer::default();
         let pieces: Vec<u8> = bytes.chunks(1).flat_map(|byte| screen.pass(byte)).collect();
         assert_eq!(whole, pieces, "{bytes:?}");
         whole

@@ -1,0 +1,248 @@
+//! Words the errors of a session: which kind each is, and what to do.
+
+use lazaret_runtime::SessionId;
+use lazaret_tree::{SizedFile, escape};
+
+use super::{Failure, FailureKind};
+use crate::interrupt::Interrupted;
+use crate::session::belongings::SweepError;
+use crate::session::berth::ResourceError;
+use crate::session::collect::CollectError;
+use crate::session::cycle::RunError;
+use crate::session::egress::{BindError, GatewayError};
+use crate::session::exporter::ExportError;
+use crate::session::fence::ProtectError;
+use crate::session::file_limit::{SizeError, TooLarge};
+use crate::session::history::HistoryError;
+use crate::session::kept::OpenError;
+use crate::session::known::SyncStateError;
+use crate::session::lend::LendError;
+use crate::session::pause::PauseError;
+use crate::session::pool::PoolError;
+use crate::session::populate::FillError;
+use crate::session::porter::conversation::PorterError;
+use crate::session::prepare::CreateError;
+use crate::session::prove::VerifyError;
+use crate::session::prune::PruneError;
+use crate::session::record::Phase;
+use crate::session::repair::RepairError;
+use crate::session::resume::ResumeError;
+use crate::session::standby::ExporterError;
+use crate::session::stop::StopError;
+use crate::session::sync::UpdateError;
+use crate::session::viewer::LookError;
+use crate::ui::{bytes, count};
+
+/// Words an error whose variants carry those of lower steps: each by its own words. What has
+/// words of its own follows.
+macro_rules! words {
+    ($error:ident: $($carried:ident)|+ $(; $($own:tt)+)?) => {
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                match error {
+                    $($error::$carried(error) => error.into(),)+
+                    $($($own)+)?
+                }
+            }
+        }
+    };
+}
+
+words!(SweepError: Engine | Store | Io);
+words!(VerifyError: Engine | Porter | Probe);
+words!(HistoryError: Io | Journal | Changes | Store);
+words!(ExporterError: Engine | Unenforceable | Lease);
+words!(CreateError: Resources | Unenforceable | Lease | Store | Sweep);
+words!(CollectError: Exporter | Export | Store);
+words!(StopError: Engine | Turn | Sweep | Lease | Store);
+words!(PoolError: Interrupted | Resources | Unenforceable | Store | Io | Engine | Sweep);
+words!(ResumeError: Interrupted | Engine | Sweep | Store | Stop | Collect | Journal | Recover);
+words!(RepairError: Io | Journal | Recover | History);
+words!(LookError: Engine | Unenforceable | Lease | Interrupted | Sweep | Store | Io | State
+    | Quarantine | Export | Pause | Turn);
+words!(SizeError: Walk | TooLarge);
+
+words!(PorterError: Engine | Interrupted;
+    error @ (PorterError::Stream(_) | PorterError::Failed { .. }) => {
+        Self::new(FailureKind::Transfer, error)
+    }
+    error @ PorterError::NoStdin { .. } => Self::new(FailureKind::Internal, error),
+);
+
+words!(ResourceError: Interrupted | Engine | Lease | Unenforceable;
+    error @ ResourceError::Panicked => Self::new(FailureKind::Internal, error),
+);
+
+words!(SyncStateError: Io | History;
+    error @ SyncStateError::Damaged { .. } => Self::new(FailureKind::State, error),
+    SyncStateError::EarlierVersion { id } => {
+        let hint = format!("Its volume is kept: `lazaret recover {id}` collects it again.");
+        Self::new(FailureKind::Refused, SyncStateError::EarlierVersion { id }).hinted(hint)
+    }
+);
+
+words!(ExportError: Porter | State | Quarantine | Io | Interrupted;
+    error @ ExportError::Survey(_) => Self::new(FailureKind::Transfer, error),
+    error @ ExportError::BrokeOff(_) => Self::new(FailureKind::Engine, error),
+);
+
+words!(PauseError: Engine | Io | Hold;
+    error @ PauseError::Unsupported => Self::new(FailureKind::Refused, error),
+    error @ PauseError::WentOn(_) => Self::new(FailureKind::Engine, error),
+);
+
+words!(LendError: Engine;
+    LendError::Written(error) => Self::new(FailureKind::Engine, error),
+    error @ LendError::NoStdin => Self::new(FailureKind::Internal, error),
+    LendError::NotReady(error) => {
+        let kind = unready(error.is_interrupted());
+        Self::new(kind, LendError::NotReady(error))
+    }
+);
+
+words!(GatewayError: Engine | Journal | Verify;
+    error @ GatewayError::NoStdin { .. } => Self::new(FailureKind::Internal, error),
+    error @ GatewayError::NoOrder(_) => Self::new(FailureKind::Engine, error),
+    GatewayError::NotReady { verb, source } => {
+        let kind = unready(source.is_interrupted());
+        Self::new(kind, GatewayError::NotReady { verb, source })
+    }
+);
+
+fn unready(is_interrupted: bool) -> FailureKind {
+    match is_interrupted {
+        true => FailureKind::Interrupted,
+        false => FailureKind::Engine,
+    }
+}
+
+words!(UpdateError: Engine | Interrupted | Porter | State | Io | Walk | Pack | Wire | Volume
+    | TooLarge | Protect;
+    error @ UpdateError::Unbelievable(_) => Self::new(FailureKind::Refused, error)
+        .hinted("Remove the session, or raise the limits of the profile's gate."),
+    error @ UpdateError::OtherReceipt => Self::new(FailureKind::Transfer, error),
+    error @ UpdateError::Protected { .. } => Self::new(FailureKind::Refused, error).hinted(
+        "Nothing was sent: what is protected goes in when the command has ended, with the next \
+         run or `sync`.",
+    ),
+    error @ UpdateError::Panicked => Self::new(FailureKind::Internal, error),
+);
+
+words!(FillError: Create | Verify | Gateway | Porter | Update | Pack | Volume | Protect | Lend
+    | Lease | Store | State | Io | Interrupted;
+    FillError::Manifest(error) => Self::new(FailureKind::Internal, error),
+    error @ (FillError::Receipt(_) | FillError::OtherReceipt) => {
+        Self::new(FailureKind::Transfer, error)
+    }
+    error @ FillError::Panicked => Self::new(FailureKind::Internal, error),
+);
+
+words!(RunError: Interrupted | Pool | Create | Fill | Update | Store | Io;
+    error @ RunError::Terminal(_) => Self::new(FailureKind::Usage, error),
+    RunError::Lost { id, source } => Self::new(FailureKind::Engine, source)
+        .context("lost sight of the command")
+        .hinted(format!(
+            "Its changes are in the volume: `lazaret recover {id}` collects them."
+        )),
+    RunError::NotStopped { id, source } => Self::from(source).hinted(nothing_is_lost(&id)),
+    RunError::NotCollected { id, source } => Self::from(source).hinted(nothing_is_lost(&id)),
+    RunError::Insisted { id } => Self::from(Interrupted).hinted(nothing_is_lost(&id)),
+);
+
+fn nothing_is_lost(id: &SessionId) -> String {
+    format!("Nothing is lost: `lazaret recover {id}` goes on from here.")
+}
+
+words!(PruneError: Store | Engine | Sweep | History;
+    PruneError::Judge { id, source } => {
+        Self::from(*source).context(format!("cannot judge session {id}"))
+    }
+    PruneError::Remove { session, source } => {
+        Self::from(source).context(format!("cannot remove all of session {session}"))
+    }
+);
+
+words!(OpenError: Engine | Sweep;
+    error => {
+        let hint = match &error {
+            OpenError::OtherEngine { .. } => {
+                "Leave --engine out, or take another name.".to_owned()
+            }
+            OpenError::VolumeGone { id } => format!(
+                "Settle them first: `lazaret apply {id}`, or `lazaret discard {id}`."
+            ),
+            // It holds changes: removing it is no way out.
+            OpenError::ReplacedWorkspace {
+                id,
+                workspace,
+                phase: Phase::Collected,
+            } => format!(
+                "Go on with this directory: `lazaret apply {id} --workspace {}`; or take another \
+                 name.",
+                workspace.display()
+            ),
+            OpenError::ReplacedWorkspace { id, .. } | OpenError::OtherWorkspace { id, .. } => {
+                format!("Take another name, or remove that session with `lazaret rm {id}`.")
+            }
+            OpenError::Engine(_) | OpenError::Sweep(_) => String::new(),
+        };
+        Self::new(FailureKind::Refused, error).hinted(hint)
+    }
+);
+
+words!(ProtectError: Engine | Interrupted | Lease | Unenforceable | Porter;
+    error @ ProtectError::BadPath { .. } => Self::new(FailureKind::Profile, error),
+    error @ ProtectError::NoText => Self::new(FailureKind::Internal, error),
+    error @ ProtectError::BehindLink { .. } => Self::new(FailureKind::Refused, error)
+        .hinted("Name it where it lies, not through a link."),
+    error @ ProtectError::LeadsOut { .. } => Self::new(FailureKind::Refused, error).hinted(
+        "Protect what it leads to as well, or leave the link out of `workspace.protect`.",
+    ),
+    ProtectError::Changed { path, id } => {
+        let hint = format!(
+            "Settle the changes first (`lazaret apply {id}`, `lazaret discard {id}`), or take \
+             another name."
+        );
+        Self::new(FailureKind::Refused, ProtectError::Changed { path, id }).hinted(hint)
+    }
+    error @ ProtectError::LeftOut { .. } => Self::new(FailureKind::Refused, error).hinted(
+        "See with `--dry-run` why; a line of `.lazaretignore` such as `!/groups/` takes it in.",
+    ),
+    error @ ProtectError::NotInForce { .. } => Self::new(FailureKind::Engine, error).hinted(
+        "The command is not started. The engine's storage may not keep owners: try another \
+         engine or storage driver.",
+    ),
+);
+
+impl From<BindError> for Failure {
+    fn from(error: BindError) -> Self {
+        Self::new(FailureKind::Refused, error)
+            .hinted("Leave the host's port out to have one that is free.")
+    }
+}
+
+impl From<TooLarge> for Failure {
+    fn from(error: TooLarge) -> Self {
+        const MOST_NAMES: usize = 5;
+        let name = |file: &SizedFile| escape(file.path.as_str().as_bytes());
+        let TooLarge { limit, files } = &error;
+        let named = files.iter().take(MOST_NAMES);
+        let mut names: Vec<String> = named
+            .map(|file| format!("{} ({})", name(file), bytes(file.bytes)))
+            .collect();
+        if let Some(more) = files.len().checked_sub(MOST_NAMES).filter(|more| *more > 0) {
+            names.push(format!("and {} more", count(more as u64)));
+        }
+        let text = format!(
+            "cannot copy in {}: the limit for one file is {}",
+            names.join(", "),
+            bytes(limit.bytes())
+        );
+        let path = files.first().map(name).unwrap_or_default();
+        Self::message(FailureKind::Workspace, text)
+            .hinted(format!(
+                "Leave it out: add the line /{path} to .lazaretignore."
+            ))
+            .hinted("Or raise the limit in the profile: `gate.max_bytes = \"16g\"`.")
+    }
+}

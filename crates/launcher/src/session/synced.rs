@@ -1,0 +1,20 @@
+//! `Synced`: what an update of a volume came to.
+
+use lazaret_transfer::{Clash, Skipped};
+
+/// What an update came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Synced {
+    /// Entries that were sent.
+    pub sent: u64,
+    /// Bytes of contents that were sent.
+    pub bytes: u64,
+    /// Entries that were removed from the volume.
+    pub removed: u64,
+    /// Entries that both sides had changed to the same.
+    pub adopted: u64,
+    /// What both sides changed, and not to the same: it stays as it is in the volume.
+    pub conflicts: Vec<Clash>,
+    /// What of the workspace was left out.
+    pub skipped: Vec<Skipped>,
+}

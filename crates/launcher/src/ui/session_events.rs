@@ -1,0 +1,229 @@
+//! Turns what a session tells into lines and progress.
+
+use std::sync::{Mutex, PoisonError};
+
+use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped};
+use lazaret_tree::escape;
+
+use super::{Phase, Ui, bytes, count, elide};
+use crate::session::event::{Event, EventSink};
+use crate::session::synced::Synced;
+
+/// Shows a session to the user.
+#[derive(Debug)]
+pub struct SessionEvents {
+    ui: Ui,
+    /// The steps that go on.
+    phases: Mutex<Vec<(&'static str, Phase)>>,
+}
+
+impl SessionEvents {
+    /// Shows it on `ui`.
+    pub fn new(ui: Ui) -> Self {
+        Self {
+            ui,
+            phases: Mutex::default(),
+        }
+    }
+
+    /// Takes the step out that has this name.
+    fn ended(&self, name: &str) -> Option<Phase> {
+        let mut phases = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = phases.iter().rposition(|(other, _)| *other == name)?;
+        Some(phases.remove(place).1)
+    }
+}
+
+impl EventSink for SessionEvents {
+    fn event(&self, event: Event<'_>) {
+        let ui = &self.ui;
+        let cause = |error: &dyn std::error::Error| escape(error.to_string().as_bytes());
+        match event {
+            Event::PhaseStarted(name, counter) => {
+                let phase = ui.counted_phase(name, counter);
+                let mut phases = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+                phases.push((name, phase));
+            }
+            Event::PhaseEnded(name) => {
+                self.ended(name).map(Phase::finish);
+            }
+            Event::PhaseFailed(name) => drop(self.ended(name)),
+            Event::ControlProven(proven) => {
+                let detail = escape(proven.detail.as_bytes());
+                ui.detail(&format!("{} {:?} {detail}", proven.control, proven.proof));
+            }
+            Event::StreamsDirect(container) => {
+                ui.detail(&format!("{container}: its streams go past the engine"));
+            }
+            Event::VolumeGone(id) => ui.status(&format!(
+                "session {id} has no volume: all of the workspace goes in"
+            )),
+            Event::Updated(synced) => report_synced(ui, synced),
+            Event::LeftOut(skipped) => report_skipped(ui, skipped),
+            Event::NothingToProtect(path) => ui.warn(&format!(
+                "nothing to protect at {}: it does not go in",
+                escape(path.as_str().as_bytes())
+            )),
+            Event::Protected { entries } => ui.detail(&format!("protected: {entries} entries")),
+            Event::CommandStarts { argv } => {
+                let shown = elide(&show_command(argv), ui.width().saturating_sub(10));
+                ui.status(&format!("running {shown}"));
+            }
+            Event::PortOpen { host, inside } => {
+                ui.status(&format!("127.0.0.1:{host} leads to port {inside} inside"));
+            }
+            Event::GatewayLost => ui.warn(
+                "the gateway of the session is gone: its network is closed, and the command \
+                 goes on without",
+            ),
+            Event::CredentialRefreshed { name } => ui.status(&format!(
+                "the login {name} was renewed inside: the next session is lent the new one, \
+                 until yours changes"
+            )),
+            Event::CredentialLost { cause } => ui.warn(&format!(
+                "a login that was renewed inside could not be kept, log in again: {cause}"
+            )),
+            Event::CredentialChangesCut => {
+                ui.warn("a lent login changed too often inside: later changes of it are not kept");
+            }
+            Event::DecisionsLost { cause } => {
+                ui.warn(&format!("the log of the network is not complete: {cause}"));
+            }
+            Event::NetworkClosed { id, totals } => ui.status(&format!(
+                "network: {} allowed, {} denied (lazaret policy log {id})",
+                count(totals.allowed),
+                count(totals.denied)
+            )),
+            Event::LogTruncated { dropped } => ui.warn(&format!(
+                "the log is full: {dropped} bytes of output are not in it"
+            )),
+            Event::LogFailed { cause } => {
+                ui.warn(&format!("the log could not be written: {cause}"));
+            }
+            Event::NotSynced(error) => ui.warn(&format!(
+                "a power cut may take this session: {}",
+                cause(error)
+            )),
+            Event::MergeBaseNotKept(error) => ui.detail(&format!(
+                "the texts for merging could not be kept: {}",
+                cause(error)
+            )),
+            Event::NoExporterYet(error) => {
+                ui.detail(&format!("no exporter yet: {}", cause(error)));
+            }
+            Event::PoolNotFilled(error) => {
+                ui.detail(&format!("the pool could not be filled: {}", cause(error)))
+            }
+            Event::PoolSlotStays(error) => {
+                ui.detail(&format!("a place of the pool stays: {}", cause(error)));
+            }
+            Event::NextContainerStays(error) => {
+                ui.warn(&format!(
+                    "the next container could not be removed: {}",
+                    cause(error)
+                ));
+                ui.hint("`lazaret prune` tries again.");
+            }
+        }
+    }
+}
+
+/// Says what went in, and names what both sides changed, before the command starts.
+pub fn report_synced(ui: &Ui, synced: &Synced) {
+    let Synced {
+        sent,
+        removed,
+        adopted,
+        conflicts,
+        ..
+    } = synced;
+    ui.status(&format!(
+        "sync: {} sent ({}), {} removed, {} the same on both sides, {} in conflict",
+        count(*sent),
+        bytes(synced.bytes),
+        count(*removed),
+        count(*adopted),
+        count(conflicts.len() as u64)
+    ));
+    for clash in conflicts {
+        ui.warn(&describe(clash));
+    }
+}
+
+/// Says what is in the way of one change of the host.
+pub fn describe(clash: &Clash) -> String {
+    let path = escape(clash.path.as_str().as_bytes());
+    match clash.kind {
+        // What was committed outside does not go in, and what was committed inside waits there.
+        ClashKind::BothChanged if clash.path.as_str() == ".git" => {
+            "both sides changed: .git (the copy keeps its own commits; yours do not go in)"
+                .to_owned()
+        }
+        ClashKind::BothChanged => {
+            format!("both sides changed: {path} (the copy keeps its own; the gate merges or asks)")
+        }
+        ClashKind::NoParent => {
+            format!("not sent: {path} (the copy has no directory for it any more)")
+        }
+        ClashKind::Buried => {
+            format!("not sent: {path} (it would bury what the copy has below it)")
+        }
+    }
+}
+
+/// Names what stayed out, once, before the command starts.
+fn report_skipped(ui: &Ui, skipped: &[Skipped]) {
+    const MOST: usize = 10;
+    let notable: Vec<&Skipped> = skipped
+        .iter()
+        .filter(|skip| is_notable(skip.reason))
+        .collect();
+    for skip in notable.iter().take(MOST) {
+        ui.warn(&format!(
+            "left out: {} ({})",
+            escape(&skip.name),
+            skip.reason
+        ));
+    }
+    if notable.len() > MOST {
+        ui.warn(&format!(
+            "left out: {} more (see --dry-run)",
+            notable.len() - MOST
+        ));
+    }
+    for skip in skipped.iter().filter(|skip| !is_notable(skip.reason)) {
+        ui.detail(&format!(
+            "left out: {} ({})",
+            escape(&skip.name),
+            skip.reason
+        ));
+    }
+}
+
+/// Whether a user would want to know without asking: everything that no ignore file named.
+fn is_notable(reason: SkipReason) -> bool {
+    !matches!(
+        reason,
+        SkipReason::Cache
+            | SkipReason::LazaretIgnore
+            | SkipReason::GitIgnore
+            | SkipReason::Profile
+            | SkipReason::GitNone
+            | SkipReason::GitPart
+    )
+}
+
+/// Shows a command as it would be typed, escaped.
+pub fn show_command(argv: &[String]) -> String {
+    argv.iter()
+        .map(|word| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+            if !word.is_empty() && word.chars().all(plain) {
+                word.clone()
+            } else {
+                format!("'{}'", escape(word.as_bytes()))
+            }
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
