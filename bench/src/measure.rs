@@ -149,7 +149,7 @@ impl Bench<'_> {
         }
         if self.wants(&[key(Series::KeptPoolStart)]) {
             let took = self.kept_pool(station, &station.name("spare", round));
-            // What waits holds no file of anybody's; the copies stay until the end.
+            // Warm containers hold no workspace; the copies stay until the end.
             station.pool(&["drain"])?;
             add(figures, key(Series::KeptPoolStart), took?);
         }

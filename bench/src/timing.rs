@@ -41,8 +41,8 @@ pub(super) fn settle(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// Brings a tree into the page cache again: some systems reclaim within minutes what nobody
-/// reads, and whoever comes first would pay for all who follow.
+/// Reads a tree into the page cache again: some systems reclaim unread pages within minutes, and
+/// the first measurement would then pay for the following ones.
 pub(super) fn warm(sh: &Shell, tree: &Path) -> Result<()> {
     // tar does not read what goes to /dev/null.
     let read = cmd!(sh, "tar -C {tree} -c -f - .").quiet();
@@ -51,7 +51,7 @@ pub(super) fn warm(sh: &Shell, tree: &Path) -> Result<()> {
 
 /// Has the machine's memory behind what is written next: a virtual machine that gives free
 /// memory back to its host ("free page reporting") pays for the first touch of each page of it
-/// once more, and whoever comes first would pay for all who follow.
+/// once more, and the first measurement would pay for the following ones.
 ///
 /// At most 4 GiB, and half of what is free; nothing where there is no `/proc/meminfo`.
 pub(super) fn touch_memory() -> Result<()> {

@@ -74,7 +74,7 @@ pub(crate) fn remove(socket: &Path, object: &Object) -> Result<(), String> {
     }
 }
 
-/// Pauses a container, as somebody with another program would.
+/// Pauses a container, as a user of another program would.
 pub(crate) fn pause(socket: &Path, object: &Object) -> Result<(), String> {
     let path = format!("/containers/{}/pause", object.name());
     let answer = request(socket, "POST", &path)?;
@@ -84,7 +84,7 @@ pub(crate) fn pause(socket: &Path, object: &Object) -> Result<(), String> {
     }
 }
 
-/// Ends every process of a container at once, as somebody with another program would.
+/// Ends every process of a container at once, as a user of another program would.
 pub(crate) fn kill(socket: &Path, object: &Object) -> Result<(), String> {
     let path = format!("/containers/{}/kill?signal=SIGKILL", object.name());
     let answer = request(socket, "POST", &path)?;
@@ -121,7 +121,7 @@ pub(crate) fn exec(socket: &Path, object: &Object, argv: &[&str]) -> Result<i64,
     code.ok_or_else(|| format!("{argv:?} has no exit code"))
 }
 
-/// Makes a volume that carries a name like ours and labels of somebody else.
+/// Makes a volume that carries a name like lazaret's and labels of another owner.
 pub(crate) fn create_foreign_volume(socket: &Path, name: &str) -> Result<(), String> {
     let labels = "{\"io.lazaret.store\":\"0123456789abcdef\",\"io.lazaret.session\":\"lost\"}";
     let body = format!("{{\"Name\":\"{name}\",\"Labels\":{labels}}}");
@@ -132,7 +132,7 @@ pub(crate) fn create_foreign_volume(socket: &Path, name: &str) -> Result<(), Str
     }
 }
 
-/// Makes a container of somebody else's, from our own porter image; it is never started.
+/// Makes a container of another owner, from the porter's image; it is never started.
 pub(crate) fn create_foreign_container(socket: &Path, name: &str) -> Result<Object, String> {
     let images = get(socket, "/images/json")?;
     let tags = images

@@ -212,7 +212,7 @@ impl Ctx {
         }
     }
 
-    /// Makes a volume of somebody else's, with a name as ours would be.
+    /// Makes a volume of another owner, with a name as lazaret's would be.
     ///
     /// # Errors
     /// The engine does not answer.

@@ -22,7 +22,7 @@ struct Counts {
 }
 
 impl Forwarder {
-    /// Listens on a free port of the loopback for whoever wants the engine at `socket`.
+    /// Listens on a free port of the loopback and forwards to the engine at `socket`.
     ///
     /// # Errors
     /// There is no port to be had.

@@ -189,7 +189,7 @@ impl Call {
 }
 
 /// A call that has not ended yet. Streams go to files, so that a process which outlives
-/// `lazaret` and keeps them open hangs nobody.
+/// `lazaret` and keeps them open does not block the test.
 #[derive(Debug)]
 pub(crate) struct Running {
     line: String,

@@ -131,7 +131,7 @@ impl PrivateEngine {
     /// It does not come up; with the end of its log.
     pub(crate) fn restart(&mut self) -> Result<(), String> {
         let at = |name: &str| self.dir.path().join(name).display().to_string();
-        // A socket that nobody answers on keeps Podman from binding.
+        // A socket without a listener keeps Podman from binding.
         drop(fs::remove_file(self.socket()));
         let log = fs::File::options()
             .create(true)

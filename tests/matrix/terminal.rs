@@ -1,4 +1,4 @@
-//! A terminal of the test's own: somebody types, and looks.
+//! A terminal of the test's own, with a typist and a reader.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -48,7 +48,7 @@ impl Person {
             let mut piece = [0; 4096];
             while let Ok(count @ 1..) = screen.read(&mut piece) {
                 seen.lock()
-                    .expect("nobody panics")
+                    .expect("no thread panicked")
                     .extend_from_slice(&piece[..count]);
             }
         });
@@ -77,7 +77,7 @@ impl Person {
 
     /// All that the screen was sent.
     pub(crate) fn seen(&self) -> String {
-        String::from_utf8_lossy(&self.seen.lock().expect("nobody panics")).into_owned()
+        String::from_utf8_lossy(&self.seen.lock().expect("no thread panicked")).into_owned()
     }
 
     /// Waits until the screen was sent `text`.

@@ -109,7 +109,7 @@ pub(crate) fn sparse(path: &Path, size: u64) -> Result<(), String> {
         .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// What tells whether anybody wrote to a directory, without reading its files.
+/// Tells whether a process wrote to a directory, without reading its files.
 pub(crate) fn stamp(dir: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![dir.to_owned()];

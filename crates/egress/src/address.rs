@@ -23,7 +23,7 @@ pub enum AddressClass {
     Shared,
     /// This link only: 169.254/16, fe80::/10.
     LinkLocal,
-    /// Where a cloud hands out credentials to whoever asks.
+    /// Where a cloud hands out credentials to every client.
     Metadata,
     /// No address of one host: unspecified, 0/8, multicast, broadcast, 240/4.
     Unusable,

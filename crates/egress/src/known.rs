@@ -12,7 +12,7 @@ const fn v6(a: u16, b: u16, c: u16, h: u16) -> IpAddr {
     IpAddr::V6(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, h))
 }
 
-/// Where clouds hand out credentials of the machine to whoever asks (NET-08): each is
+/// Where clouds hand out credentials of the machine to every client (NET-08): each is
 /// documented by its vendor. Denied even when the user names the network around it.
 pub(crate) const METADATA_ADDRESSES: [IpAddr; 11] = [
     // AWS, Azure, Google, OpenStack and most others.

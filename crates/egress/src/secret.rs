@@ -8,7 +8,7 @@ use zeroize::Zeroize as _;
 /// A key that is never shown: no `Display`, a `Debug` without the value, wiped when dropped.
 ///
 /// It is serialized for one reader only, the gateway's standard input, in an
-/// [`GatewayConfig`](crate::GatewayConfig). Whoever writes that line wipes it afterwards.
+/// [`GatewayConfig`](crate::GatewayConfig). The writer of that line wipes it afterwards.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -18,7 +18,7 @@ impl Secret {
         Self(value)
     }
 
-    /// Returns the value, to be sent to whom it belongs and to nobody else.
+    /// Returns the value, to be sent to the host that it belongs to and to no other.
     pub fn expose(&self) -> &str {
         &self.0
     }

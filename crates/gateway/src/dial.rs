@@ -11,7 +11,7 @@ use std::thread;
 ///
 /// # Errors
 ///
-/// Nobody listens there, or a direction broke.
+/// There is no listener, or a direction broke.
 pub fn dial(
     port: u16,
     mut input: impl Read + Send + 'static,
@@ -22,7 +22,7 @@ pub fn dial(
     stream.set_nodelay(true)?;
     let mut sending = stream.try_clone()?;
     thread::Builder::new().spawn(move || {
-        // Whoever broke it knows.
+        // The end that broke it knows.
         let _copied = io::copy(&mut input, &mut sending);
         let _told = sending.shutdown(Shutdown::Write);
     })?;

@@ -347,7 +347,7 @@ pub enum EngineError {
         /// Its name.
         name: String,
     },
-    /// The image declares a volume that nobody asked for (CON-25).
+    /// The image declares a volume of its own (CON-25).
     #[error("image {image} declares a volume at {target}; the engine would mount an anonymous one")]
     SurpriseVolume {
         /// The image.

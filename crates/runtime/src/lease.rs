@@ -196,7 +196,7 @@ impl Guard {
             table.entries.remove(&guard.key);
         } else if table.closed {
             drop(table);
-            // Held by nobody else: release_all leaves pending rows to us.
+            // No other holder: release_all leaves pending rows to us.
             let removed = resource.remove_stubbornly(&**engine);
             table = registry.lock();
             table.entries.remove(&guard.key);

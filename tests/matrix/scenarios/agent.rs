@@ -119,7 +119,7 @@ fn work(ctx: &Ctx, agent: &Agent) -> Result<(), String> {
         move |done: usize| {
             if done == 3 {
                 let seen = outside(&socket, &state, &key).unwrap_or_else(|error| vec![error]);
-                found.lock().expect("nobody panics").extend(seen);
+                found.lock().expect("no thread panicked").extend(seen);
             }
         }
     };
@@ -193,7 +193,7 @@ fn work(ctx: &Ctx, agent: &Agent) -> Result<(), String> {
         .map(|request| String::from_utf8_lossy(&request.body).into_owned())
         .collect();
     expect("the key is in no conversation", || !bodies.contains(&key))?;
-    let found = found.lock().expect("nobody panics").clone();
+    let found = found.lock().expect("no thread panicked").clone();
     expect_eq("places of the key outside", &found, &Vec::<String>::new())?;
     // Both refusals are in the log, with their reasons.
     let log = ctx.lazaret(&["policy", "log", "s"])?.expect_code(0)?;

@@ -266,7 +266,7 @@ fn refused(ctx: &Ctx, name: &str) -> Result<(), String> {
     })
 }
 
-/// A volume of that very name is somebody else's (FLT-13): never filled, never removed.
+/// A volume of that very name has another owner (FLT-13): never filled, never removed.
 fn volume_name_is_taken(ctx: &Ctx) -> Result<(), String> {
     let foreign = ctx.foreign_volume_named(name(ctx, "workspace"))?;
     let outcome = refused(ctx, foreign.name());
@@ -323,7 +323,7 @@ fn output_flood(ctx: &Ctx) -> Result<(), String> {
     })
 }
 
-/// Whoever read the output has gone: the command is not disturbed, and nothing is lost.
+/// The reader of the output has gone: the command is not disturbed, and nothing is lost.
 fn closed_stdout(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let (mut reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
@@ -344,12 +344,12 @@ fn closed_stdout(ctx: &Ctx) -> Result<(), String> {
         fs::read(workspace.join("a")).is_ok_and(|text| text == b"a\nmore\n")
     })?;
     let output = lazaret.wait()?.expect_code(0)?;
-    expect("nobody panicked", || !output.stderr.contains("panicked"))?;
+    expect("no panic", || !output.stderr.contains("panicked"))?;
     let logs = ctx.lazaret(&["logs", "s"])?.expect_code(0)?.stdout;
     expect("the log has it all", || logs.matches("line").count() == 40)
 }
 
-/// Whoever reads the output has stopped reading: one Ctrl-C ends the command and collects.
+/// The reader of the output has stopped reading: one Ctrl-C ends the command and collects.
 fn full_stdout(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let before = stamp(&workspace);

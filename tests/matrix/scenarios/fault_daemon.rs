@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
     /// Lazaret says that it failed, changes nothing, and still knows the session.
     fn failed(&self, lazaret: Running) -> Result<(), String> {
         let output = lazaret.wait()?.expect_code(125)?.expect_text("error: ")?;
-        expect("nobody panicked", || !output.stderr.contains("panicked"))?;
+        expect("no panic", || !output.stderr.contains("panicked"))?;
         self.untouched()?;
         let listed = self.lazaret(&["ls", "--json"])?.expect_code(0)?.json()?;
         expect_eq("the session", &listed[0]["session"].as_str(), &Some("s"))?;

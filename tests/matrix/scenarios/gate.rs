@@ -276,7 +276,7 @@ fn allowed(ctx: &Ctx) -> Result<(), String> {
         .expect_code(0)?;
     let applied = "f .vscode/tasks.json \"{}\\n\"\nf a \"a\\nmore\\n\"\n".to_owned();
     expect_eq("with it", &tree_text::dump(&workspace), &applied)?;
-    // From now on it passes, also where nobody is asked.
+    // From now on it passes, also without a question.
     let _back = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
     let _back = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
     let _applied = run("t", "auto", 0)?;

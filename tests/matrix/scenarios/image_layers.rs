@@ -299,7 +299,7 @@ fn broken_off(ctx: &Ctx) -> Result<(), String> {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { continue };
             let mut request = [0; 4096];
-            // Whoever asks gets a tenth of an answer.
+            // Each client gets a tenth of an answer.
             let _asked = stream.read(&mut request);
             let head = "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\nContent-Length: 100000\r\n\r\n";
             let _sent = stream.write_all(head.as_bytes());

@@ -301,7 +301,7 @@ fn cut_short(ctx: &Ctx, signal: Signal) -> Result<(), String> {
         .expect_text("mine")?
         .json()?;
     expect_eq(
-        "the host's edits are nobody's change",
+        "the host's edits are no change of the session",
         &second["changes"],
         &json!({ "added": ["agent"], "modified": [], "deleted": [] }),
     )?;
@@ -425,7 +425,7 @@ fn sync(ctx: &Ctx) -> Result<(), String> {
     running.until_said("gone")?;
     let _kept = running.wait()?.expect_code(120)?;
     let watched = watch.wait()?.expect_code(0)?;
-    expect("what the host sent is nobody's change", || {
+    expect("what the host sent is no change of the session", || {
         !watched.stdout.contains("word")
     })?;
     let report = ctx.told(&["diff", "s", "--json"])?;
@@ -434,11 +434,11 @@ fn sync(ctx: &Ctx) -> Result<(), String> {
         &report["changes"],
         &json!({ "added": [], "modified": ["e"], "deleted": [] }),
     )?;
-    let _unknown = ctx.lazaret(&["sync", "nobody"])?.expect_code(1)?;
+    let _unknown = ctx.lazaret(&["sync", "missing"])?.expect_code(1)?;
     gone(ctx)
 }
 
-/// FLT-04: somebody writes to a file all the time. It is named, and nothing goes in; once he
+/// FLT-04: another process writes to a file all the time. It is named, and nothing goes in; once he
 /// has ended, all of it does.
 fn changing(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
@@ -470,7 +470,7 @@ fn changing(ctx: &Ctx) -> Result<(), String> {
         .json()?;
     expect_eq("all goes in", &second["sync"]["sent"], &json!(2))?;
     expect_eq(
-        "and is nobody's change",
+        "and is no change of the session",
         &second["changes"]["added"],
         &json!(["agent"]),
     )?;

@@ -201,8 +201,8 @@ fn watch(ctx: &Ctx) -> Result<(), String> {
     )
 }
 
-/// The command puts one number into two files, one after the other: whoever sees it stand
-/// still finds them at most one apart.
+/// The command puts one number into two files, one after the other: while it is
+/// paused, they differ by at most one.
 fn still(ctx: &Ctx) -> Result<(), String> {
     let script = "i=0; while :; do i=$((i+1)); for f in b c; do echo $i > t; mv t $f; done; \
         echo \"tick $i\"; done";
@@ -278,7 +278,7 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
         let _killed = watch.wait()?.expect_code(137)?;
         goes_on(&running)?;
     }
-    // What it left behind is found by whoever looks next, and by `prune`.
+    // The next view and `prune` find what it left behind.
     let pruned = ctx.told(&["prune", "--yes", "--json"])?;
     expect("the dead view's container is removed", || {
         let names = pruned["containers"].as_array();
@@ -288,7 +288,7 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
     end(ctx, running)
 }
 
-/// Ctrl-C ends a command that somebody paused, and so does its time limit.
+/// Ctrl-C ends a command that another program paused, and so does its time limit.
 fn paused_and_ended(ctx: &Ctx) -> Result<(), String> {
     let script = "trap 'echo last words > c; exit 3' TERM; i=0; \
         while :; do i=$((i+1)); echo \"tick $i\"; sleep 0.05; done";
@@ -304,7 +304,7 @@ fn paused_and_ended(ctx: &Ctx) -> Result<(), String> {
     Ok(())
 }
 
-/// Pauses the command's container where the engine can, as somebody with another program
+/// Pauses the command's container where the engine can, as a user of another program
 /// would.
 fn pause(ctx: &Ctx) -> Result<(), String> {
     if ctx.engine() == EngineName::PodmanRootless {
@@ -314,7 +314,7 @@ fn pause(ctx: &Ctx) -> Result<(), String> {
 }
 
 fn nothing(ctx: &Ctx) -> Result<(), String> {
-    let _unknown = ctx.lazaret(&["watch", "nobody"])?.expect_code(1)?;
+    let _unknown = ctx.lazaret(&["watch", "missing"])?.expect_code(1)?;
     let (_, running) = counting(ctx, "base", COUNT)?;
     running.signal(Signal::KILL)?;
     let _killed = running.wait()?;

@@ -63,7 +63,7 @@ fn stores(ctx: &Ctx) -> Result<(), String> {
     let text =
         |name: &str| fs::read_to_string(workspace.join(name)).map_err(|error| error.to_string());
     expect_eq("the last store came out", &text("m")?.as_str(), &"c\n")?;
-    // Whoever had mapped it is gone, and its page may still be dirty.
+    // The process that had mapped it is gone, and its page may still be dirty.
     let _again = ctx.lazaret(&arguments(AGAIN))?.expect_code(0)?;
     expect_eq("a store of the next command", &text("m")?.as_str(), &"d\n")?;
     let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;

@@ -1,4 +1,4 @@
-//! Containers that were made before anybody needed them.
+//! Containers that were made ahead of time.
 
 use serde_json::Value;
 
@@ -88,7 +88,7 @@ fn filled(ctx: &Ctx) -> Result<(), String> {
         &first.first(),
     )?;
 
-    // Nobody's sweep takes it.
+    // No sweep takes it.
     let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
     let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
     expect_eq("places after a sweep", &places(ctx)?, &second)?;
@@ -101,7 +101,7 @@ fn filled(ctx: &Ctx) -> Result<(), String> {
     let _ran = ctx.lazaret(&tight)?.expect_code(0)?;
     expect_eq("the place of what does not fit", &berth(ctx, "two")?, &None)?;
 
-    // One whose container somebody removed is passed over.
+    // One whose container another program removed is skipped.
     for object in ctx.objects()? {
         if object.to_string().contains(&second[0]) && object.to_string().contains("-agent") {
             api::remove(&ctx.engine().socket(), &object)?;

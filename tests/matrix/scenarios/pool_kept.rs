@@ -1,4 +1,4 @@
-//! The next container of a kept session, made before anybody needs it.
+//! The next container of a kept session, made ahead of time.
 
 use std::fs;
 use std::path::Path;
@@ -226,7 +226,7 @@ fn does_not_fit(ctx: &Ctx) -> Result<(), String> {
     over(ctx, &["s"])
 }
 
-/// Killed at the first moment at which it is being made; whoever comes next sees to it.
+/// Killed at the first moment at which it is being made; the next launcher cleans up.
 fn killed(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     filled(ctx)?;

@@ -1,4 +1,4 @@
-//! What the user's own `network.toml` opens, and nobody else can.
+//! What only the user's own `network.toml` can open.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -124,9 +124,10 @@ fn certificates(ctx: &Ctx) -> Result<(), String> {
     };
     configure(ctx, &text.replace("{}", ""))?;
     let refused = run()?;
-    expect(&format!("git trusts nobody: {}", refused.stderr), || {
-        refused.stderr.contains("certificate") && refused.stdout.starts_with("0\n")
-    })?;
+    expect(
+        &format!("git trusts no certificate: {}", refused.stderr),
+        || refused.stderr.contains("certificate") && refused.stdout.starts_with("0\n"),
+    )?;
     expect_eq("requests without trust", &server.requests().len(), &0)?;
     let named = format!("inside_ca = \"{}\"\n", pem.display());
     configure(ctx, &text.replace("{}", &named))?;

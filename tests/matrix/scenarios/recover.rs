@@ -180,7 +180,7 @@ fn nothing(ctx: &Ctx) -> Result<(), String> {
         .lazaret(&["recover"])?
         .expect_code(0)?
         .expect_text("nothing to recover")?;
-    let _unknown = ctx.lazaret(&["recover", "nobody"])?.expect_code(1)?;
+    let _unknown = ctx.lazaret(&["recover", "missing"])?.expect_code(1)?;
     Ok(())
 }
 

@@ -95,7 +95,7 @@ fn exit_code(ctx: &Ctx) -> Result<(), String> {
     expect_eq("exit_code", &output.json()?["exit_code"].as_i64(), &Some(7))
 }
 
-/// A change that holds a warning: kept, and applied when somebody says so.
+/// A change that holds a warning: kept, and applied after a yes.
 fn kept_then_applied(ctx: &Ctx, script: &str) -> Result<(), String> {
     let _kept = ctx
         .lazaret(&[

@@ -1,4 +1,4 @@
-//! Many files, a huge file, and a source tree that nobody here wrote.
+//! Many files, a huge file, and a foreign source tree.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -70,7 +70,7 @@ fn works(ctx: &Ctx, way: fn(Call) -> Call, past: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The command's PID 1 is another user's; without CAP_SYS_PTRACE nobody looks into that.
+/// The command's PID 1 is another user's; without CAP_SYS_PTRACE no process may look into it.
 fn without_the_right(ctx: &Ctx) -> Result<(), String> {
     let _workspace = ctx.workspace("project", "f a \"a\\n\"");
     let without = [

@@ -78,7 +78,7 @@ fn agents_are_ready(ctx: &Ctx) -> Result<(), String> {
         ("codex", "OPENAI_API_KEY", "YOLO", "/quit"),
     ];
     for (agent, key, ready, end) in agents {
-        // Nobody waits at a terminal for as long as an image takes.
+        // A build of an image would take longer than the terminal's timeout.
         let _built = ctx.lazaret(&["image", "build", agent])?.expect_code(0)?;
         let person = Person::sit_down(100, 30)?;
         let running = ctx
@@ -99,7 +99,7 @@ fn agents_are_ready(ctx: &Ctx) -> Result<(), String> {
     Ok(())
 }
 
-/// Whoever ends lazaret, the terminal is given back; so does a person who insists.
+/// However lazaret ends, the terminal is restored, also after repeated Ctrl-C.
 fn ended_from_outside(ctx: &Ctx) -> Result<(), String> {
     for how in ["signal", "keys"] {
         let person = Person::sit_down(80, 24)?;

@@ -1,4 +1,4 @@
-//! `Authority`: certificates that are made when a test runs, and trusted by nobody else.
+//! `Authority`: certificates that are made when a test runs, and trusted by no other program.
 
 use std::sync::Arc;
 

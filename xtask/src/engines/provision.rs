@@ -276,7 +276,7 @@ fn podman_service(socket: &Path) -> Vec<String> {
     ]
 }
 
-/// A socket that nobody answers on keeps Podman from binding.
+/// A socket without a listener keeps Podman from binding.
 fn remove_stale(socket: &Path) -> Result<()> {
     match socket.exists() {
         true => fs::remove_file(socket).with_context(|| format!("remove `{}`", socket.display())),

@@ -1,7 +1,7 @@
 //! Processes that outlive the command that started them, and can be ended by a later one.
 //!
 //! A record in the state directory names the process by pid *and* start time, so that a
-//! pid which the kernel gave to somebody else is never taken for ours.
+//! pid which the kernel gave to another process is never taken for ours.
 
 use std::fs::{self, File};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -129,7 +129,7 @@ impl Service {
             return Vec::new();
         };
         // The kernel keeps a session's number from being used again while it has members;
-        // a leader with another start time is somebody else's.
+        // a leader with another start time is another process.
         if start_time(record.pid).is_some_and(|start| start != record.start) {
             return Vec::new();
         }

@@ -3,7 +3,7 @@
 //!
 //! What is found, and what is not, is said in [`shapes`]. A scrubber is a net under the
 //! broker, not a control: a program that holds a secret can always write it in a shape
-//! that nobody looks for. The control is that no program inside holds one.
+//! that no pattern covers. The control is that no program inside holds one.
 
 mod automaton;
 mod set;

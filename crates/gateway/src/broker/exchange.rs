@@ -325,7 +325,7 @@ impl Connection<'_> {
         let mut scrubber = (!is_encoded).then(|| Scrubber::new(patterns.clone()));
         let mut body = BodyReader::new(answer.framing());
         loop {
-            // Cut in the middle: the last chunk is not sent, so nobody takes it for whole.
+            // Cut in the middle: the last chunk is not sent, so no reader takes it for whole.
             let piece = body
                 .next(upstream, self.idle)
                 .map_err(|_cut| Failed::Gone)?;

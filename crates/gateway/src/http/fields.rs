@@ -1,7 +1,7 @@
 //! `Fields`: the header fields of a message, in order.
 
 /// The fields of one hop (RFC 9110 section 7.6.1). `Transfer-Encoding` belongs to the hop as
-/// well; whoever sends a body on decides about it.
+/// well; the sender of a body decides about it.
 const HOP_BY_HOP: [&str; 6] = [
     "connection",
     "keep-alive",

@@ -48,7 +48,7 @@ pub(super) enum OnLoss {
     End,
 }
 
-/// Whether whoever sends is still there.
+/// Whether the sender is still there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sender {
     /// It is, and readiness tells when it has more.

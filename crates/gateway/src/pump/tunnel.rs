@@ -104,7 +104,7 @@ impl Tunnel {
         budget: &Budget,
     ) -> Result<Going, Denied> {
         if flags.intersects(EventFlags::HUP | EventFlags::ERR) && self.interests[end].is_some() {
-            // It would be reported again and again. Whoever has gone takes nothing more;
+            // It would be reported again and again. An end that has gone takes nothing more;
             // what it has left behind is still delivered.
             let _removed = epoll::delete(epoll, &self.ends[end]);
             self.interests[end] = None;

@@ -14,7 +14,7 @@ use super::Family;
 /// A question to a resolver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Random, so that nobody who can't see it can answer.
+    /// Random, so that only a server that sees it can answer.
     pub id: u16,
     /// The name.
     pub host: HostName,

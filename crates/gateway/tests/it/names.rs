@@ -1,4 +1,4 @@
-//! What the proxy makes of names, before anybody is asked for them.
+//! What the proxy makes of names, before any query.
 
 use lazaret_egress::{EntryPoint, Event, Mode, Policy, Verdict};
 
@@ -46,7 +46,7 @@ fn net_03_what_is_not_listed_is_denied_and_logged() {
         (EntryPoint::Connect, "other.test", Some(443))
     );
     assert_eq!((verdict, address), (Verdict::Denied, None));
-    // Nobody was even asked for it (NET-02).
+    // There was no query for it (NET-02).
     assert_eq!(world.dns.names(), Vec::<String>::new());
 }
 

@@ -110,8 +110,8 @@ fn a_dialled_port_answers_after_the_end_of_the_input() {
     let mut answer = Vec::new();
     lazaret_gateway::dial(server.port(), &b"abc"[..], &mut answer).expect("dialled");
     assert_eq!(answer, b"cba");
-    let nobody = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = nobody.local_addr().expect("an address").port();
-    drop(nobody);
+    let closed = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = closed.local_addr().expect("an address").port();
+    drop(closed);
     assert!(lazaret_gateway::dial(port, &b""[..], Vec::new()).is_err());
 }

@@ -122,7 +122,7 @@ pub(super) fn attach(
             // Before the queues close: a reader at its end looks here.
             end.set(found);
             // Docker reads the input of a process that has ended no further and leaves its
-            // half of the connection open: whoever writes would wait for minutes.
+            // half of the connection open: a writer would wait for minutes.
             drop(ended.shutdown(Shutdown::Both));
             drop((to_stdout, to_stderr));
         })?;
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(read_all(streams.stderr), (Vec::new(), gone));
         streams.connection.wait("wait").unwrap_err();
 
-        // Inside one: nobody needs to be asked.
+        // Inside one: no poll is needed.
         let (socket, mut far) = pair();
         let streams = attach(socket, Bytes::new(), Packing::Frames, Box::new(|| Ok(0))).unwrap();
         far.write_all(&frame(1, b"whole")[..10]).unwrap();

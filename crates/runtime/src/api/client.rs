@@ -293,7 +293,7 @@ impl Inner {
         self.look_up_image(name).await
     }
 
-    /// Refuses an image that declares a volume nobody asked for: the engine would mount
+    /// Refuses an image that declares a volume of its own: the engine would mount
     /// an anonymous one, writable and unknown to the session (CON-25).
     pub(super) async fn check_image(&self, spec: &HardenedSpec) -> Result<(), EngineError> {
         let name = spec.spec().image.as_str();

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// How long a process may go on after its streams have ended, before that counts as a
-/// lost connection. A shell that closes its own output is rare; a hang helps nobody.
+/// lost connection. A shell that closes its own output is rare; a hang would be worse.
 const AFTERLIFE: Duration = Duration::from_secs(10);
 
 pub(super) fn start(

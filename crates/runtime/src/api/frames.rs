@@ -118,7 +118,7 @@ impl<'a> Frames<'a> {
             Stream::Engine => return,
         };
         if !piece.is_empty() {
-            // A queue that nobody reads any more: its bytes are dropped, the other
+            // A queue without a reader: its bytes are dropped, the other
             // stream and the exit code still matter.
             drop(queue.send(Bytes::from(piece)));
         }

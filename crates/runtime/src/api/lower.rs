@@ -112,7 +112,7 @@ fn host_config(spec: &HardenedSpec, seccomp: &SeccompRef) -> HostConfig {
         }),
         network_mode: Some(controls.network.to_owned()),
         // Names that lead to the loopback are served on its ports 80 and 443, and without root
-        // nobody could listen there: Docker lets everybody, Podman (4.3) does not.
+        // no process could listen there: Docker permits it by default, Podman (4.3) does not.
         sysctls: (!spec.spec().hosts.is_empty()).then(|| {
             let unprivileged = ("net.ipv4.ip_unprivileged_port_start", "0");
             HashMap::from([unprivileged].map(|(key, value)| (key.to_owned(), value.to_owned())))
@@ -196,8 +196,8 @@ fn mounts(spec: &HardenedSpec) -> Vec<Mount> {
         .collect()
 }
 
-/// What a volume is labelled with that the engine makes because it is not there any more:
-/// whoever created it is dead, and somebody has swept it while this call was on its way.
+/// Returns the labels of a volume that the engine creates because it is gone: the launcher that
+/// created it is dead, and another one has swept it while this call was on its way.
 /// Podman's compatible API drops these (4.3); see `remove` of the launcher's belongings.
 fn volume_labels(spec: &HardenedSpec) -> HashMap<String, String> {
     let mut labels: HashMap<String, String> = spec.spec().labels.clone().into_iter().collect();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// Between two tries.
 const TICK: Duration = Duration::from_millis(10);
 
-/// How long others may create before us; whoever takes longer hangs, and is not waited for.
+/// How long others may create before us; a process that takes longer hangs, and is not waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The right to create a container; given back when it is dropped, or with the process.

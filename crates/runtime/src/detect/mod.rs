@@ -150,7 +150,7 @@ pub fn detect(request: &EngineRequest, environment: &Environment) -> Result<Dete
 }
 
 /// As [`detect`], but asks an engine that is slow to say what it is only when `memory` does
-/// not know it. Whoever uses that must prove what matters (P12), and ask again in time.
+/// not know it. A caller of it must prove what matters (P12), and ask again in time.
 ///
 /// # Errors
 /// As [`detect`].

@@ -28,7 +28,7 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// Between two tries.
 const TICK: Duration = Duration::from_millis(1);
 
-/// What a pipe is to hold, in bytes: the most that anybody may ask for.
+/// What a pipe is to hold, in bytes: the most that an unprivileged process may ask for.
 const PIPE: usize = 1 << 20;
 
 pub(super) fn start(process: &OwnedFd, spec: &ExecSpec) -> io::Result<Process> {
@@ -92,7 +92,7 @@ fn pipes() -> io::Result<([OwnedFd; 3], Ours)> {
     };
     let (stdin, stdout, stderr) = (pipe()?, pipe()?, pipe_with(PipeFlags::CLOEXEC)?);
     for output in [&stdout.0, &stderr.0] {
-        // Of our end alone: nobody inside can make us wait.
+        // Of our end alone: no process inside can make us wait.
         rustix::io::ioctl_fionbio(output, true)?;
     }
     let ours = Ours {

@@ -102,7 +102,7 @@ impl Read for Output {
                     self.left = self.left.map(|left| left.saturating_sub(length));
                     return Ok(length);
                 }
-                // What was there, somebody inside has read: a pipe can be opened again.
+                // A process inside has read what was there: a pipe can be opened again.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if self.left.is_some() {
                         return Ok(0);

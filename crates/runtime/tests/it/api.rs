@@ -81,7 +81,7 @@ fn flt_19_a_missing_socket() {
         "{error}"
     );
 
-    // And one that nobody listens at any more.
+    // And one without a listener.
     let socket = directory.path().join("dead.sock");
     drop(UnixListener::bind(&socket).unwrap());
     let error = probe(&socket);

@@ -37,7 +37,7 @@ pub(super) fn net_23_a_killed_launchers_network_is_closed_before_anybody_recover
     ])?;
     running.until_said("up")?;
     expect("it reaches", || upstream.heard() > 0)?;
-    // By name: what carries no label would be found by nobody.
+    // By name: a search by labels would miss what carries none.
     let store: String = ctx.store_id().chars().take(6).collect();
     let sockets = format!("lazaret-net-{store}-egress");
     let has_sockets = || api::has_volume(&ctx.engine().socket(), &sockets);

@@ -227,7 +227,7 @@ fn net_20_a_key_that_the_vendor_sends_back_does_not_reach_the_workload() {
 
 #[test]
 fn a_server_that_is_not_the_vendor_gets_nothing() {
-    let (authority, other) = (Authority::new("a vendor's"), Authority::new("somebody's"));
+    let (authority, other) = (Authority::new("a vendor's"), Authority::new("another's"));
     let wrong_name = Vendor::start(&authority, "other.test", |_| panic!("nothing comes"));
     let (wrong_authority, requests) = Vendor::answering(&other, OK);
     for port in [wrong_name.port, wrong_authority.port] {

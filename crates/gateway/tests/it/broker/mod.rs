@@ -82,7 +82,7 @@ impl std::io::Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0
             .lock()
-            .expect("nobody panics")
+            .expect("no thread panicked")
             .extend_from_slice(bytes);
         Ok(bytes.len())
     }
@@ -175,7 +175,7 @@ impl Gateway {
     }
 
     fn log(&self) -> String {
-        let log = self.log.0.lock().expect("nobody panics");
+        let log = self.log.0.lock().expect("no thread panicked");
         String::from_utf8_lossy(&log).into_owned()
     }
 }

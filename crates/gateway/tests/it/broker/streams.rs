@@ -22,7 +22,7 @@ fn an_answer_is_passed_on_as_it_comes() {
         for number in 0..5 {
             to.write_all(format!("data: event {number}\n\n").as_bytes())?;
             to.flush()?;
-            let seen = seen.lock().expect("nobody panics");
+            let seen = seen.lock().expect("no thread panicked");
             seen.recv_timeout(PATIENCE).expect("the event was seen");
         }
         Ok(())
@@ -54,7 +54,7 @@ fn a_request_is_passed_on_as_it_comes() {
             let read = stream.read(&mut piece)?;
             all.extend_from_slice(&piece[..read]);
             if String::from_utf8_lossy(&all).contains("first") {
-                let _gone = saw.lock().expect("nobody panics").send(());
+                let _gone = saw.lock().expect("no thread panicked").send(());
             }
         }
         stream.get_mut().write_all(OK.as_bytes())

@@ -7,7 +7,7 @@ use lazaret_tests::model::{Authority, Request};
 
 use super::{Gateway, HOST, OK, Vendor, post};
 
-/// NET-13: what two readers could read differently reaches nobody.
+/// NET-13: what two readers could read differently is not sent on.
 #[test]
 fn net_13_what_could_be_read_in_two_ways_is_refused() {
     let authority = Authority::new("a vendor's");
