@@ -7,7 +7,8 @@
 //!
 //! Both say paths and no contents, so files get contents that say nothing: one line that is a
 //! comment, or the least that a format allows. A changed file differs in a number. A commit is
-//! judged in a tree of other files, so that what it deletes is a small part of it.
+//! judged in the tree that the list knows of its repository (commits come newest first), and of
+//! other files, so that what it deletes is a small part of it.
 
 #![expect(clippy::print_stdout, reason = "figures are what it is for")]
 
@@ -60,6 +61,17 @@ impl Side {
         }
         self.0.insert(path.to_owned(), entry);
         Ok(())
+    }
+
+    /// Removes directories that hold nothing, which git does not know.
+    fn remove_empty(&mut self) {
+        let paths: Vec<RelPathBuf> = self.0.entries().map(|(path, _)| path.clone()).collect();
+        for path in paths.iter().rev() {
+            let is_dir = self.0.get(path) == Some(&Entry::Dir);
+            if is_dir && self.0.below(path).next().is_none() {
+                self.0.remove(path);
+            }
+        }
     }
 }
 
@@ -215,47 +227,113 @@ fn hostile(list: &str, others: &Side) -> Result<Value, Box<dyn Error>> {
     Ok(Value::Object(classes.collect()))
 }
 
-/// Judges each commit, and again without its changes of CI files that were there before.
-fn commits(list: &str, others: &Side) -> Result<Value, Box<dyn Error>> {
-    let (mut all, mut stopped, mut aside) = (0, 0, 0);
-    let mut codes: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    let mut paths = Vec::new();
-    for line in list.lines().filter(|line| !line.is_empty()) {
+/// One commit: its repository, its hash, and what it changes.
+struct Commit {
+    repository: String,
+    hash: String,
+    changes: Vec<FileChange>,
+}
+
+/// One file that a commit changes, by git's raw format.
+struct FileChange {
+    status: String,
+    old_mode: String,
+    new_mode: String,
+    path: String,
+}
+
+fn read_commits(list: &str) -> Result<Vec<Commit>, Box<dyn Error>> {
+    let lines = list.lines().filter(|line| !line.is_empty());
+    let commits = lines.map(|line| {
         let commit: Value = serde_json::from_str(line)?;
-        let mut memory = Memory::default();
-        let (mut before, mut after) = (others.clone(), others.clone());
-        let mut changed = BTreeSet::new();
-        for change in commit["changes"].as_array().ok_or("no changes")? {
-            let field = |at: usize| change[at].as_str().unwrap_or_default();
-            let (status, old, new, path) = (field(0), field(1), field(2), field(3));
-            // Names that no change set can carry, and paths with a file above them, are left out.
-            let Ok(name) = path.parse::<RelPathBuf>() else {
-                continue;
-            };
-            // Of what is deleted only the name is known.
-            let mut unknown = Memory::default();
-            let known = match status {
-                "D" => &mut unknown,
-                _ => &mut memory,
-            };
-            if let Some(entry) = entry(path, old, 1, known) {
-                before.insert(path, entry)?;
-            }
-            if let Some(entry) = entry(path, new, 2, &mut memory) {
-                after.insert(path, entry)?;
-            }
-            if !matches!(status, "A" | "D") {
-                changed.insert(name.to_string());
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let changes = commit["changes"].as_array().ok_or("no changes")?;
+        let changes = changes.iter().map(|change| FileChange {
+            status: text(&change[0]),
+            old_mode: text(&change[1]),
+            new_mode: text(&change[2]),
+            path: text(&change[3]),
+        });
+        // Names that no change set can carry are left out.
+        let changes = changes.filter(|change| change.path.parse::<RelPathBuf>().is_ok());
+        Ok(Commit {
+            repository: text(&commit["repo"]),
+            hash: text(&commit["commit"]),
+            changes: changes.collect(),
+        })
+    });
+    commits.collect()
+}
+
+/// Returns the files, with their modes, that were there before the oldest commit of each
+/// repository: those that the first commit that names them changes or deletes.
+fn first_trees(commits: &[Commit]) -> HashMap<&str, BTreeMap<&str, &str>> {
+    let mut named: BTreeSet<(&str, &str)> = BTreeSet::new();
+    let mut trees: HashMap<&str, BTreeMap<&str, &str>> = HashMap::new();
+    for commit in commits.iter().rev() {
+        let tree = trees.entry(&commit.repository).or_default();
+        for change in &commit.changes {
+            let is_first = named.insert((&commit.repository, &change.path));
+            if is_first && change.status != "A" {
+                tree.insert(&change.path, &change.old_mode);
             }
         }
+    }
+    trees
+}
+
+/// Judges each commit, and again without its changes of CI files that were there before.
+fn judge_commits(list: &str, others: &Side) -> Result<Value, Box<dyn Error>> {
+    let (mut all, mut stopped, mut aside) = (0, 0, 0);
+    let mut codes: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut repositories: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
+    let mut paths = Vec::new();
+    let commits = read_commits(list)?;
+    let mut trees = first_trees(&commits);
+    for commit in commits.iter().rev() {
+        let tree = trees.entry(&commit.repository).or_default();
+        let mut memory = Memory::default();
+        let mut before = others.clone();
+        for (path, mode) in &*tree {
+            if let Some(entry) = entry(path, mode, 1, &mut memory) {
+                before.insert(path, entry)?;
+            }
+        }
+        // Of what is deleted only the name is known.
+        for change in commit.changes.iter().filter(|change| change.status == "D") {
+            let mut unknown = Memory::default();
+            if let Some(Entry::File { mode, size, digest }) =
+                entry(&change.path, &change.old_mode, 1, &mut unknown)
+            {
+                let digest = Digest::of(format!("deleted {} {digest}", change.path).as_bytes());
+                before.insert(&change.path, Entry::File { mode, size, digest })?;
+            }
+        }
+        let mut after = before.clone();
+        let mut changed = BTreeSet::new();
+        for change in &commit.changes {
+            let path = RelPath::new(&change.path)?;
+            after.0.remove(path);
+            tree.remove(&*change.path);
+            if let Some(entry) = entry(&change.path, &change.new_mode, 2, &mut memory) {
+                after.insert(&change.path, entry)?;
+                tree.insert(&change.path, &change.new_mode);
+            }
+            if !matches!(&*change.status, "A" | "D") {
+                changed.insert(change.path.clone());
+            }
+        }
+        after.remove_empty();
         let found = stopping(&verdict(&before, &after, &memory));
-        let rest = found
-            .iter()
-            .filter(|(code, path)| *code != CI || !changed.contains(path));
-        let rest: Vec<_> = rest.collect();
+        let is_ci = |code: &str, path: &String| code == CI && changed.contains(path);
+        let has_more = found.iter().any(|(code, path)| !is_ci(code, path));
         all += 1;
         stopped += usize::from(!found.is_empty());
-        aside += usize::from(!rest.is_empty());
+        aside += usize::from(has_more);
+        let repository = repositories.entry(&commit.repository).or_default();
+        repository.0 += 1;
+        repository.1 += usize::from(!found.is_empty());
+        repository.2 += usize::from(has_more);
         let by: BTreeSet<&str> = found.iter().map(|(code, _)| *code).collect();
         for code in &by {
             let (said, alone) = codes.entry(code).or_default();
@@ -263,18 +341,22 @@ fn commits(list: &str, others: &Side) -> Result<Value, Box<dyn Error>> {
             *alone += usize::from(by.len() == 1);
         }
         for (code, path) in found {
-            paths.push(json!([commit["repo"], commit["commit"], code, path]));
+            paths.push(json!([commit.repository, commit.hash, code, path]));
         }
     }
     let codes = codes.iter();
     let codes =
         codes.map(|(code, (said, alone))| json!({ "code": code, "commits": said, "alone": alone }));
+    let repositories = repositories.iter().map(|(name, (all, stopped, aside))| {
+        json!({ "name": name, "commits": all, "stopped": stopped, "ci_aside": aside })
+    });
     Ok(json!({
         "all": all,
         "stopped": stopped,
         "percent": percent(stopped, all),
         "ci_aside": { "stopped": aside, "percent": percent(aside, all) },
         "codes": codes.collect::<Vec<_>>(),
+        "repositories": repositories.collect::<Vec<_>>(),
         "paths": paths,
     }))
 }
@@ -290,7 +372,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let others = Side::others()?;
     let figures = json!({
         "hostile": hostile(&read("hostile-paths.tsv")?, &others)?,
-        "commits": commits(&read("real-commits.jsonl")?, &others)?,
+        "commits": judge_commits(&read("real-commits.jsonl")?, &others)?,
     });
     println!("{figures}");
     Ok(())

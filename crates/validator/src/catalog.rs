@@ -7,11 +7,11 @@ use crate::Severity;
 use crate::judge::softer;
 use crate::rules::attributes::ATTRIBUTES;
 use crate::rules::codes::{CODES, STREAM_CODES};
-use crate::rules::deleted::TESTS;
 use crate::rules::family_table::{FAMILIES, UNKNOWN};
 use crate::rules::git::SENSITIVE;
 use crate::rules::secret_table::{SECRETS, Test};
-use crate::rules::suspect_table::SUSPECTS;
+use crate::rules::suspect_table::{Change as By, Place, SUSPECTS};
+use crate::rules::test_files::TESTS;
 
 /// One code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +63,11 @@ static CATALOG: LazyLock<Vec<CatalogEntry>> = LazyLock::new(|| {
         add(row.code, row.severities, row.reason, &[], row.cases);
     }
     for row in SUSPECTS.iter().chain(FAMILIES).chain([&UNKNOWN]) {
-        let severities = [row.severity, softer(row.severity)];
+        let mut severities = vec![row.severity, softer(row.severity)];
+        // Where neither its name nor its lines decide, it is for the record.
+        if (row.change, row.place) != (By::Name, Place::Anywhere) {
+            severities.push(Severity::Note);
+        }
         let case = std::slice::from_ref(&row.case);
         let patterns: Vec<&str> = row.patterns().collect();
         add(row.code, &severities, row.reason, &patterns, case);

@@ -8,7 +8,7 @@ use std::io;
 use lazaret_tree::RelPathBuf;
 
 use super::found_lines::FoundLines;
-use super::modes::is_script;
+use super::modes::runs_by_name;
 use super::opened::{MOST_BYTES, Side, lines};
 use super::remarks::shown;
 use super::unseen::{self, Unseen};
@@ -47,7 +47,7 @@ pub(super) fn unreadable(path: &RelPathBuf, kind: io::ErrorKind, report: &mut Re
 }
 
 /// A first line that names the program to run the file with (SUS-26).
-pub(super) fn shebang(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(super) fn shebang(context: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
     let Some(after) = opened.after().bytes() else {
         return;
     };
@@ -62,7 +62,7 @@ pub(super) fn shebang(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report)
     };
     let message = format!("{message}: `{}`", shown(&String::from_utf8_lossy(first)));
     let severity = match opened.change().before {
-        None if is_script(opened.path()) => Severity::Note,
+        None if runs_by_name(context, opened) => Severity::Note,
         _ => Severity::Warn,
     };
     report.line((opened.path(), 1), severity, "content.shebang", message);

@@ -3,56 +3,16 @@
 //! What is deleted among the suspect files is said by the rule for those.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::LazyLock;
 
 use lazaret_tree::{Change, Digest, Entry, RelPath};
 
 use super::Context;
+use super::deleted_code::{DeletedCode, is_code};
 use super::git_names::GitFile;
 use super::moves::Moves;
-use super::patterns::{Patterns, folded};
+use super::test_files::is_test;
 use crate::Severity;
 use crate::report::Report;
-
-/// What tests are called, in the notation of the suspect files.
-pub(crate) const TESTS: &[&str] = &[
-    "tests/**",
-    "test/**",
-    "__tests__/**",
-    "spec/**",
-    "*_test.go",
-    "*_test.rs",
-    "*_test.py",
-    "test_*.py",
-    "*.test.js",
-    "*.test.jsx",
-    "*.test.mjs",
-    "*.test.cjs",
-    "*.test.ts",
-    "*.test.tsx",
-    "*.spec.js",
-    "*.spec.jsx",
-    "*.spec.mjs",
-    "*.spec.cjs",
-    "*.spec.ts",
-    "*.spec.tsx",
-    "*_spec.rb",
-    "*_test.rb",
-    "*_test.exs",
-    "*_test.dart",
-    "*_test.c",
-    "*_test.cc",
-    "*_test.cpp",
-    "*test.java",
-    "*tests.java",
-    "*test.kt",
-    "*test.php",
-    "*tests.cs",
-    "*tests.swift",
-];
-
-static INDEX: LazyLock<Patterns<&'static str>> =
-    LazyLock::new(|| Patterns::new(TESTS.iter().map(|text| (*text, text))));
 
 pub(super) fn check(context: &Context<'_>, report: &mut Report) {
     let deleted = |change: &&Change| change.after.is_none() && !context.is_git(&change.path);
@@ -62,11 +22,16 @@ pub(super) fn check(context: &Context<'_>, report: &mut Report) {
     }
     let brought: HashSet<&Digest> = context.changes.iter().filter_map(brings).collect();
     let mut moves = None;
+    let mut code = None;
+    let is_gone = |path: &RelPath| {
+        let change = context.changes.get(path);
+        change.is_some_and(|change| change.after.is_none())
+    };
     // By the topmost directory that went with them, or by themselves.
-    let mut tests: BTreeMap<&RelPath, usize> = BTreeMap::new();
+    let mut tests: BTreeMap<&RelPath, Tests> = BTreeMap::new();
     for change in deletions {
         let path = &change.path;
-        if GitFile::Ignore.is(path.file_name()) {
+        if GitFile::Ignore.is(path.file_name()) && !path.parent().is_some_and(is_gone) {
             let message = "was deleted: git will show, and `git add` take, what it hid";
             report.path(path, Severity::Warn, "deleted.ignore_file", message);
         }
@@ -77,23 +42,39 @@ pub(super) fn check(context: &Context<'_>, report: &mut Report) {
         if *size == 0 || brought.contains(digest) || !is_test(path, entry) {
             continue;
         }
-        if moves.get_or_insert_with(|| Moves::of(context)).has(change) {
+        let moves = moves.get_or_insert_with(|| Moves::of(context));
+        if moves.has(change) {
             continue;
         }
-        let gone = |above: &&RelPath| {
-            let change = context.changes.get(above);
-            change.is_some_and(|change| change.after.is_none())
-        };
-        let top = path.ancestors().filter(gone).last().unwrap_or(path);
-        *tests.entry(top).or_default() += 1;
+        let code = code.get_or_insert_with(|| DeletedCode::of(context, &brought, moves));
+        let top = path.ancestors().filter(|above| is_gone(above)).last();
+        let found = tests.entry(top.unwrap_or(path)).or_default();
+        found.all += 1;
+        found.alone += usize::from(is_code(path) && !code.has(path, top));
     }
-    for (path, count) in tests {
+    for (path, Tests { all, alone }) in tests {
         let message = match context.baseline.get(path) {
-            Some(Entry::Dir) => format!("was deleted, with {count} tests or parts of them"),
+            Some(Entry::Dir) => format!("was deleted, with {all} tests or parts of them"),
+            _ if alone == 0 && is_code(path) => {
+                "was deleted: a test, with what it tests".to_owned()
+            }
             _ => "was deleted: a test, by its name".to_owned(),
         };
-        report.path(path, Severity::Warn, "deleted.test", message);
+        let severity = if alone > 0 {
+            Severity::Warn
+        } else {
+            Severity::Note
+        };
+        report.path(path, severity, "deleted.test", message);
     }
+}
+
+/// The tests that went with one directory, or the one that went by itself.
+#[derive(Default)]
+struct Tests {
+    all: usize,
+    /// Those whose code stays.
+    alone: usize,
 }
 
 /// The contents that a change brings to where no file was.
@@ -101,45 +82,5 @@ fn brings(change: &Change) -> Option<&Digest> {
     match (&change.before, &change.after) {
         (None, Some(Entry::File { digest, .. })) => Some(digest),
         _ => None,
-    }
-}
-
-/// Whether a file is a test by its name.
-pub(super) fn is_test(path: &RelPath, entry: &Entry) -> bool {
-    let mut found = false;
-    INDEX.find(&folded(path), entry, |_| found = true);
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use lazaret_tree::{Digest, Entry, Mode, RelPath};
-
-    use super::{TESTS, is_test};
-
-    #[test]
-    fn aud_03_each_pattern_alone() {
-        let entry = Entry::File {
-            mode: Mode::Plain,
-            size: 1,
-            digest: Digest::of(b"x"),
-        };
-        let is_test = |path: &str| is_test(RelPath::new(path).unwrap(), &entry);
-        for pattern in TESTS {
-            let path = pattern.replace("**", "some/thing").replace('*', "X");
-            for path in [path.clone(), format!("deep/er/{path}"), path.to_uppercase()] {
-                assert!(is_test(&path), "{path}");
-            }
-        }
-        for path in [
-            "src/testing.rs",
-            "attest/x",
-            "test.py",
-            "contest.js",
-            "latest.ts",
-            "a_test.txt",
-        ] {
-            assert!(!is_test(path), "{path}");
-        }
     }
 }

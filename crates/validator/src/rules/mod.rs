@@ -8,7 +8,8 @@ pub(crate) mod codes;
 mod commands;
 mod confusables;
 mod content;
-pub(crate) mod deleted;
+mod deleted;
+mod deleted_code;
 mod disguised;
 mod documents;
 pub(crate) mod facts;
@@ -39,6 +40,7 @@ mod sizes;
 mod submodules;
 pub(crate) mod suspect_table;
 mod suspects;
+pub(crate) mod test_files;
 mod unseen;
 
 use lazaret_tree::{Change, ChangeSet, Changed, RelPath, Tree};
@@ -102,6 +104,7 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("secrets", Rule::Contents(secrets::check)),
     ("handed out", Rule::Contents(handed::contents)),
     ("handed out names", Rule::Change(handed::names)),
+    ("new programs", Rule::Contents(modes::new_programs)),
     ("machine code", Rule::Contents(modes::machine_code)),
     ("git", Rule::Change(git::check)),
     ("git runs", Rule::Change(git_runs::check)),

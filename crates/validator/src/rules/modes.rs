@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use lazaret_tree::{Change, Entry, Mode, RelPath};
 
 use super::content::unreadable;
-use super::patterns::folded;
+use super::fold::skeleton;
 use super::{Context, Opened};
 use crate::Severity;
 use crate::report::Report;
@@ -22,26 +22,61 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"\0asm", "a WebAssembly module"),
 ];
 
+/// Says that a file becomes executable.
 pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
-    let path = &change.path;
-    let Some(Entry::File { mode, .. }) = &change.after else {
+    let (Some(before), Some(Entry::File { mode, .. })) = (&change.before, &change.after) else {
         return;
     };
-    if context.is_git(path) {
-        return;
-    }
-    let was = match &change.before {
-        Some(Entry::File { mode, .. }) => *mode,
-        _ => Mode::Plain,
+    let was = match before {
+        Entry::File { mode, .. } => *mode,
+        Entry::Dir | Entry::Symlink { .. } => Mode::Plain,
     };
-    if *mode == Mode::Executable && was == Mode::Plain {
-        let (severity, message) = match change.before {
-            Some(_) => (Severity::Warn, "becomes executable"),
-            None if is_script(path) => (Severity::Note, "is a new script"),
-            None => (Severity::Warn, "is new and executable"),
-        };
-        report.path(path, severity, "mode.executable", message);
+    if *mode == Mode::Executable && was == Mode::Plain && !context.is_git(&change.path) {
+        let message = "becomes executable";
+        report.path(&change.path, Severity::Warn, "mode.executable", message);
     }
+}
+
+/// Says that a new file is executable.
+pub(super) fn new_programs(context: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+    let (path, change) = (opened.path(), opened.change());
+    let (
+        None,
+        Some(Entry::File {
+            mode: Mode::Executable,
+            ..
+        }),
+    ) = (&change.before, &change.after)
+    else {
+        return;
+    };
+    let (severity, message) = match runs_by_name(context, opened) {
+        true => (Severity::Note, "is a new script"),
+        false => (Severity::Warn, "is new and executable"),
+    };
+    report.path(path, severity, "mode.executable", message);
+}
+
+/// Returns true if a new file is a script that a person, or a file that is judged itself, has
+/// to name before it runs: by its ending, or because it is a text among other programs.
+pub(super) fn runs_by_name(context: &Context<'_>, opened: &Opened<'_>) -> bool {
+    /// Fewer programs may be there by chance.
+    const FEWEST: usize = 2;
+    let path = opened.path();
+    if is_script(path) {
+        return true;
+    }
+    let Some(directory) = path.parent().filter(|_| !is_searched(path)) else {
+        return false;
+    };
+    let is_program = |entry: &Entry| {
+        let mode = Mode::Executable;
+        matches!(entry, Entry::File { mode: found, .. } if *found == mode)
+    };
+    let below = context.baseline.below(directory);
+    let beside =
+        below.filter(|(other, entry)| other.parent() == Some(directory) && is_program(entry));
+    opened.after().text().is_some() && beside.take(FEWEST).count() == FEWEST
 }
 
 /// Endings of scripts, which a review shows.
@@ -49,19 +84,20 @@ const SCRIPTS: [&str; 14] = [
     "sh", "bash", "zsh", "fish", "py", "rb", "pl", "js", "mjs", "ts", "lua", "php", "r", "awk",
 ];
 
-/// Whether a file is by its name a script that nothing runs by itself: in a directory, and
-/// not in one whose programs are found by name.
-pub(super) fn is_script(path: &RelPath) -> bool {
-    let names = folded(path);
-    let Some((name, directories)) = names.split_last() else {
-        return false;
-    };
+/// Returns true if a file is by its name a script that nothing runs by itself.
+fn is_script(path: &RelPath) -> bool {
+    let name = skeleton(path.file_name());
     let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-    let is_found =
+    ending.is_some_and(|ending| SCRIPTS.contains(&ending)) && !is_searched(path)
+}
+
+/// Returns true if programs or hooks are found by name in a directory of the path, or tools
+/// look into it.
+fn is_searched(path: &RelPath) -> bool {
+    let is_searched =
         |name: &Cow<'_, str>| name.starts_with('.') || ["bin", "sbin", "hooks"].contains(&&**name);
-    ending.is_some_and(|ending| SCRIPTS.contains(&ending))
-        && !directories.is_empty()
-        && !directories.iter().any(is_found)
+    path.ancestors()
+        .any(|above| is_searched(&skeleton(above.file_name())))
 }
 
 pub(super) fn machine_code(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {

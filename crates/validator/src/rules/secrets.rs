@@ -9,10 +9,10 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
-use super::deleted::is_test;
 use super::found_lines::FoundLines;
 use super::patterns::{Patterns, folded};
 use super::secret_table::{Need, SECRETS, Test};
+use super::test_files::is_test;
 use super::{Context, Opened};
 use crate::Severity;
 use crate::report::Report;

@@ -14,7 +14,7 @@ use super::family_table::{FAMILIES, INERT, ORDINARY_ENDINGS, ORDINARY_NAMES, UNK
 use super::found_lines::FoundLines;
 use super::opened::lines;
 use super::patterns::{Patterns, folded};
-use super::suspect_table::{Change as By, SUSPECTS, Suspect};
+use super::suspect_table::{Change as By, Place, SUSPECTS, Suspect};
 use super::{Context, Opened, commands};
 use crate::Severity;
 use crate::judge::softened;
@@ -87,7 +87,7 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
         return;
     }
     for suspect in all(path, entry) {
-        let Some(Weight::Name(severity)) = Weight::of(suspect, change) else {
+        let Some(Weight::Name(severity)) = Weight::of(suspect, change, context) else {
             continue;
         };
         let message = match change.after {
@@ -99,11 +99,11 @@ pub(super) fn check(context: &Context<'_>, change: &Change, report: &mut Report)
 }
 
 /// What the lines say that a change adds, where they decide.
-pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(super) fn contents(context: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
     let (path, change) = (opened.path(), opened.change());
     let Some(entry) = &change.after else { return };
     for suspect in all(path, entry) {
-        if Weight::of(suspect, change) == Some(Weight::Lines) {
+        if Weight::of(suspect, change, context) == Some(Weight::Lines) {
             added(suspect, opened, report);
         }
     }
@@ -125,7 +125,7 @@ fn added(suspect: &Suspect, opened: &Opened<'_>, report: &mut Report) {
         let what = match suspect.change {
             By::Recipes => commands::of_recipe(line),
             By::Fixtures => commands::of_test(line),
-            By::Name | By::Lines | By::Nothing => commands::of_line(line),
+            By::Name | By::Lines | By::Nothing | By::Record => commands::of_line(line),
         };
         if let Some(what) = what.filter(|_| opened.adds_line(line)) {
             count += 1;
@@ -149,7 +149,7 @@ enum Weight {
 }
 
 impl Weight {
-    fn of(suspect: &Suspect, change: &Change) -> Option<Self> {
+    fn of(suspect: &Suspect, change: &Change, context: &Context<'_>) -> Option<Self> {
         // A family is about what comes into being.
         if change.after.is_none() && suspect.case == FAMILY {
             return None;
@@ -159,13 +159,32 @@ impl Weight {
             return by_name;
         };
         match (suspect.change, before) {
+            (_, None) if !counts_there(suspect.place, change, context) => {
+                Some(Self::Name(Severity::Note))
+            }
             (By::Fixtures, None) => Some(Self::Lines),
             (By::Name, _) | (_, None) => by_name,
             (By::Nothing, Some(Entry::File { .. })) => None,
+            (By::Record, Some(Entry::File { .. })) => Some(Self::Name(Severity::Note)),
             // Only its mode is another.
             (_, Some(Entry::File { digest: old, .. })) if old == digest => None,
             (_, Some(Entry::File { .. })) => Some(Self::Lines),
             (_, Some(_)) => by_name,
+        }
+    }
+}
+
+/// Whether a new file counts where it lies.
+fn counts_there(place: Place, change: &Change, context: &Context<'_>) -> bool {
+    let Some(directory) = change.path.parent() else {
+        return true;
+    };
+    match place {
+        Place::Anywhere => true,
+        Place::Top => false,
+        Place::KnownDirectory => {
+            let directory = context.changes.get(directory);
+            directory.is_none_or(|directory| directory.before.is_some())
         }
     }
 }

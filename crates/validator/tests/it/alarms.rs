@@ -190,3 +190,115 @@ fn sus_31_a_new_file_warns_and_a_changed_one_by_its_lines() {
         assert!(!stops("", &format!("f {path} \"1\"")), "{path}");
     }
 }
+
+#[test]
+fn sus_31_a_file_of_habit_in_a_new_directory_is_for_the_record() {
+    let before = "f web/package.json \"{}\"\nf README.md \"x\"";
+    let with = |path: &str| format!("{before}\nf {path} \"x\"");
+    for (path, in_new_directory) in [
+        ("web/vite.config.ts", "examples/app/vite.config.ts"),
+        ("web/Makefile", "examples/app/Makefile"),
+        ("web/compose.yaml", "examples/app/compose.yaml"),
+        ("web/main.tf", "deploy/aws/main.tf"),
+        ("web/kustomization.yaml", "deploy/base/kustomization.yaml"),
+        ("Dockerfile", "web/Dockerfile"),
+        ("build.sh", "web/build.sh"),
+        ("tasks.py", "web/tasks.py"),
+    ] {
+        assert!(stops(before, &with(path)), "{path}");
+        let after = with(in_new_directory);
+        assert!(!stops(before, &after), "{}", check(before, &after));
+        assert!(
+            check(before, &after).contains("note suspect."),
+            "{in_new_directory}"
+        );
+    }
+    // What is found by itself, or steers an agent, counts wherever it lies.
+    for path in [
+        "new/BUILD.bazel",
+        "new/conftest.py",
+        "new/AGENTS.md",
+        "new/.tool/x.json",
+        "new/gradle/x.toml",
+        "new/.vscode/settings.json",
+    ] {
+        assert!(stops(before, &with(path)), "{path}");
+    }
+    // A directory that is reached by a link was there before.
+    let linked = format!("{before}\nl app -> web");
+    assert!(stops(&linked, &format!("{linked}\nf web/Makefile \"x\"")));
+}
+
+#[test]
+fn aud_03_a_test_that_goes_with_its_code() {
+    let others = "f src/main.ts \"m\"\nf tests/all.rs \"a\"";
+    for (code, test) in [
+        ("src/frame.ts", "src/frame.test.ts"),
+        ("pkg/frame.go", "pkg/frame_test.go"),
+        ("src/tmux/control_mode.rs", "tests/tmux_control_mode.rs"),
+        ("old/src/lib.rs", "old/tests/works.rs"),
+    ] {
+        let before = format!("{others}\nf {code} \"code\"\nf {test} \"test\"");
+        assert!(!stops(&before, others), "{}", check(&before, others));
+        assert!(
+            check(&before, others).contains("note deleted.test"),
+            "{test}"
+        );
+        // Alone it is missed, and so it is if its code is elsewhere now.
+        let kept = format!("{others}\nf {code} \"code\"");
+        assert!(stops(&before, &kept), "{test}");
+        let moved = format!("{others}\nf moved/file.x \"code\"");
+        assert!(stops(&before, &moved), "{test}");
+    }
+    // Data among the tests tests nothing.
+    let before = format!("{others}\nf tests/data/old.tmpl \"x\"");
+    assert!(!stops(&before, others), "{}", check(&before, others));
+}
+
+#[test]
+fn aud_03_an_ignore_file_that_goes_with_its_directory_hides_nothing() {
+    let before = "f .x/.gitignore \"*\"\nf .x/a \"1\"\nf b \"1\"";
+    assert!(!check(before, "f b \"1\"").contains("deleted.ignore_file"));
+    assert!(stops(before, "f .x/a \"1\"\nf b \"1\""));
+}
+
+#[test]
+fn aud_02_a_new_script_among_programs() {
+    let before = "x dev/tools/a \"a\"\nx dev/tools/b \"b\"\nf dev/c \"c\"";
+    let with = |path: &str, text: &str| format!("{before}\nx {path} \"{text}\"");
+    let script = with("dev/tools/new", r"#!/bin/sh\n");
+    assert!(!stops(before, &script), "{}", check(before, &script));
+    for (path, text) in [
+        ("dev/new", r"#!/bin/sh\n"),
+        ("dev/tools/new", r"\0binary"),
+        ("tools/new", "x"),
+        ("bin/new.sh", "x"),
+        (".tool/new.sh", "x"),
+    ] {
+        assert!(stops(before, &with(path, text)), "{path}");
+    }
+}
+
+#[test]
+fn sus_12_an_existing_code_owners_file_that_changes_is_for_the_record() {
+    let (before, after) = ("f CODEOWNERS \"* @a\"", "f CODEOWNERS \"* @b\"");
+    assert!(!stops(before, after));
+    assert!(check(before, after).contains("note suspect.review_routing CODEOWNERS"));
+    assert!(stops("", after));
+}
+
+#[test]
+fn sus_11_word_lists_of_a_spell_checker() {
+    for path in ["allow.txt", "expect.txt", "expect/words.txt"] {
+        let path = format!(".github/actions/spelling/{path}");
+        assert!(!stops("", &format!("f {path} \"x\"")), "{path}");
+    }
+    for path in [
+        "spelling/action.yml",
+        "spelling/requirements.txt",
+        "other/allow.txt",
+    ] {
+        let path = format!(".github/actions/{path}");
+        assert!(stops("", &format!("f {path} \"x\"")), "{path}");
+    }
+}

@@ -306,16 +306,16 @@ fn ui_05_what_a_summary_leaves_out_is_in_a_file() {
     assert!(!list(&short).exists());
 
     const LONG: &str = r#"
-        f src/a-name-that-has-more-columns-than-a-column-of-findings/and-then-some-more/Makefile "x\n"
+        f src/a-name-that-has-more-columns-than-a-column-of-findings/and-then-some-more/AGENTS.md "x\n"
         f x/00 "" ; f x/01 "" ; f x/02 "" ; f x/03 "" ; f x/04 "" ; f x/05 "" ; f x/06 ""
     "#;
     let long = kept(LONG.replace(" ; ", "\n").leak());
     let said = long.env.run("apply shop --yes");
-    let (list, path) = (list(&long), "and-then-some-more/Makefile");
+    let (list, path) = (list(&long), "and-then-some-more/AGENTS.md");
     assert!(said.stderr.contains("the full list is in "), "{said}");
     assert!(said.stderr.contains("/changes.txt\n"), "{said}");
     assert!(!said.stdout.contains(
-        "suspect.entry_point  src/a-name-that-has-more-columns-than-a-column-of-findings"
+        "suspect.agent_instructions  src/a-name-that-has-more-columns-than-a-column-of-findings"
     ));
     let text = std::fs::read_to_string(&list).unwrap();
     let lines: Vec<&str> = text.lines().collect();
@@ -326,7 +326,7 @@ fn ui_05_what_a_summary_leaves_out_is_in_a_file() {
     );
     assert!(lines.contains(&"+ x/06"), "{text}");
     let is_finding = |line: &&str| {
-        line.starts_with("warn suspect.entry_point src/a-name") && line.contains(path)
+        line.starts_with("warn suspect.agent_instructions src/a-name") && line.contains(path)
     };
     assert_eq!(lines.into_iter().filter(is_finding).count(), 1, "{text}");
 }
