@@ -106,9 +106,6 @@ fn explain(entry: &CatalogEntry, ui: &Ui) {
             ui.result(&format!("  {pattern}"));
         }
     }
-    if !entry.cases.is_empty() {
-        ui.result(&format!("\nCases: {}", entry.cases.join(", ")));
-    }
     ui.result(&format!("\n{}", meaning(entry)));
 }
 
@@ -152,20 +149,19 @@ fn page() -> String {
          In path patterns, `*` stands for any characters of a name and a last `**` for \
          everything below; they are matched at any depth, or at the top if they start with \
          `/`, in any case, without invisible characters.\n\
-         The cases are those of the threat model.\n",
+         Some files that a person or a build runs warn only at the top, or only in a directory \
+         that was there before; elsewhere a new one is a note.\n",
     );
     let group = |entry: &CatalogEntry| entry.code.split('.').next().unwrap_or_default();
     for entries in catalog().chunk_by(|one, other| group(one) == group(other)) {
         let title = entries.first().map(group).unwrap_or_default();
         page.push_str(&format!(
-            "\n## {title}\n\n| code | severity | why | cases |\n|---|---|---|---|\n"
+            "\n## {title}\n\n| code | severity | why |\n|---|---|---|\n"
         ));
         for entry in entries {
             let (code, severities) = (entry.code, severities(entry));
-            let (reason, cases) = (entry.reason, entry.cases.join(", "));
-            page.push_str(&format!(
-                "| `{code}` | {severities} | {reason} | {cases} |\n"
-            ));
+            let reason = entry.reason;
+            page.push_str(&format!("| `{code}` | {severities} | {reason} |\n"));
         }
         let mut patterns = entries.iter().filter(|entry| !entry.patterns.is_empty());
         if let Some(first) = patterns.next() {

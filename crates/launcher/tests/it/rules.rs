@@ -31,8 +31,6 @@ fn one_code_is_explained() {
       .vscode/mcp.json
       *.code-workspace
 
-    Cases: SUS-04
-
     A block finding withholds the entry, or rejects the batch; nothing passes it by itself.
     [EOF]
     ");
@@ -42,8 +40,6 @@ fn one_code_is_explained() {
     content.unexamined  warn
       more bytes than rules look into
 
-    Cases: AUD-04, AUD-09
-
     A warning is for a person to look at; `--apply auto` applies nothing beside it.
     [EOF]
     ");
@@ -52,8 +48,6 @@ fn one_code_is_explained() {
     --- stdout
     link.hard  note
       a hard link becomes a file of its own
-
-    Cases: TAR-11
 
     A note is for the record, and holds nothing back.
     [EOF]
