@@ -124,7 +124,8 @@ impl Memory for EngineMemory {
 mod tests {
     use std::collections::BTreeMap;
 
-    use lazaret_runtime::{Control, fake::FakeEngine};
+    use lazaret_protocol::Control;
+    use lazaret_runtime::fake::FakeEngine;
 
     use super::*;
 

@@ -13,7 +13,7 @@ use lazaret_egress::{HEARTBEAT_TIMEOUT, Port};
 use lazaret_gateway::{GatewayError, Setup};
 use rustix::process::DumpableBehavior;
 
-use crate::limit::Limit;
+use crate::limit::{self, NO_CORE};
 
 /// Why there is no gateway.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +46,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn gateway(directory: PathBuf) -> Result<(), Error> {
     // Before the first key is read: no core dump, no `/proc/<pid>/mem` of another process.
-    Limit::NO_CORE.apply().map_err(Error::Prepare)?;
+    limit::lower(NO_CORE).map_err(Error::Prepare)?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(|errno| Error::Prepare(errno.into()))?;
     let resolvers = lazaret_gateway::resolve::servers(&read("/etc/resolv.conf")?);

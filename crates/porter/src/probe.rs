@@ -8,7 +8,6 @@
 //! limits are read where the kernel keeps them.
 
 mod cgroup;
-mod expected;
 mod files;
 mod identity;
 mod limits;
@@ -17,19 +16,19 @@ mod network;
 mod syscalls;
 
 use std::ffi::OsString;
-use std::fmt;
 use std::fs;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::status::Status;
-use expected::Expected;
-use mounts::Mounts;
+use lazaret_protocol::{
+    ArgumentError, Control, ProbeReport, ProbeRequest, ReportLine, Ulimit, Verdict,
+};
 
-/// The longest detail, in bytes.
-const DETAIL: usize = 300;
+use crate::limit;
+use crate::status::Status;
+use mounts::Mounts;
 
 /// What a probe found. The text is for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,30 +53,9 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (word, detail) = match self {
-            Self::Pass(detail) => ("pass", detail),
-            Self::Fail(detail) | Self::Broken(detail) => ("fail", detail),
-            Self::NotApplicable(detail) => ("n/a", detail),
-        };
-        f.write_str(word)?;
-        f.write_str(" ")?;
-        // Names in /dev or the environment may hold anything; the line format may not.
-        for byte in detail.chars().take(DETAIL) {
-            let shown = match byte {
-                ' '..='~' => byte,
-                _ => '?',
-            };
-            write!(f, "{shown}")?;
-        }
-        Ok(())
-    }
-}
-
 /// What the probes look at.
 struct Scene {
-    expected: Expected,
+    expected: ProbeRequest,
     status: Status,
     mounts: Mounts,
 }
@@ -86,29 +64,60 @@ struct Scene {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProbeError {
     #[error(transparent)]
-    Expected(#[from] expected::Error),
+    Argument(#[from] ArgumentError),
     #[error(transparent)]
     Look(#[from] io::Error),
 }
 
 /// Runs the verb.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    crate::settle("probe", tell(arguments))
+    let told = parse(arguments).and_then(|(limits, request)| tell(&limits, request));
+    crate::settle("probe", told)
+}
+
+fn parse(
+    mut arguments: impl Iterator<Item = OsString>,
+) -> Result<(Vec<Ulimit>, ProbeRequest), ProbeError> {
+    let mut limits = Vec::new();
+    let mut pairs = Vec::new();
+    while let Some(option) = arguments.next() {
+        let value = arguments.next().unwrap_or_default();
+        let value = value.to_string_lossy();
+        match option.to_str() {
+            Some("--expect") => pairs.push(pair(&value)?),
+            Some("--limit") => limits.push(value.parse()?),
+            _ => {
+                let found = option.to_string_lossy().into_owned();
+                return Err(ArgumentError::Unexpected { found }.into());
+            }
+        }
+    }
+    Ok((limits, ProbeRequest::parse(pairs)?))
+}
+
+/// Reads `KEY=VALUE`.
+pub(crate) fn pair(text: &str) -> Result<(String, String), ArgumentError> {
+    match text.split_once('=') {
+        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+        None => Err(ArgumentError::Unexpected {
+            found: text.to_owned(),
+        }),
+    }
 }
 
 /// Writes the report to stdout.
-pub(crate) fn tell(arguments: impl Iterator<Item = OsString>) -> Result<(), ProbeError> {
-    let report = look(Expected::parse(arguments)?)?;
+pub(crate) fn tell(limits: &[Ulimit], request: ProbeRequest) -> Result<(), ProbeError> {
+    // As `porter run` does, so that what is read below is what the command will have.
+    for limit in limits {
+        limit::lower(*limit)?;
+    }
+    let report = look(request)?.to_string();
     let mut stdout = io::stdout().lock();
     stdout.write_all(report.as_bytes())?;
     Ok(stdout.flush()?)
 }
 
-fn look(expected: Expected) -> io::Result<String> {
-    // As `porter run` does, so that what is read below is what the command will have.
-    for limit in &expected.limits {
-        limit.apply()?;
-    }
+fn look(expected: ProbeRequest) -> io::Result<ProbeReport> {
     first_process();
     // Descriptors first: everything after opens some of its own.
     let descriptors = identity::descriptors(&expected.workdir);
@@ -117,33 +126,68 @@ fn look(expected: Expected) -> io::Result<String> {
         mounts: Mounts::read()?,
         expected,
     };
-    let outcomes = [
-        ("CON-01", identity::user(&scene)),
-        ("CON-02", identity::capabilities(&scene)),
-        ("CON-03", identity::no_new_privileges(&scene)),
-        ("CON-04", syscalls::filter(&scene)),
-        ("CON-05", syscalls::socket_families()),
-        ("CON-06", files::read_only_root(&scene)),
-        ("CON-07", files::tmpfs(&scene)),
-        ("CON-08", files::shm(&scene)),
-        ("CON-09", files::masked_paths(&scene)),
-        ("CON-10", files::read_only_proc(&scene)),
-        ("CON-11", files::mask_integrity(&scene)),
-        ("CON-12", descriptors),
-        ("CON-13", identity::lsm_label()),
-        ("CON-14", identity::user_namespace(&scene)),
-        ("CON-15", limits::pids(&scene)),
-        ("CON-16", limits::memory(&scene)),
-        ("CON-17", limits::process(&scene)),
-        ("CON-18", network::none(&scene)),
-        ("CON-19", files::host_mounts(&scene)),
-        ("CON-20", network::engine_api(&scene)),
-        ("CON-21", files::devices()),
-        ("CON-22", identity::namespaces(&scene)),
-        ("CON-23", identity::environment(&scene)),
-        ("CON-24", syscalls::terminal()),
-    ];
-    Ok(report(&scene.expected, outcomes))
+    let line = |control: &Control| {
+        let outcome = match control {
+            Control::Descriptors => Some(descriptors.clone()),
+            control => scene.look(*control),
+        };
+        outcome.map(|outcome| scene.line(*control, outcome))
+    };
+    Ok(ProbeReport {
+        lines: Control::ALL.iter().filter_map(line).collect(),
+    })
+}
+
+impl Scene {
+    /// Looks at a control; `None` for one that is judged from elsewhere.
+    fn look(&self, control: Control) -> Option<Outcome> {
+        Some(match control {
+            Control::User => identity::user(self),
+            Control::Capabilities => identity::capabilities(self),
+            Control::NoNewPrivileges => identity::no_new_privileges(self),
+            Control::Seccomp => syscalls::filter(self),
+            Control::SocketFamilies => syscalls::socket_families(),
+            Control::ReadOnlyRoot => files::read_only_root(self),
+            Control::Tmpfs => files::tmpfs(self),
+            Control::Shm => files::shm(self),
+            Control::MaskedPaths => files::masked_paths(self),
+            Control::ReadOnlyProc => files::read_only_proc(self),
+            Control::MaskIntegrity => files::mask_integrity(self),
+            Control::LsmLabel => identity::lsm_label(),
+            Control::UserNamespace => identity::user_namespace(self),
+            Control::Pids => limits::pids(self),
+            Control::Memory => limits::memory(self),
+            Control::ProcessLimits => limits::process(self),
+            Control::NoNetwork => network::none(self),
+            Control::NoHostMounts => files::host_mounts(self),
+            Control::EngineApi => network::engine_api(self),
+            Control::Devices => files::devices(),
+            Control::Namespaces => identity::namespaces(self),
+            Control::Environment => identity::environment(self),
+            Control::Terminal => syscalls::terminal(),
+            Control::Descriptors | Control::Image | Control::EngineFloor => return None,
+        })
+    }
+
+    fn line(&self, control: Control, outcome: Outcome) -> ReportLine {
+        let (verdict, detail) = match outcome {
+            Outcome::Pass(detail) => (Verdict::Pass, detail),
+            // Only what the host announced; and a control that holds nevertheless is said to.
+            Outcome::Fail(detail) if self.is_without(control) => (Verdict::NotApplicable, detail),
+            Outcome::Fail(detail) | Outcome::Broken(detail) => (Verdict::Fail, detail),
+            Outcome::NotApplicable(detail) => (Verdict::NotApplicable, detail),
+        };
+        ReportLine {
+            control,
+            verdict,
+            detail,
+        }
+    }
+
+    /// Whether the host says that a control does not apply here.
+    fn is_without(&self, control: Control) -> bool {
+        self.expected.not_applicable.contains(&control)
+    }
 }
 
 /// Waits until PID 1 is the porter, two seconds at most.
@@ -161,20 +205,4 @@ fn first_process() {
             _ => thread::sleep(Duration::from_millis(5)),
         }
     }
-}
-
-fn report(expected: &Expected, outcomes: [(&str, Outcome); 24]) -> String {
-    let mut report = String::new();
-    for (control, outcome) in &outcomes {
-        let outcome = match outcome {
-            // Only what the host announced; and a control that holds all the same is said to.
-            Outcome::Fail(found) if expected.not_applicable(control) => {
-                &Outcome::NotApplicable(found.clone())
-            }
-            other => other,
-        };
-        report.push_str(&format!("{control} {outcome}\n"));
-    }
-    report.push_str(&format!("end {}\n", outcomes.len()));
-    report
 }

@@ -19,10 +19,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use lazaret_protocol::{ArgumentError, Control, ProbeRequest, Ulimit};
 use rustix::process::DumpableBehavior;
 
 use crate::deadline::{self, DeadlineError};
-use crate::limit::Limit;
+use crate::limit::{self, NO_CORE};
 use crate::poised::{self, Heard, PoisedError};
 use crate::probe::{self, ProbeError};
 use crate::status::Status;
@@ -44,11 +45,11 @@ enum Error {
     )]
     Usage,
     /// What the command would inherit is more than it may have.
-    #[error("refused: {control}: {found}")]
-    NotContained {
-        control: &'static str,
-        found: String,
-    },
+    #[error("refused: {}: {found}", .control.id())]
+    NotContained { control: Control, found: String },
+    /// A value of an argument makes no sense.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
     /// Nobody knows what holds here.
     #[error("probe: {0}")]
     Probe(#[from] ProbeError),
@@ -109,7 +110,7 @@ fn become_command(arguments: impl Iterator<Item = OsString>) -> Result<NotWanted
     if let Some(timeout) = plan.timeout {
         match deadline::set(timeout) {
             // A virtual machine may have another PID 1; the launcher keeps the limit there.
-            Err(DeadlineError::NoContainer) if plan.is_without("CON-22") => {}
+            Err(DeadlineError::NoContainer) if plan.is_without(Control::Namespaces) => {}
             set => set?,
         }
     }
@@ -125,36 +126,37 @@ fn become_command(arguments: impl Iterator<Item = OsString>) -> Result<NotWanted
 /// What the arguments ask for.
 #[derive(Debug, Default)]
 struct Plan {
-    limits: Vec<Limit>,
+    limits: Vec<Ulimit>,
     /// How long the command may take; `None` for ever.
     timeout: Option<Duration>,
-    without: Vec<String>,
+    without: Vec<Control>,
     /// Where a command goes to that waits for its word.
     poised: Option<OsString>,
-    /// Arguments of the probe; none where somebody else has proven the container.
-    probe: Vec<OsString>,
+    /// What is to be proven; none if another process has proven the container.
+    probe: Option<ProbeRequest>,
     argv: Vec<CString>,
 }
 
 impl Plan {
     fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Self, Error> {
         let mut plan = Self::default();
+        let mut expected = Vec::new();
         loop {
             let argument = arguments.next().ok_or(Error::Usage)?;
             if argument == "--" {
                 break;
             }
             let value = arguments.next().ok_or(Error::Usage)?;
+            let text = value.to_str().ok_or(Error::Usage);
             match argument.to_str() {
-                Some("--limit") => plan.limits.push(Limit::parse(&value).ok_or(Error::Usage)?),
+                Some("--limit") => plan.limits.push(text?.parse()?),
                 Some("--timeout") => {
-                    let millis = value.to_str().and_then(|value| value.parse().ok());
+                    let millis = text?.parse().ok();
                     plan.timeout = Some(millis.map(Duration::from_millis).ok_or(Error::Usage)?);
                 }
-                Some("--expect") => plan.probe.extend([argument, value]),
+                Some("--expect") => expected.push(probe::pair(text?)?),
                 Some("--without") => {
-                    let control = value.into_string().map_err(|_| Error::Usage)?;
-                    plan.without.push(control);
+                    plan.without.push(text?.parse().map_err(|_| Error::Usage)?);
                 }
                 Some("--poised") => plan.poised = Some(value),
                 _ => return Err(Error::Usage),
@@ -165,7 +167,10 @@ impl Plan {
             .map(|argument| CString::new(argument.into_vec()))
             .collect::<Result<_, _>>()
             .map_err(|_| Error::Usage)?;
-        let is_whole = !plan.argv.is_empty() && (plan.poised.is_some() || plan.probe.is_empty());
+        if !expected.is_empty() {
+            plan.probe = Some(ProbeRequest::parse(expected)?);
+        }
+        let is_whole = !plan.argv.is_empty() && (plan.poised.is_some() || plan.probe.is_none());
         match is_whole {
             true => Ok(plan),
             false => Err(Error::Usage),
@@ -173,20 +178,16 @@ impl Plan {
     }
 
     /// Whether the engine does not have a control.
-    fn is_without(&self, control: &str) -> bool {
-        self.without.iter().any(|name| name == control)
+    fn is_without(&self, control: Control) -> bool {
+        self.without.contains(&control)
     }
 
     /// Says what holds here, where it was asked.
     fn prove(&mut self) -> Result<(), Error> {
-        if self.probe.is_empty() {
-            return Ok(());
+        match self.probe.take() {
+            Some(request) => Ok(probe::tell(&self.limits, request)?),
+            None => Ok(()),
         }
-        // As the command's are: they are among what is proven.
-        for limit in &self.limits {
-            limit.apply().map_err(ProbeError::from)?;
-        }
-        Ok(probe::tell(std::mem::take(&mut self.probe).into_iter())?)
     }
 }
 
@@ -232,8 +233,8 @@ fn prepare(plan: &Plan) -> Result<(), Error> {
         step: "set no_new_privs",
         source: error.into(),
     })?;
-    for limit in plan.limits.iter().chain([&Limit::NO_CORE]) {
-        limit.apply().map_err(|source| Error::Prepare {
+    for limit in plan.limits.iter().chain([&NO_CORE]) {
+        limit::lower(*limit).map_err(|source| Error::Prepare {
             step: "lower a limit",
             source,
         })?;
@@ -254,9 +255,9 @@ fn prepare(plan: &Plan) -> Result<(), Error> {
 }
 
 /// Compares what the kernel says of this process with what the command may be.
-fn check(status: &Status, without: &[String]) -> Result<(), Error> {
-    let wanted = |control: &str| !without.iter().any(|name| name == control);
-    let refuse = |control, line: &str| {
+fn check(status: &Status, without: &[Control]) -> Result<(), Error> {
+    let wanted = |control: Control| !without.contains(&control);
+    let refuse = |control: Control, line: &str| {
         Err(Error::NotContained {
             control,
             found: format!("{line} {}", status.words(line).join(" ")),
@@ -265,20 +266,20 @@ fn check(status: &Status, without: &[String]) -> Result<(), Error> {
     for line in ["Uid", "Gid"] {
         let ids = status.words(line);
         let all_the_same = ids.len() == 4 && ids.iter().all(|id| *id == ids[0]);
-        if wanted("CON-01") && !(all_the_same && ids[0] != "0") {
-            return refuse("CON-01", line);
+        if wanted(Control::User) && !(all_the_same && ids[0] != "0") {
+            return refuse(Control::User, line);
         }
     }
     if let Some(line) = status.other_capabilities([0; 5]).first()
-        && wanted("CON-02")
+        && wanted(Control::Capabilities)
     {
-        return refuse("CON-02", line);
+        return refuse(Control::Capabilities, line);
     }
-    if wanted("CON-03") && !status.is("NoNewPrivs", "1") {
-        return refuse("CON-03", "NoNewPrivs");
+    if wanted(Control::NoNewPrivileges) && !status.is("NoNewPrivs", "1") {
+        return refuse(Control::NoNewPrivileges, "NoNewPrivs");
     }
-    if wanted("CON-04") && !status.is("Seccomp", "2") {
-        return refuse("CON-04", "Seccomp");
+    if wanted(Control::Seccomp) && !status.is("Seccomp", "2") {
+        return refuse(Control::Seccomp, "Seccomp");
     }
     Ok(())
 }
@@ -292,10 +293,9 @@ mod tests {
         NoNewPrivs:\t1\nSeccomp:\t2\n";
 
     #[track_caller]
-    fn refused(from: &str, to: &str, without: &[&str]) -> String {
-        let without: Vec<String> = without.iter().map(|&name| name.to_owned()).collect();
+    fn refused(from: &str, to: &str, without: &[Control]) -> String {
         assert!(GOOD.contains(from));
-        match check(&Status::from_text(&GOOD.replace(from, to)), &without) {
+        match check(&Status::from_text(&GOOD.replace(from, to)), without) {
             Ok(()) => "started".to_owned(),
             Err(error) => error.to_string(),
         }
@@ -326,7 +326,7 @@ mod tests {
             "refused: CON-04: Seccomp 0"
         );
         assert_eq!(
-            refused("Seccomp:\t2", "Seccomp:\t0", &["CON-04"]),
+            refused("Seccomp:\t2", "Seccomp:\t0", &[Control::Seccomp]),
             "started"
         );
     }

@@ -33,13 +33,19 @@
 //! The porter is part of lazaret, but it speaks of names that the agent chose. Its streams
 //! and lists are parsed strictly and bounded before they are kept.
 
+mod argument;
 mod checksum;
+mod control;
 mod file_time;
 pub mod messages;
+pub mod probe;
 pub mod records;
 pub mod stream;
+mod ulimit;
 
+pub use argument::ArgumentError;
 pub use checksum::{Checksum, ChecksumParseError, Summing};
+pub use control::{Control, UnknownControl};
 pub use file_time::FileTime;
 pub use messages::{
     ArrivedFile, Asking, Digests, FoundEntry, FoundKind, Ground, GroundAnswer, Guarded,
@@ -48,8 +54,13 @@ pub use messages::{
     Wanted, Writers, read_entry, read_lent, read_tree, read_wanted, write_entry, write_tree,
     write_wanted,
 };
+pub use probe::{
+    ForeignNamespace, IdMapping, ProbeReport, ProbeRequest, REPORT_LIMIT, ReportError, ReportLine,
+    SizedPath, Verdict,
+};
 pub use records::{FrameReader, FrameWriter, Magic, VolumeIdentity, WireError};
 pub use stream::{
     Body, Member, MemberKind, MemberPath, Members, SendFileError, StreamError, StreamLimits,
     StreamWriter, TRAILER_BYTES, Trailer, TrailerError,
 };
+pub use ulimit::{Resource, Ulimit};

@@ -5,9 +5,10 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
+use lazaret_protocol::Control;
 use serde::{Deserialize, Serialize};
 
-use crate::{ContainerName, Control, HardenedSpec, ImageRef, VolumeName};
+use crate::{ContainerName, HardenedSpec, ImageRef, VolumeName};
 
 /// Which program an engine is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -71,11 +72,13 @@ pub struct EngineInfo {
     /// The most processes that the engine can give a user; `None` where unknown.
     pub nproc_hard: Option<u64>,
     /// The controls it can't enforce. A spec is refused with the first of them named.
+    #[serde(with = "crate::stored_controls::list")]
     pub unenforceable: Vec<Control>,
     /// The controls that have no meaning there (each Apple container is a virtual
     /// machine) or that the host has no means for (rootless Podman on cgroup v1 can't
     /// limit memory and pids; a kernel without a security module), with the reason.
     /// Reported as `n/a` with that reason, never as passed.
+    #[serde(with = "crate::stored_controls::map")]
     pub not_applicable: BTreeMap<Control, String>,
     /// Known weaknesses of these versions, for `doctor` (CON-26). Warnings, not proof.
     pub warnings: Vec<String>,

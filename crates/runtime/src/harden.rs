@@ -9,9 +9,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use lazaret_protocol::{Control, Resource, Ulimit};
+
 use crate::{
-    BuildNetwork, BuildSpec, ContainerSpec, Control, EngineInfo, EngineKind, Label, Limits,
-    Network, Privilege, Role, UserNamespace, seccomp,
+    BuildNetwork, BuildSpec, ContainerSpec, EngineInfo, EngineKind, Label, Limits, Network,
+    Privilege, Role, UserNamespace, seccomp,
 };
 
 /// The uid and gid of the agent, inside.
@@ -97,43 +99,6 @@ pub struct Tmpfs {
     pub mode: u32,
     /// Its options besides size and mode.
     pub options: Vec<&'static str>,
-}
-
-/// What a per-process limit is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Resource {
-    /// Size of a core dump, bytes.
-    Core,
-    /// Private writable memory of one process, bytes.
-    Data,
-    /// Size of a file, bytes.
-    Fsize,
-    /// Open files.
-    Nofile,
-    /// Processes of the user.
-    Nproc,
-}
-
-impl Resource {
-    /// Returns the name that engines use: `nofile`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Core => "core",
-            Self::Data => "data",
-            Self::Fsize => "fsize",
-            Self::Nofile => "nofile",
-            Self::Nproc => "nproc",
-        }
-    }
-}
-
-/// A per-process limit, soft and hard alike (CON-17).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ulimit {
-    /// Of what.
-    pub resource: Resource,
-    /// How much.
-    pub limit: u64,
 }
 
 /// A namespace that is the container's own or the host's (CON-22).

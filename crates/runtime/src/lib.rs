@@ -5,7 +5,6 @@
 
 mod api;
 mod apple;
-mod control;
 mod detect;
 mod engine;
 #[cfg(feature = "fake")]
@@ -14,15 +13,15 @@ mod first_process;
 mod harden;
 mod lease;
 mod names;
-mod probe_report;
+mod proof;
 mod seccomp;
 mod spec;
+mod stored_controls;
 #[cfg(feature = "weaken")]
 mod weaken;
 
 pub use api::ApiEngine;
 pub use apple::AppleEngine;
-pub use control::{Control, UnknownControl};
 pub use detect::{
     Candidate, Candidates, ChoiceError, DecidedBy, DetectError, Detected, Endpoint, EngineChoice,
     EngineRequest, Environment, Memory, NamedEngine, Scheme, candidates, detect, detect_all,
@@ -35,16 +34,14 @@ pub use engine::{
 };
 pub use first_process::FirstProcess;
 pub use harden::{
-    AGENT_HOME, AGENT_ID, Controls, ENGINE_ENV, HardenedSpec, Namespace, Resource, Tmpfs, Ulimit,
-    Unenforceable, UserId,
+    AGENT_HOME, AGENT_ID, Controls, ENGINE_ENV, HardenedSpec, Namespace, Tmpfs, Unenforceable,
+    UserId,
 };
 pub use lease::{ContainerLease, LeaseError, Leftover, VolumeLease, leftovers, release_all};
 pub use names::{
     AliasName, ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName,
 };
-pub use probe_report::{
-    END, Expected, GO, ProbeFailure, ProbeReport, Proof, Proven, ProvenControl, REPORT_LIMIT,
-};
+pub use proof::{END, Expected, GO, ProbeFailure, Proof, Proven, ProvenControl};
 pub use seccomp::PROFILE as SECCOMP_PROFILE;
 pub use spec::{
     Access, BuildNetwork, BuildSpec, ContainerSpec, HostAlias, Limits, Network, Privilege, Role,

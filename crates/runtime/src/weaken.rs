@@ -8,10 +8,11 @@ compile_error!("the feature `weaken` is for tests: a release must not have it");
 
 use std::borrow::Cow;
 
+use lazaret_protocol::{Control, Resource};
 use serde_json::{Value, json};
 
 use crate::harden::{HardenedSpec, Namespace, UserId};
-use crate::{Control, Resource, UserNamespace, seccomp};
+use crate::{UserNamespace, seccomp};
 
 impl HardenedSpec {
     /// Takes `control` away, and as little else as the engine allows.

@@ -2,10 +2,8 @@
 
 use std::io::Read as _;
 
-use lazaret_runtime::{
-    Engine, EngineError, ExecSpec, HardenedSpec, ProbeFailure, ProbeReport, Process, REPORT_LIMIT,
-    Stdin,
-};
+use lazaret_protocol::{ProbeReport, REPORT_LIMIT};
+use lazaret_runtime::{Engine, EngineError, ExecSpec, HardenedSpec, ProbeFailure, Process, Stdin};
 
 use super::event::{Event, EventSink};
 use super::porter::conversation::{PorterError, finish, porter_error, stderr_of};
@@ -60,7 +58,7 @@ pub(super) fn believe(
     spec: &HardenedSpec,
     events: &dyn EventSink,
 ) -> Result<(), VerifyError> {
-    let proven = ProbeReport::parse(report, &spec.expected())?;
+    let proven = spec.judge(report)?;
     for proven in proven.controls() {
         events.event(Event::ControlProven(proven));
     }

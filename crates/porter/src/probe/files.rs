@@ -5,9 +5,9 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
+use lazaret_protocol::SizedPath;
 use rustix::fs::{Access, CWD, FileType, Mode};
 
-use super::expected::Sized;
 use super::mounts::is_below;
 use super::{Outcome, Scene};
 
@@ -60,14 +60,14 @@ pub(super) fn tmpfs(scene: &Scene) -> Outcome {
 
 /// CON-08.
 pub(super) fn shm(scene: &Scene) -> Outcome {
-    let wanted = Sized {
+    let wanted = SizedPath {
         path: "/dev/shm".to_owned(),
         bytes: scene.expected.shm,
     };
     Outcome::of(&scratch_space(scene, &wanted), "noexec,nosuid,nodev, sized")
 }
 
-fn scratch_space(scene: &Scene, wanted: &Sized) -> Vec<String> {
+fn scratch_space(scene: &Scene, wanted: &SizedPath) -> Vec<String> {
     let path = &wanted.path;
     let Some(mount) = scene.mounts.at(path).filter(|mount| mount.kind == "tmpfs") else {
         return vec![format!("{path} is no tmpfs")];

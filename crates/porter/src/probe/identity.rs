@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
-use super::expected::Ids;
+use lazaret_protocol::{ForeignNamespace, IdMapping};
+
 use super::{Outcome, Scene};
 
 /// CON-01: numeric ids, the same in all four places, no further groups.
@@ -143,8 +144,8 @@ pub(super) fn user_namespace(scene: &Scene) -> Outcome {
     let words: Vec<&str> = map.split_ascii_whitespace().collect();
     match (words == ["0", "0", "4294967295"], scene.expected.ids) {
         (false, _) => Outcome::Pass(format!("uid_map {}", words.join(" "))),
-        (true, Ids::Mapped) => Outcome::Fail("uid_map is the host's".to_owned()),
-        (true, Ids::Host) => {
+        (true, IdMapping::Mapped) => Outcome::Fail("uid_map is the host's".to_owned()),
+        (true, IdMapping::Host) => {
             Outcome::NotApplicable("this engine maps no ids: uid 1000 is the host's".to_owned())
         }
     }
@@ -157,9 +158,9 @@ pub(super) fn user_namespace(scene: &Scene) -> Outcome {
 /// come with the expectations.
 pub(super) fn namespaces(scene: &Scene) -> Outcome {
     let mut complaints = Vec::new();
-    for (kind, foreign) in &scene.expected.foreign_namespaces {
+    for ForeignNamespace { kind, inode } in &scene.expected.foreign_namespaces {
         match fs::metadata(format!("/proc/self/ns/{kind}")) {
-            Ok(own) if own.ino() == *foreign => {
+            Ok(own) if own.ino() == *inode => {
                 complaints.push(format!("{kind} namespace is the host's"));
             }
             Ok(_) => {}
@@ -178,7 +179,7 @@ pub(super) fn namespaces(scene: &Scene) -> Outcome {
         complaints.push("the host name is not ours".to_owned());
     }
     let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let own_cgroup = |(kind, _): &(String, u64)| kind == "cgroup";
+    let own_cgroup = |foreign: &ForeignNamespace| foreign.kind == "cgroup";
     if scene.expected.foreign_namespaces.iter().any(own_cgroup)
         && let Some(line) = cgroups.lines().find(|line| !line.ends_with(":/"))
     {
@@ -188,7 +189,7 @@ pub(super) fn namespaces(scene: &Scene) -> Outcome {
         .into_iter()
         .filter(|kind| {
             let mut foreign = scene.expected.foreign_namespaces.iter();
-            foreign.any(|(found, _)| found == kind)
+            foreign.any(|found| found.kind == *kind)
         })
         .collect();
     Outcome::of(&complaints, kinds.join(" "))

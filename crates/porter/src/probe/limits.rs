@@ -2,10 +2,12 @@
 
 use std::fs;
 
+use lazaret_protocol::Ulimit;
 use rustix::process::getrlimit;
 
 use super::cgroup::{Controller, Limit};
 use super::{Outcome, Scene};
+use crate::limit::of_kernel;
 
 /// CON-15: `pids.max`.
 pub(super) fn pids(scene: &Scene) -> Outcome {
@@ -45,12 +47,7 @@ pub(super) fn memory(scene: &Scene) -> Outcome {
 
 /// CON-17: cpu, and the limits of each process.
 pub(super) fn process(scene: &Scene) -> Outcome {
-    let complaints: Vec<String> = scene
-        .expected
-        .ulimits
-        .iter()
-        .filter_map(|(name, &limit)| ulimit(name, limit))
-        .collect();
+    let complaints: Vec<String> = scene.expected.ulimits.iter().filter_map(ulimit).collect();
     if !complaints.is_empty() {
         return Outcome::Broken(complaints.join("; "));
     }
@@ -63,11 +60,9 @@ pub(super) fn process(scene: &Scene) -> Outcome {
     )
 }
 
-fn ulimit(name: &str, limit: u64) -> Option<String> {
-    let Some(resource) = crate::limit::resource(name) else {
-        return Some(format!("unknown limit {name}"));
-    };
-    let found = getrlimit(resource);
+fn ulimit(wanted: &Ulimit) -> Option<String> {
+    let Ulimit { resource, limit } = *wanted;
+    let found = getrlimit(of_kernel(resource));
     let within = |value: Option<u64>| value.is_some_and(|value| value <= limit);
     match within(found.current) && within(found.maximum) {
         true => None,
@@ -75,7 +70,7 @@ fn ulimit(name: &str, limit: u64) -> Option<String> {
             let found = found
                 .maximum
                 .map_or("unlimited".to_owned(), |found| found.to_string());
-            Some(format!("{name} {found}, not at most {limit}"))
+            Some(format!("{} {found}, not at most {limit}", resource.name()))
         }
     }
 }

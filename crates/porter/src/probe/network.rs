@@ -8,6 +8,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use lazaret_protocol::Control;
+
 use super::{Outcome, Scene};
 
 /// Where engines have been found to listen from inside (CVE-2025-9074: Docker Desktop's
@@ -49,7 +51,7 @@ pub(super) fn none(_scene: &Scene) -> Outcome {
 
 /// CON-20: no socket of an engine, by address or by path.
 pub(super) fn engine_api(scene: &Scene) -> Outcome {
-    let has_network = scene.expected.not_applicable("CON-18");
+    let has_network = scene.is_without(Control::NoNetwork);
     let routes = fs::read_to_string("/proc/net/route").unwrap_or_default();
     let engines = ENGINES.into_iter().filter_map(|text| text.parse().ok());
     let addresses: BTreeSet<SocketAddr> = engines

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_protocol::Control;
 use serde::Deserialize;
 
-use crate::{Control, Endpoint, EngineError, EngineInfo, EngineKind, UserNamespace};
+use crate::{Endpoint, EngineError, EngineInfo, EngineKind, UserNamespace};
 
 /// The oldest API that will do: private cgroup namespaces (CON-22) came with 1.41
 /// (Docker 20.10).

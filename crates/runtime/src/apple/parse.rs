@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_protocol::Control;
 use serde_json::Value;
 
 use crate::{
-    ContainerInfo, ContainerState, Control, EngineError, EngineInfo, EngineKind, ImageInfo,
-    ImageRef, UserNamespace, VolumeInfo,
+    ContainerInfo, ContainerState, EngineError, EngineInfo, EngineKind, ImageInfo, ImageRef,
+    UserNamespace, VolumeInfo,
 };
 
 /// The exit code of a container whose own is not told (before 1.4 none is).

@@ -1,6 +1,7 @@
 //! The limits as the command meets them: what the probe may not try.
 
-use lazaret_runtime::{Control, UserNamespace};
+use lazaret_protocol::Control;
+use lazaret_runtime::UserNamespace;
 
 use crate::station::{MIB, Running, Station};
 

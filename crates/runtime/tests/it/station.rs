@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lazaret_runtime::{
     Access, ContainerLease, ContainerSpec, Detected, ExecSpec, HardenedSpec, ImageRef, Limits,
-    Network, Privilege, ProbeFailure, ProbeReport, Process, Proven, Role, Starter, Stdin, Terminal,
-    VolumeLease, VolumeMount,
+    Network, Privilege, ProbeFailure, Process, Proven, Role, Starter, Stdin, Terminal, VolumeLease,
+    VolumeMount,
 };
 
 use crate::engines;
@@ -160,7 +160,7 @@ impl Running<'_> {
         assert_eq!(poised.code, 125, "{name}: {poised:?}");
         assert!(poised.stderr.contains("never told to start"), "{poised:?}");
         assert_eq!(verdicts(&report), verdicts(&poised), "{name}");
-        ProbeReport::parse(report.stdout.as_bytes(), &self.spec.expected())
+        self.spec.judge(report.stdout.as_bytes())
     }
 
     /// Runs a command as every command of an agent is run.

@@ -2,7 +2,8 @@
 //! per control on each real engine, in which that control is taken away and the start
 //! must be refused by its name (P12).
 
-use lazaret_runtime::{Control, EngineInfo, Privilege, ProbeFailure, Proof, Role, UserNamespace};
+use lazaret_protocol::Control;
+use lazaret_runtime::{EngineInfo, Privilege, ProbeFailure, Proof, Role, UserNamespace};
 
 use crate::station::Station;
 

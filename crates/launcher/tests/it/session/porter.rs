@@ -7,13 +7,13 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use lazaret_protocol::Control;
 use lazaret_protocol::{
     Digests, FileTime, Ground, GroundAnswer, Lies, MemberKind, MemberPath, Members, Receipt,
     StreamLimits, StreamWriter, Survey, SurveyRequest, UpdateOrder, UpdateReceipt, VolumeIdentity,
     Wanted, read_wanted,
 };
 use lazaret_protocol::{FoundEntry, FoundKind};
-use lazaret_runtime::Control;
 use lazaret_tree::{Digest, Entry, RelPath, RelPathBuf, Tree};
 use rustix::fs::FileType;
 

@@ -1,19 +1,22 @@
-//! What `porter probe` is asked, and what its answer proves (P12).
+//! What a container is asked to prove, and what its report proves (P12).
 //!
-//! The questions come from the [`HardenedSpec`] itself, so a control can't be lowered to
-//! an engine and forgotten here. The answer is trusted only if it is whole: one line per
-//! control in order, each `pass`, or `n/a` where this engine or host has nothing that the
-//! control could apply to, and the end line with the right count.
+//! The request comes from the [`HardenedSpec`] itself, so a control can't be lowered to
+//! an engine and forgotten here. A report is trusted only if it is whole
+//! ([`ProbeReport::parse`]), and every control is in force, or is one that has nothing to
+//! apply to on this engine or host.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
-use crate::{
-    Access, Control, ENGINE_ENV, EnvName, HardenedSpec, Namespace, Network, UserNamespace,
-    VolumeMount,
+use lazaret_protocol::{
+    Control, ForeignNamespace, IdMapping, ProbeReport, ProbeRequest, ReportError, ReportLine,
+    SizedPath, Verdict,
 };
+
+use crate::Namespace;
+use crate::{Access, ENGINE_ENV, EnvName, HardenedSpec, Network, UserNamespace};
 
 /// The porter, inside.
 const PORTER: &str = "/lazaret/porter";
@@ -24,13 +27,6 @@ pub const GO: &[u8] = b"go\n";
 
 /// What such a command hears that is not to start.
 pub const END: &[u8] = b"end\n";
-
-/// The controls that the porter reports on. The last two are judged from outside
-/// (CON-25: the image, CON-26: the engine's version).
-const REPORTED: std::ops::RangeInclusive<Control> = Control::User..=Control::Terminal;
-
-/// The longest report that is read, in bytes.
-pub const REPORT_LIMIT: u64 = 64 << 10;
 
 /// The inodes of a kernel's first namespaces, the same everywhere (`PROC_*_INIT_INO` in the
 /// kernel's `include/linux/proc_ns.h`).
@@ -68,7 +64,7 @@ pub struct ProvenControl {
     pub detail: String,
 }
 
-/// A container whose every control is proven. Only [`ProbeReport::parse`] makes one.
+/// A container whose every control is proven. Only [`HardenedSpec::judge`] makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a command may be started only in a container that is proven"]
 pub struct Proven {
@@ -103,152 +99,42 @@ pub enum ProbeFailure {
         /// The porter's reason, printable ASCII.
         detail: String,
     },
-    /// The report ends before the control.
-    #[error("{control} was not reported")]
-    Missing {
-        /// The control.
-        control: Control,
-    },
-    /// The report is cut short, or counts wrongly.
-    #[error("the report of the controls has no end")]
-    NoEnd,
-    /// The report is not of our porter.
-    #[error("line {line} of the report of the controls makes no sense")]
-    Malformed {
-        /// Its number, from 1.
-        line: usize,
-    },
+    /// The report is not whole.
+    #[error(transparent)]
+    Report(#[from] ReportError),
 }
 
-/// The parser of what the porter writes.
-#[derive(Debug)]
-pub struct ProbeReport(());
-
-impl ProbeReport {
-    /// Parses the whole of the porter's stdout.
-    ///
-    /// # Errors
-    /// Names the first control that is not proven.
-    pub fn parse(report: &[u8], expected: &Expected) -> Result<Proven, ProbeFailure> {
-        let mut lines = Lines::of(report)?;
-        let mut controls = Vec::new();
-        for &control in Control::ALL {
-            if REPORTED.contains(&control) {
-                controls.push(lines.control(control)?);
-            }
-        }
-        lines.end(controls.len())?;
-        judge(controls, expected)
-    }
-
-    /// Whether the end line of a report has come, and so nothing more of it will.
-    pub fn is_whole(report: &[u8]) -> bool {
-        let ended = report.strip_suffix(b"\n");
-        let last = ended.and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next());
-        last.is_some_and(|line| line.starts_with(b"end "))
-    }
-}
-
-/// A report of lines, each ended.
-struct Lines<'a> {
-    lines: std::iter::Enumerate<std::str::Split<'a, char>>,
-}
-
-impl<'a> Lines<'a> {
-    fn of(report: &'a [u8]) -> Result<Self, ProbeFailure> {
-        let first_bad = report
-            .split(|byte| *byte == b'\n')
-            .position(|line| !line.iter().all(|byte| matches!(byte, b' '..=b'~')));
-        match (first_bad, str::from_utf8(report)) {
-            (None, Ok(text)) => Ok(Self {
-                lines: text.split('\n').enumerate(),
-            }),
-            (line, _) => Err(ProbeFailure::Malformed {
-                line: line.unwrap_or_default() + 1,
-            }),
-        }
-    }
-
-    fn control(&mut self, control: Control) -> Result<(ProvenControl, Verdict), ProbeFailure> {
-        let missing = ProbeFailure::Missing { control };
-        let Some((number, line)) = self.lines.next() else {
-            return Err(missing);
-        };
-        let malformed = ProbeFailure::Malformed { line: number + 1 };
-        if line.is_empty() || line.starts_with("end ") {
-            return Err(missing);
-        }
-        let (id, rest) = line.split_once(' ').ok_or(malformed.clone())?;
-        match id.parse::<Control>() {
-            Ok(found) if found == control => {}
-            Ok(_) => return Err(missing),
-            Err(_) => return Err(malformed),
-        }
-        let (word, detail) = rest.split_once(' ').ok_or(malformed.clone())?;
-        let (verdict, proof) = match word {
-            "pass" => (Verdict::Pass, Proof::InForce),
-            "fail" => (Verdict::Fail, Proof::InForce),
-            "n/a" => (Verdict::NotApplicable, Proof::NotApplicable),
-            _ => return Err(malformed),
-        };
-        let proven = ProvenControl {
-            control,
-            proof,
-            detail: detail.to_owned(),
-        };
-        Ok((proven, verdict))
-    }
-
-    fn end(mut self, count: usize) -> Result<(), ProbeFailure> {
-        match self.lines.next() {
-            Some((_, line)) if line == format!("end {count}") => {}
-            Some((number, line)) if !line.is_empty() && !line.starts_with("end ") => {
-                return Err(ProbeFailure::Malformed { line: number + 1 });
-            }
-            _ => return Err(ProbeFailure::NoEnd),
-        }
-        // What follows the last newline is empty, and nothing follows that.
-        match (self.lines.next(), self.lines.next()) {
-            (Some((_, "")), None) => Ok(()),
-            (None, _) => Err(ProbeFailure::NoEnd),
-            (Some((number, _)), _) => Err(ProbeFailure::Malformed { line: number + 1 }),
-        }
-    }
-}
-
-/// The porter's word for a control.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Pass,
-    Fail,
-    NotApplicable,
-}
-
-fn judge(
-    reported: Vec<(ProvenControl, Verdict)>,
-    expected: &Expected,
-) -> Result<Proven, ProbeFailure> {
-    let mut failed = reported
+fn judge(report: ProbeReport, expected: &Expected) -> Result<Proven, ProbeFailure> {
+    let mut failed = report
+        .lines
         .iter()
-        .filter(|(_, verdict)| *verdict == Verdict::Fail);
-    if let Some((first, _)) = failed.next() {
+        .filter(|line| line.verdict == Verdict::Fail);
+    if let Some(first) = failed.next() {
         return Err(ProbeFailure::NotInForce {
             control: first.control,
             detail: first.detail.clone(),
-            others: failed.map(|(line, _)| line.control).collect(),
+            others: failed.map(|line| line.control).collect(),
         });
     }
-    let unchecked = reported.iter().find(|(line, verdict)| {
-        *verdict == Verdict::NotApplicable && !expected.not_applicable.contains(&line.control)
+    let unchecked = report.lines.iter().find(|line| {
+        line.verdict == Verdict::NotApplicable && !expected.not_applicable.contains(&line.control)
     });
-    if let Some((line, _)) = unchecked {
+    if let Some(line) = unchecked {
         return Err(ProbeFailure::NotChecked {
             control: line.control,
             detail: line.detail.clone(),
         });
     }
+    let proven = |line: ReportLine| ProvenControl {
+        control: line.control,
+        proof: match line.verdict {
+            Verdict::NotApplicable => Proof::NotApplicable,
+            Verdict::Pass | Verdict::Fail => Proof::InForce,
+        },
+        detail: line.detail,
+    };
     Ok(Proven {
-        controls: reported.into_iter().map(|(line, _)| line).collect(),
+        controls: report.lines.into_iter().map(proven).collect(),
     })
 }
 
@@ -269,6 +155,14 @@ impl HardenedSpec {
         Expected { not_applicable }
     }
 
+    /// Judges the whole of a porter's report.
+    ///
+    /// # Errors
+    /// Names the first control that is not proven.
+    pub fn judge(&self, report: &[u8]) -> Result<Proven, ProbeFailure> {
+        judge(ProbeReport::parse(report)?, &self.expected())
+    }
+
     /// Returns the command that reports on every control, for [`crate::Engine::exec`].
     ///
     /// Its stdin is closed, its environment the container's, its directory the container's.
@@ -281,7 +175,7 @@ impl HardenedSpec {
 
     fn questions(&self) -> impl Iterator<Item = String> {
         let question = |(key, value)| ["--expect".to_owned(), format!("{key}={value}")];
-        self.expectations().into_iter().flat_map(question)
+        self.request().to_pairs().into_iter().flat_map(question)
     }
 
     /// Returns the command that becomes `command` inside, for [`crate::Engine::exec`].
@@ -329,73 +223,63 @@ impl HardenedSpec {
     }
 
     fn limits(&self) -> impl Iterator<Item = String> {
-        self.controls().ulimits.iter().flat_map(|ulimit| {
-            let value = format!("{}={}", ulimit.resource.name(), ulimit.limit);
-            ["--limit".to_owned(), value]
-        })
+        let ulimits = self.controls().ulimits.iter();
+        ulimits.flat_map(|ulimit| ["--limit".to_owned(), ulimit.to_string()])
     }
 
-    /// Returns the keys and values that the porter's `probe/expected.rs` reads.
-    fn expectations(&self) -> Vec<(&'static str, String)> {
+    /// Returns what the porter compares with what it finds inside.
+    pub fn request(&self) -> ProbeRequest {
         let wanted = self.wanted();
-        let mut pairs = vec![
-            ("uid", wanted.user.uid.to_string()),
-            ("gid", wanted.user.gid.to_string()),
-            ("caps", capability_mask(&wanted.cap_add).to_string()),
-            ("shm", wanted.shm_size.to_string()),
-            ("pids", wanted.pids.to_string()),
-            ("memory", wanted.memory.to_string()),
-            ("cpus", wanted.nano_cpus.to_string()),
-            ("hostname", wanted.hostname.to_owned()),
-            ("workdir", self.spec().workdir.clone()),
-            (
-                "userns",
-                match self.engine().user_namespace {
-                    UserNamespace::Mapped => "mapped".to_owned(),
-                    UserNamespace::Host => "host".to_owned(),
-                },
-            ),
-        ];
-        let tmpfs = wanted.tmpfs.iter();
-        pairs.extend(tmpfs.map(|mount| ("tmpfs", format!("{}:{}", mount.target, mount.size))));
-        pairs.extend(
-            wanted
-                .masked_paths
-                .iter()
-                .map(|path| ("masked", (*path).to_owned())),
-        );
-        pairs.extend(
-            wanted
-                .read_only_paths
-                .iter()
-                .map(|path| ("readonly", (*path).to_owned())),
-        );
-        for VolumeMount { target, access, .. } in &self.spec().volumes {
-            pairs.push(("volume", target.clone()));
-            if *access == Access::ReadOnly {
-                pairs.push(("volume-ro", target.clone()));
-            }
-        }
-        let ulimits = wanted.ulimits.iter();
-        pairs.extend(ulimits.map(|ulimit| {
-            (
-                "ulimit",
-                format!("{}:{}", ulimit.resource.name(), ulimit.limit),
-            )
-        }));
-        pairs.extend(wanted.env.keys().map(|name| ("env", name.clone())));
-        pairs.extend(ENGINE_ENV.iter().map(|name| ("env", (*name).to_owned())));
-        pairs.extend(
-            foreign_namespaces(self)
-                .into_iter()
-                .map(|(kind, inode)| ("foreign-ns", format!("{kind}:{inode}"))),
-        );
-        let not_applicable = self.engine().not_applicable.keys();
-        pairs.extend(not_applicable.map(|control| ("na", control.id().to_owned())));
+        let volumes = &self.spec().volumes;
+        let text = |text: &&'static str| (*text).to_owned();
+        let mut not_applicable: Vec<Control> =
+            self.engine().not_applicable.keys().copied().collect();
         if self.spec().network != Network::None {
-            pairs.push(("na", Control::NoNetwork.id().to_owned()));
+            not_applicable.push(Control::NoNetwork);
         }
-        pairs
+        ProbeRequest {
+            uid: wanted.user.uid,
+            gid: wanted.user.gid,
+            capabilities: capability_mask(&wanted.cap_add),
+            shm: wanted.shm_size,
+            pids: wanted.pids.into(),
+            memory: wanted.memory,
+            nano_cpus: wanted.nano_cpus,
+            hostname: wanted.hostname.to_owned(),
+            workdir: self.spec().workdir.clone(),
+            ids: match self.engine().user_namespace {
+                UserNamespace::Mapped => IdMapping::Mapped,
+                UserNamespace::Host => IdMapping::Host,
+            },
+            tmpfs: wanted
+                .tmpfs
+                .iter()
+                .map(|mount| SizedPath {
+                    path: mount.target.to_string(),
+                    bytes: mount.size,
+                })
+                .collect(),
+            masked: wanted.masked_paths.iter().map(text).collect(),
+            read_only: wanted.read_only_paths.iter().map(text).collect(),
+            volumes: volumes.iter().map(|volume| volume.target.clone()).collect(),
+            read_only_volumes: volumes
+                .iter()
+                .filter(|volume| volume.access == Access::ReadOnly)
+                .map(|volume| volume.target.clone())
+                .collect(),
+            ulimits: wanted.ulimits.clone(),
+            foreign_namespaces: foreign_namespaces(self)
+                .into_iter()
+                .map(|(kind, inode)| ForeignNamespace {
+                    kind: kind.to_owned(),
+                    inode,
+                })
+                .collect(),
+            not_applicable,
+            env: (wanted.env.keys().cloned())
+                .chain(ENGINE_ENV.iter().map(text))
+                .collect(),
+        }
     }
 }
 
@@ -467,7 +351,7 @@ mod tests {
 
     #[track_caller]
     fn outcome(report: &str) -> String {
-        match ProbeReport::parse(report.as_bytes(), &hardened().expected()) {
+        match hardened().judge(report.as_bytes()) {
             Ok(proven) => format!("{} proven", proven.controls().len()),
             Err(error) => error.to_string(),
         }
@@ -527,7 +411,7 @@ mod tests {
         let without = |control: &str, engine: &crate::EngineInfo| {
             let report = healthy().replace(&format!("{control} pass"), &format!("{control} n/a"));
             let spec = HardenedSpec::new(spec(), engine).expect("enforceable");
-            match ProbeReport::parse(report.as_bytes(), &spec.expected()) {
+            match spec.judge(report.as_bytes()) {
                 Ok(_) => "proven".to_owned(),
                 Err(error) => error.to_string(),
             }
@@ -577,7 +461,7 @@ mod tests {
         let mut spec = hardened();
         // The numbers of this process's own namespaces differ from machine to machine.
         spec.engine.endpoint = "ssh://elsewhere".to_owned();
-        let pairs = spec.expectations();
+        let pairs = spec.request().to_pairs();
         let pairs: Vec<_> = pairs
             .iter()
             .filter(|(key, _)| !matches!(*key, "masked" | "env"))
@@ -604,10 +488,10 @@ mod tests {
         readonly=/proc/sys
         readonly=/proc/sysrq-trigger
         volume=/workspace
-        ulimit=core:0
-        ulimit=fsize:1073741824
-        ulimit=nofile:20000
-        ulimit=nproc:800
+        ulimit=core=0
+        ulimit=fsize=1073741824
+        ulimit=nofile=20000
+        ulimit=nproc=800
         foreign-ns=cgroup:4026531835
         foreign-ns=ipc:4026531839
         foreign-ns=pid:4026531836

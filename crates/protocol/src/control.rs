@@ -3,17 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 macro_rules! controls {
     ($($(#[$doc:meta])* $name:ident = $id:literal, $what:literal;)*) => {
         /// A control of a hardened container.
         ///
         /// Its text is the case id and a few words: `CON-04 seccomp`.
-        #[derive(
-            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-        )]
-        #[serde(into = "&'static str", try_from = "String")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Control {
             $($(#[$doc])* $name,)*
         }
@@ -98,18 +93,10 @@ pub struct UnknownControl {
     pub text: String,
 }
 
-impl From<Control> for &'static str {
-    fn from(control: Control) -> Self {
-        control.id()
-    }
-}
-
-impl TryFrom<String> for Control {
-    type Error = UnknownControl;
-
-    fn try_from(text: String) -> Result<Self, UnknownControl> {
-        text.parse()
-    }
+impl Control {
+    /// The controls that a probe reports on. The last two are judged from outside
+    /// (CON-25: the image, CON-26: the engine's version).
+    pub const REPORTED: &[Self] = Self::ALL.split_at(Self::ALL.len() - 2).0;
 }
 
 impl FromStr for Control {
