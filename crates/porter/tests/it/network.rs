@@ -161,7 +161,7 @@ fn net_17_net_22_a_gateways_key_is_in_its_memory_alone() {
     gateway.say(&format!("{{\"policy\":\"{KEY}\"}}\n"));
     let (code, said) = gateway.end();
     assert_eq!(code, Some(125), "{said}");
-    assert!(said.contains("no change") && !said.contains(KEY), "{said}");
+    assert!(said.contains("no update") && !said.contains(KEY), "{said}");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_gateway_without_an_order_says_so() {
     let (code, said) = Porter::start(&["gateway", path]).end();
     assert_eq!(
         (code, said.as_str()),
-        (Some(125), "porter: gateway: no order came\n")
+        (Some(125), "porter: gateway: no configuration came\n")
     );
     for arguments in [&["gateway"][..], &["gateway", path, path]] {
         let (code, said) = Porter::start(arguments).end();
