@@ -10,13 +10,13 @@ use lazaret_transfer::{Selector, WorkspaceDir};
 use lazaret_tree::escape;
 
 use crate::context::Context;
+use crate::decide::decide;
 use crate::engine_memory::{EngineMemory, Recalled};
 use crate::environment::{Environment, StreamKind};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::gate::case::Case;
 use crate::gate::choices::Choices;
-use crate::gate::decide::decide;
 use crate::gate::remembered::Remembered;
 use crate::gate::report::{Report, SyncReport};
 use crate::gate::settle::{Settled, Volume, finish, settle};

@@ -7,6 +7,7 @@
 pub mod cli;
 mod commands;
 pub mod context;
+pub mod decide;
 pub mod demo;
 pub mod engine_memory;
 pub mod environment;

@@ -7,13 +7,13 @@ use lazaret_validator::Allowance;
 
 use super::diff;
 use crate::context::Context;
+use crate::decide::decide;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::case::Case;
 use crate::gate::choices::{Choices, Pick};
-use crate::gate::decide::{Consent, Decision, KeepReason, OnConflict, decide};
-use crate::gate::pick::can_replace;
-use crate::gate::proposal::ItemState;
+use crate::gate::decision::{Consent, Decision, KeepReason, OnConflict};
+use crate::gate::proposal::{ItemState, can_replace};
 use crate::gate::remembered::Entry;
 use crate::gate::report::Report;
 use crate::session::store::Store;

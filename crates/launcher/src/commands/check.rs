@@ -10,6 +10,7 @@ use lazaret_tree::escape;
 use lazaret_validator::{Finding, Outcome};
 
 use crate::context::Context;
+use crate::decide::summary;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -17,7 +18,6 @@ use crate::gate::check::{Candidate, Comparison, compare};
 use crate::gate::choices::Choices;
 use crate::gate::export::document::Document;
 use crate::gate::export::{self, Batch, Checked, Existing, Form, Place, Subject, place};
-use crate::gate::summary;
 use crate::interrupt::Interrupt;
 use crate::profile;
 use crate::session::record::GateLimits;

@@ -3,6 +3,7 @@
 use lazaret_tree::{Change, RelPathBuf};
 
 use crate::context::Context;
+use crate::decide::{patch, summary};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::case::Case;
@@ -10,7 +11,6 @@ use crate::gate::choices::Choices;
 use crate::gate::live::preview;
 use crate::gate::remembered::Remembered;
 use crate::gate::report::{Live, Report};
-use crate::gate::{patch, summary};
 use crate::session::exporter::Broken;
 use crate::session::record::Record;
 use crate::session::store::Store;

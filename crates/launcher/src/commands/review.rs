@@ -1,12 +1,12 @@
 //! `lazaret review`.
 
 use crate::context::Context;
+use crate::decide::{decide, review};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::gate::choices::Choices;
-use crate::gate::decide::{Consent, decide};
+use crate::gate::decision::Consent;
 use crate::gate::report::Report;
-use crate::gate::review;
 use crate::session::store::Store;
 use crate::session_access::waiting;
 

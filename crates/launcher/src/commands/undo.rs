@@ -5,10 +5,10 @@ use lazaret_tree::escape;
 use serde_json::json;
 
 use crate::context::Context;
+use crate::decide::changes;
+use crate::decide::summary::counts;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::decide::changes;
-use crate::gate::summary::counts;
 use crate::gate::workspace_lock::lock_whole_workspace;
 use crate::session::history::{Apply, applies, to_redo, to_undo, write_turn};
 use crate::session::moment::Moment;

@@ -8,6 +8,7 @@ use lazaret_tree::{Entry, RelPathBuf, escape};
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::decide::{patch, summary};
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -17,7 +18,6 @@ use crate::gate::live::preview;
 use crate::gate::proposal::Proposal;
 use crate::gate::remembered::Remembered;
 use crate::gate::report::{Changes, ConflictReport, FindingReport};
-use crate::gate::{patch, summary};
 use crate::profile::units::Span;
 use crate::session::exporter::Broken;
 use crate::session::record::Phase;

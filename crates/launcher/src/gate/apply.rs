@@ -3,7 +3,7 @@
 use lazaret_transfer::{ApplyError, Transaction};
 
 use super::case::Case;
-use super::decide::Plan;
+use super::decision::Plan;
 use super::workspace_lock::lock_whole_workspace;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;

@@ -14,9 +14,9 @@ use super::choices::Choices;
 use super::contents::Contents;
 use super::drift::{Drift, drifts};
 use super::hunks::{self, Hunk};
-use super::listing;
 use super::proposal::Proposal;
 use super::{git_config, git_index};
+use crate::decide::full_listing;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::session::handed::Ledger;
@@ -38,7 +38,7 @@ pub struct Case {
     /// The session that it came out of, if it is one's.
     pub session: Option<Record>,
     /// Where all of it may be listed; nowhere if it is no session's.
-    pub(super) listing: Option<PathBuf>,
+    pub listing: Option<PathBuf>,
     /// What was sent in.
     pub(super) baseline: Tree,
     /// What came out and is not carried.
@@ -103,7 +103,7 @@ impl Case {
             policy,
         })?;
         case.session = Some(record.clone());
-        case.listing = Some(dir.file(listing::NAME));
+        case.listing = Some(dir.file(full_listing::NAME));
         case.heed_applied(dir)?;
         Ok(case)
     }

@@ -241,9 +241,23 @@ impl Proposal {
     }
 }
 
+/// Whether a version of the session's can be put in the place of the user's.
+pub fn can_replace(kind: &ConflictKind) -> bool {
+    match kind {
+        ConflictKind::Changed
+        | ConflictKind::Deleted
+        | ConflictKind::Created
+        | ConflictKind::TypeChanged => true,
+        ConflictKind::Holds { .. }
+        | ConflictKind::ParentMissing
+        | ConflictKind::BelowLink
+        | ConflictKind::OtherFileSystem => false,
+    }
+}
+
 /// Words that something stays for the sake of the place that it was moved to. Of a name that is
 /// not carried nothing was read, so it is only known to be possible.
-pub(super) fn moved_words(place: &[u8]) -> &'static str {
+pub(crate) fn moved_words(place: &[u8]) -> &'static str {
     match RelPath::from_bytes(place) {
         Ok(_) => "was moved to",
         Err(_) => "may have been moved to",

@@ -23,7 +23,7 @@ use lazaret_validator::{Allowance, fingerprint, is_allowable};
 use serde::{Deserialize, Serialize};
 
 use super::case::Case;
-use super::decide::Decision;
+use super::decision::Decision;
 use super::proposal::Proposal;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};

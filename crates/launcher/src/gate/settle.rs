@@ -4,9 +4,9 @@ use lazaret_runtime::SessionId;
 
 use super::apply;
 use super::case::Case;
-use super::decide::{Decision, Plan};
+use super::decision::{Decision, Plan};
 use super::proposal::Proposal;
-use super::summary;
+use crate::decide::summary;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::session::belongings::Belongings;

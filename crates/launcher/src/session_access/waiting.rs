@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::case::Case;
-use crate::gate::decide::Decision;
+use crate::gate::decision::Decision;
 use crate::gate::remembered::Remembered;
 use crate::gate::report::Report;
 use crate::gate::settle::{self, Volume};

@@ -35,6 +35,7 @@ pub use progress::{Phase, Total};
 pub use prompt::{Answer, Choice, NoAnswer, Question};
 pub use session_events::SessionEvents;
 pub use style::Tone;
+pub use terminal::review_console;
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use insta::assert_snapshot;
+use lazaret_launcher::decide::patch::render;
 use lazaret_launcher::gate::case::{Case, CaseParts};
-use lazaret_launcher::gate::patch::render;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{Quarantine, WorkspaceDir};
 use lazaret_tree::{Change, Digest, Entry, LinkTarget, Mode, RelPath, Tree};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use lazaret_tree::{Blobs as _, Change, Digest, Entry, LinkTarget, RelPath, escape};
+use lazaret_tree::{Blobs as _, Change, Digest, Entry, LinkTarget, Mode, RelPath, escape};
 
 use super::lines::{Compared, Counts};
 use crate::failure::{Failure, FailureKind};
@@ -91,6 +91,28 @@ impl Side {
 pub(super) fn same_contents(change: &Change) -> bool {
     matches!((&change.before, &change.after),
         (Some(Entry::File { digest: old, .. }), Some(Entry::File { digest: new, .. })) if old == new)
+}
+
+/// Says what changed besides the contents.
+pub fn nature(before: &Entry, after: &Entry) -> Option<String> {
+    match (before, after) {
+        (Entry::File { mode: a, .. }, Entry::File { mode: b, .. }) if a != b => Some(match b {
+            Mode::Executable => "became executable".to_owned(),
+            Mode::Plain => "is no longer executable".to_owned(),
+        }),
+        (Entry::File { .. }, Entry::File { .. })
+        | (Entry::Dir, Entry::Dir)
+        | (Entry::Symlink { .. }, Entry::Symlink { .. }) => None,
+        _ => Some(format!("{} became {}", kind(before), kind(after))),
+    }
+}
+
+fn kind(entry: &Entry) -> &'static str {
+    match entry {
+        Entry::Dir => "a directory",
+        Entry::File { .. } => "a file",
+        Entry::Symlink { .. } => "a symbolic link",
+    }
 }
 
 /// Counts the lines of a change; `None` where a side is no text that could be compared.

@@ -2,6 +2,7 @@
 
 mod command_io;
 mod raw_mode;
+pub mod review_console;
 mod sanitize;
 mod screen_filter;
 

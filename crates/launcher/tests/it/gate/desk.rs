@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use lazaret_launcher::failure::Failure;
 use lazaret_launcher::gate::case::{Case, CaseParts};
 use lazaret_launcher::gate::choices::{Choices, Pick};
-use lazaret_launcher::gate::decide::{Decision, Plan, approve};
+use lazaret_launcher::gate::decision::{Decision, Plan, approve};
 use lazaret_launcher::gate::proposal::{ItemState, Origin, Proposal};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{

@@ -19,10 +19,9 @@ use lazaret_launcher::profile::ApplyMode;
 use lazaret_launcher::session::known::Known;
 use lazaret_launcher::session::record::GateLimits;
 use lazaret_protocol::{
-    Checksum, FileTime, Receipt, StreamWriter, Survey, SurveyRequest, Trailer, VolumeIdentity,
-    read_wanted,
+    Checksum, FileTime, FoundEntry, FoundKind, Receipt, StreamWriter, Survey, SurveyRequest,
+    Trailer, VolumeIdentity, read_wanted,
 };
-use lazaret_protocol::{FoundEntry, FoundKind};
 use lazaret_transfer::{Quarantine, VolumeState};
 use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPathBuf, Tree};
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use insta::assert_snapshot;
 use lazaret_launcher::gate::case::Case;
 use lazaret_launcher::gate::choices::{Choices, Pick};
-use lazaret_launcher::gate::decide::approve;
+use lazaret_launcher::gate::decision::approve;
 use lazaret_launcher::gate::settle::{Volume, settle};
 use lazaret_launcher::session::record::Phase;
 use lazaret_tests::tree_text;

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use lazaret_egress::Route;
 use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH, Pinned, inspect};
+use lazaret_launcher::decide::decide;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
 use lazaret_launcher::gate::case::Case;
 use lazaret_launcher::gate::choices::Choices;
-use lazaret_launcher::gate::decide::{Consent, OnConflict, decide};
+use lazaret_launcher::gate::decision::{Consent, OnConflict};
 use lazaret_launcher::gate::remembered::Remembered;
 use lazaret_launcher::gate::settle::{Settled, Volume, settle};
 use lazaret_launcher::interrupt::Interrupt;

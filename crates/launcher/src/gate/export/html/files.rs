@@ -13,8 +13,7 @@ use crate::failure::Failure;
 use crate::gate::case::Case;
 use crate::gate::export::batch::{Batch, Item};
 use crate::gate::export::lines::{Compared, Ending, Hunk, Sign};
-use crate::gate::export::side::Side;
-use crate::gate::patch::nature;
+use crate::gate::export::side::{Side, nature};
 use crate::ui::{bytes, count};
 
 /// Writes every change that has a section.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lazaret_tree::{Change, ChangeKind, Entry, Mode, RelPathBuf, escape};
 
 use crate::gate::choices::{Choices, Pick};
-use crate::gate::patch;
+use crate::gate::export::side;
 use crate::gate::proposal::{self, ItemState, Origin};
 use crate::gate::review::item::{
     Allowance, Choice, Item, Remarks, Sign, Standing, Tag, Tally, Why,
@@ -121,7 +121,7 @@ pub(super) fn facts(item: &proposal::Item) -> Vec<String> {
     }
     match (&change.before, &change.after) {
         (Some(before), Some(after)) => {
-            facts.extend(patch::nature(before, after));
+            facts.extend(side::nature(before, after));
         }
         (
             None,

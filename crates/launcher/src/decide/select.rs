@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lazaret_transfer::ConflictKind;
 use lazaret_tree::{Change, Entry, RelPath, RelPathBuf, Renames, escape};
 use lazaret_validator::Allowance;
 
-use super::case::Case;
-use super::choices::{Choices, Pick};
-use super::proposal::{Item, ItemState};
 use super::{patch, summary};
 use crate::failure::Failure;
+use crate::gate::case::Case;
+use crate::gate::choices::{Choices, Pick};
+use crate::gate::proposal::{Item, ItemState, can_replace};
 use crate::interrupt::Interrupt;
 use crate::ui::{Answer, Choice, NoAnswer, Question, Ui};
 
@@ -53,7 +52,7 @@ enum Wanted {
 ///
 /// # Errors
 /// When the contents can't be read.
-pub fn pick(
+pub fn select(
     case: &Case,
     before: &Choices,
     ui: &Ui,
@@ -206,19 +205,5 @@ fn ask(
             Answer::Chosen(_) => return Ok(Ok(Wanted::No)),
             Answer::None(reason) => return Ok(Err(reason)),
         }
-    }
-}
-
-/// Whether a version of the session's can be put in the place of the user's.
-pub fn can_replace(kind: &ConflictKind) -> bool {
-    match kind {
-        ConflictKind::Changed
-        | ConflictKind::Deleted
-        | ConflictKind::Created
-        | ConflictKind::TypeChanged => true,
-        ConflictKind::Holds { .. }
-        | ConflictKind::ParentMissing
-        | ConflictKind::BelowLink
-        | ConflictKind::OtherFileSystem => false,
     }
 }

@@ -1,11 +1,11 @@
 //! The contents of a change as text: a unified diff, inert on a terminal.
 
-use lazaret_tree::{Change, Entry, Mode, escape};
+use lazaret_tree::{Change, Entry, escape};
 
-use super::case::Case;
-use super::export::lines::{Compared, Ending, Sign};
-use super::export::side::{Side, counts};
 use crate::failure::Failure;
+use crate::gate::case::Case;
+use crate::gate::export::lines::{Compared, Ending, Sign};
+use crate::gate::export::side::{Side, counts, nature};
 use crate::ui::{Tone, Ui, elide};
 
 /// One line, escaped, and what colour it has.
@@ -133,28 +133,6 @@ fn sort(change: &Change) -> &'static str {
         (_, Some(Entry::Dir)) | (Some(Entry::Dir), None) => "directory",
         (_, Some(Entry::Symlink { .. })) | (Some(Entry::Symlink { .. }), None) => "link",
         _ => "no text",
-    }
-}
-
-/// Says what changed besides the contents.
-pub(super) fn nature(before: &Entry, after: &Entry) -> Option<String> {
-    match (before, after) {
-        (Entry::File { mode: a, .. }, Entry::File { mode: b, .. }) if a != b => Some(match b {
-            Mode::Executable => "became executable".to_owned(),
-            Mode::Plain => "is no longer executable".to_owned(),
-        }),
-        (Entry::File { .. }, Entry::File { .. })
-        | (Entry::Dir, Entry::Dir)
-        | (Entry::Symlink { .. }, Entry::Symlink { .. }) => None,
-        _ => Some(format!("{} became {}", kind(before), kind(after))),
-    }
-}
-
-fn kind(entry: &Entry) -> &'static str {
-    match entry {
-        Entry::Dir => "a directory",
-        Entry::File { .. } => "a file",
-        Entry::Symlink { .. } => "a symbolic link",
     }
 }
 

@@ -6,9 +6,9 @@ use lazaret_transfer::SkipReason;
 use lazaret_tree::{Change, ChangeKind, escape};
 use lazaret_validator::{Finding, Outcome, Severity};
 
-use super::case::Case;
-use super::counts::{self, More};
-use super::proposal::{Item, ItemState, Origin, Proposal, moved_words};
+use crate::gate::case::Case;
+use crate::gate::counts::{self, More};
+use crate::gate::proposal::{Item, ItemState, Origin, Proposal, moved_words};
 use crate::ui::{Tone, Ui, count, elide};
 
 /// How many changed paths are listed before the rest is only counted (UI-05).

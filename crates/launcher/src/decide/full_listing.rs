@@ -1,4 +1,4 @@
-//! `listing`: all that a summary says, in a file, where a terminal shows a part of it (UI-05).
+//! `full_listing`: all that a summary says, in a file, where a terminal shows a part of it (UI-05).
 //!
 //! A summary counts paths beyond the first ones and takes the middle out of long names. What
 //! was taken out must be somewhere for whoever has to decide, without an export: the file
@@ -10,10 +10,10 @@ use std::path::Path;
 
 use lazaret_tree::{AtPath as _, escape};
 
-use super::case::Case;
-use super::proposal::Proposal;
 use super::summary;
 use crate::failure::Failure;
+use crate::gate::case::Case;
+use crate::gate::proposal::Proposal;
 use crate::ui::Ui;
 
 /// The file's name in the session's directory.

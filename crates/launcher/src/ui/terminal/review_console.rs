@@ -1,4 +1,4 @@
-//! `Screen`: the terminal while a review has it.
+//! `ReviewConsole`: the terminal while a review has it.
 //!
 //! It is given back in every case: when the review ends, on a panic before its message is
 //! printed, on Ctrl-C, SIGTERM and SIGHUP (which unwind through [`Drop`]), and while the
@@ -24,16 +24,16 @@ use rustix::termios::{
     tcsetattr,
 };
 
-use super::model::Review;
-use super::run::{Console, Input};
-use super::view::{Palette, draw};
+use crate::gate::review::model::Review;
+use crate::gate::review::run::{Console, Input};
+use crate::gate::review::view::{Palette, draw};
 use crate::panic::Hook;
 use crate::ui::{Output, Ui, UiWriter};
 
 type Backend = CrosstermBackend<BufWriter<UiWriter>>;
 
 /// The terminal while a review has it.
-pub struct Screen {
+pub struct ReviewConsole {
     terminal: Terminal<Backend>,
     writer: UiWriter,
     cooked: Termios,
@@ -44,13 +44,13 @@ pub struct Screen {
     hook: Option<Hook>,
 }
 
-impl std::fmt::Debug for Screen {
+impl std::fmt::Debug for ReviewConsole {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Screen").finish_non_exhaustive()
+        f.debug_struct("ReviewConsole").finish_non_exhaustive()
     }
 }
 
-impl Screen {
+impl ReviewConsole {
     /// Takes the terminal.
     ///
     /// # Errors
@@ -147,14 +147,14 @@ fn area() -> Rect {
     }
 }
 
-impl Drop for Screen {
+impl Drop for ReviewConsole {
     fn drop(&mut self) {
         self.leave();
         drop(self.hook.take());
     }
 }
 
-impl Console for Screen {
+impl Console for ReviewConsole {
     fn size(&self) -> (u16, u16) {
         let area = area();
         (area.width, area.height)

@@ -1,0 +1,68 @@
+//! The review of a case on the whole screen: joins the gate, the review and the terminal.
+
+use lazaret_tree::escape;
+
+use super::full_listing;
+use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::gate::case::Case;
+use crate::gate::choices::Choices;
+use crate::gate::decision::{Decision, KeepReason, Plan, approve};
+use crate::gate::remembered::Entry;
+use crate::gate::review::desk::Desk;
+use crate::gate::review::model::{End, Review, Title};
+use crate::gate::review::run::{self, Ended};
+use crate::gate::review::view::Palette;
+use crate::interrupt::Interrupt;
+use crate::ui::Ui;
+use crate::ui::review_console::ReviewConsole;
+
+/// Shows a case on the whole screen, and lets a person choose and decide. Only where
+/// [`Ui::can_draw`].
+///
+/// # Errors
+/// When the contents can't be read, or the terminal can't be taken.
+pub fn open(
+    case: &Case,
+    choices: &Choices,
+    ui: &Ui,
+    interrupt: &Interrupt,
+) -> Result<Decision, Failure> {
+    let (desk, items) = Desk::new(case, choices)?;
+    full_listing::keep(case, desk.whole(), ui);
+    let mut desk = desk.exporting(ui);
+    let workspace = case.contents.workspace().path();
+    let session = case.session.as_ref();
+    let title = Title {
+        session: session.map_or(String::new(), |record| record.id.to_string()),
+        workspace: escape(workspace.as_os_str().as_encoded_bytes()),
+        commits: case.commits().map(|commits| commits.to_string()),
+    };
+    let mut review = Review::new(title, items);
+    let palette = match ui.has_colours() {
+        true => Palette::Coloured,
+        false => Palette::Plain,
+    };
+    let ended = {
+        let mut screen = ReviewConsole::open(ui, palette)
+            .or_fail(FailureKind::State, "the terminal can't be used")?;
+        run::run(&mut review, &mut desk, &mut screen, interrupt)?
+    };
+    Ok(match ended {
+        Ended::By(End::Apply) => {
+            let unasked = || Failure::message(FailureKind::Internal, "a yes without a question");
+            let shown = desk.take_shown().ok_or_else(unasked)?;
+            let remember = desk.remembered(review.items(), &shown);
+            let remember = remember.iter();
+            let remember = remember
+                .filter_map(|allowed| Entry::of(allowed, &shown))
+                .collect();
+            match approve(shown)? {
+                Decision::Apply(plan) => Decision::Apply(Plan { remember, ..plan }),
+                other => other,
+            }
+        }
+        Ended::By(End::Keep) => Decision::Keep(KeepReason::Chosen),
+        Ended::By(End::Discard) => Decision::Discard,
+        Ended::Unanswered(why) => Decision::Keep(KeepReason::NoAnswer(why)),
+    })
+}
