@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, FailureKind};
+use crate::gate::git_config::GitEnvironment;
 
 /// Whether a stream is a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +145,14 @@ impl Environment {
             path: self.os("PATH").map(OsStr::to_owned),
             uid: self.uid,
             root: PathBuf::from("/"),
+        }
+    }
+
+    /// Returns what git would read of the surroundings.
+    pub fn for_git(&self) -> GitEnvironment<'_> {
+        GitEnvironment {
+            variables: &self.variables,
+            cwd: &self.cwd,
         }
     }
 

@@ -1,6 +1,7 @@
 //! `Failure`: an error on its way to the user, and the one place that words it.
 
 mod engine;
+mod gate;
 mod library;
 mod session;
 
@@ -10,6 +11,7 @@ use std::fmt;
 use serde_json::json;
 
 use crate::exit_code::ExitCode;
+use crate::gate::format::causes;
 
 pub(crate) use engine::{engine_hint, unusable, way_out};
 
@@ -166,16 +168,7 @@ impl Failure {
     /// A cause that its parent's text already ends with is left out: many errors of
     /// libraries show their source in their own text.
     pub fn chain(&self) -> Vec<String> {
-        let mut chain = vec![self.error.to_string()];
-        let mut cause = self.error.source();
-        while let Some(error) = cause {
-            let text = error.to_string();
-            if chain.last().is_none_or(|parent| !parent.ends_with(&text)) {
-                chain.push(text);
-            }
-            cause = error.source();
-        }
-        chain
+        causes(&*self.error)
     }
 
     /// Returns the object that `--json` prints on stderr.

@@ -10,15 +10,15 @@ use lazaret_transfer::{Selector, WorkspaceDir};
 use lazaret_tree::escape;
 
 use crate::context::Context;
-use crate::decide::decide;
+use crate::decide::{allowlist, decide};
 use crate::engine_memory::{EngineMemory, Recalled};
 use crate::environment::{Environment, StreamKind};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::gate::case::Case;
+use crate::gate::allowlist::Remembered;
 use crate::gate::choices::Choices;
-use crate::gate::remembered::Remembered;
-use crate::gate::report::{Report, SyncReport};
+use crate::gate::open::open_case;
+use crate::gate::run_report::{Report, SyncReport};
 use crate::gate::settle::{Settled, Volume, finish, settle};
 use crate::gate::workspace_lock::lock_whole_workspace;
 use crate::git;
@@ -132,7 +132,7 @@ impl Job {
             &context.interrupt,
         )?);
         // A mistake in it is said before anything is started.
-        let remembered = Remembered::load(&context.env)?;
+        let remembered = allowlist::load(&context.env)?;
         let lent = lent::resolve(&self.profile.files, &context.env)?;
         let network = network::prepare(&self.profile, &context.env, &context.interrupt, &lent)?;
         let ports = egress::bind(&self.ports)?;
@@ -382,7 +382,7 @@ pub fn gate(
         }
     };
     let case = site.step("judge", |_| {
-        let mut case = Case::open(&session, terms.env)?;
+        let mut case = open_case(&session, terms.env)?;
         terms.remembered.tell(&mut case)?;
         Ok::<_, Failure>(case)
     })?;
@@ -396,7 +396,7 @@ pub fn gate(
     let choices = Choices::all();
     let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let decision = decide(&case, &choices, mode.into(), terms.ui, site.interrupt)?;
-    let wanted = Remembered::wanted(&decision);
+    let wanted = decision.remembered();
     let Settled { outcome, undo } = site.step("apply", |_| {
         settle(
             store,
@@ -407,7 +407,7 @@ pub fn gate(
             (terms.ui, site.interrupt),
         )
     })?;
-    terms.remembered.clone().keep(wanted, terms.ui);
+    allowlist::remember(terms.remembered.clone(), wanted, terms.ui);
     report.outcome = Some(outcome);
     report.undo = undo;
     report.phases = site.timings.table();

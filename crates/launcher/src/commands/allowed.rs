@@ -5,9 +5,10 @@ use serde_json::json;
 
 use super::diff::parse_paths;
 use crate::context::Context;
+use crate::decide::allowlist;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::remembered::{Entry, Remembered};
+use crate::gate::allowlist::Entry;
 use crate::ui::OutputFormat;
 
 /// List or remove what you allowed for good with `apply --remember`
@@ -35,7 +36,7 @@ pub enum Command {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let mut remembered = Remembered::load(&context.env)?;
+    let mut remembered = allowlist::load(&context.env)?;
     match args.command {
         None | Some(Command::Ls) => list(remembered.entries(), context),
         Some(Command::Rm { path, code }) => {

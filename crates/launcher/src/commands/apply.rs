@@ -7,15 +7,15 @@ use lazaret_validator::Allowance;
 
 use super::diff;
 use crate::context::Context;
-use crate::decide::decide;
+use crate::decide::{OnConflict, decide};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::gate::allowlist::Entry;
 use crate::gate::case::Case;
 use crate::gate::choices::{Choices, Pick};
-use crate::gate::decision::{Consent, Decision, KeepReason, OnConflict};
+use crate::gate::decision::{Consent, Decision, KeepReason};
 use crate::gate::proposal::{ItemState, can_replace};
-use crate::gate::remembered::Entry;
-use crate::gate::report::Report;
+use crate::gate::run_report::Report;
 use crate::session::store::Store;
 use crate::session_access::waiting;
 use crate::ui::{Answer, Choice, Question};
@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let proposal = case.propose(&choices)?;
     let report = Report::of_case(session.record(), &case, &proposal);
     let consent = match args.yes {
-        true => Consent::Given(args.on_conflict),
+        true => Consent::Given(args.on_conflict.into()),
         false => Consent::Ask,
     };
     let mut decision = decide(&case, &choices, consent, &context.ui, &context.interrupt)?;

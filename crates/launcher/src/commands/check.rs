@@ -10,14 +10,15 @@ use lazaret_tree::escape;
 use lazaret_validator::{Finding, Outcome};
 
 use crate::context::Context;
+use crate::decide::output_target::{self, OutputTarget};
 use crate::decide::summary;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::check::{Candidate, Comparison, compare};
+use crate::gate::check::{Candidate, Comparison, Terms, compare};
 use crate::gate::choices::Choices;
 use crate::gate::export::document::Document;
-use crate::gate::export::{self, Batch, Checked, Existing, Form, Place, Subject, place};
+use crate::gate::export::{self, Batch, Checked, Existing, Form, Subject};
 use crate::interrupt::Interrupt;
 use crate::profile;
 use crate::session::record::GateLimits;
@@ -41,10 +42,10 @@ pub struct Args {
     pub profile: String,
     /// Complete report as JSON, as --json prints it
     #[arg(long, value_name = "FILE")]
-    pub report: Option<Place>,
+    pub report: Option<OutputTarget>,
     /// Complete report as one page for a browser, without script
     #[arg(long, value_name = "FILE")]
-    pub html: Option<Place>,
+    pub html: Option<OutputTarget>,
     /// Replace files that exist
     #[arg(long)]
     pub force: bool,
@@ -56,7 +57,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         false => Existing::Keep,
     };
     let asked = [(Form::Json, &args.report), (Form::Html, &args.html)];
-    let places = place::choose(asked, &context.env.cwd, context.ui.format())?;
+    let places = output_target::choose(asked, &context.env.cwd, context.ui.format())?;
     for (_, place) in &places {
         place.check(existing)?;
     }
@@ -65,12 +66,16 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let profile = profile::load(&args.profile, &context.env)?;
     // Its limits may be stricter; what it leaves out would be judged by nobody.
     let gate = profile.clone().tightened_by(base.path())?.profile.gate;
-    let gate = GateLimits {
+    let limits = GateLimits {
         max_entries: u64::from(gate.max_entries),
         max_bytes: gate.max_bytes,
         max_file_bytes: gate.max_file_bytes,
     };
-    let env = &context.env;
+    let terms = Terms {
+        exclude: &profile.workspace.exclude,
+        limits,
+        git: context.env.for_git(),
+    };
     let comparison = match args.candidate.as_os_str() == "-" {
         true => {
             if context.env.streams.stdin == StreamKind::Terminal {
@@ -81,7 +86,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
                 Failure::message(FailureKind::Internal, "stdin was given to somebody else")
             })?;
             let mut reader = Interruptible(&mut stdin, &context.interrupt);
-            compare(base, Candidate::Tar(&mut reader), &profile, gate, env)
+            compare(base, Candidate::Tar(&mut reader), terms).map_err(Failure::from)
         }
         false => {
             let path = cwd.join(&args.candidate);
@@ -89,11 +94,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
                 Ok(metadata) if !metadata.is_dir() => {
                     let file = File::open(&path).map_err(|error| unreadable(&path, error))?;
                     let mut reader = Interruptible(file, &context.interrupt);
-                    compare(base, Candidate::Tar(&mut reader), &profile, gate, env)
+                    compare(base, Candidate::Tar(&mut reader), terms).map_err(Failure::from)
                 }
                 Ok(_) => {
                     let dir = open_dir(&path, "candidate")?;
-                    compare(base, Candidate::Dir(dir), &profile, gate, env)
+                    compare(base, Candidate::Dir(dir), terms).map_err(Failure::from)
                 }
                 Err(error) => Err(unreadable(&path, error)),
             }
@@ -112,7 +117,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
 fn report(
     comparison: &Comparison,
     checked: &Checked,
-    places: &[(Form, Place)],
+    places: &[(Form, OutputTarget)],
     existing: Existing,
     context: &Context,
 ) -> Result<ExitCode, Failure> {
@@ -125,11 +130,13 @@ fn report(
     }
     for (form, place) in places {
         place.write(existing, ui, |out| export::write(*form, &batch, case, out))?;
-        if *place != Place::Stdout {
+        if *place != OutputTarget::Stdout {
             ui.status(&format!("wrote {}", place.describe()));
         }
     }
-    let shown = places.iter().any(|(_, place)| *place == Place::Stdout);
+    let shown = places
+        .iter()
+        .any(|(_, place)| *place == OutputTarget::Stdout);
     match (ui.format(), &comparison.rejection) {
         (OutputFormat::Json, _) => ui.json(&Document::new(&batch, case)?),
         (OutputFormat::Text, _) if shown => {}

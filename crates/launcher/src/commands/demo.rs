@@ -10,7 +10,7 @@ use crate::demo::{GOOD, HOSTILE, materialise};
 use crate::exit_code::ExitCode;
 use crate::extent;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::gate::report::Report;
+use crate::gate::run_report::Report;
 use crate::job::gate_limits;
 use crate::job::{Attendance, Job, JobEnd};
 use crate::profile::{ApplyMode, Profile};

@@ -3,14 +3,13 @@
 use lazaret_tree::{Change, RelPathBuf};
 
 use crate::context::Context;
-use crate::decide::{patch, summary};
+use crate::decide::{allowlist, patch, summary};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::case::Case;
 use crate::gate::choices::Choices;
 use crate::gate::live::preview;
-use crate::gate::remembered::Remembered;
-use crate::gate::report::{Live, Report};
+use crate::gate::run_report::{Live, Report};
 use crate::session::exporter::Broken;
 use crate::session::record::Record;
 use crate::session::store::Store;
@@ -56,7 +55,7 @@ fn look(
     context: &Context,
 ) -> Result<ExitCode, Failure> {
     let id = &wanted.0.session;
-    let remembered = Remembered::load(&context.env)?;
+    let remembered = allowlist::load(&context.env)?;
     let site = running.site(store, context)?;
     let mut viewer = running.view(&site)?;
     let seen = match viewer.look()? {

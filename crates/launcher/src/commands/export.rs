@@ -6,11 +6,12 @@ use lazaret_tree::RelPathBuf;
 
 use super::diff;
 use crate::context::Context;
+use crate::decide::output_target::{self, OutputTarget};
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::export::document::Document;
-use crate::gate::export::{self, Batch, Existing, Form, Place, Subject, place};
+use crate::gate::export::{self, Batch, Existing, Form, Subject};
 use crate::session::store::Store;
 use crate::session_access::waiting;
 use crate::ui::OutputFormat;
@@ -29,13 +30,13 @@ pub struct Args {
     pub paths: Vec<String>,
     /// Patch for `git apply`, of what no finding blocks
     #[arg(long, value_name = "FILE")]
-    pub patch: Option<Place>,
+    pub patch: Option<OutputTarget>,
     /// Complete report as JSON, as --json prints it
     #[arg(long, value_name = "FILE")]
-    pub report: Option<Place>,
+    pub report: Option<OutputTarget>,
     /// Complete report as one page for a browser, without script
     #[arg(long, value_name = "FILE")]
-    pub html: Option<Place>,
+    pub html: Option<OutputTarget>,
     /// Replace files that exist
     #[arg(long)]
     pub force: bool,
@@ -54,7 +55,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open(&context.env.state_dir()?)?;
     let (session, case) = waiting::open(&store, &args.session, context)?;
     let proposal = export::propose(&case)?;
-    let subject = Subject::Session(session.record());
+    let about = session.record().subject();
+    let subject = Subject::Session(&about);
     let batch = Batch::new(subject, &case, &proposal, SystemTime::now(), paths)?;
     if let Some(path) = untouched(&batch) {
         let shown = lazaret_tree::escape(path.as_str().as_bytes());
@@ -79,7 +81,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         place.write(existing, &context.ui, |out| {
             export::write(form, &batch, &case, out)
         })?;
-        if place != Place::Stdout {
+        if place != OutputTarget::Stdout {
             context.ui.status(&format!("wrote {}", place.describe()));
         }
     }
@@ -90,19 +92,19 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
 }
 
 /// Says what goes where; nothing asked for is a patch on stdout.
-fn places(args: &Args, context: &Context) -> Result<Vec<(Form, Place)>, Failure> {
+fn places(args: &Args, context: &Context) -> Result<Vec<(Form, OutputTarget)>, Failure> {
     let asked = [
         (Form::Patch, &args.patch),
         (Form::Json, &args.report),
         (Form::Html, &args.html),
     ];
     let format = context.ui.format();
-    let mut places = place::choose(asked, &context.env.cwd, format)?;
+    let mut places = output_target::choose(asked, &context.env.cwd, format)?;
     if places.is_empty() && format == OutputFormat::Text {
-        places.push((Form::Patch, Place::Stdout));
+        places.push((Form::Patch, OutputTarget::Stdout));
     }
     // The bytes of a patch are the command's own; a terminal would obey them (UI-01).
-    let patch_shown = places.contains(&(Form::Patch, Place::Stdout));
+    let patch_shown = places.contains(&(Form::Patch, OutputTarget::Stdout));
     if patch_shown && context.env.streams.stdout == StreamKind::Terminal {
         let text = "a patch holds the bytes as they are, which a terminal must not get";
         return Err(Failure::message(FailureKind::Refused, text).hinted(format!(

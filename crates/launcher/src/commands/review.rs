@@ -6,7 +6,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::gate::choices::Choices;
 use crate::gate::decision::Consent;
-use crate::gate::report::Report;
+use crate::gate::run_report::Report;
 use crate::session::store::Store;
 use crate::session_access::waiting;
 

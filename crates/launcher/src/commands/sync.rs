@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::extent;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::report::{ClashReport, Live, SyncReport};
+use crate::gate::run_report::{ClashReport, Live, SyncReport};
 use crate::gate::workspace_lock::lock_whole_workspace;
 use crate::session::berth::VolumePresence;
 use crate::session::fence::Guard;

@@ -8,15 +8,15 @@ use lazaret_tree::{Entry, RelPathBuf, escape};
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::decide::{patch, summary};
+use crate::decide::{allowlist, patch, summary};
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::gate::allowlist::Remembered;
 use crate::gate::case::Case;
 use crate::gate::choices::Choices;
 use crate::gate::live::preview;
 use crate::gate::proposal::Proposal;
-use crate::gate::remembered::Remembered;
 use crate::gate::report::{Changes, ConflictReport, FindingReport};
 use crate::profile::units::Span;
 use crate::session::exporter::Broken;
@@ -78,7 +78,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let Some(running) = Running::find(&store, &args.session)? else {
         return Err(not_running(&store, &args.session)?);
     };
-    let remembered = Remembered::load(&context.env)?;
+    let remembered = allowlist::load(&context.env)?;
     let id = args.session.as_str();
     let mut watch = Watch {
         ui: &context.ui,

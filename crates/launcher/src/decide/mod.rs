@@ -1,6 +1,8 @@
 //! Decides what becomes of a case: by the user's answer, or by the mode that was chosen.
 
+pub mod allowlist;
 pub mod full_listing;
+pub mod output_target;
 pub mod patch;
 pub mod review;
 pub mod select;
@@ -10,17 +12,47 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use lazaret_tree::escape;
-use lazaret_validator::Outcome as Judged;
 
 use self::select::select;
 use crate::failure::Failure;
 use crate::gate::case::Case;
 use crate::gate::choices::Choices;
-use crate::gate::decision::{Consent, Decision, KeepReason, OnConflict, approve, nothing, open};
-use crate::gate::export::{self, Batch, Subject};
-use crate::gate::proposal::{Item, ItemState, Proposal, Waiting};
+use crate::gate::decision::{
+    self, Consent, Decision, KeepReason, Person, Unasked, approve, decide_unasked,
+};
+use crate::gate::export::{self, Batch, ExportError, Subject};
+use crate::gate::proposal::{ItemState, Proposal};
 use crate::interrupt::Interrupt;
+use crate::profile::ApplyMode;
 use crate::ui::{Answer, Choice, OutputFormat, Question, Ui, count};
+
+/// What a conflict does to the rest of a batch that nobody is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum OnConflict {
+    /// Apply nothing.
+    Refuse,
+    /// Apply the rest: your version stays in the workspace, the session's in the session.
+    KeepBoth,
+}
+
+impl From<OnConflict> for decision::OnConflict {
+    fn from(what: OnConflict) -> Self {
+        match what {
+            OnConflict::Refuse => Self::Refuse,
+            OnConflict::KeepBoth => Self::KeepBoth,
+        }
+    }
+}
+
+impl From<ApplyMode> for Consent {
+    fn from(mode: ApplyMode) -> Self {
+        match mode {
+            ApplyMode::Never => Self::Withheld,
+            ApplyMode::Ask => Self::Ask,
+            ApplyMode::Auto => Self::IfClean,
+        }
+    }
+}
 
 const YES: Choice = Choice {
     key: "y",
@@ -75,30 +107,13 @@ pub fn decide(
     show(case, &proposal, ui);
     // Consent that was given beforehand is withdrawn by Ctrl-C (FLT-08).
     interrupt.check()?;
-    if proposal.digest().is_none() {
-        return Ok(Decision::Reject);
-    }
-    let conflicts = proposal.conflicts().count();
-    match consent {
-        Consent::Ask | Consent::Withheld | Consent::Given(OnConflict::KeepBoth) => {}
-        Consent::IfClean | Consent::Given(OnConflict::Refuse) if conflicts > 0 => {
-            return Ok(Decision::Keep(KeepReason::Conflicts));
-        }
-        Consent::IfClean | Consent::Given(OnConflict::Refuse) => {}
-    }
-    // At a terminal a person may still allow something, or take the session's version.
-    let can_pick = consent == Consent::Ask && ui.can_ask();
-    let waits = |item: &Item| proposal.waiting(item) != Waiting::No;
-    if proposal.changes().is_empty() && !(can_pick && proposal.count(waits) > 0) {
-        return Ok(nothing(&proposal));
-    }
-    match consent {
-        Consent::Withheld => Ok(Decision::Keep(KeepReason::Chosen)),
-        Consent::IfClean if proposal.outcome() != Judged::Clean => {
-            Ok(Decision::Keep(KeepReason::NotClean))
-        }
-        Consent::IfClean | Consent::Given(_) => approve(proposal),
-        Consent::Ask => ask(case, choices, proposal, ui, interrupt),
+    let person = match ui.can_ask() {
+        true => Person::Present,
+        false => Person::Absent,
+    };
+    match decide_unasked(proposal, consent, person)? {
+        Unasked::Decided(decision) => Ok(decision),
+        Unasked::Ask(proposal) => ask(case, choices, proposal, ui, interrupt),
     }
 }
 
@@ -119,7 +134,7 @@ fn ask(
     let mut choices = choices.clone();
     let place = ui.place(case.contents.workspace().path());
     loop {
-        let (some, all) = (proposal.changes().len(), open(&proposal));
+        let (some, all) = (proposal.changes().len(), proposal.open());
         let text = match some {
             0 => format!("Nothing of {} can be applied as it is.", changes(all)),
             some if some == all => format!("Apply {} to {place}?", changes(some)),
@@ -128,7 +143,7 @@ fn ask(
         let offered = |choice: &Choice| match choice.key {
             "y" | "n" => some > 0,
             "r" => ui.can_draw(),
-            "e" => case.session.is_some(),
+            "e" => case.subject.is_some(),
             _ => true,
         };
         let offered: Vec<Choice> = CHOICES.into_iter().filter(offered).collect();
@@ -137,7 +152,7 @@ fn ask(
             choices: &offered,
         };
         match ui.prompt(&question, interrupt) {
-            Answer::Chosen("y") => return approve(proposal),
+            Answer::Chosen("y") => return Ok(Decision::Apply(approve(proposal)?)),
             Answer::Chosen("n") => return Ok(refuse(case, all, ui, interrupt)),
             Answer::Chosen("r") => {
                 return review::open(case, &choices, ui, interrupt);
@@ -185,13 +200,14 @@ fn refuse(case: &Case, all: usize, ui: &Ui, interrupt: &Interrupt) -> Decision {
 /// Writes all forms of a report into the current directory. A failure is said, and the
 /// question asked again.
 fn write_out(case: &Case, ui: &Ui) {
-    let Some(record) = &case.session else { return };
-    let written = export::propose(case).and_then(|proposal| {
-        let (subject, now) = (Subject::Session(record), SystemTime::now());
+    let Some(subject) = &case.subject else { return };
+    let write = || -> Result<_, ExportError> {
+        let proposal = export::propose(case)?;
+        let (subject, now) = (Subject::Session(subject), SystemTime::now());
         let batch = Batch::new(subject, case, &proposal, now, Vec::new())?;
-        export::write_all(&batch, case, Path::new(""), ui)
-    });
-    match written {
+        export::write_all(&batch, case, Path::new(""))
+    };
+    match write() {
         Ok(files) => {
             for file in files {
                 ui.status(&format!(
@@ -200,7 +216,7 @@ fn write_out(case: &Case, ui: &Ui) {
                 ));
             }
         }
-        Err(failure) => ui.failure(&failure),
+        Err(error) => ui.failure(&error.into()),
     }
 }
 

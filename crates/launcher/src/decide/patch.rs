@@ -2,10 +2,9 @@
 
 use lazaret_tree::{Change, Entry, escape};
 
-use crate::failure::Failure;
 use crate::gate::case::Case;
 use crate::gate::export::lines::{Compared, Ending, Sign};
-use crate::gate::export::side::{Side, counts, nature};
+use crate::gate::export::side::{ContentsError, Side, counts, nature};
 use crate::ui::{Tone, Ui, elide};
 
 /// One line, escaped, and what colour it has.
@@ -30,7 +29,7 @@ impl Line {
 ///
 /// # Errors
 /// When the quarantine can't be read.
-pub fn render(case: &Case, change: &Change) -> Result<String, Failure> {
+pub fn render(case: &Case, change: &Change) -> Result<String, ContentsError> {
     let lines = lines(case, change)?;
     Ok(lines.into_iter().map(|line| line.text + "\n").collect())
 }
@@ -39,7 +38,7 @@ pub fn render(case: &Case, change: &Change) -> Result<String, Failure> {
 ///
 /// # Errors
 /// When the quarantine can't be read.
-pub fn painted(case: &Case, change: &Change, ui: &Ui) -> Result<String, Failure> {
+pub fn painted(case: &Case, change: &Change, ui: &Ui) -> Result<String, ContentsError> {
     let lines: Vec<String> = lines(case, change)?
         .into_iter()
         .map(|line| match line.tone {
@@ -54,7 +53,7 @@ pub fn painted(case: &Case, change: &Change, ui: &Ui) -> Result<String, Failure>
 ///
 /// # Errors
 /// When the quarantine can't be read.
-pub fn lines(case: &Case, change: &Change) -> Result<Vec<Line>, Failure> {
+pub fn lines(case: &Case, change: &Change) -> Result<Vec<Line>, ContentsError> {
     let path = escape(change.path.as_str().as_bytes());
     let strong = |text: String| Line::new(Tone::Strong, text);
     let mut lines = match (&change.before, &change.after) {
@@ -105,7 +104,7 @@ pub fn lines(case: &Case, change: &Change) -> Result<Vec<Line>, Failure> {
 ///
 /// # Errors
 /// When the quarantine can't be read.
-pub fn stat(case: &Case, change: &Change, ui: &Ui) -> Result<String, Failure> {
+pub fn stat(case: &Case, change: &Change, ui: &Ui) -> Result<String, ContentsError> {
     let sign = match (&change.before, &change.after) {
         (None, _) => '+',
         (_, None) => '-',

@@ -1,13 +1,15 @@
 //! The review of a case on the whole screen: joins the gate, the review and the terminal.
 
+use std::path::Path;
+
 use lazaret_tree::escape;
 
 use super::full_listing;
 use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::gate::allowlist::Entry;
 use crate::gate::case::Case;
 use crate::gate::choices::Choices;
 use crate::gate::decision::{Decision, KeepReason, Plan, approve};
-use crate::gate::remembered::Entry;
 use crate::gate::review::desk::Desk;
 use crate::gate::review::model::{End, Review, Title};
 use crate::gate::review::run::{self, Ended};
@@ -29,11 +31,11 @@ pub fn open(
 ) -> Result<Decision, Failure> {
     let (desk, items) = Desk::new(case, choices)?;
     full_listing::keep(case, desk.whole(), ui);
-    let mut desk = desk.exporting(ui);
+    let mut desk = desk.exporting(Path::new("."));
     let workspace = case.contents.workspace().path();
-    let session = case.session.as_ref();
+    let subject = case.subject.as_ref();
     let title = Title {
-        session: session.map_or(String::new(), |record| record.id.to_string()),
+        session: subject.map_or(String::new(), |subject| subject.name.clone()),
         workspace: escape(workspace.as_os_str().as_encoded_bytes()),
         commits: case.commits().map(|commits| commits.to_string()),
     };
@@ -43,9 +45,9 @@ pub fn open(
         false => Palette::Plain,
     };
     let ended = {
-        let mut screen = ReviewConsole::open(ui, palette)
+        let mut screen = ReviewConsole::open(ui, palette, interrupt.clone())
             .or_fail(FailureKind::State, "the terminal can't be used")?;
-        run::run(&mut review, &mut desk, &mut screen, interrupt)?
+        run::run(&mut review, &mut desk, &mut screen)?
     };
     Ok(match ended {
         Ended::By(End::Apply) => {
@@ -56,10 +58,10 @@ pub fn open(
             let remember = remember
                 .filter_map(|allowed| Entry::of(allowed, &shown))
                 .collect();
-            match approve(shown)? {
-                Decision::Apply(plan) => Decision::Apply(Plan { remember, ..plan }),
-                other => other,
-            }
+            Decision::Apply(Plan {
+                remember,
+                ..approve(shown)?
+            })
         }
         Ended::By(End::Keep) => Decision::Keep(KeepReason::Chosen),
         Ended::By(End::Discard) => Decision::Discard,

@@ -3,11 +3,8 @@
 use lazaret_transfer::Intent;
 use lazaret_validator::{Approved, Outcome as Judged};
 
-use super::proposal::{Item, ItemState, Origin, Proposal, Waiting};
-use super::remembered::Entry;
-use crate::failure::{Failure, FailureKind};
-use crate::profile::ApplyMode;
-use crate::ui::NoAnswer;
+use super::allowlist::Entry;
+use super::proposal::{ApproveError, Item, ItemState, Origin, Proposal, Waiting};
 
 /// What becomes of a case.
 #[derive(Debug)]
@@ -57,22 +54,12 @@ pub enum Consent {
 }
 
 /// What a conflict does to the rest of a batch that nobody is asked about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnConflict {
     /// Apply nothing.
     Refuse,
     /// Apply the rest: your version stays in the workspace, the session's in the session.
     KeepBoth,
-}
-
-impl From<ApplyMode> for Consent {
-    fn from(mode: ApplyMode) -> Self {
-        match mode {
-            ApplyMode::Never => Self::Withheld,
-            ApplyMode::Ask => Self::Ask,
-            ApplyMode::Auto => Self::IfClean,
-        }
-    }
 }
 
 /// Why changes are kept.
@@ -95,9 +82,93 @@ pub enum KeepReason {
     LeftOut,
 }
 
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// Nobody can be asked.
+    #[error("nobody can be asked: stdin or stderr is not a terminal")]
+    NoTerminal,
+    /// Stdin was closed.
+    #[error("the input ended")]
+    EndOfInput,
+    /// Something else was typed, three times.
+    #[error("none of the choices was typed")]
+    NotUnderstood,
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Whether a person can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Person {
+    /// A person is at the terminal.
+    Present,
+    /// There is none, or no terminal.
+    Absent,
+}
+
+/// What a consent comes to before a question is asked.
+#[derive(Debug)]
+#[must_use = "an approval that is dropped applies nothing"]
+pub enum Unasked {
+    /// It is decided.
+    Decided(Decision),
+    /// The user has to decide on this proposal, which was shown.
+    Ask(Proposal),
+}
+
+impl Decision {
+    /// Returns what is to be allowed from now on, once the decision is carried out: what was
+    /// allowed for an apply that then fails is not allowed for good.
+    pub fn remembered(&self) -> Vec<Entry> {
+        match self {
+            Self::Apply(plan) => plan.remember.clone(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Decides on what was shown, as far as that needs no answer.
+///
+/// # Errors
+/// As [`approve`].
+pub fn decide_unasked(
+    proposal: Proposal,
+    consent: Consent,
+    person: Person,
+) -> Result<Unasked, ApproveError> {
+    if proposal.digest().is_none() {
+        return Ok(Unasked::Decided(Decision::Reject));
+    }
+    let refuses = matches!(
+        consent,
+        Consent::IfClean | Consent::Given(OnConflict::Refuse)
+    );
+    if refuses && proposal.conflicts().next().is_some() {
+        return Ok(Unasked::Decided(Decision::Keep(KeepReason::Conflicts)));
+    }
+    // A person may still allow something, or take the session's version.
+    let can_pick = consent == Consent::Ask && person == Person::Present;
+    let waits = |item: &Item| proposal.waiting(item) != Waiting::No;
+    if proposal.changes().is_empty() && !(can_pick && proposal.count(waits) > 0) {
+        return Ok(Unasked::Decided(nothing(&proposal)));
+    }
+    Ok(match consent {
+        Consent::Withheld => Unasked::Decided(Decision::Keep(KeepReason::Chosen)),
+        Consent::IfClean if proposal.outcome() != Judged::Clean => {
+            Unasked::Decided(Decision::Keep(KeepReason::NotClean))
+        }
+        Consent::IfClean | Consent::Given(_) => {
+            Unasked::Decided(Decision::Apply(approve(proposal)?))
+        }
+        Consent::Ask => Unasked::Ask(proposal),
+    })
+}
+
 /// Nothing can be applied. When something was withheld that is not the same as nothing
 /// having changed, and it is kept for the user to look at.
-pub(crate) fn nothing(proposal: &Proposal) -> Decision {
+fn nothing(proposal: &Proposal) -> Decision {
     if proposal.conflicts().next().is_some() {
         Decision::Keep(KeepReason::Conflicts)
     } else if proposal.count(|item| proposal.waiting(item) == Waiting::Open) > 0 {
@@ -109,31 +180,25 @@ pub(crate) fn nothing(proposal: &Proposal) -> Decision {
     }
 }
 
-/// How many changes the workspace does not have yet.
-pub(crate) fn open(proposal: &Proposal) -> usize {
-    proposal.count(|item| item.state != ItemState::Already)
-}
-
 /// Approves exactly what was just shown. The digest is taken from the proposal that was
 /// rendered, and the approval is refused for any other one.
 ///
 /// # Errors
 /// When the batch is rejected.
-pub fn approve(proposal: Proposal) -> Result<Decision, Failure> {
-    let rejected = || Failure::message(FailureKind::Internal, "a rejected batch was approved");
-    let shown = proposal.digest().ok_or_else(rejected)?;
-    let all = open(&proposal);
+pub fn approve(proposal: Proposal) -> Result<Plan, ApproveError> {
+    let shown = proposal.digest().ok_or(ApproveError::Rejected)?;
+    let all = proposal.open();
     let count = |waiting| proposal.count(|item| proposal.waiting(item) == waiting);
     let (held, left) = (count(Waiting::Held), count(Waiting::Open));
     let taken = taken(&proposal);
-    Ok(Decision::Apply(Plan {
+    Ok(Plan {
         taken,
         approved: proposal.approve(shown)?,
         left,
         held,
         all,
         remember: Vec::new(),
-    }))
+    })
 }
 
 fn taken(proposal: &Proposal) -> Intent {

@@ -2,12 +2,21 @@
 
 use std::sync::Arc;
 
-use lazaret_transfer::{ConflictKind, Found, Standing, look, merge, standings};
-use lazaret_tree::{Change, Digest, Entry};
+use lazaret_transfer::{ConflictKind, Found, InsertError, Standing, look, merge, standings};
+use lazaret_tree::{Change, Digest, Entry, PathError};
 
 use super::contents::{Contents, MOST_TEXT_BYTES};
 
-use crate::failure::Failure;
+/// Why the workspace can't be compared with a batch.
+#[derive(Debug, thiserror::Error)]
+pub enum DriftError {
+    /// The workspace can't be read.
+    #[error(transparent)]
+    Workspace(#[from] PathError),
+    /// Merged contents can't be kept.
+    #[error(transparent)]
+    Store(#[from] InsertError),
+}
 
 /// How the workspace is at the path of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +48,7 @@ pub(super) struct Clash {
 pub(super) fn drifts(
     changes: &[Arc<Change>],
     contents: &mut Contents,
-) -> Result<Vec<Drift>, Failure> {
+) -> Result<Vec<Drift>, DriftError> {
     let standings = standings(contents.workspace(), changes)?;
     let mut drifts = Vec::with_capacity(changes.len());
     for (change, standing) in changes.iter().zip(standings) {
@@ -52,7 +61,11 @@ pub(super) fn drifts(
     Ok(drifts)
 }
 
-fn clash(change: &Change, kind: ConflictKind, contents: &mut Contents) -> Result<Drift, Failure> {
+fn clash(
+    change: &Change,
+    kind: ConflictKind,
+    contents: &mut Contents,
+) -> Result<Drift, DriftError> {
     let host = look(contents.workspace(), &change.path)?;
     if let Found::Entry(Entry::File { digest, .. }) = &host {
         contents.note(*digest, change.path.clone());
@@ -96,7 +109,7 @@ fn version(entry: &Entry) -> Option<Version<'_>> {
 /// Merges one path; `None` where that can't be done. Only a file that was sent in and is a
 /// file on both sides is merged: two files that were created under one name have no common
 /// beginning.
-fn merged(change: &Change, host: &Found, contents: &Contents) -> Result<Option<Entry>, Failure> {
+fn merged(change: &Change, host: &Found, contents: &Contents) -> Result<Option<Entry>, DriftError> {
     let Found::Entry(host) = host else {
         return Ok(None);
     };
@@ -125,7 +138,7 @@ fn since_applied(
     change: &Change,
     host: &Found,
     contents: &Contents,
-) -> Result<Option<Entry>, Failure> {
+) -> Result<Option<Entry>, DriftError> {
     let mut rest = change.clone();
     // What this batch brought to the quarantine: others were settled, and are in the baseline.
     let is_known = |entry: &Option<Entry>| match entry {
@@ -156,7 +169,7 @@ fn since_applied(
 
 /// Brings the workspace's own contents into the quarantine: only the execute bit changes,
 /// but a transaction writes whole files.
-fn stored(contents: &Contents, host: Version<'_>) -> Result<Option<(Digest, u64)>, Failure> {
+fn stored(contents: &Contents, host: Version<'_>) -> Result<Option<(Digest, u64)>, DriftError> {
     match contents.read(&host.digest, MOST_TEXT_BYTES) {
         Ok(bytes) => Ok(Some(insert(contents, &bytes)?)),
         Err(_) => Ok(None),
@@ -168,7 +181,7 @@ fn text(
     base: Version<'_>,
     host: Version<'_>,
     session: Version<'_>,
-) -> Result<Option<(Digest, u64)>, Failure> {
+) -> Result<Option<(Digest, u64)>, DriftError> {
     let texts = [base, host, session].map(|version| contents.text(version.entry));
     let [Some(base), Some(host), Some(session)] = texts else {
         return Ok(None);
@@ -180,7 +193,7 @@ fn text(
 }
 
 /// Puts contents that lazaret made into the quarantine.
-pub(super) fn insert(contents: &Contents, mut bytes: &[u8]) -> Result<(Digest, u64), Failure> {
+pub(super) fn insert(contents: &Contents, mut bytes: &[u8]) -> Result<(Digest, u64), InsertError> {
     let most = bytes.len() as u64;
-    Ok(contents.quarantine().insert(&mut bytes, most)?)
+    contents.quarantine().insert(&mut bytes, most)
 }

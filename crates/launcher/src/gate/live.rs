@@ -2,8 +2,10 @@
 
 use lazaret_transfer::Collection;
 
-use super::case::{Case, CaseParts, policy_of, workspace_of};
-use super::remembered::Remembered;
+use super::allowlist::Remembered;
+use super::case::Case;
+use super::input::GateInput;
+use super::open::{policy_of, workspace_of};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::session::viewer::Viewer;
@@ -12,7 +14,7 @@ use crate::session::viewer::Viewer;
 /// it leaves behind is collected and judged when it has ended.
 ///
 /// # Errors
-/// As [`Case::open`].
+/// As [`super::open::open_case`].
 pub fn preview(
     viewer: &Viewer<'_>,
     seen: Collection,
@@ -20,7 +22,7 @@ pub fn preview(
     env: &Environment,
 ) -> Result<Case, Failure> {
     let record = viewer.record();
-    let mut case = Case::assemble(CaseParts {
+    let mut case = Case::assemble(GateInput {
         baseline: viewer.baseline().clone(),
         collected: seen.tree,
         refusals: seen.refusals,
@@ -30,8 +32,9 @@ pub fn preview(
         base: viewer.base(),
         workspace: workspace_of(record)?,
         policy: policy_of(record, env, viewer.session(), viewer.baseline())?,
+        subject: Some(record.subject()),
+        listing: None,
     })?;
-    case.session = Some(record.clone());
     remembered.tell(&mut case)?;
     Ok(case)
 }

@@ -1,6 +1,6 @@
 //! `Proposal`: exactly what would be applied, and what would not, and why.
 //!
-//! It is derived from a [`Case`] and a person's [`Choices`]: what is left out or in conflict
+//! It is derived from a case and a person's choices ([`super::propose`]): what is left out or in conflict
 //! is taken away with all that depends on it, merges and chosen hunks are put in, and the
 //! judge looks at the trees that come of it. So the digest that an approval names covers
 //! exactly the bytes that the rules have seen and that the person was shown (P3).
@@ -10,13 +10,9 @@ use std::sync::Arc;
 use lazaret_transfer::ConflictKind;
 use lazaret_tree::{Change, Digest, MAX_DEPTH, RelPath, RelPathBuf};
 use lazaret_validator::{
-    Approved, Finding, Findings, Outcome, Severity, Validated, WithheldReason, is_allowable,
+    ApprovalMismatch, Approved, Finding, Findings, Outcome, Severity, Validated, WithheldReason,
+    is_allowable,
 };
-
-use super::case::Case;
-use super::choices::Choices;
-use super::derive;
-use crate::failure::{Failure, FailureKind};
 
 /// What would be applied of a case, given some choices.
 #[derive(Debug, Clone)]
@@ -86,6 +82,17 @@ pub enum Origin {
     Theirs,
 }
 
+/// Why an approval is refused: a mistake in lazaret, never the user's.
+#[derive(Debug, thiserror::Error)]
+pub enum ApproveError {
+    /// Nothing of the batch may be applied.
+    #[error("a rejected batch was approved")]
+    Rejected,
+    /// Something else was shown.
+    #[error(transparent)]
+    Mismatch(#[from] ApprovalMismatch),
+}
+
 impl Item {
     /// Where.
     pub fn path(&self) -> &RelPath {
@@ -112,18 +119,6 @@ impl Item {
 }
 
 impl Proposal {
-    /// Derives what would be applied, and has it judged.
-    ///
-    /// Reads and judges the whole batch again, unless everything is taken: not for every
-    /// key press.
-    ///
-    /// # Errors
-    /// When the session's files can't be read or written, or hunks are picked of something
-    /// that has none.
-    pub fn new(case: &Case, choices: &Choices) -> Result<Self, Failure> {
-        derive::propose(case, choices)
-    }
-
     /// Every changed path outside `.git`, in order.
     pub fn items(&self) -> &[Item] {
         &self.items
@@ -221,6 +216,11 @@ impl Proposal {
         self.items.iter().filter(|item| wanted(item)).count()
     }
 
+    /// How many changes the workspace does not have yet.
+    pub fn open(&self) -> usize {
+        self.count(|item| item.state != ItemState::Already)
+    }
+
     /// The digest of exactly what would be written; `None` of a rejected batch.
     pub fn digest(&self) -> Option<Digest> {
         Some(self.validated.as_ref()?.digest())
@@ -231,13 +231,10 @@ impl Proposal {
     ///
     /// # Errors
     /// When that was something else, or the batch is rejected.
-    pub fn approve(self, shown: Digest) -> Result<Approved, Failure> {
-        let rejected = || Failure::message(FailureKind::Internal, "a rejected batch was approved");
-        let validated = self.validated.ok_or_else(rejected)?;
+    pub fn approve(self, shown: Digest) -> Result<Approved, ApproveError> {
+        let validated = self.validated.ok_or(ApproveError::Rejected)?;
         // The changes are shared by both.
-        Arc::unwrap_or_clone(validated)
-            .approve(shown)
-            .map_err(|error| Failure::new(FailureKind::Internal, error))
+        Ok(Arc::unwrap_or_clone(validated).approve(shown)?)
     }
 }
 

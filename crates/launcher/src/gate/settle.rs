@@ -14,7 +14,7 @@ use crate::session::moment::Moment;
 use crate::session::record::{KeepVolume, Outcome, Phase};
 use crate::session::site::Site;
 use crate::session::store::{LockedSession, Store};
-use crate::session::unlanded::Unlanded;
+use crate::session::unlanded::{self, Unlanded};
 use crate::ui::Ui;
 
 /// How the gate was settled, for the report and the exit code.
@@ -117,7 +117,7 @@ pub fn settle(
                 "Look with `lazaret review {id}`, or with `lazaret diff {id}` and then `lazaret apply {id}` or `lazaret discard {id}`."
             ));
             if !record.commits.is_empty() {
-                ui.hint(&record.commits.hint(&id, &record.profile));
+                ui.hint(&unlanded::hint(&record.commits, &id, &record.profile));
             }
             Outcome::Kept
         }
@@ -132,7 +132,7 @@ fn tell_commits(session: &LockedSession, ui: &Ui) {
     let record = session.record();
     let id = &record.id;
     ui.status(&format!("kept as session {id}: {}", record.commits));
-    ui.hint(&record.commits.hint(id, &record.profile));
+    ui.hint(&unlanded::hint(&record.commits, id, &record.profile));
 }
 
 /// Returns what a batch is rejected for: the code and the reason.

@@ -34,7 +34,11 @@ pub fn variables(
 ) -> BTreeMap<EnvName, String> {
     // An agent that has no commit of the user's need not know who that is.
     let goes_in = selector.git() != GitMode::None && workspace.path().join(".git").exists();
-    let user = if goes_in { identity(env) } else { None };
+    let user = if goes_in {
+        identity(env.for_git())
+    } else {
+        None
+    };
     let Identity { name, email } = user.unwrap_or_else(|| Identity {
         name: AGENT.0.to_owned(),
         email: AGENT.1.to_owned(),

@@ -20,7 +20,7 @@ use super::standby::{ExporterError, Standby};
 use super::stop::Stopped;
 use super::store::{LockedSession, SessionDir, StoreError};
 use super::texts;
-use super::unlanded::Unlanded;
+use super::unlanded::{self, Unlanded};
 
 /// Why nothing was collected. Nothing is lost: it can be tried again.
 #[derive(Debug, thiserror::Error)]
@@ -163,7 +163,7 @@ fn fetch_all(
     known.write_volume(dir)?;
     texts::keep_changed(site.events, dir, record, &known);
     let whole = known.volume.is_seen_whole();
-    let commits = Unlanded::find(&known.baseline, &known.volume, &read_tips(dir), &quarantine);
+    let commits = unlanded::find(&known.baseline, &known.volume, &read_tips(dir), &quarantine);
     Ok(Ok(Seen { whole, commits }))
 }
 

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use lazaret_protocol::StreamLimits;
 use lazaret_runtime::{ContainerName, SessionId, VolumeName};
 use lazaret_transfer::FileIdentity;
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::egress::Totals;
 use super::moment::Moment;
 use super::owner::Owner;
-use super::unlanded::Unlanded;
+pub use crate::gate::input::GateLimits;
+use crate::gate::subject::Subject;
+pub use crate::gate::subject::{CommandEnd, Outcome};
+use crate::gate::unlanded::Unlanded;
 
 /// The version of the format that this lazaret writes. Unknown ones are refused, not guessed.
 const VERSION: u32 = 2;
@@ -42,64 +44,6 @@ pub enum Phase {
     Applying,
     /// The gate is settled.
     Settled,
-}
-
-/// How the gate ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// The approved changes are in the workspace.
-    Applied,
-    /// There was nothing to apply.
-    Nothing,
-    /// The changes wait for a review.
-    Kept,
-    /// The batch was rejected.
-    Rejected,
-    /// The user threw the changes away.
-    Discarded,
-    /// The changes were applied, and taken back by `undo`.
-    Undone,
-}
-
-/// How the command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CommandEnd {
-    /// Its exit code; 128 + n for a signal.
-    pub exit_code: i32,
-    /// Whether its time was up.
-    pub timed_out: bool,
-    /// Whether the kernel's OOM killer hit it.
-    pub oom_killed: bool,
-    /// Whether the user interrupted it.
-    pub interrupted: bool,
-    /// Whether its output went beyond what the log keeps.
-    pub log_truncated: bool,
-    /// Wall time in milliseconds, on the monotonic clock.
-    pub duration_ms: u64,
-}
-
-/// The limits that the gate holds a collection to, fixed when the session starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GateLimits {
-    /// Entries in the collection.
-    pub max_entries: u64,
-    /// Bytes in the collection.
-    pub max_bytes: u64,
-    /// Bytes in one file.
-    pub max_file_bytes: u64,
-}
-
-impl GateLimits {
-    /// Returns the limits of the stream: a bomb stays in its volume (TAR-49).
-    pub fn stream(self) -> StreamLimits {
-        StreamLimits {
-            entries: self.max_entries,
-            total_bytes: self.max_bytes,
-            file_bytes: self.max_file_bytes,
-            ..StreamLimits::DEFAULT
-        }
-    }
 }
 
 /// What is known of a session.
@@ -382,6 +326,22 @@ impl Record {
         // Who kept the volume once has not said otherwise since.
         if keep == KeepVolume::Always {
             self.keep = keep;
+        }
+    }
+
+    /// Returns what reports tell of the session.
+    pub fn subject(&self) -> Subject {
+        Subject {
+            name: self.id.to_string(),
+            workspace: self.workspace.clone(),
+            profile: self.profile.clone(),
+            command: self.command.clone(),
+            engine: self.engine.clone(),
+            image: self.image.clone(),
+            created: self.created,
+            end: self.end,
+            outcome: self.outcome,
+            commits: self.commits.clone(),
         }
     }
 

@@ -1,246 +1,52 @@
-//! `Unlanded`: commits, stashes and tags in the copy of a session that its workspace has not.
-//!
-//! The gate applies files, never what lies in `.git`. So what was committed inside would go with
-//! the volume, and nothing would say so: as long as there is any of it, the session waits.
+//! What was committed in a copy: where it is looked for, and what can be done with it.
 
-use std::fmt;
 use std::io::Read as _;
 
 use lazaret_runtime::SessionId;
-use lazaret_transfer::{
-    Count, NewRef, NewRefKind, NewRefs, Quarantine, Tips, VolumeState, new_refs,
-};
-use lazaret_tree::{Digest, Tree, escape};
-use serde::{Deserialize, Serialize};
+use lazaret_transfer::{Quarantine, Tips, VolumeState, new_refs};
+use lazaret_tree::{Digest, Tree};
 
-use crate::ui::{count, elide};
+pub use crate::gate::unlanded::Unlanded;
+use crate::gate::unlanded::{Exactness, UnlandedKind};
 
-/// How many are named on one line.
-const MOST_NAMED: usize = 6;
-/// The widest that a name gets there.
-const MOST_COLUMNS: usize = 48;
-
-/// What the repositories of a copy hold and those of its workspace do not, by what names it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Unlanded(Vec<UnlandedRef>);
-
-/// One thing that names commits made inside. All texts are escaped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UnlandedRef {
-    /// What it is.
-    pub kind: UnlandedKind,
-    /// Its name; null for what there is once in a repository.
-    pub name: Option<String>,
-    /// Where the repository lies: `.git`, or a directory in `.git/modules`.
-    pub repository: String,
-    /// How many commits or stashes; null where nothing tells.
-    pub count: Option<u64>,
-    /// Whether there may be more than `count`, or fewer.
-    pub exact: Exactness,
-    /// The object that it names.
-    pub tip: Option<String>,
-    /// The subject of the newest commit.
-    pub subject: Option<String>,
+/// Finds what lies in a volume that was just collected.
+pub(super) fn find(
+    baseline: &Tree,
+    volume: &VolumeState,
+    tips: &Tips,
+    quarantine: &Quarantine,
+) -> Unlanded {
+    let text = |digest: &Digest, size: u64| {
+        let mut bytes = Vec::new();
+        let mut blob = quarantine.blob(digest, size).ok()?;
+        blob.read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    };
+    new_refs(baseline, volume, tips, &text).into()
 }
 
-/// What names commits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UnlandedKind {
-    /// A detached `HEAD`.
-    Head,
-    /// The detached `HEAD` of a linked worktree.
-    Worktree,
-    /// A branch.
-    Branch,
-    /// A tag.
-    Tag,
-    /// The stash; `count` is that of its entries.
-    Stash,
-    /// Another ref, by its full name.
-    Ref,
-    /// Commits that nothing names but a reflog.
-    Reflog,
-    /// A file of git's that can't be read; `name` is its path.
-    Unreadable,
-    /// What is not listed, since there is too much; `count` says how much.
-    More,
-}
-
-/// How well a number is known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Exactness {
-    /// It is the number.
-    #[default]
-    Exactly,
-    /// There may be more.
-    AtLeast,
-    /// There may be fewer.
-    AtMost,
-}
-
-impl Unlanded {
-    /// Finds what lies in a volume that was just collected.
-    pub(super) fn find(
-        baseline: &Tree,
-        volume: &VolumeState,
-        tips: &Tips,
-        quarantine: &Quarantine,
-    ) -> Self {
-        let text = |digest: &Digest, size: u64| {
-            let mut bytes = Vec::new();
-            let mut blob = quarantine.blob(digest, size).ok()?;
-            blob.read_to_end(&mut bytes).ok()?;
-            Some(bytes)
+/// Says what can be done with it today.
+pub fn hint(commits: &Unlanded, id: &SessionId, profile: &str) -> String {
+    let branch = commits.iter().find(|one| one.kind == UnlandedKind::Branch);
+    let patches = branch.and_then(|one| {
+        let (name, number) = (one.name.as_deref()?, one.count?);
+        let is_plain = |word: &str| {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+            !word.starts_with('-') && word.bytes().all(plain)
         };
-        new_refs(baseline, volume, tips, &text).into()
-    }
-
-    /// Whether there is nothing.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Iterates over all of it.
-    pub fn iter(&self) -> impl Iterator<Item = &UnlandedRef> {
-        self.0.iter()
-    }
-
-    /// Says what can be done with it today.
-    pub fn hint(&self, id: &SessionId, profile: &str) -> String {
-        let branch = self.0.iter().find(|one| one.kind == UnlandedKind::Branch);
-        let patches = branch.and_then(|one| {
-            let (name, number) = (one.name.as_deref()?, one.count?);
-            let is_plain = |word: &str| {
-                let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
-                !word.starts_with('-') && word.bytes().all(plain)
-            };
-            let is_usable = one.exact == Exactness::Exactly
-                && one.repository == ".git"
-                && is_plain(name)
-                && is_plain(profile);
-            is_usable.then(|| {
-                format!(
-                    "`lazaret run {profile} --name {id} -- git format-patch -{number} -o patches \
-                     {name} --` brings branch {name} out as patches for `git am`"
-                )
-            })
-        });
-        let way = patches.unwrap_or_else(|| {
+        let is_usable = one.exact == Exactness::Exactly
+            && one.repository == ".git"
+            && is_plain(name)
+            && is_plain(profile);
+        is_usable.then(|| {
             format!(
-                "another `lazaret run … --name {id}` goes on there, and can write them as patches"
+                "`lazaret run {profile} --name {id} -- git format-patch -{number} -o patches \
+                 {name} --` brings branch {name} out as patches for `git am`"
             )
-        });
-        format!(
-            "Commits and stashes stay in the copy: {way}; `lazaret discard {id}` throws them away."
-        )
-    }
-}
-
-impl From<NewRefs> for Unlanded {
-    fn from(found: NewRefs) -> Self {
-        let mut all: Vec<UnlandedRef> = found.listed.iter().map(UnlandedRef::from).collect();
-        if found.more > 0 {
-            all.push(UnlandedRef {
-                kind: UnlandedKind::More,
-                name: None,
-                repository: ".git".to_owned(),
-                count: Some(found.more),
-                exact: Exactness::Exactly,
-                tip: None,
-                subject: None,
-            });
-        }
-        Self(all)
-    }
-}
-
-impl From<&NewRef> for UnlandedRef {
-    fn from(found: &NewRef) -> Self {
-        let (count, exact) = match found.count {
-            None => (None, Exactness::Exactly),
-            Some(Count::Exactly(number)) => (Some(number), Exactness::Exactly),
-            Some(Count::AtLeast(number)) => (Some(number), Exactness::AtLeast),
-            Some(Count::AtMost(number)) => (Some(number), Exactness::AtMost),
-        };
-        Self {
-            kind: match found.kind {
-                NewRefKind::Head => UnlandedKind::Head,
-                NewRefKind::Worktree => UnlandedKind::Worktree,
-                NewRefKind::Branch => UnlandedKind::Branch,
-                NewRefKind::Tag => UnlandedKind::Tag,
-                NewRefKind::Stash => UnlandedKind::Stash,
-                NewRefKind::Other => UnlandedKind::Ref,
-                NewRefKind::Reflog => UnlandedKind::Reflog,
-                NewRefKind::Unreadable => UnlandedKind::Unreadable,
-            },
-            name: (!found.name.is_empty()).then(|| escape(&found.name)),
-            repository: escape(found.repository.as_str().as_bytes()),
-            count,
-            exact,
-            tip: found.tip.map(|tip| tip.to_string()),
-            subject: found.subject.as_deref().map(escape),
-        }
-    }
-}
-
-/// `branch fix: 1 commit`.
-impl fmt::Display for UnlandedRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = self.count.map(|number| {
-            let number = count(number);
-            match self.exact {
-                Exactness::Exactly => number,
-                Exactness::AtLeast => format!("at least {number}"),
-                Exactness::AtMost => format!("up to {number}"),
-            }
-        });
-        let name = elide(self.name.as_deref().unwrap_or_default(), MOST_COLUMNS);
-        let place = match self.repository.as_str() {
-            ".git" => String::new(),
-            other => format!(" in {}", elide(other, MOST_COLUMNS)),
-        };
-        let noun = match self.count {
-            Some(1) => "commit",
-            _ => "commits",
-        };
-        match self.kind {
-            UnlandedKind::Head => write!(f, "detached HEAD{place}")?,
-            UnlandedKind::Worktree => write!(f, "worktree {name}{place}")?,
-            UnlandedKind::Branch => write!(f, "branch {name}{place}")?,
-            UnlandedKind::Tag => return write!(f, "tag {name}{place}"),
-            UnlandedKind::Ref => return write!(f, "ref {name}{place}"),
-            UnlandedKind::Unreadable => return write!(f, "unreadable refs: {name}"),
-            UnlandedKind::Stash => {
-                write!(f, "stash{place}")?;
-                return number.map_or(Ok(()), |number| write!(f, ": {number}"));
-            }
-            UnlandedKind::Reflog => {
-                let number = number.unwrap_or_default();
-                return write!(f, "{number} {noun} only in the reflog{place}");
-            }
-            UnlandedKind::More => {
-                let number = number.unwrap_or_default();
-                return write!(f, "{number} more");
-            }
-        }
-        number.map_or(Ok(()), |number| write!(f, ": {number} {noun}"))
-    }
-}
-
-/// `branch fix: 1 commit, stash: 1`.
-impl fmt::Display for Unlanded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, one) in self.0.iter().take(MOST_NAMED).enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            write!(f, "{comma}{one}")?;
-        }
-        match self.0.len().saturating_sub(MOST_NAMED) {
-            0 => Ok(()),
-            more => write!(f, ", and {} more", count(more as u64)),
-        }
-    }
+        })
+    });
+    let way = patches.unwrap_or_else(|| {
+        format!("another `lazaret run … --name {id}` goes on there, and can write them as patches")
+    });
+    format!("Commits and stashes stay in the copy: {way}; `lazaret discard {id}` throws them away.")
 }

@@ -7,7 +7,7 @@ use lazaret_runtime::SessionId;
 use super::site;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::report::Live;
+use crate::gate::run_report::Live;
 use crate::image;
 use crate::session::record::{Phase, Record};
 use crate::session::site::Site;

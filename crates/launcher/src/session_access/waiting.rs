@@ -6,12 +6,13 @@ use lazaret_runtime::SessionId;
 
 use super::site;
 use crate::context::Context;
+use crate::decide::allowlist;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::case::Case;
 use crate::gate::decision::Decision;
-use crate::gate::remembered::Remembered;
-use crate::gate::report::Report;
+use crate::gate::open::open_case;
+use crate::gate::run_report::Report;
 use crate::gate::settle::{self, Volume};
 use crate::session::pool::let_go;
 use crate::session::record::{Outcome, Phase, Record, identity};
@@ -29,8 +30,8 @@ pub(crate) fn open(
     let session = store.lock(id)?;
     match session.record().phase {
         Phase::Collected => {
-            let remembered = Remembered::load(&context.env)?;
-            let mut case = Case::open(&session, &context.env)?;
+            let remembered = allowlist::load(&context.env)?;
+            let mut case = open_case(&session, &context.env)?;
             remembered.tell(&mut case)?;
             Ok((session, case))
         }
@@ -70,9 +71,9 @@ pub(crate) fn settle(
     decision: Decision,
     mut report: Report,
 ) -> Result<ExitCode, Failure> {
-    let wanted = Remembered::wanted(&decision);
+    let wanted = decision.remembered();
     // Before anything is applied: a file that can't be read is no reason to lose it.
-    let mut remembered = Remembered::load(&context.env)?;
+    let remembered = allowlist::load(&context.env)?;
     // The volume goes with the session's last use; an engine that is away is no reason
     // not to apply what lies on this machine already.
     let detected = context.engine_of(session.record());
@@ -83,7 +84,7 @@ pub(crate) fn settle(
     if let (Outcome::Discarded, Some(site)) = (settled.outcome, &site) {
         let_go(site, session);
     }
-    remembered.keep(wanted, &context.ui);
+    allowlist::remember(remembered, wanted, &context.ui);
     report.outcome = Some(settled.outcome);
     report.undo = settled.undo;
     if context.ui.format() == OutputFormat::Json {

@@ -5,7 +5,6 @@
 //! dropped, and the verb goes on to its own end (FLT-18).
 
 mod canvas;
-mod format;
 mod patient;
 mod progress;
 mod prompt;
@@ -30,9 +29,10 @@ use crate::interrupt::Interrupt;
 use crate::session::event::Counter;
 use patient::Patient;
 
-pub use format::{bytes, count, elapsed, elide, harmless};
+pub use crate::gate::decision::NoAnswer;
+pub use crate::gate::format::{bytes, count, elapsed, elide, harmless};
 pub use progress::{Phase, Total};
-pub use prompt::{Answer, Choice, NoAnswer, Question};
+pub use prompt::{Answer, Choice, Question};
 pub use session_events::SessionEvents;
 pub use style::Tone;
 pub use terminal::review_console;

@@ -4,6 +4,7 @@ use std::io::BufRead;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
+use crate::gate::decision::NoAnswer;
 use crate::interrupt::{Event, Interrupt};
 use crate::ui::{Tone, Ui, locked};
 
@@ -50,23 +51,6 @@ pub enum Answer {
     Chosen(&'static str),
     /// Nobody chose.
     None(NoAnswer),
-}
-
-/// Why there is no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoAnswer {
-    /// Nobody can be asked.
-    #[error("nobody can be asked: stdin or stderr is not a terminal")]
-    NoTerminal,
-    /// Stdin was closed.
-    #[error("the input ended")]
-    EndOfInput,
-    /// Something else was typed, three times.
-    #[error("none of the choices was typed")]
-    NotUnderstood,
-    /// Ctrl-C.
-    #[error("interrupted")]
-    Interrupted,
 }
 
 enum Line {

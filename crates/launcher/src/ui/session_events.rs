@@ -6,6 +6,7 @@ use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped};
 use lazaret_tree::escape;
 
 use super::{Phase, Ui, bytes, count, elide};
+pub use crate::gate::format::show_command;
 use crate::session::event::{Event, EventSink};
 use crate::session::synced::Synced;
 
@@ -211,19 +212,4 @@ fn is_notable(reason: SkipReason) -> bool {
             | SkipReason::GitNone
             | SkipReason::GitPart
     )
-}
-
-/// Shows a command as it would be typed, escaped.
-pub fn show_command(argv: &[String]) -> String {
-    argv.iter()
-        .map(|word| {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-            if !word.is_empty() && word.chars().all(plain) {
-                word.clone()
-            } else {
-                format!("'{}'", escape(word.as_bytes()))
-            }
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
 }

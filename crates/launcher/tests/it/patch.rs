@@ -5,7 +5,8 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 use lazaret_launcher::decide::patch::render;
-use lazaret_launcher::gate::case::{Case, CaseParts};
+use lazaret_launcher::gate::case::Case;
+use lazaret_launcher::gate::input::GateInput;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{Quarantine, WorkspaceDir};
 use lazaret_tree::{Change, Digest, Entry, LinkTarget, Mode, RelPath, Tree};
@@ -22,7 +23,7 @@ impl Desk {
         let root = tempfile::tempdir().unwrap();
         let workspace = root.path().join("workspace");
         std::fs::create_dir(&workspace).unwrap();
-        let case = Case::assemble(CaseParts {
+        let case = Case::assemble(GateInput {
             baseline: Tree::new(),
             collected: Tree::new(),
             refusals: Vec::new(),
@@ -32,6 +33,8 @@ impl Desk {
             base: None,
             workspace: WorkspaceDir::open_ambient(&workspace).unwrap(),
             policy: Policy::shipped(),
+            subject: None,
+            listing: None,
         })
         .unwrap();
         Self { case, root }

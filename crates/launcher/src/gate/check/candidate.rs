@@ -4,12 +4,33 @@ use std::io::{self, Read};
 
 use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_transfer::{
-    Ending, Quarantine, ScanError, Scanned, Selector, Skipped, UnpackError, WorkspaceDir, scan,
-    unpack,
+    Ending, InsertError, Quarantine, QuarantineError, ScanError, Scanned, Selector, Skipped,
+    UnpackError, WalkError, WorkspaceDir, scan, unpack,
 };
-use lazaret_tree::{Entry, Note, Refusal, Tree, escape};
+use lazaret_tree::{Entry, Note, Refusal, RelPathBuf, Tree, escape};
 
-use crate::failure::{Failure, FailureKind};
+/// Why a candidate can't be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CandidateError {
+    /// The directory can't be walked.
+    #[error("the candidate can't be read")]
+    Walk(#[source] WalkError),
+    /// A file of it is not what it was a moment ago.
+    #[error("{} changed while the candidate was read", escape(.path.as_str().as_bytes()))]
+    Changed {
+        /// Where.
+        path: RelPathBuf,
+    },
+    /// A file of it can't be copied.
+    #[error(transparent)]
+    Copy(InsertError),
+    /// The archive's reader fails.
+    #[error("the candidate can't be read")]
+    Archive(#[source] io::Error),
+    /// Copies can't be kept.
+    #[error(transparent)]
+    Store(QuarantineError),
+}
 
 /// What a candidate holds.
 #[derive(Debug, Default)]
@@ -21,7 +42,7 @@ pub(super) struct Collected {
 }
 
 /// What came of reading one: a candidate that lies is rejected, a failure is nobody's lie.
-type Attempt = Result<Result<Collected, StreamError>, Failure>;
+type Attempt = Result<Result<Collected, StreamError>, CandidateError>;
 
 /// Reads a directory: first its manifest, then the contents of what the base does not have.
 pub(super) fn of_dir(
@@ -34,9 +55,7 @@ pub(super) fn of_dir(
     let scanned = match scan(dir, selector, &base.tree, limits) {
         Ok(scanned) => scanned,
         Err(ScanError::Limit(limit)) => return Ok(Err(limit)),
-        Err(ScanError::Walk(error)) => {
-            return Err(Failure::from(error).context("the candidate can't be read"));
-        }
+        Err(ScanError::Walk(error)) => return Err(CandidateError::Walk(error)),
     };
     for (path, entry) in scanned.tree.iter() {
         let Entry::File { size, digest, .. } = entry else {
@@ -47,17 +66,14 @@ pub(super) fn of_dir(
         if known || path.components().next() == Some(".git") {
             continue;
         }
-        let changed = || {
-            let name = escape(path.as_str().as_bytes());
-            let text = format!("{name} changed while the candidate was read");
-            Failure::message(FailureKind::Refused, text)
-                .hinted("Nothing may write to the candidate while it is judged.")
+        let changed = || CandidateError::Changed {
+            path: path.to_owned(),
         };
         let mut file = dir.open_file(path).map_err(|_| changed())?;
         let (inserted, _) = match quarantine.insert(&mut file, *size) {
             Ok(inserted) => inserted,
-            Err(lazaret_transfer::InsertError::TooBig { .. }) => return Err(changed()),
-            Err(error) => return Err(error.into()),
+            Err(InsertError::TooBig { .. }) => return Err(changed()),
+            Err(error) => return Err(CandidateError::Copy(error)),
         };
         if inserted != *digest {
             return Err(changed());
@@ -89,11 +105,9 @@ pub(super) fn of_tar(
     let unpacked = match unpack(&mut reader, limits, quarantine, Ending::Plain) {
         Ok(unpacked) => unpacked,
         Err(UnpackError::Stream(StreamError::Read(error))) => {
-            return Err(
-                Failure::new(FailureKind::Transfer, error).context("the candidate can't be read")
-            );
+            return Err(CandidateError::Archive(error));
         }
-        Err(UnpackError::Store(error)) => return Err(error.into()),
+        Err(UnpackError::Store(error)) => return Err(CandidateError::Store(error)),
         Err(UnpackError::Stream(lie)) => return Ok(Err(lie)),
     };
     let (tree, left_out) = selector.filter(unpacked.tree);

@@ -11,27 +11,66 @@
 //! - Of a `.git`, what tells git what to run is compared with the base's, and is reported.
 //!   A candidate without one is no deletion.
 
-mod candidate;
+pub mod candidate;
 mod hint;
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{self, Read};
 
 use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_transfer::{
-    GitMode, Hashing, Quarantine, ScanError, Selection, WorkspaceDir, scan, walk,
+    GitMode, Hashing, Quarantine, QuarantineError, ScanError, SelectError, Selection, WalkError,
+    WorkspaceDir, scan, walk,
 };
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 use lazaret_validator::{Finding, Severity, Subject};
 use tempfile::TempDir;
 
-use self::candidate::Collected;
-use super::case::{Case, CaseParts, policy};
-use super::git_config;
-use crate::environment::Environment;
-use crate::failure::{Failure, FailureKind};
-use crate::profile::Profile;
-use crate::session::record::GateLimits;
+use self::candidate::{CandidateError, Collected};
+use super::case::Case;
+use super::git_config::{self, GitEnvironment};
+use super::input::{GateInput, GateLimits, policy};
+use super::propose::CaseError;
+
+/// What holds while two trees are compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    /// Patterns, in the syntax of `.gitignore`, that are left out on both sides.
+    pub exclude: &'a [String],
+    /// How much there may be.
+    pub limits: GateLimits,
+    /// What git reads of its surroundings.
+    pub git: GitEnvironment<'a>,
+}
+
+/// Why two trees can't be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// There is no temporary directory.
+    #[error("there is no place for copies")]
+    NoSpool(#[source] io::Error),
+    /// Copies can't be kept.
+    #[error(transparent)]
+    Quarantine(#[from] QuarantineError),
+    /// A pattern is wrong.
+    #[error(transparent)]
+    Exclude(#[from] SelectError),
+    /// The base can't be read.
+    #[error("the base can't be read")]
+    Base(#[source] WalkError),
+    /// The base is more than can be.
+    #[error(transparent)]
+    BaseLimit(StreamError),
+    /// What of the base would be sent in can't be told.
+    #[error(transparent)]
+    Selection(WalkError),
+    /// The candidate can't be read.
+    #[error(transparent)]
+    Candidate(#[from] CandidateError),
+    /// No case comes of it.
+    #[error(transparent)]
+    Case(#[from] CaseError),
+}
 
 /// What is to be judged.
 pub enum Candidate<'a> {
@@ -69,20 +108,16 @@ pub struct Comparison {
 pub fn compare(
     base: WorkspaceDir,
     candidate: Candidate<'_>,
-    profile: &Profile,
-    gate: GateLimits,
-    env: &Environment,
-) -> Result<Comparison, Failure> {
+    terms: Terms<'_>,
+) -> Result<Comparison, CheckError> {
     let spool = tempfile::Builder::new()
         .prefix("lazaret-check-")
         .tempdir()
-        .map_err(|error| {
-            Failure::new(FailureKind::State, error).context("there is no place for copies")
-        })?;
+        .map_err(CheckError::NoSpool)?;
     let quarantine = Quarantine::create(&spool.path().join("quarantine"))?;
     let selection = Selection {
         git: GitMode::None,
-        exclude: profile.workspace.exclude.clone(),
+        exclude: terms.exclude.to_vec(),
     };
     let everything = selection.compile_exclude_only()?;
     let unbounded = StreamLimits {
@@ -94,18 +129,17 @@ pub fn compare(
     };
     let whole = match scan(&base, &everything, &Tree::new(), unbounded) {
         Ok(whole) => whole,
-        Err(ScanError::Walk(error)) => {
-            return Err(Failure::from(error).context("the base can't be read"));
-        }
-        Err(ScanError::Limit(error)) => return Err(error.into()),
+        Err(ScanError::Walk(error)) => return Err(CheckError::Base(error)),
+        Err(ScanError::Limit(error)) => return Err(CheckError::BaseLimit(error)),
     };
-    let sent = walk(&base, &selection.compile()?, Hashing::SizesOnly)?;
+    let sent =
+        walk(&base, &selection.compile()?, Hashing::SizesOnly).map_err(CheckError::Selection)?;
     let sent: BTreeSet<RelPathBuf> = sent.tree.entries().map(|(path, _)| path.clone()).collect();
 
     let limits = StreamLimits {
-        entries: gate.max_entries,
-        total_bytes: gate.max_bytes,
-        file_bytes: gate.max_file_bytes,
+        entries: terms.limits.max_entries,
+        total_bytes: terms.limits.max_bytes,
+        file_bytes: terms.limits.max_file_bytes,
         ..StreamLimits::DEFAULT
     };
     let collected = match candidate {
@@ -117,8 +151,8 @@ pub fn compare(
         Err(lie) => (Collected::default(), Some(rejected(&lie))),
     };
     // Who applies it here, or checks it out, has git run what is configured here.
-    let git = git_config::configuration(env, base.path(), &whole.tree);
-    let policy = policy(gate, git);
+    let git = git_config::configuration(terms.git, base.path(), &whole.tree);
+    let policy = policy(terms.limits, git);
     let baseline = match rejection {
         None => baseline(&whole.tree, &sent, &collected.tree),
         Some(_) => Tree::new(),
@@ -137,7 +171,7 @@ pub fn compare(
         &baseline,
         refusals.iter().map(|refusal| &*refusal.name),
     );
-    let case = Case::assemble(CaseParts {
+    let case = Case::assemble(GateInput {
         baseline,
         collected: tree,
         refusals,
@@ -147,6 +181,8 @@ pub fn compare(
         base: None,
         workspace: base,
         policy,
+        subject: None,
+        listing: None,
     })?;
     Ok(Comparison {
         case,

@@ -9,12 +9,12 @@ use lazaret_tree::{Change, Digest, RelPath, RelPathBuf};
 use lazaret_validator::{Finding, Limits, Outcome, Severity};
 
 use super::lines::Counts;
-use super::side::counts;
-use crate::failure::Failure;
+use super::side::{ContentsError, counts};
 use crate::gate::case::Case;
 use crate::gate::choices::{Choices, Pick};
 use crate::gate::proposal::{Item as Proposed, ItemState, Origin, Proposal};
-use crate::session::record::Record;
+use crate::gate::propose::ProposeError;
+use crate::gate::subject;
 
 /// A judged batch, ready to be written down. Nothing in it is escaped yet.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub struct Batch<'a> {
 #[derive(Debug, Clone, Copy)]
 pub enum Subject<'a> {
     /// A session.
-    Session(&'a Record),
+    Session(&'a subject::Subject),
     /// Two trees that `lazaret check` was given.
     Check(&'a Checked),
 }
@@ -57,7 +57,7 @@ impl Subject<'_> {
     /// Names it in a word: the session, or `check`.
     pub fn name(&self) -> String {
         match self {
-            Self::Session(record) => record.id.to_string(),
+            Self::Session(session) => session.name.clone(),
             Self::Check(_) => "check".to_owned(),
         }
     }
@@ -91,8 +91,8 @@ pub struct Item<'a> {
 /// applied is another matter: that is said beside it.
 ///
 /// # Errors
-/// As [`Proposal::new`].
-pub fn propose(case: &Case) -> Result<Proposal, Failure> {
+/// As [`Case::propose`].
+pub fn propose(case: &Case) -> Result<Proposal, ProposeError> {
     let whole = case.propose(&Choices::all())?;
     let mut choices = Choices::all();
     for (path, _) in whole.conflicts() {
@@ -106,14 +106,14 @@ impl<'a> Batch<'a> {
     /// all of it. Findings about the batch as a whole always stay.
     ///
     /// # Errors
-    /// As [`Proposal::new`].
+    /// As [`Case::propose`].
     pub fn new(
         subject: Subject<'a>,
         case: &'a Case,
         proposal: &'a Proposal,
         now: SystemTime,
         paths: Vec<RelPathBuf>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ProposeError> {
         let covered = |path: &RelPath| {
             paths.is_empty() || paths.iter().any(|wanted| path.starts_with(wanted))
         };
@@ -204,7 +204,7 @@ impl<'a> Batch<'a> {
     ///
     /// # Errors
     /// When contents can't be read.
-    pub fn lines(&self, case: &Case) -> Result<Counts, Failure> {
+    pub fn lines(&self, case: &Case) -> Result<Counts, ContentsError> {
         let mut sum = Counts::default();
         for item in &self.items {
             if let Some(counts) = item.counts(case)? {
@@ -245,7 +245,7 @@ impl<'a> Item<'a> {
     ///
     /// # Errors
     /// When contents can't be read.
-    pub fn counts(&self, case: &Case) -> Result<Option<Counts>, Failure> {
+    pub fn counts(&self, case: &Case) -> Result<Option<Counts>, ContentsError> {
         if let Some(counts) = self.counts.get() {
             return Ok(*counts);
         }

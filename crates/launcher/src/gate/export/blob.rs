@@ -5,8 +5,7 @@ use std::io::{self, Read};
 use lazaret_tree::{Digest, Entry, RelPath};
 use sha1::{Digest as _, Sha1};
 
-use super::side::{damaged, open_new, open_old};
-use crate::failure::Failure;
+use super::side::{ContentsError, open_new, open_old};
 use crate::gate::case::Case;
 
 /// Text above this many bytes is written as binary: a line-by-line comparison keeps all of
@@ -43,14 +42,17 @@ impl<'a> Blob<'a> {
     }
 
     /// Reads the new side; `None` when there is nothing that git keeps.
-    pub(super) fn new(entry: Option<&'a Entry>, case: &Case) -> Result<Option<Self>, Failure> {
+    pub(super) fn new(
+        entry: Option<&'a Entry>,
+        case: &Case,
+    ) -> Result<Option<Self>, ContentsError> {
         match entry {
             None | Some(Entry::Dir) => Ok(None),
             Some(entry @ Entry::Symlink { .. }) => Ok(Some(Self::link(entry))),
             Some(entry @ Entry::File { size, digest, .. }) => {
                 let blob = open_new(case, digest)
                     .and_then(|reader| Self::file(entry, reader, *size, digest));
-                let blob = blob.map_err(damaged)?;
+                let blob = blob.map_err(ContentsError)?;
                 Ok(Some(blob))
             }
         }

@@ -9,12 +9,13 @@ use serde::{Serialize, Serializer};
 
 use super::batch::{Batch, Item, Subject, words};
 use super::blob::git_mode;
-use crate::failure::Failure;
+use super::side::ContentsError;
 use crate::gate::case::Case;
+use crate::gate::format::causes;
 use crate::gate::proposal::{ItemState, Origin};
 use crate::gate::report::{ConflictReport, FindingReport};
-use crate::session::record::{CommandEnd, Outcome, Record};
-use crate::session::unlanded::Unlanded;
+use crate::gate::subject::{CommandEnd, Outcome, Subject as Session};
+use crate::gate::unlanded::Unlanded;
 
 /// Names the form of the report. A field may be added to it; one that means something else,
 /// or is gone, makes another number.
@@ -68,7 +69,7 @@ impl Serialize for ChangesPart<'_> {
         for item in items {
             // Its lines were counted for the sums: nothing is read here.
             let part = ChangePart::new(self.batch, item, self.case);
-            let part = part.map_err(|failure| S::Error::custom(failure.chain().join(": ")))?;
+            let part = part.map_err(|error| S::Error::custom(causes(&error).join(": ")))?;
             parts.serialize_element(&part)?;
         }
         parts.end()
@@ -153,7 +154,7 @@ pub struct CountsPart {
     pub block: usize,
     /// Findings that a person has to look at.
     pub warn: usize,
-    /// Findings for the record.
+    /// Findings for the session.
     pub note: usize,
 }
 
@@ -224,9 +225,9 @@ impl<'a> Document<'a> {
     ///
     /// # Errors
     /// When contents can't be read, which is what lines are counted in.
-    pub fn new(batch: &'a Batch<'a>, case: &'a Case) -> Result<Self, Failure> {
+    pub fn new(batch: &'a Batch<'a>, case: &'a Case) -> Result<Self, ContentsError> {
         let (session, check) = match batch.subject {
-            Subject::Session(record) => (Some(SessionPart::from(record)), None),
+            Subject::Session(session) => (Some(SessionPart::from(session)), None),
             Subject::Check(checked) => {
                 let part = CheckPart {
                     base: text(&checked.base),
@@ -272,25 +273,25 @@ impl<'a> Document<'a> {
     }
 }
 
-impl From<&Record> for SessionPart {
-    fn from(record: &Record) -> Self {
+impl From<&Session> for SessionPart {
+    fn from(session: &Session) -> Self {
         Self {
-            name: record.id.to_string(),
-            workspace: escape(record.workspace.as_os_str().as_encoded_bytes()),
-            profile: text(&record.profile),
-            command: record.command.iter().map(|word| text(word)).collect(),
-            engine: text(&record.engine),
-            image: text(&record.image),
-            created: record.created,
-            end: record.end,
-            outcome: record.outcome,
-            commits: record.commits.clone(),
+            name: session.name.clone(),
+            workspace: escape(session.workspace.as_os_str().as_encoded_bytes()),
+            profile: text(&session.profile),
+            command: session.command.iter().map(|word| text(word)).collect(),
+            engine: text(&session.engine),
+            image: text(&session.image),
+            created: session.created,
+            end: session.end,
+            outcome: session.outcome,
+            commits: session.commits.clone(),
         }
     }
 }
 
 impl CountsPart {
-    fn new(batch: &Batch<'_>, case: &Case) -> Result<Self, Failure> {
+    fn new(batch: &Batch<'_>, case: &Case) -> Result<Self, ContentsError> {
         let items = &batch.items;
         let kinds = |wanted: fn(ChangeKind) -> bool| {
             items
@@ -316,7 +317,7 @@ impl CountsPart {
 }
 
 impl ChangePart {
-    fn new(batch: &Batch<'_>, item: &Item<'_>, case: &Case) -> Result<Self, Failure> {
+    fn new(batch: &Batch<'_>, item: &Item<'_>, case: &Case) -> Result<Self, ContentsError> {
         let change = item.change();
         let counts = item.counts(case)?;
         let (state, _, because_of) = words(item.state());

@@ -16,7 +16,7 @@ use std::io::{self, Read, Write};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use lazaret_tree::{Digest, Entry, RelPath, escape};
+use lazaret_tree::{Digest, Entry, RelPath, RelPathBuf, escape};
 use lazaret_validator::Outcome;
 
 use super::base85::Lines;
@@ -24,15 +24,45 @@ use super::batch::{Batch, Item, words};
 use super::blob::{Blob, Form, Summed, target};
 use super::lines::{Compared, Ending, Hunk};
 use super::quote;
-use super::side::{damaged, open_new, open_old, read, same_contents};
-use crate::failure::{Failure, FailureKind};
+use super::side::{ContentsError, open_new, open_old, read, same_contents};
 use crate::gate::case::Case;
+
+/// Why a patch can't be written.
+#[derive(Debug, thiserror::Error)]
+pub enum PatchError {
+    /// New contents can't be read.
+    #[error(transparent)]
+    Contents(#[from] ContentsError),
+    /// Old contents are not what they were a moment ago.
+    #[error("{} changed while the patch was written", shown(.path))]
+    Changed {
+        /// Where.
+        path: RelPathBuf,
+        /// How that shows.
+        source: io::Error,
+    },
+    /// The writer fails, at one change.
+    #[error("the patch of {} can't be written", shown(.path))]
+    Part {
+        /// Where.
+        path: RelPathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The writer fails.
+    #[error("the patch can't be written")]
+    Write(#[source] io::Error),
+}
+
+fn shown(path: &RelPath) -> String {
+    escape(path.as_str().as_bytes())
+}
 
 /// Writes the patch.
 ///
 /// # Errors
 /// When contents can't be read, or the writer fails.
-pub fn write(batch: &Batch<'_>, case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn write(batch: &Batch<'_>, case: &Case, out: &mut dyn Write) -> Result<(), PatchError> {
     let mut parts = Vec::new();
     let mut remarks = Vec::new();
     for item in &batch.items {
@@ -61,8 +91,7 @@ pub fn write(batch: &Batch<'_>, case: &Case, out: &mut dyn Write) -> Result<(), 
             remarks.push(Remark::new("left out", item, why));
         }
     }
-    let failed =
-        |error| Failure::new(FailureKind::State, error).context("the patch can't be written");
+    let failed = PatchError::Write;
     header(batch, &remarks, out).map_err(failed)?;
     for part in &parts {
         part.write(case, out)?;
@@ -100,7 +129,7 @@ enum Planned<'a> {
     LeftOut(&'static str, Option<&'a [u8]>),
 }
 
-fn plan<'a>(batch: &Batch<'_>, item: &Item<'a>, case: &Case) -> Result<Planned<'a>, Failure> {
+fn plan<'a>(batch: &Batch<'_>, item: &Item<'a>, case: &Case) -> Result<Planned<'a>, PatchError> {
     if batch.outcome == Outcome::Rejected {
         return Ok(Planned::LeftOut("the batch is rejected", None));
     }
@@ -189,12 +218,10 @@ impl<'a> Part<'a> {
         Self { path, old, new }
     }
 
-    fn write(&self, case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
-        let failed = |error: io::Error| {
-            Failure::new(FailureKind::State, error).context(format!(
-                "the patch of {} can't be written",
-                escape(self.path.as_str().as_bytes())
-            ))
+    fn write(&self, case: &Case, out: &mut dyn Write) -> Result<(), PatchError> {
+        let failed = |source: io::Error| PatchError::Part {
+            path: self.path.to_owned(),
+            source,
         };
         let (a, b) = (quote::name("a", self.path), quote::name("b", self.path));
         let id = |blob: &Option<Blob<'_>>| {
@@ -253,7 +280,7 @@ impl<'a> Part<'a> {
         blob: Option<&Blob<'_>>,
         which: Which,
         case: &Case,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Vec<u8>, PatchError> {
         let Some(blob) = blob else {
             return Ok(Vec::new());
         };
@@ -271,19 +298,19 @@ impl<'a> Part<'a> {
         which: Which,
         digest: &Digest,
         case: &'c Case,
-    ) -> Result<Box<dyn Read + 'c>, Failure> {
+    ) -> Result<Box<dyn Read + 'c>, PatchError> {
         match which {
-            Which::New => open_new(case, digest).map_err(damaged),
+            Which::New => Ok(open_new(case, digest).map_err(ContentsError)?),
             Which::Old => open_old(case, self.path, digest).map_err(|error| self.changed(error)),
         }
     }
 
     /// It was there a moment ago.
-    fn changed(&self, error: io::Error) -> Failure {
-        let name = escape(self.path.as_str().as_bytes());
-        Failure::new(FailureKind::Refused, error)
-            .context(format!("{name} changed while the patch was written"))
-            .hinted("Export again when nothing else writes to the workspace.")
+    fn changed(&self, source: io::Error) -> PatchError {
+        PatchError::Changed {
+            path: self.path.to_owned(),
+            source,
+        }
     }
 
     /// Writes one side of a binary patch.
@@ -293,9 +320,9 @@ impl<'a> Part<'a> {
         which: Which,
         case: &Case,
         out: &mut dyn Write,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), PatchError> {
         let size = blob.map_or(0, Blob::size);
-        let write = |out: &mut dyn Write| -> Result<io::Result<()>, Failure> {
+        let write = |out: &mut dyn Write| -> Result<io::Result<()>, PatchError> {
             if let Err(error) = writeln!(out, "literal {size}") {
                 return Ok(Err(error));
             }
@@ -321,9 +348,7 @@ impl<'a> Part<'a> {
             let finished = encoder.finish().and_then(Lines::finish);
             Ok(finished.and_then(|out| out.write_all(b"\n")))
         };
-        write(out)?.map_err(|error| {
-            Failure::new(FailureKind::State, error).context("the patch can't be written")
-        })
+        write(out)?.map_err(PatchError::Write)
     }
 }
 

@@ -13,24 +13,49 @@
 mod base85;
 pub mod batch;
 mod blob;
-
 pub mod document;
+pub mod file;
 pub mod git_patch;
 pub mod html;
 pub mod lines;
-pub mod place;
 mod quote;
 pub mod side;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub use batch::{Batch, Checked, Subject, propose};
-pub use place::{Existing, Place};
+pub use file::Existing;
 
-use crate::failure::{Failure, FailureKind};
+use self::file::FileError;
+use self::git_patch::PatchError;
+use self::html::HtmlError;
+use self::side::ContentsError;
 use crate::gate::case::Case;
-use crate::ui::Ui;
+use crate::gate::propose::ProposeError;
+
+/// Why a report can't be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// What is told of can't be derived.
+    #[error(transparent)]
+    Propose(#[from] ProposeError),
+    /// Contents can't be read.
+    #[error(transparent)]
+    Contents(#[from] ContentsError),
+    /// The patch can't be written.
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    /// The page can't be written.
+    #[error(transparent)]
+    Html(#[from] HtmlError),
+    /// The file can't be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The writer fails.
+    #[error("the report can't be written")]
+    Write(#[source] io::Error),
+}
 
 /// The forms of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,19 +90,17 @@ pub fn write(
     batch: &Batch<'_>,
     case: &Case,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::new(FailureKind::State, error).context("the report can't be written")
-    };
+) -> Result<(), ExportError> {
+    let failed = ExportError::Write;
     match form {
-        Form::Patch => git_patch::write(batch, case, out),
+        Form::Patch => Ok(git_patch::write(batch, case, out)?),
         Form::Json => {
             let document = document::Document::new(batch, case)?;
             serde_json::to_writer_pretty(&mut *out, &document)
                 .map_err(|error| failed(error.into()))?;
             writeln!(out).map_err(failed)
         }
-        Form::Html => html::write(batch, case, out),
+        Form::Html => Ok(html::write(batch, case, out)?),
     }
 }
 
@@ -86,21 +109,16 @@ pub fn write(
 ///
 /// # Errors
 /// When one of the files exists; then none is written. Else as [`write`].
-pub fn write_all(
-    batch: &Batch<'_>,
-    case: &Case,
-    dir: &Path,
-    ui: &Ui,
-) -> Result<Vec<PathBuf>, Failure> {
+pub fn write_all(batch: &Batch<'_>, case: &Case, dir: &Path) -> Result<Vec<PathBuf>, ExportError> {
     let name = batch.subject.name();
     let path = |form: Form| dir.join(format!("lazaret-{name}.{}", form.extension()));
     for form in Form::ALL {
-        Place::File(path(form)).check(Existing::Keep)?;
+        file::check(&path(form), Existing::Keep)?;
     }
     let mut written = Vec::new();
     for form in Form::ALL {
         let path = path(form);
-        Place::File(path.clone()).write(Existing::Keep, ui, |out| write(form, batch, case, out))?;
+        file::write(&path, Existing::Keep, |out| write(form, batch, case, out))?;
         written.push(path);
     }
     Ok(written)

@@ -5,9 +5,13 @@ use std::io::{self, Read};
 use lazaret_tree::{Blobs as _, Change, Digest, Entry, LinkTarget, Mode, RelPath, escape};
 
 use super::lines::{Compared, Counts};
-use crate::failure::{Failure, FailureKind};
 use crate::gate::case::Case;
 use crate::gate::contents::MOST_TEXT_BYTES;
+
+/// What a batch brings can't be read, or is not what its digest says.
+#[derive(Debug, thiserror::Error)]
+#[error("the quarantine can't be read")]
+pub struct ContentsError(#[source] pub io::Error);
 
 /// What is known of one side of a change, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +29,7 @@ impl Side {
     ///
     /// # Errors
     /// When what the change brings can't be read, or is damaged.
-    pub fn both(case: &Case, change: &Change) -> Result<(Self, Self), Failure> {
+    pub fn both(case: &Case, change: &Change) -> Result<(Self, Self), ContentsError> {
         if same_contents(change) {
             // Nobody fetched them for that.
             let words = || Self::Words("the same contents".to_owned());
@@ -50,14 +54,14 @@ impl Side {
         }
     }
 
-    fn new(case: &Case, change: &Change) -> Result<Self, Failure> {
+    fn new(case: &Case, change: &Change) -> Result<Self, ContentsError> {
         let (size, digest) = match Self::described(change.after.as_ref()) {
             Ok(file) => file,
             Err(side) => return Ok(side),
         };
         let bytes = open_new(case, digest)
             .and_then(|reader| read(reader, size, digest))
-            .map_err(damaged)?;
+            .map_err(ContentsError)?;
         Ok(text(bytes, size, digest))
     }
 
@@ -119,7 +123,7 @@ fn kind(entry: &Entry) -> &'static str {
 ///
 /// # Errors
 /// As [`Side::both`].
-pub fn counts(case: &Case, change: &Change) -> Result<Option<Counts>, Failure> {
+pub fn counts(case: &Case, change: &Change) -> Result<Option<Counts>, ContentsError> {
     if same_contents(change) {
         return Ok(Some(Counts::default()));
     }
@@ -175,8 +179,4 @@ pub(super) fn read(reader: impl Read, size: u64, digest: &Digest) -> io::Result<
             "it does not hold what its digest says",
         )),
     }
-}
-
-pub(super) fn damaged(error: io::Error) -> Failure {
-    Failure::new(FailureKind::State, error).context("the quarantine can't be read")
 }

@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use lazaret_tree::{RelPathBuf, escape};
 use lazaret_validator::Covers;
 
+use super::environment::GitEnvironment;
 use super::words::{Place, UNKNOWN, words};
-use crate::environment::Environment;
 
 /// Longer paths can't be opened (`PATH_MAX`).
 const MOST_PATH_BYTES: usize = 4096;
@@ -38,13 +38,13 @@ pub(super) struct Ground {
 
 impl Ground {
     /// Takes a workspace by its path, and by the one that it has without links.
-    pub(super) fn new(env: &Environment, workspace: &Path) -> Self {
+    pub(super) fn new(env: GitEnvironment<'_>, workspace: &Path) -> Self {
         let mut roots = vec![normal(&env.cwd.join(workspace))];
         roots.extend(std::fs::canonicalize(workspace));
         roots.dedup();
         let mut ground = Self {
             roots,
-            home: env.home().ok().map(Path::to_owned),
+            home: env.home().map(Path::to_owned),
             path: Vec::new(),
             resolved: std::cell::RefCell::default(),
         };

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
+use super::environment::GitEnvironment;
 use super::parse::{parse, split};
 use super::{MOST_BYTES, places, read};
-use crate::environment::Environment;
 
 /// How deep files may include others (git's own limit, `MAX_INCLUDE_DEPTH`).
 const DEEPEST: usize = 10;
@@ -24,9 +24,9 @@ pub struct Identity {
 }
 
 /// Reads who the user is; `None` unless both are set and can be written in a commit.
-pub fn identity(env: &Environment) -> Option<Identity> {
+pub fn identity(env: GitEnvironment<'_>) -> Option<Identity> {
     let mut found = Found::default();
-    let home = env.home().ok();
+    let home = env.home();
     for file in places::files(env) {
         found.file(&file, home, 0);
     }

@@ -6,6 +6,7 @@
 //! was made: the configuration that counts is the one that git will read afterwards. What
 //! can't be read is a finding, and no driver is known to be absent then.
 
+mod environment;
 mod ground;
 mod hooks;
 mod identity;
@@ -23,7 +24,7 @@ use lazaret_tree::Tree;
 use lazaret_validator::{DriverKind, GitConfig};
 use rustix::fs::{Mode, OFlags};
 
-use crate::environment::Environment;
+pub use environment::GitEnvironment;
 use ground::Ground;
 pub use identity::{Identity, identity};
 use parse::split;
@@ -34,7 +35,7 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// Reads what git would when it runs in `workspace`, and what it has git run or read
 /// there. `tree` is what the workspace holds: repositories are looked for in its directories.
-pub fn configuration(env: &Environment, workspace: &Path, tree: &Tree) -> GitConfig {
+pub fn configuration(env: GitEnvironment<'_>, workspace: &Path, tree: &Tree) -> GitConfig {
     let ground = Ground::new(env, workspace);
     let settings = Settings::read(env, workspace, tree, &ground);
     let mut git = GitConfig::default();

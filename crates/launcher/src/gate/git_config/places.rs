@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use super::environment::GitEnvironment;
 use super::{MOST_BYTES, is_absent, read};
-use crate::environment::Environment;
 
 /// What the variables of `git -c` and of `GIT_CONFIG_COUNT` may be, at most.
 const MOST_VARIABLES: usize = 10_000;
@@ -23,7 +23,7 @@ const OF_APPLE: [&str; 2] = [
 ];
 
 /// Returns the files of the system and of the user. They need not be there.
-pub(super) fn files(env: &Environment) -> Vec<PathBuf> {
+pub(super) fn files(env: GitEnvironment<'_>) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let set = |name: &str| env.variables.get(name);
     if !env.text("GIT_CONFIG_NOSYSTEM").is_some_and(is_true) {
@@ -39,7 +39,7 @@ pub(super) fn files(env: &Environment) -> Vec<PathBuf> {
         Some(file) => files.push(env.cwd.join(file)),
         None => {
             files.extend(of_the_user(env, "config"));
-            let home = env.home().ok();
+            let home = env.home();
             files.extend(home.map(|home| home.join(".gitconfig")));
         }
     }
@@ -47,17 +47,17 @@ pub(super) fn files(env: &Environment) -> Vec<PathBuf> {
 }
 
 /// Returns a file in git's directory among the user's settings.
-pub(super) fn of_the_user(env: &Environment, name: &str) -> Option<PathBuf> {
+pub(super) fn of_the_user(env: GitEnvironment<'_>, name: &str) -> Option<PathBuf> {
     let config = env.variables.get("XDG_CONFIG_HOME");
     let dir = match config.filter(|dir| !dir.is_empty()) {
         Some(config) => env.cwd.join(config),
-        None => env.home().ok()?.join(".config"),
+        None => env.home()?.join(".config"),
     };
     Some(dir.join("git").join(name))
 }
 
 /// `/etc/gitconfig`, and the like of it below the prefix of each `git` that is found.
-fn of_the_system(env: &Environment) -> Vec<PathBuf> {
+fn of_the_system(env: GitEnvironment<'_>) -> Vec<PathBuf> {
     let mut files = vec![PathBuf::from("/etc/gitconfig")];
     if cfg!(target_os = "macos") {
         files.extend(OF_APPLE.map(PathBuf::from));
@@ -82,7 +82,7 @@ fn of_the_system(env: &Environment) -> Vec<PathBuf> {
 }
 
 /// Returns the variables that the environment sets, names with their values.
-pub(super) fn variables(env: &Environment) -> Vec<(String, String)> {
+pub(super) fn variables(env: GitEnvironment<'_>) -> Vec<(String, String)> {
     let text = |name: &str| {
         let value = env.variables.get(name)?;
         Some(value.to_string_lossy().into_owned())

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use lazaret_tree::{RelPath, Tree, escape};
 
+use super::environment::GitEnvironment;
 use super::ground::Ground;
 use super::parse::{Variable, parse, split};
 use super::places::{self, Repository};
 use super::{MOST_BYTES, is_absent, read};
-use crate::environment::Environment;
 
 /// The most bytes of all files together.
 const MOST_BYTES_IN_ALL: u64 = 8 << 20;
@@ -60,12 +60,17 @@ impl Settings {
     /// Reads what git would when it runs in `workspace`: the system's, the user's and the
     /// repositories' configuration, what they include, and the variables `GIT_CONFIG_*`.
     /// `tree` tells the directories that may hold another repository.
-    pub(super) fn read(env: &Environment, workspace: &Path, tree: &Tree, ground: &Ground) -> Self {
+    pub(super) fn read(
+        env: GitEnvironment<'_>,
+        workspace: &Path,
+        tree: &Tree,
+        ground: &Ground,
+    ) -> Self {
         let mut settings = Self::default();
         settings.find_repositories(env, workspace, tree);
         let mut reading = Reading {
             ground,
-            home: env.home().ok().map(Path::to_owned),
+            home: env.home().map(Path::to_owned),
             settings,
             open: VecDeque::new(),
             seen: HashSet::new(),
@@ -101,7 +106,7 @@ impl Settings {
         reading.settings
     }
 
-    fn find_repositories(&mut self, env: &Environment, workspace: &Path, tree: &Tree) {
+    fn find_repositories(&mut self, env: GitEnvironment<'_>, workspace: &Path, tree: &Tree) {
         let unreadable = |dir: &Path, error: &std::io::Error| {
             format!("cannot read the repository of {}: {error}", shown(dir))
         };
@@ -112,7 +117,7 @@ impl Settings {
         // What the user's shell says holds wherever it is.
         if let Some(git_dir) = env.variables.get("GIT_DIR").filter(|dir| !dir.is_empty()) {
             let top = env.variables.get("GIT_WORK_TREE");
-            let top = top.map_or_else(|| env.cwd.clone(), |top| env.cwd.join(top));
+            let top = top.map_or_else(|| env.cwd.to_owned(), |top| env.cwd.join(top));
             match Repository::new(top, env.cwd.join(git_dir)) {
                 Ok(found) => self.repositories.push(found),
                 Err(error) => self.unreadable.push(unreadable(workspace, &error)),
@@ -221,7 +226,11 @@ impl Reading<'_> {
 
 /// Reads the ignore files that git reads beside those of the workspace, the strongest first:
 /// of the directories above it, the repository's own, and the user's.
-pub(super) fn excludes(settings: &Settings, env: &Environment, workspace: &Path) -> Vec<Vec<u8>> {
+pub(super) fn excludes(
+    settings: &Settings,
+    env: GitEnvironment<'_>,
+    workspace: &Path,
+) -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     let around = settings.repositories.first();
     if let Some(repository) = around.filter(|around| workspace.starts_with(&around.top)) {
@@ -234,7 +243,7 @@ pub(super) fn excludes(settings: &Settings, env: &Environment, workspace: &Path)
         let name = &setting.variable.name;
         name.eq_ignore_ascii_case(b"core.excludesfile")
     });
-    let home = env.home().ok();
+    let home = env.home();
     let named =
         named.filter_map(|setting| places::included(setting.variable.value(), workspace, home));
     let before = files.len();

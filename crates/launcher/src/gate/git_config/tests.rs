@@ -1,37 +1,53 @@
 //! Against git itself, and where nobody's git would go.
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lazaret_tree::Tree;
 use lazaret_validator::{Driver, DriverKind};
 
 use super::parse::{parse, split};
-use super::{configuration, places};
-use crate::environment::{Environment, StreamKind, StreamKinds};
+use super::{GitEnvironment, configuration, places};
 
 const NAMES: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
 
-fn environment(home: &Path, more: &[(&str, &str)]) -> Environment {
-    let streams = StreamKinds {
-        stdin: StreamKind::Other,
-        stdout: StreamKind::Other,
-        stderr: StreamKind::Other,
-    };
+/// Variables and a directory of their own.
+pub(super) struct Surroundings {
+    variables: BTreeMap<String, OsString>,
+    cwd: PathBuf,
+}
+
+impl Surroundings {
+    pub(super) fn new<'a>(
+        variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+        cwd: PathBuf,
+    ) -> Self {
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.into());
+        let variables = variables.into_iter().map(owned).collect();
+        Self { variables, cwd }
+    }
+
+    pub(super) fn git(&self) -> GitEnvironment<'_> {
+        GitEnvironment {
+            variables: &self.variables,
+            cwd: &self.cwd,
+        }
+    }
+}
+
+fn environment(home: &Path, more: &[(&str, &str)]) -> Surroundings {
     let own = [
         ("HOME", home.to_str().unwrap()),
         ("GIT_CONFIG_NOSYSTEM", "1"),
     ];
-    let all = own.iter().chain(more);
-    let variables = all.map(|(name, value)| (name.into(), value.into()));
-    Environment::new(variables, streams, None, 1000, home.to_owned())
+    Surroundings::new(own.iter().chain(more).copied(), home.to_owned())
 }
 
 /// The names of all filters that are found; `unknown` when some can't be told.
-fn found(env: &Environment, workspace: &Path) -> String {
-    let git = configuration(env, workspace, &Tree::new());
+fn found(env: &Surroundings, workspace: &Path) -> String {
+    let git = configuration(env.git(), workspace, &Tree::new());
     let find = |name: &&str| git.find(DriverKind::Filter, name.as_bytes());
     let mut found: Vec<&str> = NAMES
         .into_iter()
@@ -255,13 +271,7 @@ fn git_11_every_place_that_git_looks_at() {
         "one two five six"
     );
     // Without a home there is what the repository has.
-    let nobody = Environment::new(
-        [("GIT_CONFIG_NOSYSTEM".into(), "1".into())],
-        environment(home, &[]).streams,
-        None,
-        1000,
-        "/".into(),
-    );
+    let nobody = Surroundings::new([("GIT_CONFIG_NOSYSTEM", "1")], "/".into());
     assert_eq!(found(&nobody, &work), "four five");
 }
 
@@ -353,7 +363,7 @@ fn git_11_the_system_file_of_a_git_elsewhere() {
     fs::write(dir.path().join("bin/git"), "").unwrap();
     let path = format!("relative:{}", dir.path().join("bin").display());
     let more = [("GIT_CONFIG_NOSYSTEM", "false"), ("PATH", &path)];
-    let files = places::files(&environment(dir.path(), &more));
+    let files = places::files(environment(dir.path(), &more).git());
     assert!(files.contains(&"/etc/gitconfig".into()), "{files:?}");
     let own = dir.path().join("etc/gitconfig");
     assert!(files.contains(&own), "{files:?}");

@@ -5,16 +5,21 @@ use std::path::{Path, PathBuf};
 use lazaret_tree::escape;
 use lazaret_validator::{Covers, GitConfig, GitUse, Severity};
 
+use super::environment::GitEnvironment;
 use super::ground::{Ground, Spot};
 use super::hooks::hooks;
 use super::keys::{VARIABLES, Value, is_truth, value_of};
 use super::parse::split;
 use super::places::{of_the_user, without_option};
 use super::settings::{Scope, Setting, Settings, is_include};
-use crate::environment::Environment;
 
 /// Notes everything in the workspace that the settings have git run or read.
-pub(super) fn note(settings: &Settings, env: &Environment, ground: &Ground, git: &mut GitConfig) {
+pub(super) fn note(
+    settings: &Settings,
+    env: GitEnvironment<'_>,
+    ground: &Ground,
+    git: &mut GitConfig,
+) {
     let mut uses = Uses {
         ground,
         bases: bases(settings),

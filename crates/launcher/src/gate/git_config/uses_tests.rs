@@ -12,7 +12,7 @@ use lazaret_validator::{GitConfig, Severity};
 use super::configuration;
 use super::ground::Ground;
 use super::settings::Settings;
-use crate::environment::{Environment, StreamKind, StreamKinds};
+use super::tests::Surroundings;
 
 mod values;
 
@@ -48,21 +48,13 @@ impl World {
         self
     }
 
-    fn env(&self, more: &[(&str, &str)]) -> Environment {
-        let kind = StreamKind::Other;
-        let streams = StreamKinds {
-            stdin: kind,
-            stdout: kind,
-            stderr: kind,
-        };
+    fn env(&self, more: &[(&str, &str)]) -> Surroundings {
         let home = self.home();
         let own = [
             ("HOME", home.to_str().unwrap()),
             ("GIT_CONFIG_NOSYSTEM", "1"),
         ];
-        let variables = own.iter().chain(more);
-        let variables = variables.map(|(name, value)| (name.into(), value.into()));
-        Environment::new(variables, streams, None, 1000, self.work())
+        Surroundings::new(own.iter().chain(more).copied(), self.work())
     }
 
     fn git(&self) -> GitConfig {
@@ -70,7 +62,7 @@ impl World {
     }
 
     fn git_with(&self, more: &[(&str, &str)]) -> GitConfig {
-        configuration(&self.env(more), &self.work(), &Tree::new())
+        configuration(self.env(more).git(), &self.work(), &Tree::new())
     }
 
     /// What is said of a path.
@@ -261,7 +253,7 @@ fn git_27_repositories_inside() {
     let tree: Tree = [("inner".parse().unwrap(), Entry::Dir)]
         .into_iter()
         .collect();
-    let git = configuration(&world.env(&[]), &world.work(), &tree);
+    let git = configuration(world.env(&[]).git(), &world.work(), &tree);
     assert_eq!(
         said(&git, "inner/edit"),
         "block `core.editor` of inner/.git/config runs it"
@@ -364,7 +356,7 @@ fn git_27_all_that_git_lists_was_read() {
         .unwrap();
         let fields: Vec<&str> = output.split('\0').filter(|text| !text.is_empty()).collect();
         let env = world.env(&more);
-        let settings = Settings::read(&env, &dir, &Tree::new(), &Ground::new(&env, &dir));
+        let settings = Settings::read(env.git(), &dir, &Tree::new(), &Ground::new(env.git(), &dir));
         let ours: BTreeSet<(String, String)> = settings
             .list
             .iter()

@@ -3,7 +3,26 @@
 use super::body::Body;
 use super::item::{Item, Standing};
 use super::plan::Plan;
-use crate::failure::Failure;
+use crate::gate::export::ExportError;
+use crate::gate::export::side::ContentsError;
+use crate::gate::propose::ProposeError;
+
+/// Why the gate can't answer a review.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// What would be applied can't be derived.
+    #[error(transparent)]
+    Propose(#[from] ProposeError),
+    /// Contents can't be read.
+    #[error(transparent)]
+    Contents(#[from] ContentsError),
+    /// A patch can't be written.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// The case is no session's.
+    #[error("only a session is exported")]
+    NoSession,
+}
 
 /// What a review needs of the gate. Items are named by their place in the list.
 pub trait Bench {
@@ -11,24 +30,24 @@ pub trait Bench {
     ///
     /// # Errors
     /// When they can't be read; the review says so in their place and goes on.
-    fn body(&mut self, item: usize) -> Result<Body, Failure>;
+    fn body(&mut self, item: usize) -> Result<Body, BenchError>;
 
     /// Says what may become of each item, given what was allowed.
     ///
     /// # Errors
     /// When the gate fails; the review ends.
-    fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, Failure>;
+    fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, BenchError>;
 
     /// Derives what would be applied of what was chosen, and judges exactly that. It is what
     /// an agreement is to.
     ///
     /// # Errors
     /// When the gate fails; the review ends.
-    fn propose(&mut self, items: &[Item]) -> Result<Plan, Failure>;
+    fn propose(&mut self, items: &[Item]) -> Result<Plan, BenchError>;
 
     /// Writes a patch of what was chosen, and says where.
     ///
     /// # Errors
     /// When it can't be written; the review says so and goes on.
-    fn export(&mut self, items: &[Item]) -> Result<String, Failure>;
+    fn export(&mut self, items: &[Item]) -> Result<String, BenchError>;
 }

@@ -7,7 +7,7 @@ mod tests;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -15,17 +15,16 @@ use lazaret_tree::{RelPath, escape};
 use lazaret_validator::{Allowance as Allowed, Severity, Subject, is_allowable};
 
 use self::items::{ALREADY, change_item, facts, mentioned, sign, standing};
-use super::bench::Bench;
+use super::bench::{Bench, BenchError};
 use super::body::{Body, Parts};
 use super::item::{Allowance, Choice, Heard, Item, Remarks, Standing, Why};
 use super::plan::{Left, Plan, Taken};
-use crate::failure::{Failure, FailureKind};
 use crate::gate::case::Case;
 use crate::gate::choices::{Choices, Pick};
 use crate::gate::export::side::Side;
 use crate::gate::export::{self, Batch};
 use crate::gate::proposal::{self, ItemState, Origin, Proposal};
-use crate::ui::Ui;
+use crate::gate::propose::ProposeError;
 
 /// A case under review.
 #[derive(Debug)]
@@ -37,8 +36,8 @@ pub struct Desk<'a> {
     places: Vec<Option<u32>>,
     /// What was shown last on the apply screen.
     shown: Option<Proposal>,
-    /// Who is told of what is written; without, nothing is.
-    ui: Option<&'a Ui>,
+    /// Where reports are written; `None` if nowhere.
+    reports: Option<PathBuf>,
 }
 
 impl<'a> Desk<'a> {
@@ -46,7 +45,7 @@ impl<'a> Desk<'a> {
     ///
     /// # Errors
     /// When the case can't be judged.
-    pub fn new(case: &'a Case, choices: &Choices) -> Result<(Self, Vec<Item>), Failure> {
+    pub fn new(case: &'a Case, choices: &Choices) -> Result<(Self, Vec<Item>), ProposeError> {
         let mut everything = Choices::all();
         for allowed in choices.allowed() {
             everything.allow(allowed.clone());
@@ -57,16 +56,16 @@ impl<'a> Desk<'a> {
             whole,
             places: Vec::new(),
             shown: None,
-            ui: None,
+            reports: None,
         };
         let items = desk.items(choices);
         Ok((desk, items))
     }
 
-    /// Lets it write patches, next to where the user is.
-    pub fn exporting(self, ui: &'a Ui) -> Self {
+    /// Lets it write reports into a directory.
+    pub fn exporting(self, dir: &Path) -> Self {
         Self {
-            ui: Some(ui),
+            reports: Some(dir.to_owned()),
             ..self
         }
     }
@@ -158,7 +157,7 @@ impl<'a> Desk<'a> {
 
     /// What was chosen, in the gate's words. What was allowed is allowed for exactly what
     /// would be written, and for the codes that were on the screen.
-    fn choices(&self, items: &[Item]) -> Result<Choices, Failure> {
+    fn choices(&self, items: &[Item]) -> Result<Choices, ProposeError> {
         let mut choices = Choices::all();
         let mut allowed = Vec::new();
         // Left by choice, so that what was moved there is taken by choice too.
@@ -228,7 +227,7 @@ fn allowances(item: &Item, proposed: &proposal::Item) -> Vec<Allowed> {
 }
 
 impl Bench for Desk<'_> {
-    fn body(&mut self, item: usize) -> Result<Body, Failure> {
+    fn body(&mut self, item: usize) -> Result<Body, BenchError> {
         let Some(proposed) = self.change(item) else {
             return Ok(Body::default());
         };
@@ -244,7 +243,7 @@ impl Bench for Desk<'_> {
         Ok(body)
     }
 
-    fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, Failure> {
+    fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, BenchError> {
         self.shown = None;
         let mut choices = self.choices(items)?;
         // What is left for now is judged as if it were taken, so that it can be.
@@ -275,7 +274,7 @@ impl Bench for Desk<'_> {
         Ok(standings.collect())
     }
 
-    fn propose(&mut self, items: &[Item]) -> Result<Plan, Failure> {
+    fn propose(&mut self, items: &[Item]) -> Result<Plan, BenchError> {
         self.shown = None;
         let proposal = self.case.propose(&self.choices(items)?)?;
         let mut plan = Plan {
@@ -332,21 +331,20 @@ impl Bench for Desk<'_> {
         Ok(plan)
     }
 
-    fn export(&mut self, items: &[Item]) -> Result<String, Failure> {
-        let (Some(ui), Some(record)) = (self.ui, &self.case.session) else {
-            let text = "only a session is exported";
-            return Err(Failure::message(FailureKind::Refused, text));
+    fn export(&mut self, items: &[Item]) -> Result<String, BenchError> {
+        let (Some(dir), Some(subject)) = (&self.reports, &self.case.subject) else {
+            return Err(BenchError::NoSession);
         };
         let proposal = self.case.propose(&self.choices(items)?)?;
         let now = SystemTime::now();
         let batch = Batch::new(
-            export::Subject::Session(record),
+            export::Subject::Session(subject),
             self.case,
             &proposal,
             now,
             Vec::new(),
         )?;
-        let written = export::write_all(&batch, self.case, Path::new("."), ui)?;
+        let written = export::write_all(&batch, self.case, dir)?;
         let names = written.iter().filter_map(|path| path.file_name());
         let names: Vec<String> = names.map(|name| escape(name.as_encoded_bytes())).collect();
         Ok(format!("Wrote {}.", names.join(", ")))

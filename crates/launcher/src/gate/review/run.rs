@@ -2,13 +2,12 @@
 
 use std::io;
 
-use super::bench::Bench;
+use super::bench::{Bench, BenchError};
 use super::body::Body;
 use super::keys::Decoder;
 use super::model::{Effect, End, Review};
-use crate::failure::Failure;
-use crate::interrupt::Interrupt;
-use crate::ui::{NoAnswer, harmless};
+use crate::gate::decision::NoAnswer;
+use crate::gate::format::{causes, harmless};
 
 /// What a read from the terminal brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +30,9 @@ pub trait Console {
     /// # Errors
     /// When the terminal is gone.
     fn draw(&mut self, review: &Review, size: (u16, u16)) -> io::Result<()>;
+
+    /// Whether the user wants an end (Ctrl-C, SIGTERM, SIGHUP).
+    fn is_cancelled(&self) -> bool;
 
     /// Waits a moment for bytes.
     fn read(&mut self, bytes: &mut Vec<u8>) -> Input;
@@ -66,8 +68,7 @@ pub fn run(
     review: &mut Review,
     bench: &mut dyn Bench,
     console: &mut dyn Console,
-    interrupt: &Interrupt,
-) -> Result<Ended, Failure> {
+) -> Result<Ended, BenchError> {
     let mut decoder = Decoder::default();
     let mut bytes = Vec::new();
     let mut keys = Vec::new();
@@ -75,7 +76,7 @@ pub fn run(
     let mut drawing = Drawing::Due;
     console.discard_typeahead();
     loop {
-        if interrupt.check().is_err() {
+        if console.is_cancelled() {
             return Ok(Ended::Unanswered(NoAnswer::Interrupted));
         }
         let now = console.size();
@@ -149,7 +150,11 @@ enum Step {
     End(End),
 }
 
-fn carry_out(effect: Effect, review: &mut Review, bench: &mut dyn Bench) -> Result<Step, Failure> {
+fn carry_out(
+    effect: Effect,
+    review: &mut Review,
+    bench: &mut dyn Bench,
+) -> Result<Step, BenchError> {
     Ok(match effect {
         Effect::None => Step::On,
         Effect::Ask => Step::Ask,
@@ -166,7 +171,7 @@ fn carry_out(effect: Effect, review: &mut Review, bench: &mut dyn Bench) -> Resu
         Effect::Export => {
             let said = match bench.export(review.items()) {
                 Ok(said) => said,
-                Err(failure) => words(&failure),
+                Err(error) => words(&error),
             };
             review.say(said);
             Step::On
@@ -180,9 +185,9 @@ fn carry_out(effect: Effect, review: &mut Review, bench: &mut dyn Bench) -> Resu
 fn body(bench: &mut dyn Bench, item: usize) -> Body {
     bench
         .body(item)
-        .unwrap_or_else(|failure| Body::of_words(vec![words(&failure)]))
+        .unwrap_or_else(|error| Body::of_words(vec![words(&error)]))
 }
 
-fn words(failure: &Failure) -> String {
-    harmless(&failure.chain().join(": "))
+fn words(error: &BenchError) -> String {
+    harmless(&causes(error).join(": "))
 }

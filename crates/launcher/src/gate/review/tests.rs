@@ -2,14 +2,13 @@
 
 use lazaret_validator::{Finding, Severity, Subject};
 
-use super::bench::Bench;
+use super::bench::{Bench, BenchError};
 use super::body::Body;
 use super::item::tests::item;
 use super::item::{Allowance, Choice, Item, Mark, Remarks, Sign, Standing, Tag, Why};
 use super::keys::Key;
 use super::model::{Effect, Review, Title};
 use super::plan::{Left, Plan, Taken};
-use crate::failure::Failure;
 
 /// A bench that knows two versions of each item.
 #[derive(Debug, Default)]
@@ -19,16 +18,16 @@ pub(super) struct FakeBench {
 }
 
 impl Bench for FakeBench {
-    fn body(&mut self, item: usize) -> Result<Body, Failure> {
+    fn body(&mut self, item: usize) -> Result<Body, BenchError> {
         let (old, new) = &self.versions[item];
         Ok(Body::compare(old, new))
     }
 
-    fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, Failure> {
+    fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, BenchError> {
         Ok(items.iter().map(|item| item.standing.clone()).collect())
     }
 
-    fn propose(&mut self, items: &[Item]) -> Result<Plan, Failure> {
+    fn propose(&mut self, items: &[Item]) -> Result<Plan, BenchError> {
         self.proposed += 1;
         let mut plan = Plan {
             changes: items.len(),
@@ -64,7 +63,7 @@ impl Bench for FakeBench {
         Ok(plan)
     }
 
-    fn export(&mut self, _items: &[Item]) -> Result<String, Failure> {
+    fn export(&mut self, _items: &[Item]) -> Result<String, BenchError> {
         Ok("Wrote it.".to_owned())
     }
 }
@@ -405,8 +404,7 @@ mod looping {
     use super::super::model::End;
     use super::super::run::{Console, Ended, Input, run};
     use super::*;
-    use crate::interrupt::Interrupt;
-    use crate::ui::NoAnswer;
+    use crate::gate::decision::NoAnswer;
 
     enum Event {
         /// These bytes come in one piece.
@@ -421,7 +419,7 @@ mod looping {
     struct Script {
         events: VecDeque<Event>,
         size: (u16, u16),
-        interrupt: Interrupt,
+        cancelled: bool,
         suspended: usize,
         drawn: usize,
     }
@@ -440,6 +438,10 @@ mod looping {
             Ok(())
         }
 
+        fn is_cancelled(&self) -> bool {
+            self.cancelled
+        }
+
         fn read(&mut self, bytes: &mut Vec<u8>) -> Input {
             match self.events.pop_front() {
                 Some(Event::Types(typed) | Event::TypedAhead(typed)) => {
@@ -451,7 +453,7 @@ mod looping {
                     Input::Nothing
                 }
                 Some(Event::Interrupts) => {
-                    self.interrupt.raise();
+                    self.cancelled = true;
                     Input::Nothing
                 }
                 Some(Event::Hangs) | None => Input::Gone,
@@ -476,15 +478,14 @@ mod looping {
 
     fn play(events: impl IntoIterator<Item = Event>) -> (Ended, Review, Script) {
         let (mut review, mut bench) = sample();
-        let interrupt = Interrupt::new();
         let mut script = Script {
             events: events.into_iter().collect(),
             size: (80, 24),
-            interrupt: interrupt.clone(),
+            cancelled: false,
             suspended: 0,
             drawn: 0,
         };
-        let ended = run(&mut review, &mut bench, &mut script, &interrupt).unwrap();
+        let ended = run(&mut review, &mut bench, &mut script).unwrap();
         (ended, review, script)
     }
 

@@ -27,6 +27,7 @@ use rustix::termios::{
 use crate::gate::review::model::Review;
 use crate::gate::review::run::{Console, Input};
 use crate::gate::review::view::{Palette, draw};
+use crate::interrupt::Interrupt;
 use crate::panic::Hook;
 use crate::ui::{Output, Ui, UiWriter};
 
@@ -41,6 +42,7 @@ pub struct ReviewConsole {
     /// where it was before the first, on top of the message of a panic.
     taken: Arc<AtomicBool>,
     palette: Palette,
+    interrupt: Interrupt,
     hook: Option<Hook>,
 }
 
@@ -55,7 +57,7 @@ impl ReviewConsole {
     ///
     /// # Errors
     /// When stdin is no terminal, or refuses.
-    pub fn open(ui: &Ui, palette: Palette) -> io::Result<Self> {
+    pub fn open(ui: &Ui, palette: Palette, interrupt: Interrupt) -> io::Result<Self> {
         let cooked = tcgetattr(io::stdin())?;
         let writer = ui.writer(Output::Stderr);
         let taken = Arc::new(AtomicBool::new(false));
@@ -77,6 +79,7 @@ impl ReviewConsole {
             cooked,
             taken,
             palette,
+            interrupt,
             hook: Some(hook),
         };
         screen.enter()?;
@@ -169,6 +172,10 @@ impl Console for ReviewConsole {
         self.terminal
             .draw(|frame| draw(review, palette, frame.buffer_mut()))?;
         Ok(())
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.interrupt.check().is_err()
     }
 
     fn read(&mut self, bytes: &mut Vec<u8>) -> Input {

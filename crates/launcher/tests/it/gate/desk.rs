@@ -3,11 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use lazaret_launcher::failure::Failure;
-use lazaret_launcher::gate::case::{Case, CaseParts};
+use lazaret_launcher::gate::case::Case;
 use lazaret_launcher::gate::choices::{Choices, Pick};
-use lazaret_launcher::gate::decision::{Decision, Plan, approve};
+use lazaret_launcher::gate::decision::{Plan, approve};
+use lazaret_launcher::gate::format::causes;
+use lazaret_launcher::gate::input::GateInput;
 use lazaret_launcher::gate::proposal::{ItemState, Origin, Proposal};
+use lazaret_launcher::gate::propose::ProposeError;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
     ApplyError, BaseStore, BaseWriter, GitMode, Hashing, Quarantine, Selection, Selector,
@@ -97,7 +99,7 @@ impl Desk {
             Base::Kept => BaseStore::open(&self.path("base")).ok(),
             Base::Lost => None,
         };
-        Case::assemble(CaseParts {
+        Case::assemble(GateInput {
             baseline: lazaret_protocol::read_tree(&mut stored).unwrap(),
             collected,
             refusals: Vec::new(),
@@ -107,15 +109,15 @@ impl Desk {
             base,
             workspace: self.open("workspace"),
             policy: self.policy.clone(),
+            subject: None,
+            listing: None,
         })
         .unwrap()
     }
 
     /// Applies a proposal as it was shown.
     pub(super) fn apply(&self, case: &Case, proposal: Proposal) -> Result<Plan, ApplyError> {
-        let Decision::Apply(plan) = approve(proposal).unwrap() else {
-            panic!("nothing to apply");
-        };
+        let plan = approve(proposal).unwrap();
         let number = (1..)
             .find(|number| !self.journal(*number).exists())
             .unwrap();
@@ -185,8 +187,8 @@ pub(super) fn all(case: &Case) -> Proposal {
 }
 
 /// Why choices can't be proposed.
-pub(super) fn refused(proposed: Result<Proposal, Failure>) -> String {
-    proposed.unwrap_err().chain().join(": ")
+pub(super) fn refused(proposed: Result<Proposal, ProposeError>) -> String {
+    causes(&proposed.unwrap_err()).join(": ")
 }
 
 /// Reads a file of the workspace.

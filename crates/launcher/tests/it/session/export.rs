@@ -6,8 +6,9 @@ use std::time::SystemTime;
 use insta::assert_snapshot;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::gate::case::Case;
-use lazaret_launcher::gate::check::{Candidate, compare};
+use lazaret_launcher::gate::check::{Candidate, Terms, compare};
 use lazaret_launcher::gate::export::{Batch, Checked, Form, Subject, propose, write};
+use lazaret_launcher::gate::open::open_case;
 use lazaret_launcher::gate::proposal::ItemState;
 use lazaret_launcher::session::collect::Collected;
 use lazaret_launcher::session::record::GateLimits;
@@ -86,7 +87,7 @@ impl Batched {
             Collected::Ready(session) => session,
             Collected::Rejected(session) => panic!("{:?}", session.record().rejection),
         };
-        let case = Case::open(&session, &world.env).unwrap();
+        let case = open_case(&session, &world.env).unwrap();
         drop(session);
         Self { world, case }
     }
@@ -100,9 +101,9 @@ impl Batched {
     }
 
     fn write(&self, form: Form) -> Vec<u8> {
-        let record = self.world.record().unwrap();
+        let about = self.world.record().unwrap().subject();
         let proposal = propose(&self.case).unwrap();
-        let (subject, now) = (Subject::Session(&record), SystemTime::UNIX_EPOCH);
+        let (subject, now) = (Subject::Session(&about), SystemTime::UNIX_EPOCH);
         let batch = Batch::new(subject, &self.case, &proposal, now, Vec::new()).unwrap();
         let mut bytes = Vec::new();
         write(form, &batch, &self.case, &mut bytes).unwrap();
@@ -817,13 +818,18 @@ fn aud_04_large_text_travels_whole() {
     let open = |name: &str| WorkspaceDir::open_ambient(&root.path().join(name)).unwrap();
     let env = Environment::new([], KINDS, None, 1000, "/".into());
     let profile = lazaret_launcher::profile::load("base", &env).unwrap();
-    let gate = GateLimits {
+    let limits = GateLimits {
         max_entries: 10,
         max_bytes: 10_000_000,
         max_file_bytes: 10_000_000,
     };
+    let terms = Terms {
+        exclude: &profile.workspace.exclude,
+        limits,
+        git: env.for_git(),
+    };
     let candidate = Candidate::Dir(open("candidate"));
-    let compared = compare(open("base"), candidate, &profile, gate, &env).unwrap();
+    let compared = compare(open("base"), candidate, terms).unwrap();
     let proposal = propose(&compared.case).unwrap();
     let checked = Checked {
         base: String::new(),

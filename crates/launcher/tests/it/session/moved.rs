@@ -6,9 +6,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use insta::assert_snapshot;
-use lazaret_launcher::gate::case::Case;
 use lazaret_launcher::gate::choices::{Choices, Pick};
-use lazaret_launcher::gate::decision::approve;
+use lazaret_launcher::gate::decision::{Decision, approve};
+use lazaret_launcher::gate::open::open_case;
 use lazaret_launcher::gate::settle::{Volume, settle};
 use lazaret_launcher::session::record::Phase;
 use lazaret_tests::tree_text;
@@ -304,17 +304,17 @@ fn lines(others: &[(usize, &str)]) -> String {
 fn apply_hunk(kept: &Kept, hunk: usize) {
     let world = &kept.world;
     let mut session = world.lock().unwrap();
-    let case = Case::open(&session, &world.env).unwrap();
+    let case = open_case(&session, &world.env).unwrap();
     let mut choices = Choices::all();
     let pick = Pick::Hunks(BTreeSet::from([hunk]));
     choices.pick(RelPath::new("notes.txt").unwrap(), pick);
-    let decision = approve(case.propose(&choices).unwrap()).unwrap();
+    let plan = approve(case.propose(&choices).unwrap()).unwrap();
     let told = (&world.ui, &world.interrupt);
     settle(
         &world.store,
         &mut session,
         &case,
-        decision,
+        Decision::Apply(plan),
         Volume::Keep,
         told,
     )

@@ -12,10 +12,10 @@ use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH, Pinned, insp
 use lazaret_launcher::decide::decide;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
-use lazaret_launcher::gate::case::Case;
+use lazaret_launcher::gate::allowlist::Remembered;
 use lazaret_launcher::gate::choices::Choices;
 use lazaret_launcher::gate::decision::{Consent, OnConflict};
-use lazaret_launcher::gate::remembered::Remembered;
+use lazaret_launcher::gate::open::open_case;
 use lazaret_launcher::gate::settle::{Settled, Volume, settle};
 use lazaret_launcher::interrupt::Interrupt;
 use lazaret_launcher::job::{JobEnd, Terms, gate, gate_and_ahead};
@@ -574,7 +574,7 @@ impl World {
     /// Does what `lazaret apply` does: the user agrees.
     pub(super) fn apply(&self) -> Settled {
         let mut session = self.lock().unwrap();
-        let case = Case::open(&session, &self.env).unwrap();
+        let case = open_case(&session, &self.env).unwrap();
         let consent = Consent::Given(OnConflict::Refuse);
         let choices = Choices::all();
         let decision = decide(&case, &choices, consent, &self.ui, &self.interrupt).unwrap();

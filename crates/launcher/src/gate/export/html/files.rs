@@ -5,23 +5,22 @@ use std::io::{self, Write};
 use lazaret_tree::{ChangeKind, Entry};
 use lazaret_validator::Finding;
 
-use super::failed;
 use super::plan::{Fold, Show};
 use super::tables::{badge, digest, kind, message, numbers, state};
 use super::text::{escaped, line, name};
-use crate::failure::Failure;
+use super::{HtmlError, failed};
 use crate::gate::case::Case;
 use crate::gate::export::batch::{Batch, Item};
 use crate::gate::export::lines::{Compared, Ending, Hunk, Sign};
 use crate::gate::export::side::{Side, nature};
-use crate::ui::{bytes, count};
+use crate::gate::format::{bytes, count};
 
 /// Writes every change that has a section.
 pub(super) fn write(
     (batch, case): (&Batch<'_>, &Case),
     shows: &[Show],
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result<(), HtmlError> {
     if !shows.iter().any(|show| show.has_section()) {
         return Ok(());
     }
@@ -52,7 +51,7 @@ fn head_of(
     (number, item): (usize, &Item<'_>),
     show: Show,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result<(), HtmlError> {
     let open = match show {
         Show::Section {
             fold: Fold::Closed, ..
@@ -116,7 +115,7 @@ fn body(
     item: &Item<'_>,
     most: Option<usize>,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result<(), HtmlError> {
     let (old, new) = Side::both(case, item.change())?;
     let said: Vec<String> = facts(item).into_iter().chain(words(&old, &new)).collect();
     if !said.is_empty() {

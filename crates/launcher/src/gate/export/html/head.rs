@@ -10,9 +10,8 @@ use super::text::{escaped, name, plain};
 use crate::gate::export::batch::{Batch, Subject};
 use crate::gate::export::document::seconds;
 use crate::gate::export::lines::Counts;
-use crate::session::record::Record;
-use crate::ui::session_events::show_command;
-use crate::ui::{bytes, count, elapsed};
+use crate::gate::format::{bytes, count, elapsed, show_command};
+use crate::gate::subject;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -20,7 +19,7 @@ const STYLE: &str = include_str!("style.css");
 pub(super) fn write(batch: &Batch<'_>, lines: Counts, out: &mut dyn Write) -> io::Result<()> {
     let (class, sign, verdict) = verdict(batch.outcome);
     let title = match batch.subject {
-        Subject::Session(record) => plain(record.id.as_str()),
+        Subject::Session(session) => plain(&session.name),
         Subject::Check(checked) => name(&checked.candidate),
     };
     // The policy of the page itself: even markup that got in could load and run nothing.
@@ -76,7 +75,7 @@ pub(super) fn write_end(batch: &Batch<'_>, out: &mut dyn Write) -> io::Result<()
 /// The title bar of a window shows text as it is; it is escaped without frames.
 fn plain_title(batch: &Batch<'_>) -> String {
     let subject = match batch.subject {
-        Subject::Session(record) => record.id.to_string(),
+        Subject::Session(session) => session.name.clone(),
         Subject::Check(checked) => lazaret_tree::escape(checked.candidate.as_bytes()),
     };
     plain(&format!("{subject}: {}", batch.outcome.as_str()))
@@ -165,7 +164,7 @@ fn counts(batch: &Batch<'_>, lines: Counts, out: &mut dyn Write) -> io::Result<(
 /// What is known of it: terms, and values as HTML.
 fn facts(batch: &Batch<'_>) -> Vec<(&'static str, String)> {
     let mut facts = match batch.subject {
-        Subject::Session(record) => session(record),
+        Subject::Session(subject) => session(subject),
         Subject::Check(checked) => vec![
             ("Base", path(&checked.base)),
             ("Candidate", path(&checked.candidate)),
@@ -191,19 +190,19 @@ fn path(text: &str) -> String {
     format!("<span class=\"path\">{}</span>", name(text))
 }
 
-fn session(record: &Record) -> Vec<(&'static str, String)> {
+fn session(subject: &subject::Subject) -> Vec<(&'static str, String)> {
     let mut facts = vec![
-        ("Workspace", path(&record.workspace.to_string_lossy())),
-        ("Profile", name(&record.profile)),
+        ("Workspace", path(&subject.workspace.to_string_lossy())),
+        ("Profile", name(&subject.profile)),
         (
             "Command",
-            format!("<code>{}</code>", escaped(&show_command(&record.command))),
+            format!("<code>{}</code>", escaped(&show_command(&subject.command))),
         ),
-        ("Engine", name(&record.engine)),
-        ("Image", path(&record.image)),
-        ("Started", date(record.created)),
+        ("Engine", name(&subject.engine)),
+        ("Image", path(&subject.image)),
+        ("Started", date(subject.created)),
     ];
-    if let Some(end) = record.end {
+    if let Some(end) = subject.end {
         let took = elapsed(Duration::from_millis(end.duration_ms));
         let mut words = format!("with {} after {took}", end.exit_code);
         for (is, word) in [

@@ -16,14 +16,25 @@ mod text;
 use std::io::{self, Write};
 
 use super::Batch;
-use crate::failure::{Failure, FailureKind};
+use super::side::ContentsError;
 use crate::gate::case::Case;
+
+/// Why the page can't be written.
+#[derive(Debug, thiserror::Error)]
+pub enum HtmlError {
+    /// Contents can't be read.
+    #[error(transparent)]
+    Contents(#[from] ContentsError),
+    /// The writer fails.
+    #[error("the report can't be written")]
+    Write(#[source] io::Error),
+}
 
 /// Writes the page.
 ///
 /// # Errors
 /// When contents can't be read, or the writer fails.
-pub fn write(batch: &Batch<'_>, case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn write(batch: &Batch<'_>, case: &Case, out: &mut dyn Write) -> Result<(), HtmlError> {
     let lines = batch.lines(case)?;
     head::write(batch, lines, out).map_err(failed)?;
     let shows = plan::plan(batch, case, lines)?;
@@ -35,6 +46,6 @@ pub fn write(batch: &Batch<'_>, case: &Case, out: &mut dyn Write) -> Result<(), 
     head::write_end(batch, out).map_err(failed)
 }
 
-fn failed(error: io::Error) -> Failure {
-    Failure::new(FailureKind::State, error).context("the report can't be written")
+fn failed(error: io::Error) -> HtmlError {
+    HtmlError::Write(error)
 }

@@ -2,10 +2,10 @@
 
 use lazaret_tree::Entry;
 
-use crate::failure::Failure;
 use crate::gate::case::Case;
 use crate::gate::export::batch::{Batch, Item};
 use crate::gate::export::lines::Counts;
+use crate::gate::export::side::ContentsError;
 
 /// Batches with more lines than this are folded, but for what a person has to look at.
 const OPEN_LINES: u64 = 1500;
@@ -48,7 +48,11 @@ impl Show {
 }
 
 /// Plans the whole page, one answer per change.
-pub(super) fn plan(batch: &Batch<'_>, case: &Case, all: Counts) -> Result<Vec<Show>, Failure> {
+pub(super) fn plan(
+    batch: &Batch<'_>,
+    case: &Case,
+    all: Counts,
+) -> Result<Vec<Show>, ContentsError> {
     let fold = match all.added + all.removed > OPEN_LINES {
         true => Fold::Closed,
         false => Fold::Open,

@@ -5,15 +5,14 @@ use std::io::{self, Write};
 use lazaret_tree::{ChangeKind, Entry, escape};
 use lazaret_validator::{Finding, Severity};
 
-use super::failed;
 use super::plan::Show;
 use super::text::{escaped, name, plain};
-use crate::failure::Failure;
+use super::{HtmlError, failed};
 use crate::gate::case::Case;
 use crate::gate::export::batch::{Batch, Item, words};
 use crate::gate::export::lines::Counts;
+use crate::gate::format::{bytes, count};
 use crate::gate::proposal::{ItemState, Origin};
-use crate::ui::{bytes, count};
 
 /// Writes every finding, the gravest first.
 pub(super) fn findings(batch: &Batch<'_>, shows: &[Show], out: &mut dyn Write) -> io::Result<()> {
@@ -108,7 +107,7 @@ pub(super) fn files(
     (batch, case): (&Batch<'_>, &Case),
     shows: &[Show],
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result<(), HtmlError> {
     if batch.items.is_empty() {
         return Ok(());
     }

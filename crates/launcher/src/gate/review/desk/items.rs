@@ -6,11 +6,11 @@ use lazaret_tree::{Change, ChangeKind, Entry, Mode, RelPathBuf, escape};
 
 use crate::gate::choices::{Choices, Pick};
 use crate::gate::export::side;
+use crate::gate::format::bytes;
 use crate::gate::proposal::{self, ItemState, Origin};
 use crate::gate::review::item::{
     Allowance, Choice, Item, Remarks, Sign, Standing, Tag, Tally, Why,
 };
-use crate::ui::bytes;
 
 const NOTHING: &str = "there is nothing here that could be applied";
 pub(super) const ALREADY: &str = "your workspace has it already";

@@ -8,13 +8,13 @@ use lazaret_tree::{Digest, Entry, LinkTarget, Mode, Refusal, RelPathBuf, Tree};
 use lazaret_validator::{Finding, Policy};
 
 use super::*;
-use crate::gate::case::CaseParts;
 use crate::gate::hunks;
+use crate::gate::input::GateInput;
 use crate::gate::review::model::{Review, Title};
 
 /// A case of two trees, and a workspace that may be different from both.
 struct World {
-    parts: CaseParts,
+    parts: GateInput,
     root: tempfile::TempDir,
 }
 
@@ -22,7 +22,7 @@ impl World {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("workspace")).unwrap();
-        let parts = CaseParts {
+        let parts = GateInput {
             baseline: Tree::new(),
             collected: Tree::new(),
             refusals: Vec::new(),
@@ -32,6 +32,8 @@ impl World {
             base: None,
             workspace: WorkspaceDir::open_ambient(&root.path().join("workspace")).unwrap(),
             policy: Policy::shipped(),
+            subject: None,
+            listing: None,
         };
         Self { parts, root }
     }

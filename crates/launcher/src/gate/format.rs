@@ -1,5 +1,6 @@
 //! Numbers and long names for people.
 
+use std::error::Error;
 use std::time::Duration;
 
 use lazaret_tree::{escape, is_invisible};
@@ -74,6 +75,38 @@ pub fn elide(text: &str, width: usize) -> String {
         .chain(std::iter::once('…'))
         .chain(text.chars().skip(length - kept / 2))
         .collect()
+}
+
+/// Shows a command as it would be typed, escaped.
+pub fn show_command(argv: &[String]) -> String {
+    argv.iter()
+        .map(|word| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+            if !word.is_empty() && word.chars().all(plain) {
+                word.clone()
+            } else {
+                format!("'{}'", escape(word.as_bytes()))
+            }
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Returns what an error says and its causes, outermost first, not yet escaped.
+///
+/// A cause that its parent's text already ends with is left out: many errors of
+/// libraries show their source in their own text.
+pub fn causes(error: &dyn Error) -> Vec<String> {
+    let mut chain = vec![error.to_string()];
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if chain.last().is_none_or(|parent| !parent.ends_with(&text)) {
+            chain.push(text);
+        }
+        cause = error.source();
+    }
+    chain
 }
 
 #[cfg(test)]

@@ -1,26 +1,149 @@
-//! From a case and choices to a proposal: the trees that the judge looks at.
+//! From what came out to a case, and from a case and choices to a proposal: the trees that the
+//! judge looks at.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use lazaret_transfer::Found;
-use lazaret_tree::{Change, ChangeSet, Entry, Mode, RelPath, RelPathBuf, Renames, Tree, escape};
-use lazaret_validator::{
-    Finding, JudgeInput, Outcome, Policy, Validated, Verdict, Withheld, WithheldReason,
-    judge_again, split,
+use lazaret_transfer::{Found, InsertError, WorkspaceDir};
+use lazaret_tree::{
+    Change, ChangeSet, Entry, Mode, RelPath, RelPathBuf, Renames, Tree, diff, escape,
 };
+use lazaret_validator::{
+    Allowance, Finding, JudgeInput, Outcome, Policy, Validated, Verdict, Withheld, WithheldReason,
+    judge_again, link_ends, split,
+};
+use rustix::fs::AtFlags;
 
 use super::case::Case;
 use super::choices::{Choices, Pick};
-use super::drift::{Clash, Drift, insert};
+use super::contents::Contents;
+use super::drift::{Clash, Drift, DriftError, drifts, insert};
 use super::hunks;
+use super::input::GateInput;
 use super::proposal::{Item, ItemState, Origin, Proposal};
-use crate::failure::{Failure, FailureKind};
+
+/// Why a case can't be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum CaseError {
+    /// The workspace can't be compared.
+    #[error(transparent)]
+    Drift(#[from] DriftError),
+    /// What would be applied can't be derived.
+    #[error(transparent)]
+    Propose(#[from] ProposeError),
+}
+
+/// Why what would be applied can't be derived.
+#[derive(Debug, thiserror::Error)]
+pub enum ProposeError {
+    /// Hunks are chosen of what has none.
+    #[error("{} is no text that could be taken in parts", escape(.path.as_str().as_bytes()))]
+    NotText {
+        /// Where.
+        path: RelPathBuf,
+    },
+    /// Contents of chosen hunks can't be kept.
+    #[error(transparent)]
+    Store(#[from] InsertError),
+}
+
+impl Case {
+    /// Puts a case together.
+    ///
+    /// # Errors
+    /// When the workspace can't be read, or the quarantine not be written.
+    pub fn assemble(input: GateInput) -> Result<Self, CaseError> {
+        let all = diff(&input.baseline, &input.collected);
+        let left_out = left_out(&input.workspace, link_ends(&input.baseline, &all));
+        let all = all.into_vec();
+        drop(input.collected);
+        let is_git = |change: &Change| change.path.components().next() == Some(".git");
+        let (git, changes): (Vec<_>, Vec<_>) = all.into_iter().partition(|change| is_git(change));
+        let root = input.workspace.path().to_str().map(str::to_owned);
+        let policy = Policy {
+            root,
+            left_out,
+            ..input.policy
+        };
+        let mut contents = Contents::new(
+            input.quarantine,
+            input.base,
+            input.workspace,
+            &changes,
+            &input.baseline,
+        );
+        let mut case = Self {
+            drifts: drifts(&changes, &mut contents)?,
+            changes,
+            caches: input.caches,
+            contents,
+            subject: input.subject,
+            listing: input.listing,
+            baseline: input.baseline,
+            refusals: input.refusals,
+            notes: input.notes,
+            git,
+            policy,
+            whole: None,
+        };
+        case.judge_whole()?;
+        Ok(case)
+    }
+
+    /// Looks at the workspace again: the user may have gone on editing.
+    ///
+    /// # Errors
+    /// When the workspace can't be read, or the quarantine not be written.
+    pub fn look_again(&mut self) -> Result<(), CaseError> {
+        self.drifts = drifts(&self.changes, &mut self.contents)?;
+        Ok(self.judge_whole()?)
+    }
+
+    /// Says that a finding about a change is allowed, whatever is chosen: what the user
+    /// told lazaret to remember.
+    ///
+    /// # Errors
+    /// As [`Case::propose`].
+    pub fn allow(&mut self, allowances: Vec<Allowance>) -> Result<(), ProposeError> {
+        if !allowances.is_empty() {
+            self.policy.allowed.extend(allowances);
+            self.judge_whole()?;
+        }
+        Ok(())
+    }
+
+    fn judge_whole(&mut self) -> Result<(), ProposeError> {
+        self.whole = None;
+        self.whole = Some(self.propose(&Choices::all())?);
+        Ok(())
+    }
+
+    /// Derives what would be applied, and has it judged.
+    ///
+    /// Reads and judges the whole batch again, unless everything is taken: not for every
+    /// key press.
+    ///
+    /// # Errors
+    /// When the session's files can't be read or written, or hunks are picked of something
+    /// that has none.
+    pub fn propose(&self, choices: &Choices) -> Result<Proposal, ProposeError> {
+        propose(self, choices)
+    }
+}
+
+/// Finds which of these places are there in the workspace, a link included. Nothing is opened.
+fn left_out(workspace: &WorkspaceDir, places: BTreeSet<RelPathBuf>) -> BTreeSet<RelPathBuf> {
+    let is_there = |place: &RelPathBuf| {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        rustix::fs::statat(workspace.fd(), place.as_str(), flags).is_ok()
+    };
+    places.into_iter().filter(is_there).collect()
+}
 
 /// Derives a proposal. What everything taken comes to is judged once, when the case is
 /// opened; a batch that is rejected as a whole can't be passed in parts.
-pub(super) fn propose(case: &Case, choices: &Choices) -> Result<Proposal, Failure> {
+fn propose(case: &Case, choices: &Choices) -> Result<Proposal, ProposeError> {
     if let Some(whole) = &case.whole
         && (whole.validated.is_none() || *choices == Choices::all())
     {
@@ -66,7 +189,7 @@ pub(super) fn propose(case: &Case, choices: &Choices) -> Result<Proposal, Failur
 }
 
 /// What is wanted of one change, before anything is judged.
-fn item(case: &Case, made: &Arc<Change>, drift: &Drift, pick: &Pick) -> Result<Item, Failure> {
+fn item(case: &Case, made: &Arc<Change>, drift: &Drift, pick: &Pick) -> Result<Item, ProposeError> {
     let (instead, origin, state) = match drift {
         Drift::Already => (None, Origin::Session, ItemState::Already),
         Drift::Expected => (None, Origin::Session, ItemState::Applies),
@@ -138,11 +261,11 @@ enum Part {
     All,
 }
 
-fn in_part(case: &Case, proposed: &Change, chosen: &BTreeSet<usize>) -> Result<Part, Failure> {
+fn in_part(case: &Case, proposed: &Change, chosen: &BTreeSet<usize>) -> Result<Part, ProposeError> {
     let Some((old, new)) = case.texts(proposed) else {
-        let path = escape(proposed.path.as_str().as_bytes());
-        let text = format!("{path} is no text that could be taken in parts");
-        return Err(Failure::message(FailureKind::Refused, text));
+        return Err(ProposeError::NotText {
+            path: proposed.path.clone(),
+        });
     };
     let count = hunks::split(&old, &new).len();
     if chosen.is_empty() {

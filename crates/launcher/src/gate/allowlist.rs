@@ -18,17 +18,14 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use lazaret_tree::{AtPath as _, Change, Digest, RelPath, RelPathBuf, escape};
+use lazaret_tree::{AtPath as _, Change, Digest, PathError, RelPath, RelPathBuf, escape};
 use lazaret_validator::{Allowance, fingerprint, is_allowable};
 use serde::{Deserialize, Serialize};
 
+use super::atomic_file::write_atomically;
 use super::case::Case;
-use super::decision::Decision;
 use super::proposal::Proposal;
-use crate::environment::Environment;
-use crate::failure::{Failure, FailureKind};
-use crate::session::file::write_atomically;
-use crate::ui::Ui;
+use super::propose::ProposeError;
 
 /// The most bytes of the file: some ten thousand entries.
 const MOST_BYTES: u64 = 4 << 20;
@@ -79,10 +76,32 @@ struct RawEntry {
     fingerprint: toml::Spanned<String>,
 }
 
+/// Why the user's allowlist can't be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum AllowlistError {
+    /// The file can't be read, or others can write it.
+    #[error("{} can't be read", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A line of it is wrong.
+    #[error(transparent)]
+    Parse(#[from] AllowlistParseError),
+    /// The user has no directory of configuration.
+    #[error("there is no configuration directory to remember it in")]
+    NoPlace,
+    /// It can't be written.
+    #[error(transparent)]
+    Write(#[from] PathError),
+}
+
 /// What is wrong in the file, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {message}", .file.display())]
-pub struct RememberedError {
+pub struct AllowlistParseError {
     /// The file.
     pub file: PathBuf,
     /// The line, from 1.
@@ -100,27 +119,18 @@ impl Remembered {
         }
     }
 
-    /// Reads the file; one that is not there holds nothing.
+    /// Reads the file in a directory of configuration; one that is not there holds nothing.
     ///
     /// # Errors
     /// Names the line that is wrong. A file that others can write is refused.
-    pub fn load(env: &Environment) -> Result<Self, Failure> {
-        // Without a home there is nothing that the user could have said.
-        let Ok(config) = env.config_dir() else {
-            return Ok(Self::nothing());
-        };
-        let path = config.join("allowed.toml");
-        let unreadable = |error: io::Error| {
-            Failure::new(FailureKind::Profile, error)
-                .context(format!("{} can't be read", path.display()))
-        };
+    pub fn load(config_dir: &Path) -> Result<Self, AllowlistError> {
+        let path = config_dir.join("allowed.toml");
         let text = match read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(unreadable(error)),
+            Err(source) => return Err(AllowlistError::Read { path, source }),
         };
-        let entries =
-            parse(&path, &text).map_err(|error| Failure::new(FailureKind::Profile, error))?;
+        let entries = parse(&path, &text)?;
         Ok(Self {
             path: Some(path),
             entries,
@@ -149,8 +159,8 @@ impl Remembered {
     /// Has a case know of what is allowed for good.
     ///
     /// # Errors
-    /// As [`Proposal::new`].
-    pub fn tell(&self, case: &mut Case) -> Result<(), Failure> {
+    /// As [`Case::propose`].
+    pub fn tell(&self, case: &mut Case) -> Result<(), ProposeError> {
         let allowances = match case.whole() {
             Some(whole) => self.allowances(whole),
             None => Vec::new(),
@@ -158,25 +168,11 @@ impl Remembered {
         case.allow(allowances)
     }
 
-    /// Finds what a decision wants remembered, once it is carried out: what was allowed for
-    /// an apply that then fails is not allowed for good.
-    pub fn wanted(decision: &Decision) -> Vec<Entry> {
-        match decision {
-            Decision::Apply(plan) => plan.remember.clone(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Adds what is wanted, and writes the file if any of it is new. That comes after an
-    /// apply that succeeded, so a failure is said and changes nothing else.
-    pub fn keep(&mut self, wanted: Vec<Entry>, ui: &Ui) {
-        let context = "the changes are applied, and what was allowed is not remembered";
-        if let Err(failure) = self.add(wanted) {
-            ui.failure(&failure.context(context));
-        }
-    }
-
-    fn add(&mut self, wanted: Vec<Entry>) -> Result<(), Failure> {
+    /// Adds what is wanted, and writes the file if any of it is new.
+    ///
+    /// # Errors
+    /// When the file can't be written; then it is as it was.
+    pub fn add(&mut self, wanted: Vec<Entry>) -> Result<(), AllowlistError> {
         let before = self.entries.len();
         for entry in wanted {
             if !self.entries.contains(&entry) {
@@ -194,7 +190,7 @@ impl Remembered {
     ///
     /// # Errors
     /// When the file can't be written; then it is as it was.
-    pub fn remove(&mut self, path: &RelPath, code: Option<&str>) -> Result<usize, Failure> {
+    pub fn remove(&mut self, path: &RelPath, code: Option<&str>) -> Result<usize, AllowlistError> {
         let before = self.entries.len();
         self.entries
             .retain(|entry| *entry.path != *path || code.is_some_and(|code| entry.code != code));
@@ -205,12 +201,8 @@ impl Remembered {
         Ok(removed)
     }
 
-    fn write(&self) -> Result<(), Failure> {
-        let path = self.path.as_ref().ok_or_else(|| {
-            let text = "there is no configuration directory to remember it in";
-            Failure::message(FailureKind::State, text)
-                .hinted("Set HOME or XDG_CONFIG_HOME to an absolute path.")
-        })?;
+    fn write(&self) -> Result<(), AllowlistError> {
+        let path = self.path.as_ref().ok_or(AllowlistError::NoPlace)?;
         let mut text = HEADER.to_owned();
         for entry in &self.entries {
             // Paths hold neither control characters nor anything else that TOML's basic
@@ -278,8 +270,8 @@ fn read(path: &Path) -> io::Result<String> {
     }
 }
 
-fn parse(file: &Path, text: &str) -> Result<Vec<Entry>, RememberedError> {
-    let wrong = |at: usize, message: String| RememberedError {
+fn parse(file: &Path, text: &str) -> Result<Vec<Entry>, AllowlistParseError> {
+    let wrong = |at: usize, message: String| AllowlistParseError {
         file: file.to_path_buf(),
         line: 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count(),
         message,

@@ -1,0 +1,115 @@
+//! The case of a collected session, read from what the session stored.
+
+use std::io;
+use std::sync::Arc;
+
+use lazaret_transfer::{BaseStore, HistoryState, Quarantine, WorkspaceDir};
+use lazaret_tree::Tree;
+use lazaret_validator::Policy;
+
+use super::case::Case;
+use super::input::{GateInput, policy};
+use super::{git_config, git_index};
+use crate::decide::full_listing;
+use crate::environment::Environment;
+use crate::failure::{Failure, FailureKind};
+use crate::session::handed::Ledger;
+use crate::session::history::applies;
+use crate::session::known::read_collection;
+use crate::session::record::{Record, identity};
+use crate::session::store::{LockedSession, SessionDir};
+
+/// Reads a collected session, compares it with the workspace, and judges it. Nothing is
+/// written outside of the session. Of the surroundings only the user's git configuration
+/// is looked at.
+///
+/// # Errors
+/// When the session's files are damaged, or its workspace is not where it was (APP-03).
+pub fn open_case(session: &LockedSession, env: &Environment) -> Result<Case, Failure> {
+    let (dir, record) = (session.dir(), session.record());
+    let workspace = workspace_of(record)?;
+    let (baseline, collection) = read_collection(dir)?;
+    let policy = policy_of(record, env, dir, &baseline)?;
+    let mut case = Case::assemble(GateInput {
+        baseline,
+        collected: collection.tree,
+        refusals: collection.refusals,
+        notes: collection.notes,
+        caches: collection.left_out,
+        quarantine: Quarantine::open(&dir.file("quarantine"))?,
+        // Without it there are fewer merges, and that is all.
+        base: BaseStore::open(&dir.file("base")).ok(),
+        workspace,
+        policy,
+        subject: Some(record.subject()),
+        listing: Some(dir.file(full_listing::NAME)),
+    })?;
+    heed_applied(&mut case, dir)?;
+    Ok(case)
+}
+
+/// Looks at conflicts again, knowing what was applied of the batch before.
+fn heed_applied(case: &mut Case, dir: &SessionDir) -> Result<(), Failure> {
+    if !case.is_in_conflict() {
+        return Ok(());
+    }
+    let mut noted = 0;
+    for apply in applies(dir)? {
+        if apply.state == HistoryState::Applied {
+            noted += case.note_applied(apply.changes()?);
+        }
+    }
+    if noted > 0 {
+        case.look_again()?;
+    }
+    Ok(())
+}
+
+/// Opens the workspace of a session.
+///
+/// # Errors
+/// When it is not the directory any more that was copied in (APP-03).
+pub(super) fn workspace_of(record: &Record) -> Result<WorkspaceDir, Failure> {
+    let lost = |what: &str| {
+        let (id, place) = (&record.id, record.workspace.display());
+        let text = format!("the workspace {place} {what}");
+        Failure::message(FailureKind::Refused, text).hinted(format!(
+            "Put the directory that was copied in back, or go on with another one, such as one that was restored from a backup: `lazaret apply {id} --workspace DIR`."
+        ))
+    };
+    let workspace = match WorkspaceDir::open_ambient(&record.workspace) {
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
+            return Err(lost("is gone"));
+        }
+        other => other?,
+    };
+    match identity(workspace.identity()) == record.workspace_identity {
+        true => Ok(workspace),
+        false => Err(lost(
+            "is another directory now than the one that was copied in",
+        )),
+    }
+}
+
+/// Returns what the batch of a session is judged by.
+///
+/// # Errors
+/// When its record names a path that is none, or what it was handed can't be read.
+pub(super) fn policy_of(
+    record: &Record,
+    env: &Environment,
+    dir: &SessionDir,
+    baseline: &Tree,
+) -> Result<Policy, Failure> {
+    let handed = Ledger::of(dir).handed_out().map_err(|error| {
+        Failure::new(FailureKind::State, error)
+            .context("cannot tell what the session was handed, so its changes can't be judged")
+    })?;
+    let git = git_config::configuration(env.for_git(), &record.workspace, baseline);
+    Ok(Policy {
+        protect: record.bounds.paths()?,
+        handed,
+        index: git_index::read(&record.workspace).map(Arc::new),
+        ..policy(record.gate, git)
+    })
+}

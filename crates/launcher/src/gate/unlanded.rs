@@ -1,0 +1,196 @@
+//! `Unlanded`: commits, stashes and tags in the copy of a session that its workspace has not.
+//!
+//! The gate applies files, never what lies in `.git`. So what was committed inside would go with
+//! the volume, and nothing would say so: as long as there is any of it, the session waits.
+
+use std::fmt;
+
+use lazaret_transfer::{Count, NewRef, NewRefKind, NewRefs};
+use lazaret_tree::escape;
+use serde::{Deserialize, Serialize};
+
+use super::format::{count, elide};
+
+/// How many are named on one line.
+const MOST_NAMED: usize = 6;
+/// The widest that a name gets there.
+const MOST_COLUMNS: usize = 48;
+
+/// What the repositories of a copy hold and those of its workspace do not, by what names it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Unlanded(Vec<UnlandedRef>);
+
+/// One thing that names commits made inside. All texts are escaped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnlandedRef {
+    /// What it is.
+    pub kind: UnlandedKind,
+    /// Its name; null for what there is once in a repository.
+    pub name: Option<String>,
+    /// Where the repository lies: `.git`, or a directory in `.git/modules`.
+    pub repository: String,
+    /// How many commits or stashes; null where nothing tells.
+    pub count: Option<u64>,
+    /// Whether there may be more than `count`, or fewer.
+    pub exact: Exactness,
+    /// The object that it names.
+    pub tip: Option<String>,
+    /// The subject of the newest commit.
+    pub subject: Option<String>,
+}
+
+/// What names commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnlandedKind {
+    /// A detached `HEAD`.
+    Head,
+    /// The detached `HEAD` of a linked worktree.
+    Worktree,
+    /// A branch.
+    Branch,
+    /// A tag.
+    Tag,
+    /// The stash; `count` is that of its entries.
+    Stash,
+    /// Another ref, by its full name.
+    Ref,
+    /// Commits that nothing names but a reflog.
+    Reflog,
+    /// A file of git's that can't be read; `name` is its path.
+    Unreadable,
+    /// What is not listed, since there is too much; `count` says how much.
+    More,
+}
+
+/// How well a number is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exactness {
+    /// It is the number.
+    #[default]
+    Exactly,
+    /// There may be more.
+    AtLeast,
+    /// There may be fewer.
+    AtMost,
+}
+
+impl Unlanded {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Iterates over all of it.
+    pub fn iter(&self) -> impl Iterator<Item = &UnlandedRef> {
+        self.0.iter()
+    }
+}
+
+impl From<NewRefs> for Unlanded {
+    fn from(found: NewRefs) -> Self {
+        let mut all: Vec<UnlandedRef> = found.listed.iter().map(UnlandedRef::from).collect();
+        if found.more > 0 {
+            all.push(UnlandedRef {
+                kind: UnlandedKind::More,
+                name: None,
+                repository: ".git".to_owned(),
+                count: Some(found.more),
+                exact: Exactness::Exactly,
+                tip: None,
+                subject: None,
+            });
+        }
+        Self(all)
+    }
+}
+
+impl From<&NewRef> for UnlandedRef {
+    fn from(found: &NewRef) -> Self {
+        let (count, exact) = match found.count {
+            None => (None, Exactness::Exactly),
+            Some(Count::Exactly(number)) => (Some(number), Exactness::Exactly),
+            Some(Count::AtLeast(number)) => (Some(number), Exactness::AtLeast),
+            Some(Count::AtMost(number)) => (Some(number), Exactness::AtMost),
+        };
+        Self {
+            kind: match found.kind {
+                NewRefKind::Head => UnlandedKind::Head,
+                NewRefKind::Worktree => UnlandedKind::Worktree,
+                NewRefKind::Branch => UnlandedKind::Branch,
+                NewRefKind::Tag => UnlandedKind::Tag,
+                NewRefKind::Stash => UnlandedKind::Stash,
+                NewRefKind::Other => UnlandedKind::Ref,
+                NewRefKind::Reflog => UnlandedKind::Reflog,
+                NewRefKind::Unreadable => UnlandedKind::Unreadable,
+            },
+            name: (!found.name.is_empty()).then(|| escape(&found.name)),
+            repository: escape(found.repository.as_str().as_bytes()),
+            count,
+            exact,
+            tip: found.tip.map(|tip| tip.to_string()),
+            subject: found.subject.as_deref().map(escape),
+        }
+    }
+}
+
+/// `branch fix: 1 commit`.
+impl fmt::Display for UnlandedRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.count.map(|number| {
+            let number = count(number);
+            match self.exact {
+                Exactness::Exactly => number,
+                Exactness::AtLeast => format!("at least {number}"),
+                Exactness::AtMost => format!("up to {number}"),
+            }
+        });
+        let name = elide(self.name.as_deref().unwrap_or_default(), MOST_COLUMNS);
+        let place = match self.repository.as_str() {
+            ".git" => String::new(),
+            other => format!(" in {}", elide(other, MOST_COLUMNS)),
+        };
+        let noun = match self.count {
+            Some(1) => "commit",
+            _ => "commits",
+        };
+        match self.kind {
+            UnlandedKind::Head => write!(f, "detached HEAD{place}")?,
+            UnlandedKind::Worktree => write!(f, "worktree {name}{place}")?,
+            UnlandedKind::Branch => write!(f, "branch {name}{place}")?,
+            UnlandedKind::Tag => return write!(f, "tag {name}{place}"),
+            UnlandedKind::Ref => return write!(f, "ref {name}{place}"),
+            UnlandedKind::Unreadable => return write!(f, "unreadable refs: {name}"),
+            UnlandedKind::Stash => {
+                write!(f, "stash{place}")?;
+                return number.map_or(Ok(()), |number| write!(f, ": {number}"));
+            }
+            UnlandedKind::Reflog => {
+                let number = number.unwrap_or_default();
+                return write!(f, "{number} {noun} only in the reflog{place}");
+            }
+            UnlandedKind::More => {
+                let number = number.unwrap_or_default();
+                return write!(f, "{number} more");
+            }
+        }
+        number.map_or(Ok(()), |number| write!(f, ": {number} {noun}"))
+    }
+}
+
+/// `branch fix: 1 commit, stash: 1`.
+impl fmt::Display for Unlanded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, one) in self.0.iter().take(MOST_NAMED).enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{one}")?;
+        }
+        match self.0.len().saturating_sub(MOST_NAMED) {
+            0 => Ok(()),
+            more => write!(f, ", and {} more", count(more as u64)),
+        }
+    }
+}
