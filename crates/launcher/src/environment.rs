@@ -5,8 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use lazaret_gate::git_config::GitEnvironment;
+
 use crate::failure::{Failure, FailureKind};
-use crate::gate::git_config::GitEnvironment;
 
 /// Whether a stream is a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,9 @@ use std::fmt;
 
 use serde_json::json;
 
+use lazaret_gate::format::causes;
+
 use crate::exit_code::ExitCode;
-use crate::gate::format::causes;
 
 pub(crate) use engine::{engine_hint, unusable, way_out};
 

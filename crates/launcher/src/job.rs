@@ -5,6 +5,8 @@ use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
+use lazaret_gate::allowlist::Remembered;
+use lazaret_gate::choices::Choices;
 use lazaret_runtime::{EngineKind, EnvName, Limits, SessionId, Unenforceable};
 use lazaret_transfer::{Selector, WorkspaceDir};
 use lazaret_tree::escape;
@@ -15,8 +17,6 @@ use crate::engine_memory::{EngineMemory, Recalled};
 use crate::environment::{Environment, StreamKind};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::gate::allowlist::Remembered;
-use crate::gate::choices::Choices;
 use crate::gate::open::open_case;
 use crate::gate::run_report::{Report, SyncReport};
 use crate::gate::settle::{Settled, Volume, finish, settle};

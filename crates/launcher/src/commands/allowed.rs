@@ -1,5 +1,6 @@
 //! `lazaret allowed`.
 
+use lazaret_gate::allowlist::Entry;
 use lazaret_tree::escape;
 use serde_json::json;
 
@@ -8,7 +9,6 @@ use crate::context::Context;
 use crate::decide::allowlist;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::allowlist::Entry;
 use crate::ui::OutputFormat;
 
 /// List or remove what you allowed for good with `apply --remember`

@@ -2,6 +2,11 @@
 
 use std::path::PathBuf;
 
+use lazaret_gate::allowlist::Entry;
+use lazaret_gate::case::Case;
+use lazaret_gate::choices::{Choices, Pick};
+use lazaret_gate::decision::{Consent, Decision, KeepReason};
+use lazaret_gate::proposal::{ItemState, can_replace};
 use lazaret_tree::{RelPath, RelPathBuf, escape};
 use lazaret_validator::Allowance;
 
@@ -10,11 +15,6 @@ use crate::context::Context;
 use crate::decide::{OnConflict, decide};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::allowlist::Entry;
-use crate::gate::case::Case;
-use crate::gate::choices::{Choices, Pick};
-use crate::gate::decision::{Consent, Decision, KeepReason};
-use crate::gate::proposal::{ItemState, can_replace};
 use crate::gate::run_report::Report;
 use crate::session::store::Store;
 use crate::session_access::waiting;

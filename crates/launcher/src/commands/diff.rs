@@ -1,13 +1,13 @@
 //! `lazaret diff`.
 
+use lazaret_gate::case::Case;
+use lazaret_gate::choices::Choices;
 use lazaret_tree::{Change, RelPathBuf};
 
 use crate::context::Context;
 use crate::decide::{allowlist, patch, summary};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::case::Case;
-use crate::gate::choices::Choices;
 use crate::gate::live::preview;
 use crate::gate::run_report::{Live, Report};
 use crate::session::exporter::Broken;

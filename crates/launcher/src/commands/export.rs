@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use lazaret_gate::export::document::Document;
+use lazaret_gate::export::{self, Batch, Existing, Form, Subject};
 use lazaret_tree::RelPathBuf;
 
 use super::diff;
@@ -10,8 +12,6 @@ use crate::decide::output_target::{self, OutputTarget};
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::export::document::Document;
-use crate::gate::export::{self, Batch, Existing, Form, Subject};
 use crate::session::store::Store;
 use crate::session_access::waiting;
 use crate::ui::OutputFormat;

@@ -1,11 +1,12 @@
 //! `lazaret review`.
 
+use lazaret_gate::choices::Choices;
+use lazaret_gate::decision::Consent;
+
 use crate::context::Context;
 use crate::decide::{decide, review};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::gate::choices::Choices;
-use crate::gate::decision::Consent;
 use crate::gate::run_report::Report;
 use crate::session::store::Store;
 use crate::session_access::waiting;

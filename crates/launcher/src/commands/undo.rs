@@ -125,7 +125,7 @@ fn list(applies: &[Apply], context: &Context) -> Result<ExitCode, Failure> {
 
 fn row(apply: &Apply) -> Result<serde_json::Value, Failure> {
     let changes = apply.changes()?;
-    let changes = crate::gate::report::Changes::of(changes.iter().map(|change| &**change));
+    let changes = lazaret_gate::report::Changes::of(changes.iter().map(|change| &**change));
     Ok(json!({ "apply": apply.number, "state": word(apply.state), "changes": changes }))
 }
 

@@ -3,6 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use lazaret_gate::allowlist::Remembered;
+use lazaret_gate::case::Case;
+use lazaret_gate::choices::Choices;
+use lazaret_gate::proposal::Proposal;
+use lazaret_gate::report::{Changes, ConflictReport, FindingReport};
 use lazaret_runtime::SessionId;
 use lazaret_tree::{Entry, RelPathBuf, escape};
 use serde::Serialize;
@@ -12,12 +17,7 @@ use crate::decide::{allowlist, patch, summary};
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::allowlist::Remembered;
-use crate::gate::case::Case;
-use crate::gate::choices::Choices;
 use crate::gate::live::preview;
-use crate::gate::proposal::Proposal;
-use crate::gate::report::{Changes, ConflictReport, FindingReport};
 use crate::profile::units::Span;
 use crate::session::exporter::Broken;
 use crate::session::record::Phase;

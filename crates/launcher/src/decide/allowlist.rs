@@ -1,8 +1,9 @@
 //! The user's allowlist: where it lies, and what is said when it can't be kept.
 
+use lazaret_gate::allowlist::{AllowlistError, Entry, Remembered};
+
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::gate::allowlist::{AllowlistError, Entry, Remembered};
 use crate::ui::Ui;
 
 /// Reads what the user allows for good. A user without a home has said nothing.

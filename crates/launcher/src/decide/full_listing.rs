@@ -8,12 +8,12 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use lazaret_gate::case::Case;
+use lazaret_gate::proposal::Proposal;
 use lazaret_tree::{AtPath as _, escape};
 
 use super::summary;
 use crate::failure::Failure;
-use crate::gate::case::Case;
-use crate::gate::proposal::Proposal;
 use crate::ui::Ui;
 
 /// The file's name in the session's directory.

@@ -11,17 +11,17 @@ pub mod summary;
 use std::path::Path;
 use std::time::SystemTime;
 
+use lazaret_gate::case::Case;
+use lazaret_gate::choices::Choices;
+use lazaret_gate::decision::{
+    self, Consent, Decision, KeepReason, Person, Unasked, approve, decide_unasked,
+};
+use lazaret_gate::export::{self, Batch, ExportError, Subject};
+use lazaret_gate::proposal::{ItemState, Proposal};
 use lazaret_tree::escape;
 
 use self::select::select;
 use crate::failure::Failure;
-use crate::gate::case::Case;
-use crate::gate::choices::Choices;
-use crate::gate::decision::{
-    self, Consent, Decision, KeepReason, Person, Unasked, approve, decide_unasked,
-};
-use crate::gate::export::{self, Batch, ExportError, Subject};
-use crate::gate::proposal::{ItemState, Proposal};
 use crate::interrupt::Interrupt;
 use crate::profile::ApplyMode;
 use crate::ui::{Answer, Choice, OutputFormat, Question, Ui, count};

@@ -4,11 +4,11 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use lazaret_gate::export::Form;
+use lazaret_gate::export::file::{self, Existing, FileError};
 use lazaret_tree::escape;
 
 use crate::failure::{Failure, FailureKind};
-use crate::gate::export::Form;
-use crate::gate::export::file::{self, Existing, FileError};
 use crate::ui::{Output, OutputFormat, Ui};
 
 /// Where a report goes.

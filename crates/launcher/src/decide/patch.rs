@@ -1,10 +1,10 @@
 //! The contents of a change as text: a unified diff, inert on a terminal.
 
+use lazaret_gate::case::Case;
+use lazaret_gate::export::lines::{Compared, Ending, Sign};
+use lazaret_gate::export::side::{ContentsError, Side, counts, nature};
 use lazaret_tree::{Change, Entry, escape};
 
-use crate::gate::case::Case;
-use crate::gate::export::lines::{Compared, Ending, Sign};
-use crate::gate::export::side::{ContentsError, Side, counts, nature};
 use crate::ui::{Tone, Ui, elide};
 
 /// One line, escaped, and what colour it has.

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
+use lazaret_gate::allowlist::Entry;
+use lazaret_gate::case::Case;
+use lazaret_gate::choices::Choices;
+use lazaret_gate::decision::{Decision, KeepReason, Plan, approve};
 use lazaret_tree::escape;
 
 use super::full_listing;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::gate::allowlist::Entry;
-use crate::gate::case::Case;
-use crate::gate::choices::Choices;
-use crate::gate::decision::{Decision, KeepReason, Plan, approve};
 use crate::gate::review::desk::Desk;
 use crate::gate::review::model::{End, Review, Title};
 use crate::gate::review::run::{self, Ended};

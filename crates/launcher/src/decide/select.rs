@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lazaret_gate::case::Case;
+use lazaret_gate::choices::{Choices, Pick};
+use lazaret_gate::proposal::{Item, ItemState, can_replace};
 use lazaret_tree::{Change, Entry, RelPath, RelPathBuf, Renames, escape};
 use lazaret_validator::Allowance;
 
 use super::{patch, summary};
 use crate::failure::Failure;
-use crate::gate::case::Case;
-use crate::gate::choices::{Choices, Pick};
-use crate::gate::proposal::{Item, ItemState, can_replace};
 use crate::interrupt::Interrupt;
 use crate::ui::{Answer, Choice, NoAnswer, Question, Ui};
 

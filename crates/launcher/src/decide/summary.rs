@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
+use lazaret_gate::case::Case;
+use lazaret_gate::counts::{self, More};
+use lazaret_gate::proposal::{Item, ItemState, Origin, Proposal, moved_words};
 use lazaret_transfer::SkipReason;
 use lazaret_tree::{Change, ChangeKind, escape};
 use lazaret_validator::{Finding, Outcome, Severity};
 
-use crate::gate::case::Case;
-use crate::gate::counts::{self, More};
-use crate::gate::proposal::{Item, ItemState, Origin, Proposal, moved_words};
 use crate::ui::{Tone, Ui, count, elide};
 
 /// How many changed paths are listed before the rest is only counted (UI-05).

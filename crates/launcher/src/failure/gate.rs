@@ -1,17 +1,18 @@
 //! One `From` per error of the gate: which kind it is, and what to do.
 
+use lazaret_gate::allowlist::AllowlistError;
+use lazaret_gate::check::CheckError;
+use lazaret_gate::check::candidate::CandidateError;
+use lazaret_gate::drift::DriftError;
+use lazaret_gate::export::ExportError;
+use lazaret_gate::export::file::FileError;
+use lazaret_gate::export::git_patch::PatchError;
+use lazaret_gate::export::html::HtmlError;
+use lazaret_gate::export::side::ContentsError;
+use lazaret_gate::proposal::ApproveError;
+use lazaret_gate::propose::{CaseError, ProposeError};
+
 use super::{Failure, FailureKind};
-use crate::gate::allowlist::AllowlistError;
-use crate::gate::check::CheckError;
-use crate::gate::check::candidate::CandidateError;
-use crate::gate::drift::DriftError;
-use crate::gate::export::ExportError;
-use crate::gate::export::file::FileError;
-use crate::gate::export::git_patch::PatchError;
-use crate::gate::export::html::HtmlError;
-use crate::gate::export::side::ContentsError;
-use crate::gate::proposal::ApproveError;
-use crate::gate::propose::{CaseError, ProposeError};
 use crate::gate::review::bench::BenchError;
 
 impl From<CaseError> for Failure {

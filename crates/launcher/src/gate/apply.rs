@@ -1,9 +1,9 @@
-//! Applies what was approved: the only place that starts a transaction on a workspace.
+//! Applies what was approved of a session, and notes in its record how far that is.
 
-use lazaret_transfer::{ApplyError, Transaction};
+use lazaret_gate::case::Case;
+use lazaret_gate::decision::Plan;
+use lazaret_transfer::ApplyError;
 
-use super::case::Case;
-use super::decision::Plan;
 use super::workspace_lock::lock_whole_workspace;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -42,14 +42,7 @@ pub fn apply(
         record.left_out = (plan.left + plan.held) as u64;
         record.undone.clear();
     })?;
-    let applied = Transaction::prepare(
-        case.contents.workspace(),
-        plan.approved.changes(),
-        case.contents.quarantine(),
-        &journal,
-    )
-    .and_then(Transaction::commit);
-    match applied {
+    match lazaret_gate::apply::apply(case, plan, &journal) {
         Ok(receipt) => {
             if let Some(cause) = receipt.cleanup {
                 let cause = lazaret_tree::escape(cause.as_bytes());

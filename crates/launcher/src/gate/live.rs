@@ -1,10 +1,10 @@
 //! What the command of a live session has changed up to now, judged as a preview.
 
+use lazaret_gate::allowlist::Remembered;
+use lazaret_gate::case::Case;
+use lazaret_gate::input::GateInput;
 use lazaret_transfer::Collection;
 
-use super::allowlist::Remembered;
-use super::case::Case;
-use super::input::GateInput;
 use super::open::{policy_of, workspace_of};
 use crate::environment::Environment;
 use crate::failure::Failure;

@@ -3,13 +3,13 @@
 use std::io;
 use std::sync::Arc;
 
+use lazaret_gate::case::Case;
+use lazaret_gate::input::{GateInput, policy};
+use lazaret_gate::{git_config, git_index};
 use lazaret_transfer::{BaseStore, HistoryState, Quarantine, WorkspaceDir};
 use lazaret_tree::Tree;
 use lazaret_validator::Policy;
 
-use super::case::Case;
-use super::input::{GateInput, policy};
-use super::{git_config, git_index};
 use crate::decide::full_listing;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_gate::case::Case;
+use lazaret_gate::proposal::Proposal;
+use lazaret_gate::report::{Changes, ConflictReport, Findings, MovedReport};
 use lazaret_transfer::Clash;
 use lazaret_tree::escape;
 use serde::Serialize;
 
-use super::case::Case;
-use super::proposal::Proposal;
-use super::report::{Changes, ConflictReport, Findings, MovedReport};
 use crate::session::record::{CommandEnd, Egress, Outcome, Record};
 use crate::session::synced::Synced;
 use crate::session::unlanded::Unlanded;

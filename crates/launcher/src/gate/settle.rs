@@ -1,11 +1,11 @@
 //! Carries a decision out, and writes it into the session's record.
 
+use lazaret_gate::case::Case;
+use lazaret_gate::decision::{Decision, Plan};
+use lazaret_gate::proposal::Proposal;
 use lazaret_runtime::SessionId;
 
 use super::apply;
-use super::case::Case;
-use super::decision::{Decision, Plan};
-use super::proposal::Proposal;
 use crate::decide::summary;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;

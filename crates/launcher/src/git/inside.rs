@@ -8,11 +8,11 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_gate::git_config::{Identity, identity};
 use lazaret_runtime::EnvName;
 use lazaret_transfer::{GitMode, Selector, WorkspaceDir};
 
 use crate::environment::Environment;
-use crate::gate::git_config::{Identity, identity};
 use crate::session::record::Bounds;
 
 /// Who commits where the user has not said who it is, or no repository goes in.

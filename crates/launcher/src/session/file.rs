@@ -8,7 +8,7 @@ use std::path::Path;
 
 use lazaret_tree::{AtPath as _, PathError};
 
-pub use crate::gate::atomic_file::{stream_atomically, write_atomically};
+pub use lazaret_gate::atomic_file::{stream_atomically, write_atomically};
 
 /// Makes a directory, and those above it, for the user alone.
 ///

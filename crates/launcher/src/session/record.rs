@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use lazaret_gate::subject::Subject;
+use lazaret_gate::unlanded::Unlanded;
 use lazaret_runtime::{ContainerName, SessionId, VolumeName};
 use lazaret_transfer::FileIdentity;
 use serde::{Deserialize, Serialize};
@@ -10,10 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::egress::Totals;
 use super::moment::Moment;
 use super::owner::Owner;
-pub use crate::gate::input::GateLimits;
-use crate::gate::subject::Subject;
-pub use crate::gate::subject::{CommandEnd, Outcome};
-use crate::gate::unlanded::Unlanded;
+pub use lazaret_gate::input::GateLimits;
+pub use lazaret_gate::subject::{CommandEnd, Outcome};
 
 /// The version of the format that this lazaret writes. Unknown ones are refused, not guessed.
 const VERSION: u32 = 2;

@@ -2,12 +2,12 @@
 
 use std::io::Read as _;
 
+use lazaret_gate::unlanded::{Exactness, UnlandedKind};
 use lazaret_runtime::SessionId;
 use lazaret_transfer::{Quarantine, Tips, VolumeState, new_refs};
 use lazaret_tree::{Digest, Tree};
 
-pub use crate::gate::unlanded::Unlanded;
-use crate::gate::unlanded::{Exactness, UnlandedKind};
+pub use lazaret_gate::unlanded::Unlanded;
 
 /// Finds what lies in a volume that was just collected.
 pub(super) fn find(

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use lazaret_gate::case::Case;
+use lazaret_gate::decision::Decision;
 use lazaret_runtime::SessionId;
 
 use super::site;
@@ -9,8 +11,6 @@ use crate::context::Context;
 use crate::decide::allowlist;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::case::Case;
-use crate::gate::decision::Decision;
 use crate::gate::open::open_case;
 use crate::gate::run_report::Report;
 use crate::gate::settle::{self, Volume};

@@ -29,8 +29,8 @@ use crate::interrupt::Interrupt;
 use crate::session::event::Counter;
 use patient::Patient;
 
-pub use crate::gate::decision::NoAnswer;
-pub use crate::gate::format::{bytes, count, elapsed, elide, harmless};
+pub use lazaret_gate::decision::NoAnswer;
+pub use lazaret_gate::format::{bytes, count, elapsed, elide, harmless};
 pub use progress::{Phase, Total};
 pub use prompt::{Answer, Choice, Question};
 pub use session_events::SessionEvents;

@@ -4,7 +4,8 @@ use std::io::BufRead;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use crate::gate::decision::NoAnswer;
+use lazaret_gate::decision::NoAnswer;
+
 use crate::interrupt::{Event, Interrupt};
 use crate::ui::{Tone, Ui, locked};
 

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use insta::assert_snapshot;
+use lazaret_gate::case::Case;
+use lazaret_gate::input::GateInput;
 use lazaret_launcher::decide::patch::render;
-use lazaret_launcher::gate::case::Case;
-use lazaret_launcher::gate::input::GateInput;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{Quarantine, WorkspaceDir};
 use lazaret_tree::{Change, Digest, Entry, LinkTarget, Mode, RelPath, Tree};

@@ -1,11 +1,12 @@
 //! `Bench`: what a review needs of the gate.
 
+use lazaret_gate::export::ExportError;
+use lazaret_gate::export::side::ContentsError;
+use lazaret_gate::propose::ProposeError;
+
 use super::body::Body;
 use super::item::{Item, Standing};
 use super::plan::Plan;
-use crate::gate::export::ExportError;
-use crate::gate::export::side::ContentsError;
-use crate::gate::propose::ProposeError;
 
 /// Why the gate can't answer a review.
 #[derive(Debug, thiserror::Error)]

@@ -80,7 +80,7 @@ impl Body {
         }
     }
 
-    /// Compares two texts. The hunks are those of [`crate::gate::hunks`], in the same order.
+    /// Compares two texts. The hunks are those of [`lazaret_gate::hunks`], in the same order.
     pub fn compare(old: &str, new: &str) -> Self {
         let diff = TextDiff::from_lines(old, new);
         let hunks = diff

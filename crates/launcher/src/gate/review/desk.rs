@@ -11,6 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use lazaret_gate::case::Case;
+use lazaret_gate::choices::{Choices, Pick};
+use lazaret_gate::export::side::Side;
+use lazaret_gate::export::{self, Batch};
+use lazaret_gate::proposal::{self, ItemState, Origin, Proposal};
+use lazaret_gate::propose::ProposeError;
 use lazaret_tree::{RelPath, escape};
 use lazaret_validator::{Allowance as Allowed, Severity, Subject, is_allowable};
 
@@ -19,12 +25,6 @@ use super::bench::{Bench, BenchError};
 use super::body::{Body, Parts};
 use super::item::{Allowance, Choice, Heard, Item, Remarks, Standing, Why};
 use super::plan::{Left, Plan, Taken};
-use crate::gate::case::Case;
-use crate::gate::choices::{Choices, Pick};
-use crate::gate::export::side::Side;
-use crate::gate::export::{self, Batch};
-use crate::gate::proposal::{self, ItemState, Origin, Proposal};
-use crate::gate::propose::ProposeError;
 
 /// A case under review.
 #[derive(Debug)]

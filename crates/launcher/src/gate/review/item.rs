@@ -8,11 +8,10 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use lazaret_gate::proposal::moved_words;
 use lazaret_transfer::ConflictKind;
 use lazaret_tree::{RelPathBuf, escape};
 use lazaret_validator::{Finding, Findings, Severity};
-
-use crate::gate::proposal::moved_words;
 
 /// What happened at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,12 +2,13 @@
 
 use std::io;
 
+use lazaret_gate::decision::NoAnswer;
+use lazaret_gate::format::{causes, harmless};
+
 use super::bench::{Bench, BenchError};
 use super::body::Body;
 use super::keys::Decoder;
 use super::model::{Effect, End, Review};
-use crate::gate::decision::NoAnswer;
-use crate::gate::format::{causes, harmless};
 
 /// What a read from the terminal brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

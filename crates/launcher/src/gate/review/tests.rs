@@ -404,7 +404,7 @@ mod looping {
     use super::super::model::End;
     use super::super::run::{Console, Ended, Input, run};
     use super::*;
-    use crate::gate::decision::NoAnswer;
+    use lazaret_gate::decision::NoAnswer;
 
     enum Event {
         /// These bytes come in one piece.

@@ -4,10 +4,10 @@ use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
 
 use insta::assert_snapshot;
+use lazaret_gate::choices::Choices;
+use lazaret_gate::decision::{Consent, Decision, KeepReason, OnConflict};
 use lazaret_launcher::decide::decide;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
-use lazaret_launcher::gate::choices::Choices;
-use lazaret_launcher::gate::decision::{Consent, Decision, KeepReason, OnConflict};
 use lazaret_launcher::interrupt::Interrupt;
 use lazaret_launcher::ui::{
     ColorChoice, NoAnswer, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use insta::assert_snapshot;
+use lazaret_gate::case::Case;
+use lazaret_gate::check::{Candidate, Terms, compare};
+use lazaret_gate::export::{Batch, Checked, Form, Subject, propose, write};
+use lazaret_gate::proposal::ItemState;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
-use lazaret_launcher::gate::case::Case;
-use lazaret_launcher::gate::check::{Candidate, Terms, compare};
-use lazaret_launcher::gate::export::{Batch, Checked, Form, Subject, propose, write};
 use lazaret_launcher::gate::open::open_case;
-use lazaret_launcher::gate::proposal::ItemState;
 use lazaret_launcher::session::collect::Collected;
 use lazaret_launcher::session::record::GateLimits;
 use lazaret_tests::{Random, random_tree, tree_text};

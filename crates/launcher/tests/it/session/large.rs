@@ -13,7 +13,7 @@ use std::io::{self, BufReader, BufWriter};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use lazaret_launcher::gate::allowlist::Remembered;
+use lazaret_gate::allowlist::Remembered;
 use lazaret_launcher::job::{Terms, gate};
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_launcher::session::known::Known;

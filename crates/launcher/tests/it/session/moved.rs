@@ -6,8 +6,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use insta::assert_snapshot;
-use lazaret_launcher::gate::choices::{Choices, Pick};
-use lazaret_launcher::gate::decision::{Decision, approve};
+use lazaret_gate::choices::{Choices, Pick};
+use lazaret_gate::decision::{Decision, approve};
 use lazaret_launcher::gate::open::open_case;
 use lazaret_launcher::gate::settle::{Volume, settle};
 use lazaret_launcher::session::record::Phase;

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use lazaret_egress::Route;
+use lazaret_gate::allowlist::Remembered;
+use lazaret_gate::choices::Choices;
+use lazaret_gate::decision::{Consent, OnConflict};
 use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH, Pinned, inspect};
 use lazaret_launcher::decide::decide;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
-use lazaret_launcher::gate::allowlist::Remembered;
-use lazaret_launcher::gate::choices::Choices;
-use lazaret_launcher::gate::decision::{Consent, OnConflict};
 use lazaret_launcher::gate::open::open_case;
 use lazaret_launcher::gate::settle::{Settled, Volume, settle};
 use lazaret_launcher::interrupt::Interrupt;

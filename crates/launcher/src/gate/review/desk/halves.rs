@@ -1,9 +1,9 @@
 //! Joins the two halves of a rename.
 
+use lazaret_gate::choices::{Choices, Pick};
 use lazaret_tree::Renames;
 
 use super::Desk;
-use crate::gate::choices::{Choices, Pick};
 use crate::gate::review::item::{Choice, Item};
 
 impl Desk<'_> {

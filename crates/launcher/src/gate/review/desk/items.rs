@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use lazaret_gate::choices::{Choices, Pick};
+use lazaret_gate::export::side;
+use lazaret_gate::format::bytes;
+use lazaret_gate::proposal::{self, ItemState, Origin};
 use lazaret_tree::{Change, ChangeKind, Entry, Mode, RelPathBuf, escape};
 
-use crate::gate::choices::{Choices, Pick};
-use crate::gate::export::side;
-use crate::gate::format::bytes;
-use crate::gate::proposal::{self, ItemState, Origin};
 use crate::gate::review::item::{
     Allowance, Choice, Item, Remarks, Sign, Standing, Tag, Tally, Why,
 };

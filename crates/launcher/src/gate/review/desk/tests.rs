@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
+use lazaret_gate::hunks;
+use lazaret_gate::input::GateInput;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{Quarantine, WorkspaceDir};
 use lazaret_tree::{Digest, Entry, LinkTarget, Mode, Refusal, RelPathBuf, Tree};
 use lazaret_validator::{Finding, Policy};
 
 use super::*;
-use crate::gate::hunks;
-use crate::gate::input::GateInput;
 use crate::gate::review::model::{Review, Title};
 
 /// A case of two trees, and a workspace that may be different from both.

@@ -2,10 +2,10 @@
 
 use lazaret_tree::Entry;
 
-use crate::gate::case::Case;
-use crate::gate::export::batch::{Batch, Item};
-use crate::gate::export::lines::Counts;
-use crate::gate::export::side::ContentsError;
+use crate::case::Case;
+use crate::export::batch::{Batch, Item};
+use crate::export::lines::Counts;
+use crate::export::side::ContentsError;
 
 /// Batches with more lines than this are folded, but for what a person has to look at.
 const OPEN_LINES: u64 = 1500;

@@ -9,11 +9,11 @@ use super::plan::{Fold, Show};
 use super::tables::{badge, digest, kind, message, numbers, state};
 use super::text::{escaped, line, name};
 use super::{HtmlError, failed};
-use crate::gate::case::Case;
-use crate::gate::export::batch::{Batch, Item};
-use crate::gate::export::lines::{Compared, Ending, Hunk, Sign};
-use crate::gate::export::side::{Side, nature};
-use crate::gate::format::{bytes, count};
+use crate::case::Case;
+use crate::export::batch::{Batch, Item};
+use crate::export::lines::{Compared, Ending, Hunk, Sign};
+use crate::export::side::{Side, nature};
+use crate::format::{bytes, count};
 
 /// Writes every change that has a section.
 pub(super) fn write(

@@ -25,7 +25,7 @@ use super::blob::{Blob, Form, Summed, target};
 use super::lines::{Compared, Ending, Hunk};
 use super::quote;
 use super::side::{ContentsError, open_new, open_old, read, same_contents};
-use crate::gate::case::Case;
+use crate::case::Case;
 
 /// Why a patch can't be written.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use insta::assert_snapshot;
-use lazaret_launcher::gate::choices::{Choices, Pick};
+use lazaret_gate::choices::{Choices, Pick};
 use lazaret_transfer::{ApplyError, undo};
 use lazaret_tree::{RelPath, Tree};
 use lazaret_validator::{Allowance, Outcome};

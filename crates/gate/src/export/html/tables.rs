@@ -8,11 +8,11 @@ use lazaret_validator::{Finding, Severity};
 use super::plan::Show;
 use super::text::{escaped, name, plain};
 use super::{HtmlError, failed};
-use crate::gate::case::Case;
-use crate::gate::export::batch::{Batch, Item, words};
-use crate::gate::export::lines::Counts;
-use crate::gate::format::{bytes, count};
-use crate::gate::proposal::{ItemState, Origin};
+use crate::case::Case;
+use crate::export::batch::{Batch, Item, words};
+use crate::export::lines::Counts;
+use crate::format::{bytes, count};
+use crate::proposal::{ItemState, Origin};
 
 /// Writes every finding, the gravest first.
 pub(super) fn findings(batch: &Batch<'_>, shows: &[Show], out: &mut dyn Write) -> io::Result<()> {

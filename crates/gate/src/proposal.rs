@@ -254,7 +254,7 @@ pub fn can_replace(kind: &ConflictKind) -> bool {
 
 /// Words that something stays for the sake of the place that it was moved to. Of a name that is
 /// not carried nothing was read, so it is only known to be possible.
-pub(crate) fn moved_words(place: &[u8]) -> &'static str {
+pub fn moved_words(place: &[u8]) -> &'static str {
     match RelPath::from_bytes(place) {
         Ok(_) => "was moved to",
         Err(_) => "may have been moved to",

@@ -3,17 +3,18 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use lazaret_launcher::gate::case::Case;
-use lazaret_launcher::gate::choices::{Choices, Pick};
-use lazaret_launcher::gate::decision::{Plan, approve};
-use lazaret_launcher::gate::format::causes;
-use lazaret_launcher::gate::input::GateInput;
-use lazaret_launcher::gate::proposal::{ItemState, Origin, Proposal};
-use lazaret_launcher::gate::propose::ProposeError;
+use lazaret_gate::apply::apply;
+use lazaret_gate::case::Case;
+use lazaret_gate::choices::{Choices, Pick};
+use lazaret_gate::decision::{Plan, approve};
+use lazaret_gate::format::causes;
+use lazaret_gate::input::GateInput;
+use lazaret_gate::proposal::{ItemState, Origin, Proposal};
+use lazaret_gate::propose::ProposeError;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
     ApplyError, BaseStore, BaseWriter, GitMode, Hashing, Quarantine, Selection, Selector,
-    Transaction, WorkspaceDir, keep_texts, pack, walk,
+    WorkspaceDir, keep_texts, pack, walk,
 };
 use lazaret_tree::{RelPath, escape};
 use lazaret_validator::Policy;
@@ -121,13 +122,7 @@ impl Desk {
         let number = (1..)
             .find(|number| !self.journal(*number).exists())
             .unwrap();
-        let transaction = Transaction::prepare(
-            case.contents.workspace(),
-            plan.approved.changes(),
-            case.contents.quarantine(),
-            &self.journal(number),
-        )?;
-        transaction.commit()?;
+        apply(case, &plan, &self.journal(number))?;
         Ok(plan)
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use insta::assert_snapshot;
-use lazaret_launcher::gate::choices::Pick;
-use lazaret_launcher::gate::proposal::Waiting;
+use lazaret_gate::choices::Pick;
+use lazaret_gate::proposal::Waiting;
 use lazaret_tree::RelPath;
 use lazaret_validator::Allowance;
 

@@ -10,11 +10,11 @@ use lazaret_validator::{Finding, Limits, Outcome, Severity};
 
 use super::lines::Counts;
 use super::side::{ContentsError, counts};
-use crate::gate::case::Case;
-use crate::gate::choices::{Choices, Pick};
-use crate::gate::proposal::{Item as Proposed, ItemState, Origin, Proposal};
-use crate::gate::propose::ProposeError;
-use crate::gate::subject;
+use crate::case::Case;
+use crate::choices::{Choices, Pick};
+use crate::proposal::{Item as Proposed, ItemState, Origin, Proposal};
+use crate::propose::ProposeError;
+use crate::subject;
 
 /// A judged batch, ready to be written down. Nothing in it is escaped yet.
 #[derive(Debug)]

@@ -31,8 +31,8 @@ use self::file::FileError;
 use self::git_patch::PatchError;
 use self::html::HtmlError;
 use self::side::ContentsError;
-use crate::gate::case::Case;
-use crate::gate::propose::ProposeError;
+use crate::case::Case;
+use crate::propose::ProposeError;
 
 /// Why a report can't be written.
 #[derive(Debug, thiserror::Error)]

@@ -19,7 +19,7 @@ const BLOB_BYTES: usize = 20;
 
 /// Reads the index of the repository that `workspace` is in; paths are relative to the
 /// workspace. Returns nothing if there is none or it can't be understood.
-pub(crate) fn read(workspace: &Path) -> Option<GitIndex> {
+pub fn read(workspace: &Path) -> Option<GitIndex> {
     let (root, git_dir) = repository(workspace)?;
     let prefix = workspace.strip_prefix(root).ok()?.to_str()?.to_owned();
     let mut bytes = Vec::new();

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use lazaret_tree::{Blobs as _, Change, Digest, Entry, LinkTarget, Mode, RelPath, escape};
 
 use super::lines::{Compared, Counts};
-use crate::gate::case::Case;
-use crate::gate::contents::MOST_TEXT_BYTES;
+use crate::case::Case;
+use crate::contents::MOST_TEXT_BYTES;
 
 /// What a batch brings can't be read, or is not what its digest says.
 #[derive(Debug, thiserror::Error)]

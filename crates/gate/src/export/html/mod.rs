@@ -5,7 +5,7 @@
 //! beyond that it is named with its size and digest, and said to be (AUD-04). What nobody
 //! found anything about is folded in large batches, and cut.
 //!
-//! [`MOST_TEXT_BYTES`]: crate::gate::contents::MOST_TEXT_BYTES
+//! [`MOST_TEXT_BYTES`]: crate::contents::MOST_TEXT_BYTES
 
 mod files;
 mod head;
@@ -17,7 +17,7 @@ use std::io::{self, Write};
 
 use super::Batch;
 use super::side::ContentsError;
-use crate::gate::case::Case;
+use crate::case::Case;
 
 /// Why the page can't be written.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use insta::assert_snapshot;
-use lazaret_launcher::gate::hunks::{LineKind, choose, split};
+use lazaret_gate::hunks::{LineKind, choose, split};
 use lazaret_tests::Random;
 
 fn shown(old: &str, new: &str) -> String {

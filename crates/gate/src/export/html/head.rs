@@ -7,11 +7,11 @@ use lazaret_tree::ChangeKind;
 use lazaret_validator::{Outcome, Severity};
 
 use super::text::{escaped, name, plain};
-use crate::gate::export::batch::{Batch, Subject};
-use crate::gate::export::document::seconds;
-use crate::gate::export::lines::Counts;
-use crate::gate::format::{bytes, count, elapsed, show_command};
-use crate::gate::subject;
+use crate::export::batch::{Batch, Subject};
+use crate::export::document::seconds;
+use crate::export::lines::Counts;
+use crate::format::{bytes, count, elapsed, show_command};
+use crate::subject;
 
 const STYLE: &str = include_str!("style.css");
 

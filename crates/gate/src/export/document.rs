@@ -10,12 +10,12 @@ use serde::{Serialize, Serializer};
 use super::batch::{Batch, Item, Subject, words};
 use super::blob::git_mode;
 use super::side::ContentsError;
-use crate::gate::case::Case;
-use crate::gate::format::causes;
-use crate::gate::proposal::{ItemState, Origin};
-use crate::gate::report::{ConflictReport, FindingReport};
-use crate::gate::subject::{CommandEnd, Outcome, Subject as Session};
-use crate::gate::unlanded::Unlanded;
+use crate::case::Case;
+use crate::format::causes;
+use crate::proposal::{ItemState, Origin};
+use crate::report::{ConflictReport, FindingReport};
+use crate::subject::{CommandEnd, Outcome, Subject as Session};
+use crate::unlanded::Unlanded;
 
 /// Names the form of the report. A field may be added to it; one that means something else,
 /// or is gone, makes another number.

@@ -6,7 +6,7 @@ use lazaret_tree::{Digest, Entry, RelPath};
 use sha1::{Digest as _, Sha1};
 
 use super::side::{ContentsError, open_new, open_old};
-use crate::gate::case::Case;
+use crate::case::Case;
 
 /// Text above this many bytes is written as binary: a line-by-line comparison keeps all of
 /// it in memory, several times over.
