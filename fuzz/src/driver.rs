@@ -69,6 +69,26 @@ pub fn drive(target: &Target, drive: &Drive) -> io::Result<Driven> {
     }
 }
 
+/// Runs the target of that name.
+///
+/// # Panics
+/// If no target has the name, or if the bytes break its property.
+pub fn run(name: &str, bytes: &[u8]) {
+    let target = Target::named(name).expect("a target of this name");
+    (target.run)(bytes);
+}
+
+/// Runs the target of that name on each file of the command line.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn replay(name: &str) -> io::Result<()> {
+    for file in std::env::args_os().skip(1) {
+        run(name, &fs::read(file)?);
+    }
+    Ok(())
+}
+
 /// The target's seeds and the files in its folder, in order.
 fn corpus(target: &Target) -> io::Result<Vec<Vec<u8>>> {
     let mut inputs = (target.seeds)();

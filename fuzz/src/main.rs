@@ -1,5 +1,4 @@
-//! Two programs in one: a short drive on stable Rust, or, built by `cargo xtask fuzz` with
-//! `--cfg fuzzing`, libFuzzer.
+//! A short drive of the targets on stable Rust.
 //!
 //! ```text
 //! lazaret-fuzz [TARGET...] [--seconds N] [--seed N] [--artifacts DIR]
@@ -8,36 +7,22 @@
 //! lazaret-fuzz --seeds DIR         writes what each target starts from, a folder for each
 //! ```
 
-#![cfg_attr(fuzzing, no_main)]
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a development tool talks to its terminal"
 )]
 
-#[cfg(fuzzing)]
-mod libfuzzer {
-    //! libFuzzer calls this; the program's own name says which target is meant.
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
 
-    use std::path::Path;
-    use std::sync::LazyLock;
+use lazaret_fuzz::driver::{Drive, drive};
+use lazaret_fuzz::{Target, targets};
 
-    use lazaret_fuzz::Target;
-
-    static TARGET: LazyLock<&Target> = LazyLock::new(|| {
-        let program = std::env::args_os().next().unwrap_or_default();
-        let name = Path::new(&program).file_name().unwrap_or_default();
-        let target = name.to_str().and_then(Target::named);
-        target.expect("the program is linked to under the name of a target")
-    });
-
-    libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (TARGET.run)(bytes));
-}
-
-#[cfg(not(fuzzing))]
-fn main() -> std::process::ExitCode {
-    use std::process::ExitCode;
-    match stable::run() {
+fn main() -> ExitCode {
+    match run() {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -47,91 +32,79 @@ fn main() -> std::process::ExitCode {
     }
 }
 
-#[cfg(not(fuzzing))]
-mod stable {
-    //! The short drive.
-
-    use std::io;
-    use std::path::{Path, PathBuf};
-    use std::time::Duration;
-
-    use lazaret_fuzz::driver::{Drive, drive};
-    use lazaret_fuzz::{Target, targets};
-
-    /// Runs what the command line says; false when a property is broken.
-    pub(crate) fn run() -> io::Result<bool> {
-        let mut options = Drive {
-            time: Duration::from_secs(5),
-            seed: 2026,
-            artifacts: PathBuf::from("target/fuzz/artifacts"),
-        };
-        let (mut chosen, mut files) = (Vec::new(), Vec::new());
-        let mut arguments = std::env::args().skip(1);
-        while let Some(argument) = arguments.next() {
-            let mut value = || arguments.next().ok_or_else(|| wrong("a value is missing"));
-            let number = |text: String| text.parse().map_err(|_| wrong("not a number"));
-            match argument.as_str() {
-                "--list" => {
-                    targets::ALL
-                        .iter()
-                        .for_each(|target| println!("{}", target.name));
-                    return Ok(true);
-                }
-                "--seeds" => {
-                    write_seeds(Path::new(&value()?))?;
-                    return Ok(true);
-                }
-                "--seconds" => options.time = Duration::from_secs(number(value()?)?),
-                "--seed" => options.seed = number(value()?)?,
-                "--artifacts" => options.artifacts = value()?.into(),
-                name => match Target::named(name) {
-                    Some(target) => chosen.push(target),
-                    None if Path::new(name).is_file() => files.push(PathBuf::from(name)),
-                    None => return Err(wrong("neither a target nor a file")),
-                },
+/// Runs what the command line says; false when a property is broken.
+fn run() -> io::Result<bool> {
+    let mut options = Drive {
+        time: Duration::from_secs(5),
+        seed: 2026,
+        artifacts: PathBuf::from("target/fuzz/artifacts"),
+    };
+    let (mut chosen, mut files) = (Vec::new(), Vec::new());
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| wrong("a value is missing"));
+        let number = |text: String| text.parse().map_err(|_| wrong("not a number"));
+        match argument.as_str() {
+            "--list" => {
+                targets::ALL
+                    .iter()
+                    .for_each(|target| println!("{}", target.name));
+                return Ok(true);
             }
-        }
-        if chosen.is_empty() {
-            chosen.extend(targets::ALL);
-        }
-        if let ([target], false) = (chosen.as_slice(), files.is_empty()) {
-            for file in files {
-                (target.run)(&std::fs::read(file)?);
+            "--seeds" => {
+                write_seeds(Path::new(&value()?))?;
+                return Ok(true);
             }
-            return Ok(true);
+            "--seconds" => options.time = Duration::from_secs(number(value()?)?),
+            "--seed" => options.seed = number(value()?)?,
+            "--artifacts" => options.artifacts = value()?.into(),
+            name => match Target::named(name) {
+                Some(target) => chosen.push(target),
+                None if Path::new(name).is_file() => files.push(PathBuf::from(name)),
+                None => return Err(wrong("neither a target nor a file")),
+            },
         }
-        let mut whole = true;
-        for target in chosen {
-            let driven = drive(target, &options)?;
+    }
+    if chosen.is_empty() {
+        chosen.extend(targets::ALL);
+    }
+    if let ([target], false) = (chosen.as_slice(), files.is_empty()) {
+        for file in files {
+            (target.run)(&std::fs::read(file)?);
+        }
+        return Ok(true);
+    }
+    let mut whole = true;
+    for target in chosen {
+        let driven = drive(target, &options)?;
+        println!(
+            "{:12} {:4} kept, {:8} runs",
+            target.name, driven.corpus, driven.runs
+        );
+        if let Some(path) = driven.broken {
+            whole = false;
             println!(
-                "{:12} {:4} kept, {:8} runs",
-                target.name, driven.corpus, driven.runs
+                "{:12} BROKEN: cargo run -p lazaret-fuzz -- {} {}",
+                target.name,
+                target.name,
+                path.display()
             );
-            if let Some(path) = driven.broken {
-                whole = false;
-                println!(
-                    "{:12} BROKEN: cargo run -p lazaret-fuzz -- {} {}",
-                    target.name,
-                    target.name,
-                    path.display()
-                );
-            }
         }
-        Ok(whole)
     }
+    Ok(whole)
+}
 
-    fn write_seeds(dir: &Path) -> io::Result<()> {
-        for target in targets::ALL {
-            let dir = dir.join(target.name);
-            std::fs::create_dir_all(&dir)?;
-            for (index, seed) in (target.seeds)().iter().enumerate() {
-                std::fs::write(dir.join(format!("seed-{index}")), seed)?;
-            }
+fn write_seeds(dir: &Path) -> io::Result<()> {
+    for target in targets::ALL {
+        let dir = dir.join(target.name);
+        std::fs::create_dir_all(&dir)?;
+        for (index, seed) in (target.seeds)().iter().enumerate() {
+            std::fs::write(dir.join(format!("seed-{index}")), seed)?;
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    fn wrong(what: &str) -> io::Error {
-        io::Error::new(io::ErrorKind::InvalidInput, what)
-    }
+fn wrong(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
 }

@@ -65,12 +65,12 @@ xflags::xflags! {
             optional --list
         }
 
-        /// Look for bytes that break a property, guided by coverage (libFuzzer; needs g++).
+        /// Look for bytes that break a property, for seconds; `cargo fuzz run TARGET` looks longer.
         cmd fuzz {
             /// Targets, one after the other; all when there is none.
             repeated target: String
-            /// Minutes for all of them together. Ten when it is not given.
-            optional --minutes count: u64
+            /// Seconds for each target. Six when it is not given.
+            optional --seconds count: u64
             /// Print the names of the targets, and end.
             optional --list
         }

@@ -102,7 +102,7 @@ impl Step {
 
 /// Returns the processor time of all children that have ended (proc_pid_stat(5): `cutime` and
 /// `cstime`, in hundredths of a second on every Linux); zero on a system without `/proc`.
-pub(crate) fn children_time() -> Result<Duration> {
+fn children_time() -> Result<Duration> {
     let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else {
         return Ok(Duration::ZERO);
     };

@@ -27,9 +27,12 @@ impl flags::Test {
         steps.run(sh, "engines", || setup::up(sh, consent))?;
         let contract = flags::Contract { engine: Vec::new() };
         steps.run(sh, "contract", || contract.run_with(sh, &dev_porter))?;
-        steps.run(sh, "fuzz, briefly", || {
-            crate::fuzz::briefly(sh, &dev_porter)
-        })?;
+        let fuzz = flags::Fuzz {
+            target: Vec::new(),
+            seconds: None,
+            list: false,
+        };
+        steps.run(sh, "fuzz, briefly", || fuzz.run_with(sh, &dev_porter))?;
         let porter = steps.run(sh, "porter with LTO", || Porter::build(sh))?;
         let matrix = flags::TestMatrix {
             engine: Vec::new(),
