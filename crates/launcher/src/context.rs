@@ -7,11 +7,11 @@ use lazaret_tree::escape;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, unusable};
-use crate::interrupt::Interrupt;
-use crate::session::record::Record;
 use crate::ui::{
     ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Ui, UiOptions, Verbosity,
 };
+use lazaret_session::interrupt::Interrupt;
+use lazaret_session::record::Record;
 
 /// The options of every verb.
 #[derive(Debug, clap::Args)]

@@ -11,8 +11,8 @@ use lazaret_tree::{RelPath, RelPathBuf};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::{GitChoice, Isolation, Profile, Tightened};
-use crate::session::record::{Bounds, Outside};
 use crate::workspace;
+use lazaret_session::record::{Bounds, Outside};
 
 /// What of a project goes in.
 #[derive(Debug)]

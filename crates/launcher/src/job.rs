@@ -8,12 +8,12 @@ use std::time::Duration;
 use lazaret_gate::allowlist::Remembered;
 use lazaret_gate::choices::Choices;
 use lazaret_runtime::{EngineKind, EnvName, Limits, SessionId, Unenforceable};
+use lazaret_session::credential::CredentialFile;
 use lazaret_transfer::{Selector, WorkspaceDir};
 use lazaret_tree::escape;
 
 use crate::context::Context;
 use crate::decide::{allowlist, decide};
-use crate::engine_memory::{EngineMemory, Recalled};
 use crate::environment::{Environment, StreamKind};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -23,29 +23,30 @@ use crate::gate::settle::{Settled, Volume, finish, settle};
 use crate::gate::workspace_lock::lock_whole_workspace;
 use crate::git;
 use crate::image;
-use crate::lent::{self, Lent};
+use crate::lent;
 use crate::network::{self, Network};
 use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
-use crate::session::berth::VolumePresence;
-use crate::session::collect::Collected;
-use crate::session::command::{CommandSpec, Patience};
-use crate::session::cycle::{self, Cycle, Order};
-use crate::session::egress::{self, Bound};
-use crate::session::file_limit::FileLimit;
-use crate::session::kept::Again;
-use crate::session::poised::Connection;
-use crate::session::pool::{Ahead, Filling, let_go};
-use crate::session::prepare::Setting;
-use crate::session::record::{
-    Bounds, CommandEnd, GateLimits, KeepVolume, Outcome, Picked, PickedGit, Record,
-};
-use crate::session::site::Site;
-use crate::session::source::Source;
-use crate::session::store::{LockedSession, Store};
-use crate::session::sync::Reading;
 use crate::session_access::{reopen, site};
 use crate::ui::Ui;
 use crate::ui::terminal::{self, Destination, TerminalIo};
+use lazaret_session::berth::VolumePresence;
+use lazaret_session::collect::Collected;
+use lazaret_session::command::{CommandSpec, Patience};
+use lazaret_session::cycle::{self, Cycle, Order};
+use lazaret_session::egress::{self, Bound, PortSpec};
+use lazaret_session::engine_memory::{EngineMemory, Recalled};
+use lazaret_session::file_limit::FileLimit;
+use lazaret_session::kept::Again;
+use lazaret_session::poised::Connection;
+use lazaret_session::pool::{Ahead, Filling, let_go};
+use lazaret_session::prepare::Setting;
+use lazaret_session::record::{
+    Bounds, CommandEnd, GateLimits, KeepVolume, Outcome, Picked, PickedGit, Record,
+};
+use lazaret_session::site::Site;
+use lazaret_session::source::Source;
+use lazaret_session::store::{LockedSession, Store};
+use lazaret_session::sync::Reading;
 
 /// From SIGTERM to SIGKILL when a command's time is up.
 const GRACE: Duration = Duration::from_secs(15);
@@ -94,7 +95,7 @@ struct Project<'a> {
     again: Option<LockedSession>,
     /// What goes in.
     source: Source<'a>,
-    lent: Vec<Lent>,
+    lent: Vec<CredentialFile>,
     network: Option<Network>,
     ports: Vec<Bound>,
 }
@@ -135,7 +136,8 @@ impl Job {
         let remembered = allowlist::load(&context.env)?;
         let lent = lent::resolve(&self.profile.files, &context.env)?;
         let network = network::prepare(&self.profile, &context.env, &context.interrupt, &lent)?;
-        let ports = egress::bind(&self.ports)?;
+        let ports: Vec<PortSpec> = self.ports.iter().copied().map(PortSpec::from).collect();
+        let ports = egress::bind(&ports)?;
         let again = match &self.id {
             Some(id) => reopen::take(&store, id, workspace)?,
             None => None,
@@ -495,5 +497,14 @@ pub fn limits(profile: &Profile) -> Limits {
         home: rules.tmp,
         nofile: 65_536,
         fsize: FileLimit::of(gate_limits(profile)).bytes(),
+    }
+}
+
+impl From<Publish> for PortSpec {
+    fn from(publish: Publish) -> Self {
+        Self {
+            host: publish.host,
+            inside: publish.inside,
+        }
     }
 }

@@ -9,7 +9,6 @@ mod commands;
 pub mod context;
 pub mod decide;
 pub mod demo;
-pub mod engine_memory;
 pub mod environment;
 pub mod exit_code;
 pub mod extent;
@@ -17,7 +16,6 @@ pub mod failure;
 pub mod gate;
 pub mod git;
 mod image;
-pub mod interrupt;
 pub mod job;
 pub mod lent;
 mod markdown;
@@ -27,8 +25,8 @@ pub mod panic;
 pub mod porter;
 pub mod profile;
 pub mod secret;
-pub mod session;
 mod session_access;
+mod signals;
 pub mod ui;
 pub mod user_network;
 pub mod workspace;
@@ -42,8 +40,8 @@ use crate::context::{Context, Options};
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::interrupt::Interrupt;
 use crate::ui::{SessionEvents, Streams, Ui};
+use lazaret_session::interrupt::Interrupt;
 
 /// Runs the command line and says what the process shall end with. Signals are caught
 /// from here on, and raise `interrupt`.
@@ -87,9 +85,7 @@ fn run(
     options: Options,
     interrupt: Interrupt,
 ) -> Result<ExitCode, Failure> {
-    interrupt
-        .install()
-        .or_fail(FailureKind::Internal, "Ctrl-C can't be caught")?;
+    signals::install(&interrupt).or_fail(FailureKind::Internal, "Ctrl-C can't be caught")?;
     let context = Context {
         env,
         ui: ui.clone(),

@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
-use lazaret_launcher::interrupt::Interrupt;
 use lazaret_launcher::ui::Streams;
+use lazaret_session::interrupt::Interrupt;
 
 fn main() -> ExitCode {
     lazaret_launcher::panic::install();

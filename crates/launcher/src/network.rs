@@ -7,12 +7,13 @@ use lazaret_runtime::EnvName;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use crate::interrupt::Interrupt;
-use crate::lent::{Lent, tokens};
 use crate::profile::{NetworkMode, Profile};
 use crate::secret::{self, Resolved};
-use crate::session::egress::{FIRST_BROKER, Plan};
 use crate::user_network::UserNetwork;
+use lazaret_session::credential::CredentialFile;
+use lazaret_session::credential_tokens::tokens;
+use lazaret_session::egress::{FIRST_BROKER, Plan};
+use lazaret_session::interrupt::Interrupt;
 
 /// What a command is given of the network.
 #[derive(Debug)]
@@ -54,7 +55,7 @@ pub fn prepare(
     profile: &Profile,
     env: &Environment,
     interrupt: &Interrupt,
-    lent: &[Lent],
+    lent: &[CredentialFile],
 ) -> Result<Option<Network>, Failure> {
     if profile.network.mode == NetworkMode::None {
         return Ok(None);
@@ -104,7 +105,10 @@ pub fn prepare(
 ///
 /// # Errors
 /// One that is too short to be told from ordinary text.
-fn patterns(resolved: &[Resolved<'_>], lent: &[Lent]) -> Result<Option<Patterns>, Failure> {
+fn patterns(
+    resolved: &[Resolved<'_>],
+    lent: &[CredentialFile],
+) -> Result<Option<Patterns>, Failure> {
     if resolved.is_empty() && lent.is_empty() {
         return Ok(None);
     }
@@ -113,7 +117,7 @@ fn patterns(resolved: &[Resolved<'_>], lent: &[Lent]) -> Result<Option<Patterns>
         .flat_map(|file| {
             tokens(&file.contents)
                 .into_iter()
-                .map(|token| (&*file.rule.name, token))
+                .map(|token| (&*file.name, token))
         })
         .collect();
     let keys = resolved.iter().map(|resolved| {

@@ -59,6 +59,11 @@ const ABSENT: &[(&str, &[&str])] = &[
         "image-builder",
         &["lazaret-transfer", "lazaret-validator", "lazaret-launcher"],
     ),
+    // Sessions know no terminal and no command line.
+    (
+        "session",
+        &["lazaret-launcher", "clap", "ctrlc", "indicatif", "ratatui"],
+    ),
     // What may be reached is judged without engines, files or I/O.
     (
         "egress",
@@ -91,7 +96,7 @@ const ABSENT: &[(&str, &[&str])] = &[
 /// Crates that only [`Finding`]s of `runtime` may bring in: nobody else names them.
 const RUNTIME_ONLY: [&str; 2] = ["bollard", "tokio"];
 /// Their direct dependencies are read for [`RUNTIME_ONLY`].
-const ABOVE_RUNTIME: [&str; 2] = ["image-builder", "launcher"];
+const ABOVE_RUNTIME: [&str; 3] = ["image-builder", "session", "launcher"];
 
 /// Leaves: they are below or beside the product.
 const LEAVES: [(&str, &str); 3] = [

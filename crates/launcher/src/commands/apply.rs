@@ -16,9 +16,9 @@ use crate::decide::{OnConflict, decide};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::run_report::Report;
-use crate::session::store::Store;
 use crate::session_access::waiting;
 use crate::ui::{Answer, Choice, Question};
+use lazaret_session::store::Store;
 
 /// Apply a session's changes to its workspace
 ///

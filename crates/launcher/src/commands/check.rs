@@ -19,10 +19,10 @@ use crate::decide::summary;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::interrupt::Interrupt;
 use crate::profile;
-use crate::session::record::GateLimits;
 use crate::ui::{OutputFormat, Tone};
+use lazaret_session::interrupt::Interrupt;
+use lazaret_session::record::GateLimits;
 
 /// Judge a directory or an archive against a base, by the rules of the gate
 ///

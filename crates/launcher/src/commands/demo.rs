@@ -14,11 +14,11 @@ use crate::gate::run_report::Report;
 use crate::job::gate_limits;
 use crate::job::{Attendance, Job, JobEnd};
 use crate::profile::{ApplyMode, Profile};
-use crate::session::file_limit::FileLimit;
-use crate::session::record::Outcome;
-use crate::session::record::{Bounds, KeepVolume};
-use crate::session::store::Store;
 use crate::ui::{OutputFormat, Tone};
+use lazaret_session::file_limit::FileLimit;
+use lazaret_session::record::Outcome;
+use lazaret_session::record::{Bounds, KeepVolume};
+use lazaret_session::store::Store;
 
 /// One act: who plays, and what becomes of the changes.
 struct Act {

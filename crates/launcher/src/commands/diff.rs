@@ -10,13 +10,13 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::live::preview;
 use crate::gate::run_report::{Live, Report};
-use crate::session::exporter::Broken;
-use crate::session::record::Record;
-use crate::session::store::Store;
-use crate::session::viewer::Look;
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Ui};
+use lazaret_session::exporter::Broken;
+use lazaret_session::record::Record;
+use lazaret_session::store::Store;
+use lazaret_session::viewer::Look;
 
 /// Show what a session changed, with the findings
 ///

@@ -5,11 +5,11 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::settle::{Volume, finish};
-use crate::session::pool::let_go;
-use crate::session::record::{Outcome, Phase};
-use crate::session::store::Store;
 use crate::session_access::{site, waiting};
 use crate::ui::{Answer, Choice, OutputFormat, Question};
+use lazaret_session::pool::let_go;
+use lazaret_session::record::{Outcome, Phase};
+use lazaret_session::store::Store;
 
 /// Discard a session's changes
 #[derive(Debug, clap::Args)]

@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::git;
-use crate::session::file_limit::FileLimit;
 use crate::ui::OutputFormat;
+use lazaret_session::file_limit::FileLimit;
 use listing::{Group, Left, groups};
 use reach::Reach;
 

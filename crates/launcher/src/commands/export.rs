@@ -12,9 +12,9 @@ use crate::decide::output_target::{self, OutputTarget};
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session::store::Store;
 use crate::session_access::waiting;
 use crate::ui::OutputFormat;
+use lazaret_session::store::Store;
 
 /// Write a session's changes as a patch, a JSON report or an HTML page
 ///

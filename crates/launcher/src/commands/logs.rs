@@ -9,9 +9,9 @@ use crate::context::Context;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session::store::Store;
 use crate::ui::terminal::TextSanitizer;
 use crate::ui::{Output, OutputFormat};
+use lazaret_session::store::Store;
 
 /// Show what a session's command wrote
 #[derive(Debug, clap::Args)]

@@ -9,12 +9,12 @@ use serde::{Serialize, Serializer};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session::record::{KeepVolume, Record};
-use crate::session::status::Status;
-use crate::session::store::{SessionDir, Store};
-use crate::session::unfinished::Unfinished;
-use crate::session::unlanded::Unlanded;
 use crate::ui::{OutputFormat, Tone, elapsed};
+use lazaret_session::record::{KeepVolume, Record};
+use lazaret_session::status::Status;
+use lazaret_session::store::{SessionDir, Store};
+use lazaret_session::unfinished::Unfinished;
+use lazaret_session::unlanded::Unlanded;
 
 /// List sessions
 #[derive(Debug, clap::Args)]

@@ -9,10 +9,10 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::units::{Span, UnitError};
-use crate::session::moment::Moment;
-use crate::session::prune::{Candidates, Names, Retention};
-use crate::session::store::Store;
 use crate::ui::{Answer, Choice, OutputFormat, Question};
+use lazaret_session::moment::Moment;
+use lazaret_session::prune::{Candidates, Names, Retention};
+use lazaret_session::store::Store;
 
 /// Remove settled sessions, and objects that no session owns
 ///

@@ -12,14 +12,14 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::gate::workspace_lock::lock_workspace;
 use crate::image;
-use crate::session::pool::Spare;
-use crate::session::record::{Outcome, Record};
-use crate::session::repair::{End, Repaired, repair};
-use crate::session::resume::{Resumed, resume, sweep};
-use crate::session::status::State;
-use crate::session::store::{Store, StoreError};
 use crate::session_access::site;
 use crate::ui::OutputFormat;
+use lazaret_session::pool::Spare;
+use lazaret_session::record::{Outcome, Record};
+use lazaret_session::repair::{End, Repaired, repair};
+use lazaret_session::resume::{Resumed, resume, sweep};
+use lazaret_session::status::State;
+use lazaret_session::store::{Store, StoreError};
 
 /// Resume or clean up sessions after lazaret was killed
 ///

@@ -8,8 +8,8 @@ use crate::decide::{decide, review};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::gate::run_report::Report;
-use crate::session::store::Store;
 use crate::session_access::waiting;
+use lazaret_session::store::Store;
 
 /// Review a session's changes on the whole screen, choose, and apply
 ///

@@ -19,13 +19,13 @@ use crate::job::gate_limits;
 use crate::job::{Attendance, Job};
 use crate::profile::units::Span;
 use crate::profile::{self, ApplyMode, Origin, Profile, Publish, WORKSPACE_FILE, pass};
-use crate::session::file_limit::FileLimit;
-use crate::session::record::{Bounds, KeepVolume};
-use crate::session::source::Source;
-use crate::session::store::Store;
 use crate::session_access::reopen;
 use crate::ui::OutputFormat;
 use crate::workspace;
+use lazaret_session::file_limit::FileLimit;
+use lazaret_session::record::{Bounds, KeepVolume};
+use lazaret_session::source::Source;
+use lazaret_session::store::Store;
 
 /// Run a command on a copy of the workspace, then pass its changes through the gate
 ///

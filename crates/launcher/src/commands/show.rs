@@ -7,13 +7,13 @@ use super::undo;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session::history::applies;
-use crate::session::record::{Phase, Record};
-use crate::session::status::Status;
-use crate::session::store::{SessionDir, Store};
-use crate::session::unfinished::Unfinished;
 use crate::ui::session_events::show_command;
 use crate::ui::{OutputFormat, count, elapsed};
+use lazaret_session::history::applies;
+use lazaret_session::record::{Phase, Record};
+use lazaret_session::status::Status;
+use lazaret_session::store::{SessionDir, Store};
+use lazaret_session::unfinished::Unfinished;
 
 /// Show everything about one session
 #[derive(Debug, clap::Args)]

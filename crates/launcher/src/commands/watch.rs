@@ -19,14 +19,14 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::live::preview;
 use crate::profile::units::Span;
-use crate::session::exporter::Broken;
-use crate::session::record::Phase;
-use crate::session::status::State;
-use crate::session::store::{Store, StoreError};
-use crate::session::viewer::{Look, Seen, Viewer};
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Tone, Ui, elapsed};
+use lazaret_session::exporter::Broken;
+use lazaret_session::record::Phase;
+use lazaret_session::status::State;
+use lazaret_session::store::{Store, StoreError};
+use lazaret_session::viewer::{Look, Seen, Viewer};
 
 /// Show what a running session has changed, until its command ends
 ///

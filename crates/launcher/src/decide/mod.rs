@@ -22,9 +22,9 @@ use lazaret_tree::escape;
 
 use self::select::select;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use crate::profile::ApplyMode;
 use crate::ui::{Answer, Choice, OutputFormat, Question, Ui, count};
+use lazaret_session::interrupt::Interrupt;
 
 /// What a conflict does to the rest of a batch that nobody is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

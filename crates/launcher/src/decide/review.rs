@@ -14,9 +14,9 @@ use crate::gate::review::desk::Desk;
 use crate::gate::review::model::{End, Review, Title};
 use crate::gate::review::run::{self, Ended};
 use crate::gate::review::view::Palette;
-use crate::interrupt::Interrupt;
 use crate::ui::Ui;
 use crate::ui::review_console::ReviewConsole;
+use lazaret_session::interrupt::Interrupt;
 
 /// Shows a case on the whole screen, and lets a person choose and decide. Only where
 /// [`Ui::can_draw`].

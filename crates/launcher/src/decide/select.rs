@@ -10,8 +10,8 @@ use lazaret_validator::Allowance;
 
 use super::{patch, summary};
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use crate::ui::{Answer, Choice, NoAnswer, Question, Ui};
+use lazaret_session::interrupt::Interrupt;
 
 const TAKE: [Choice; 5] = [
     choice("y", "yes"),

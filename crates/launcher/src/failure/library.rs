@@ -10,12 +10,12 @@ use lazaret_transfer::{
 use lazaret_tree::PathError;
 
 use super::{Failure, FailureKind};
-use crate::interrupt::Interrupted;
 use crate::profile::ProfileError;
-use crate::session::hold::HoldError;
-use crate::session::store::StoreError;
-use crate::session::turn::TurnError;
-use crate::session::unfinished::Unfinished;
+use lazaret_session::hold::HoldError;
+use lazaret_session::interrupt::Interrupted;
+use lazaret_session::store::StoreError;
+use lazaret_session::turn::TurnError;
+use lazaret_session::unfinished::Unfinished;
 
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {

@@ -6,11 +6,11 @@ use lazaret_transfer::ApplyError;
 
 use super::workspace_lock::lock_whole_workspace;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
-use crate::session::known::write_settled;
-use crate::session::record::{KeepVolume, Phase};
-use crate::session::store::{LockedSession, Store};
 use crate::ui::Ui;
+use lazaret_session::interrupt::Interrupt;
+use lazaret_session::known::write_settled;
+use lazaret_session::record::{KeepVolume, Phase};
+use lazaret_session::store::{LockedSession, Store};
 
 /// Writes the approved changes into the workspace, all of them or none.
 ///

@@ -13,11 +13,11 @@ use lazaret_validator::Policy;
 use crate::decide::full_listing;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use crate::session::handed::Ledger;
-use crate::session::history::applies;
-use crate::session::known::read_collection;
-use crate::session::record::{Record, identity};
-use crate::session::store::{LockedSession, SessionDir};
+use lazaret_session::handed::Ledger;
+use lazaret_session::history::applies;
+use lazaret_session::known::read_collection;
+use lazaret_session::record::{Record, identity};
+use lazaret_session::store::{LockedSession, SessionDir};
 
 /// Reads a collected session, compares it with the workspace, and judges it. Nothing is
 /// written outside of the session. Of the surroundings only the user's git configuration

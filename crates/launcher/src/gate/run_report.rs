@@ -9,10 +9,10 @@ use lazaret_transfer::Clash;
 use lazaret_tree::escape;
 use serde::Serialize;
 
-use crate::session::record::{CommandEnd, Egress, Outcome, Record};
-use crate::session::synced::Synced;
-use crate::session::unlanded::Unlanded;
 use crate::ui::session_events::describe;
+use lazaret_session::record::{CommandEnd, Egress, Outcome, Record};
+use lazaret_session::synced::Synced;
+use lazaret_session::unlanded::Unlanded;
 
 /// What `run --json` ends with, and `diff`, `apply` and `show` print too.
 #[derive(Debug, Serialize)]

@@ -8,14 +8,14 @@ use lazaret_runtime::SessionId;
 use super::apply;
 use crate::decide::summary;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
-use crate::session::belongings::Belongings;
-use crate::session::moment::Moment;
-use crate::session::record::{KeepVolume, Outcome, Phase};
-use crate::session::site::Site;
-use crate::session::store::{LockedSession, Store};
-use crate::session::unlanded::{self, Unlanded};
 use crate::ui::Ui;
+use lazaret_session::belongings::Belongings;
+use lazaret_session::interrupt::Interrupt;
+use lazaret_session::moment::Moment;
+use lazaret_session::record::{KeepVolume, Outcome, Phase};
+use lazaret_session::site::Site;
+use lazaret_session::store::{LockedSession, Store};
+use lazaret_session::unlanded::{self, Unlanded};
 
 /// How the gate was settled, for the report and the exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::escape;
 
 use crate::failure::{Failure, FailureKind};
-use crate::interrupt::Interrupt;
-use crate::session::record::identity;
-use crate::session::store::Store;
-use crate::session::unfinished::Unfinished;
 use crate::ui::Ui;
+use lazaret_session::interrupt::Interrupt;
+use lazaret_session::record::identity;
+use lazaret_session::store::Store;
+use lazaret_session::unfinished::Unfinished;
 
 /// How long a launcher waits for another one that changes the same workspace.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -23,8 +23,8 @@ use lazaret_tree::{RelPathBuf, escape};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use crate::interrupt::Interrupt;
 pub use inside::variables;
+use lazaret_session::interrupt::Interrupt;
 use program::Program;
 pub(crate) use scratch::PREFIX as SCRATCH;
 use scratch::Scratch;

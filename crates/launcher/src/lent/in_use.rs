@@ -1,6 +1,6 @@
 //! `InUse`: which live sessions use a file that was lent to them.
 //!
-//! Each has a file of its own beside the [`Shelf`](super::Shelf)'s, and a lock on it: one that
+//! Each has a file of its own beside the [`CredentialCache`](lazaret_session::credential_cache::CredentialCache)'s, and a lock on it: one that
 //! can be taken is a dead session's.
 
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +12,7 @@ use lazaret_runtime::SessionId;
 use lazaret_tree::{AtPath as _, PathError};
 use rustix::fs::{FlockOperation, flock};
 
-use super::shelf::make_private;
+use lazaret_session::file::private_dir;
 
 /// The directory with a file per session.
 const IN_USE: &str = "in-use";
@@ -32,7 +32,7 @@ impl InUse {
     /// The disk's.
     pub(super) fn claim(folder: &Path, id: &SessionId) -> Result<(Self, Vec<String>), PathError> {
         let folder = folder.join(IN_USE);
-        make_private(&folder)?;
+        private_dir(&folder)?;
         let path = folder.join(id.as_str());
         let lock = locked(&path)?;
         let own = id.as_str();

@@ -2,52 +2,30 @@
 //!
 //! A session gets a copy, in the home of its container, which is memory and goes with it. The
 //! contents travel by the standard input of `porter lend` and by no other way. What the
-//! command makes of its copy is kept on a [`Shelf`] of lazaret's own and given to the next
+//! command makes of its copy is kept on a [`CredentialCache`] of lazaret's own and given to the next
 //! session; the user's file is never written.
 
 mod in_use;
-mod shelf;
 #[cfg(test)]
 mod tests;
-mod tokens;
 
-use std::fmt;
+use std::fs;
+use std::path::Path;
 
 use lazaret_protocol::LARGEST_LENT;
 use lazaret_runtime::SessionId;
+use lazaret_session::credential::CredentialFile;
+use lazaret_session::credential_cache::CredentialCache;
+use lazaret_session::credential_tokens::renews_itself;
 use lazaret_tree::{Digest, PathError};
 use zeroize::Zeroizing;
 
 pub use in_use::InUse;
-pub use shelf::Shelf;
-pub(crate) use tokens::{renews_itself, secret_tokens, tokens};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::FileRule;
 use crate::secret;
-
-/// A file with its rule, as the session gets it.
-pub struct Lent {
-    /// Where it comes from and where it goes.
-    pub rule: FileRule,
-    /// It.
-    pub contents: Zeroizing<Vec<u8>>,
-    /// Whether it is what a session before has made of it.
-    pub is_renewed: bool,
-    /// Where it is kept once it is renewed.
-    pub shelf: Shelf,
-}
-
-/// Shows no contents.
-impl fmt::Debug for Lent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lent")
-            .field("rule", &self.rule)
-            .field("is_renewed", &self.is_renewed)
-            .finish_non_exhaustive()
-    }
-}
 
 /// Takes every file of a profile, before anything is made or copied.
 ///
@@ -56,11 +34,11 @@ impl fmt::Debug for Lent {
 ///
 /// # Errors
 /// Says which one can't be had, and why. Nothing of it is in the message.
-pub fn resolve(rules: &[FileRule], env: &Environment) -> Result<Vec<Lent>, Failure> {
+pub fn resolve(rules: &[FileRule], env: &Environment) -> Result<Vec<CredentialFile>, Failure> {
     rules.iter().map(|rule| take(rule, env)).collect()
 }
 
-fn take(rule: &FileRule, env: &Environment) -> Result<Lent, Failure> {
+fn take(rule: &FileRule, env: &Environment) -> Result<CredentialFile, Failure> {
     let name = &rule.name;
     let own = secret::read_file(&rule.from, env).and_then(fits);
     let own = own.map_err(|failure| {
@@ -70,17 +48,36 @@ fn take(rule: &FileRule, env: &Environment) -> Result<Lent, Failure> {
              there, or take the entry out."
         ))
     })?;
-    let shelf = Shelf::of(&rule.from, Digest::of(&own), env)?;
-    let kept = shelf.read().map_err(|error| {
+    let cache = cache_of(&rule.from, Digest::of(&own), env)?;
+    let kept = cache.read().map_err(|error| {
         Failure::new(FailureKind::Secret, error)
             .context(format!("what a session made of the file {name}"))
     })?;
-    Ok(Lent {
-        rule: rule.clone(),
+    Ok(CredentialFile {
+        name: rule.name.clone(),
+        to: rule.to.clone(),
+        mode: rule.mode,
         is_renewed: kept.is_some(),
         contents: kept.unwrap_or(own),
-        shelf,
+        cache,
     })
+}
+
+/// Finds where lazaret keeps what sessions make of a file of the user's, whose contents have
+/// the digest `own`.
+///
+/// # Errors
+/// There is no home, or no directory for lazaret's state.
+fn cache_of(from: &Path, own: Digest, env: &Environment) -> Result<CredentialCache, Failure> {
+    let from = match from.strip_prefix("~") {
+        Ok(below) => env.home()?.join(below),
+        Err(_absolute) => from.to_owned(),
+    };
+    // One file has one place, by whichever way it is named.
+    let real = fs::canonicalize(&from).unwrap_or(from);
+    let name = Digest::of(real.as_os_str().as_encoded_bytes()).to_hex();
+    let folder = env.state_dir()?.join("files").join(&name[..32]);
+    Ok(CredentialCache::at(folder, own))
 }
 
 fn fits(contents: Zeroizing<Vec<u8>>) -> Result<Zeroizing<Vec<u8>>, Failure> {
@@ -98,18 +95,21 @@ fn fits(contents: Zeroizing<Vec<u8>>) -> Result<Zeroizing<Vec<u8>>, Failure> {
 ///
 /// # Errors
 /// The disk's.
-pub fn claim(lent: &[Lent], id: &SessionId) -> Result<(Vec<InUse>, Vec<String>), PathError> {
+pub fn claim(
+    lent: &[CredentialFile],
+    id: &SessionId,
+) -> Result<(Vec<InUse>, Vec<String>), PathError> {
     let mut claims = Vec::new();
     let mut warnings = Vec::new();
     for file in lent {
-        let (claim, others) = InUse::claim(file.shelf.folder(), id)?;
+        let (claim, others) = InUse::claim(file.cache.folder(), id)?;
         claims.push(claim);
         if !others.is_empty() && renews_itself(&file.contents) {
             warnings.push(format!(
                 "session {} uses the login {} as well: whichever renews it first may end the \
                  other's, if its refresh token can be used only once",
                 others.join(", "),
-                file.rule.name
+                file.name
             ));
         }
     }

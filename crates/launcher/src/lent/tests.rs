@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use lazaret_protocol::LentMode;
 
+use lazaret_session::credential_tokens::tokens;
+
 use super::*;
 use crate::environment::{StreamKind, StreamKinds};
 
@@ -44,11 +46,11 @@ impl World {
         fs::set_permissions(self.own(), fs::Permissions::from_mode(0o600)).expect("it is ours");
     }
 
-    fn take(&self) -> Result<Lent, Failure> {
+    fn take(&self) -> Result<CredentialFile, Failure> {
         self.take_from("~/.tool/login.json")
     }
 
-    fn take_from(&self, from: &str) -> Result<Lent, Failure> {
+    fn take_from(&self, from: &str) -> Result<CredentialFile, Failure> {
         let rule = FileRule {
             name: "login".to_owned(),
             from: from.into(),
@@ -59,14 +61,14 @@ impl World {
     }
 
     #[track_caller]
-    fn is_lent(&self, text: &str) -> Lent {
+    fn is_lent(&self, text: &str) -> CredentialFile {
         let lent = self.take().expect("it can be lent");
         assert_eq!(*lent.contents, text.as_bytes());
         lent
     }
 
     fn renewed(&self) -> PathBuf {
-        let shelf = self.take().expect("it can be lent").shelf;
+        let shelf = self.take().expect("it can be lent").cache;
         shelf.folder().join("renewed")
     }
 }
@@ -77,15 +79,15 @@ fn what_a_session_renewed_is_lent_until_the_user_logs_in_again() {
     world.log_in(FIRST);
     let lent = world.is_lent(FIRST);
     assert!(!lent.is_renewed);
-    lent.shelf.keep(SECOND.as_bytes()).unwrap();
+    lent.cache.keep(SECOND.as_bytes()).unwrap();
     assert!(world.is_lent(SECOND).is_renewed);
     assert_eq!(fs::read_to_string(world.own()).unwrap(), FIRST);
     // The user's own is a new one: it wins, also over what an older session still renews.
     world.log_in(THIRD);
     assert!(!world.is_lent(THIRD).is_renewed);
-    lent.shelf.keep(SECOND.as_bytes()).unwrap();
+    lent.cache.keep(SECOND.as_bytes()).unwrap();
     let now = world.is_lent(THIRD);
-    now.shelf.keep(FIRST.as_bytes()).unwrap();
+    now.cache.keep(FIRST.as_bytes()).unwrap();
     world.is_lent(FIRST);
 }
 
@@ -93,7 +95,7 @@ fn what_a_session_renewed_is_lent_until_the_user_logs_in_again() {
 fn a_login_is_one_however_it_is_named() {
     let world = World::new();
     world.log_in(FIRST);
-    world.take().unwrap().shelf.keep(SECOND.as_bytes()).unwrap();
+    world.take().unwrap().cache.keep(SECOND.as_bytes()).unwrap();
     let link = world.root.path().join("link");
     symlink(world.own().parent().unwrap(), &link).unwrap();
     let named = link.join("login.json").display().to_string();
@@ -107,7 +109,7 @@ fn a_login_is_one_however_it_is_named() {
 fn what_is_kept_is_the_users_alone() {
     let world = World::new();
     world.log_in(FIRST);
-    world.take().unwrap().shelf.keep(SECOND.as_bytes()).unwrap();
+    world.take().unwrap().cache.keep(SECOND.as_bytes()).unwrap();
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let renewed = world.renewed();
     assert_eq!(mode(&renewed), 0o600);
@@ -125,7 +127,7 @@ fn what_is_kept_is_the_users_alone() {
 fn what_is_cut_or_too_large_on_the_shelf_is_not_lent() {
     let world = World::new();
     world.log_in(FIRST);
-    let shelf = world.take().unwrap().shelf;
+    let shelf = world.take().unwrap().cache;
     shelf.keep(SECOND.as_bytes()).unwrap();
     let renewed = world.renewed();
     let whole = fs::read(&renewed).unwrap();
@@ -173,7 +175,7 @@ fn two_live_sessions_that_renew_one_login_are_warned_of() {
     assert!(warnings[0].starts_with("session one uses the login login as well"));
     drop(first);
     // Its file is a dead session's, as one that was killed leaves it.
-    let folder = world.take().unwrap().shelf.folder().join("in-use");
+    let folder = world.take().unwrap().cache.folder().join("in-use");
     fs::write(folder.join("dead"), "").unwrap();
     drop(second);
     let (third, warnings) = claim("three");

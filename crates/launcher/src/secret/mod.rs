@@ -15,8 +15,8 @@ use lazaret_egress::Secret;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use crate::profile::{SecretRule, SecretSource};
+use lazaret_session::interrupt::Interrupt;
 use source::SecretContext;
 
 pub(crate) use file::read as read_file;

@@ -12,8 +12,8 @@ use super::source::{LARGEST_SECRET, SecretContext};
 use super::take::{is_at_hand, take};
 use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::failure::{Failure, FailureKind};
-use crate::interrupt::Interrupt;
 use crate::profile::SecretSource;
+use lazaret_session::interrupt::Interrupt;
 
 const KEY: &str = "sk-canary-0123456789";
 

@@ -9,9 +9,9 @@ use lazaret_runtime::Detected;
 use lazaret_tree::escape;
 
 use crate::context::Context;
-use crate::session::chores::Chores;
-use crate::session::site::{Site, Timings};
-use crate::session::store::Store;
+use lazaret_session::chores::Chores;
+use lazaret_session::site::{Site, Timings};
+use lazaret_session::store::Store;
 
 /// Puts together what the steps of a session work with.
 pub(crate) fn site<'a>(context: &'a Context, store: &Store, detected: Detected) -> Site<'a> {

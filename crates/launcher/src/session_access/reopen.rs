@@ -5,9 +5,9 @@ use lazaret_transfer::WorkspaceDir;
 
 use super::waiting::not_waiting;
 use crate::failure::Failure;
-use crate::session::kept::fits;
-use crate::session::record::Phase;
-use crate::session::store::{LockedSession, Store, StoreError};
+use lazaret_session::kept::fits;
+use lazaret_session::record::Phase;
+use lazaret_session::store::{LockedSession, Store, StoreError};
 
 /// Locks a session to go on with; `None` when there is none of that name.
 ///

@@ -14,12 +14,12 @@ use crate::failure::{Failure, FailureKind};
 use crate::gate::open::open_case;
 use crate::gate::run_report::Report;
 use crate::gate::settle::{self, Volume};
-use crate::session::pool::let_go;
-use crate::session::record::{Outcome, Phase, Record, identity};
-use crate::session::status::State;
-use crate::session::store::{LockedSession, Store};
 use crate::ui::OutputFormat;
 use crate::workspace;
+use lazaret_session::pool::let_go;
+use lazaret_session::record::{Outcome, Phase, Record, identity};
+use lazaret_session::status::State;
+use lazaret_session::store::{LockedSession, Store};
 
 /// Locks a collected session and judges it, by what the user allowed for good too.
 pub(crate) fn open(

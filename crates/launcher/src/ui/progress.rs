@@ -11,8 +11,8 @@ use super::{
     OutputFormat, ProgressChoice, Ui, UiOptions, Verbosity, bytes, count, elapsed, elide, locked,
 };
 use crate::environment::{Environment, StreamKind};
-use crate::session::event::Counter;
 use crate::ui::terminal::Terminal;
+use lazaret_session::event::Counter;
 
 /// Between two plain lines of one phase.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(3);

@@ -6,8 +6,8 @@ use std::thread;
 
 use lazaret_gate::decision::NoAnswer;
 
-use crate::interrupt::{Event, Interrupt};
 use crate::ui::{Tone, Ui, locked};
+use lazaret_session::interrupt::{Event, Interrupt};
 
 /// Starts the line of a question, and no other line that lazaret prints. Escaped names
 /// hold no line break, so that no name can start a line.

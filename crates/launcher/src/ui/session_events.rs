@@ -6,9 +6,9 @@ use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped};
 use lazaret_tree::escape;
 
 use super::{Phase, Ui, bytes, count, elide};
-use crate::session::event::{Event, EventSink};
-use crate::session::synced::Synced;
 pub use lazaret_gate::format::show_command;
+use lazaret_session::event::{Event, EventSink};
+use lazaret_session::synced::Synced;
 
 /// Shows a session to the user.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, SystemTime};
 
-use lazaret_launcher::session::record::{
+use lazaret_session::record::{
     GateLimits, KeepVolume, NewRecord, Phase, Picked, PickedGit, Record, RecordError,
 };
-use lazaret_launcher::session::store::{Store, StoreError};
+use lazaret_session::store::{Store, StoreError};
 
 fn record(id: &str) -> Record {
     let new = NewRecord {
@@ -24,7 +24,7 @@ fn record(id: &str) -> Record {
             max_file_bytes: 3,
         },
         keep: KeepVolume::Always,
-        bounds: lazaret_launcher::session::record::Bounds::default(),
+        bounds: lazaret_session::record::Bounds::default(),
         selection: Picked {
             git: PickedGit::Full,
             exclude: vec!["*.log".to_owned()],

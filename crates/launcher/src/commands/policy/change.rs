@@ -8,10 +8,10 @@ use lazaret_runtime::SessionId;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session::egress::LivePolicy;
-use crate::session::lock::take_lock;
-use crate::session::record::Phase;
-use crate::session::store::{SessionDir, Store};
+use lazaret_session::egress::LivePolicy;
+use lazaret_session::lock::take_lock;
+use lazaret_session::record::Phase;
+use lazaret_session::store::{SessionDir, Store};
 
 /// How long the launcher may take to hand a change on, and others to finish theirs.
 const PATIENCE: Duration = Duration::from_secs(30);

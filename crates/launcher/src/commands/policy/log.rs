@@ -12,9 +12,9 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session::egress::JOURNAL;
-use crate::session::store::Store;
 use crate::ui::OutputFormat;
+use lazaret_session::egress::JOURNAL;
+use lazaret_session::store::Store;
 
 /// Between two looks for more.
 const TICK: Duration = Duration::from_millis(200);

@@ -8,8 +8,8 @@ mod show;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session::egress::LivePolicy;
-use crate::session::store::SessionDir;
+use lazaret_session::egress::LivePolicy;
+use lazaret_session::store::SessionDir;
 
 /// Show and change what a session's command may reach
 #[derive(Debug, clap::Subcommand)]

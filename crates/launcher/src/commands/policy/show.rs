@@ -6,8 +6,8 @@ use lazaret_runtime::SessionId;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session::store::Store;
 use crate::ui::OutputFormat;
+use lazaret_session::store::Store;
 
 /// What is shown.
 #[derive(Debug, clap::Args)]

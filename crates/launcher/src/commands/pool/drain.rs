@@ -5,10 +5,10 @@ use serde_json::json;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session::pool::{Shelf, Spare, Targets, drop_spare, remove};
-use crate::session::store::Store;
 use crate::session_access::site;
 use crate::ui::{OutputFormat, count};
+use lazaret_session::pool::{Shelf, Spare, Targets, drop_spare, remove};
+use lazaret_session::store::Store;
 
 /// What is to go.
 #[derive(Debug, clap::Args)]

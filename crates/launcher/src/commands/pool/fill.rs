@@ -9,11 +9,11 @@ use crate::image;
 use crate::job::limits;
 use crate::network;
 use crate::profile;
-use crate::session::pool::{Filled, Filling, Shelf, Targets, fill};
-use crate::session::store::Store;
 use crate::session_access::site;
 use crate::ui::{OutputFormat, count};
 use crate::user_network::UserNetwork;
+use lazaret_session::pool::{Filled, Filling, Shelf, Targets, fill};
+use lazaret_session::store::Store;
 
 /// What is to wait.
 #[derive(Debug, clap::Args)]

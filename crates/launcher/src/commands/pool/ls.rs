@@ -8,9 +8,9 @@ use serde_json::json;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session::pool::{Shelf, Spare, Targets};
-use crate::session::store::Store;
 use crate::ui::{OutputFormat, Tone, Ui, elapsed};
+use lazaret_session::pool::{Shelf, Spare, Targets};
+use lazaret_session::store::Store;
 
 pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open_if_there(&context.env.state_dir()?)?;

@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use super::raw_mode::RawMode;
 use super::sanitize::TextSanitizer;
 use super::screen_filter::ScreenSanitizer;
-use crate::session::cycle::CommandIo;
 use crate::ui::{Output, Ui};
+use lazaret_session::cycle::CommandIo;
 
 /// Whether what is written ends on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -27,9 +27,9 @@ use rustix::termios::{
 use crate::gate::review::model::Review;
 use crate::gate::review::run::{Console, Input};
 use crate::gate::review::view::{Palette, draw};
-use crate::interrupt::Interrupt;
 use crate::panic::Hook;
 use crate::ui::{Output, Ui, UiWriter};
+use lazaret_session::interrupt::Interrupt;
 
 type Backend = CrosstermBackend<BufWriter<UiWriter>>;
 

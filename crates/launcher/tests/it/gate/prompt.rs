@@ -8,10 +8,10 @@ use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::{Consent, Decision, KeepReason, OnConflict};
 use lazaret_launcher::decide::decide;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
-use lazaret_launcher::interrupt::Interrupt;
 use lazaret_launcher::ui::{
     ColorChoice, NoAnswer, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
 };
+use lazaret_session::interrupt::Interrupt;
 
 use super::desk::Desk;
 

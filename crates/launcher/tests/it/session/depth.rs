@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH};
-use lazaret_launcher::session::belongings::Belongings;
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{Engine as _, EngineError, ImageInfo};
+use lazaret_session::belongings::Belongings;
 
 use super::world::World;
 

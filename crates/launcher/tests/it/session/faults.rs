@@ -6,11 +6,11 @@ use std::sync::Mutex;
 use std::thread;
 
 use lazaret_launcher::exit_code::ExitCode;
-use lazaret_launcher::interrupt::Interrupt;
-use lazaret_launcher::session::record::{Outcome, Phase};
-use lazaret_launcher::session::resume::Resumed;
 use lazaret_runtime::fake::{ExecOutcome, Verb};
 use lazaret_runtime::{Leftover, leftovers};
+use lazaret_session::interrupt::Interrupt;
+use lazaret_session::record::{Outcome, Phase};
+use lazaret_session::resume::Resumed;
 use lazaret_tests::tree_text;
 
 use super::flaky::{At, Fault, Kind};

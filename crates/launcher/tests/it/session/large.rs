@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 use lazaret_gate::allowlist::Remembered;
 use lazaret_launcher::job::{Terms, gate};
 use lazaret_launcher::profile::ApplyMode;
-use lazaret_launcher::session::known::Known;
-use lazaret_launcher::session::record::GateLimits;
 use lazaret_protocol::{
     Checksum, FileTime, FoundEntry, FoundKind, Receipt, StreamWriter, Survey, SurveyRequest,
     Trailer, VolumeIdentity, read_wanted,
 };
+use lazaret_session::known::Known;
+use lazaret_session::record::GateLimits;
 use lazaret_transfer::{Quarantine, VolumeState};
 use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPathBuf, Tree};
 

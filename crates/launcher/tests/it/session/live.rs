@@ -7,16 +7,16 @@ use std::thread;
 use std::time::Duration;
 
 use lazaret_launcher::failure::{Failure, FailureKind};
-use lazaret_launcher::interrupt::Interrupt;
-use lazaret_launcher::session::pause::Watchdog;
-use lazaret_launcher::session::record::Phase;
-use lazaret_launcher::session::site::Site;
-use lazaret_launcher::session::store::SessionDir;
-use lazaret_launcher::session::turn::Turn;
-use lazaret_launcher::session::viewer::{Look, Viewer};
-use lazaret_launcher::session::views::{self, Sweep, sweep};
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerState, Engine as _};
+use lazaret_session::interrupt::Interrupt;
+use lazaret_session::pause::Watchdog;
+use lazaret_session::record::Phase;
+use lazaret_session::site::Site;
+use lazaret_session::store::SessionDir;
+use lazaret_session::turn::Turn;
+use lazaret_session::viewer::{Look, Viewer};
+use lazaret_session::views::{self, Sweep, sweep};
 use lazaret_tests::tree_text;
 use lazaret_tree::diff;
 

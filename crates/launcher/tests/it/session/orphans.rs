@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_launcher::session::record::Phase;
-use lazaret_launcher::session::resume::Resumed;
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{Engine as _, EngineError, HardenedSpec, Limits};
+use lazaret_session::record::Phase;
+use lazaret_session::resume::Resumed;
 
 use super::flaky::{At, Fault, Kind};
 use super::world::World;

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::failure::FailureKind;
-use lazaret_launcher::interrupt::Interrupt;
-use lazaret_launcher::session::collect::Collected;
-use lazaret_launcher::session::record::{Outcome, Phase};
-use lazaret_launcher::session::resume::Resumed;
 use lazaret_runtime::{ContainerState, Engine as _, Label};
+use lazaret_session::collect::Collected;
+use lazaret_session::interrupt::Interrupt;
+use lazaret_session::record::{Outcome, Phase};
+use lazaret_session::resume::Resumed;
 use lazaret_tests::tree_text;
 use lazaret_transfer::Intent;
 use lazaret_tree::{Digest, Entry, Mode, RelPath};

@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use lazaret_launcher::session::pool::{Filled, Shelf, Targets, remove};
-use lazaret_launcher::session::record::{Phase, Record};
-use lazaret_launcher::session::resume::sweep;
-use lazaret_launcher::session::tags::Tags;
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerName, ContainerState};
+use lazaret_session::pool::{Filled, Shelf, Targets, remove};
+use lazaret_session::record::{Phase, Record};
+use lazaret_session::resume::sweep;
+use lazaret_session::tags::Tags;
 
 use super::world::World;
 

@@ -3,16 +3,16 @@
 
 use std::sync::{Arc, Mutex};
 
-use lazaret_launcher::interrupt::Interrupted;
 use lazaret_launcher::job::JobEnd;
 use lazaret_launcher::profile::ApplyMode;
-use lazaret_launcher::session::cycle::Cycle;
-use lazaret_launcher::session::pool::{Ahead, Spare, Targets, drop_spare, sweep};
-use lazaret_launcher::session::record::Outcome;
-use lazaret_launcher::session::resume::{Resumed, sweep as sweep_store};
-use lazaret_launcher::session::store::{Store, StoreError};
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerName, ContainerState, EngineKind};
+use lazaret_session::cycle::Cycle;
+use lazaret_session::interrupt::Interrupted;
+use lazaret_session::pool::{Ahead, Spare, Targets, drop_spare, sweep};
+use lazaret_session::record::Outcome;
+use lazaret_session::resume::{Resumed, sweep as sweep_store};
+use lazaret_session::store::{Store, StoreError};
 use lazaret_tests::tree_text;
 
 use super::world::World;

@@ -17,28 +17,10 @@ use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
 use lazaret_launcher::gate::open::open_case;
 use lazaret_launcher::gate::settle::{Settled, Volume, settle};
-use lazaret_launcher::interrupt::Interrupt;
 use lazaret_launcher::job::{JobEnd, Terms, gate, gate_and_ahead};
 use lazaret_launcher::lent;
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_launcher::profile::FileRule;
-use lazaret_launcher::session::belongings::Belongings;
-use lazaret_launcher::session::chores::Chores;
-use lazaret_launcher::session::collect::Collected;
-use lazaret_launcher::session::command::{CommandSpec, Patience};
-use lazaret_launcher::session::cycle::{self, Cycle, Order};
-use lazaret_launcher::session::egress::Plan;
-use lazaret_launcher::session::kept::Again;
-use lazaret_launcher::session::poised::Connection;
-use lazaret_launcher::session::pool::{Filled, Filling, Shelf, Targets, fill};
-use lazaret_launcher::session::prepare::Setting;
-use lazaret_launcher::session::record::{
-    Bounds, GateLimits, KeepVolume, Phase, Picked, PickedGit, Record,
-};
-use lazaret_launcher::session::resume::{Resumed, resume};
-use lazaret_launcher::session::site::{Site, Timings};
-use lazaret_launcher::session::source::Source;
-use lazaret_launcher::session::store::{LockedSession, Store, StoreError};
 use lazaret_launcher::ui::terminal::{Destination, TerminalIo};
 use lazaret_launcher::ui::{
     ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Streams, Ui, UiOptions, Verbosity,
@@ -46,6 +28,22 @@ use lazaret_launcher::ui::{
 use lazaret_protocol::Protection;
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
 use lazaret_runtime::{END, Engine as _, GO, ImageInfo, Limits, SessionId, Starter};
+use lazaret_session::belongings::Belongings;
+use lazaret_session::chores::Chores;
+use lazaret_session::collect::Collected;
+use lazaret_session::command::{CommandSpec, Patience};
+use lazaret_session::cycle::{self, Cycle, Order};
+use lazaret_session::egress::Plan;
+use lazaret_session::interrupt::Interrupt;
+use lazaret_session::kept::Again;
+use lazaret_session::poised::Connection;
+use lazaret_session::pool::{Filled, Filling, Shelf, Targets, fill};
+use lazaret_session::prepare::Setting;
+use lazaret_session::record::{Bounds, GateLimits, KeepVolume, Phase, Picked, PickedGit, Record};
+use lazaret_session::resume::{Resumed, resume};
+use lazaret_session::site::{Site, Timings};
+use lazaret_session::source::Source;
+use lazaret_session::store::{LockedSession, Store, StoreError};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{GitMode, Selection, WorkspaceDir};
 

@@ -1,7 +1,0 @@
-//! Numbers of signals: the same on every Linux (signal(7)), also behind macOS.
-
-/// Asks a process to end.
-pub(super) const SIGTERM: i32 = 15;
-
-/// Ends a process at once.
-pub(super) const SIGKILL: i32 = 9;

@@ -1,0 +1,171 @@
+//! `Journal`: what the gateway decided, as it arrives, in the session's directory.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use lazaret_egress::{Event, Patterns, Verdict};
+use lazaret_tree::{AtPath as _, PathError};
+use serde::{Deserialize, Serialize};
+
+/// The file in a session's directory: one [`Event`] a line.
+pub const JOURNAL: &str = "egress.jsonl";
+
+/// The most that it holds, in bytes. What goes beyond is counted, not kept.
+const CAP: u64 = 64 << 20;
+
+/// What the gateway decided, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Connections that were allowed.
+    pub allowed: u64,
+    /// Connections that were denied.
+    pub denied: u64,
+    /// Requests that the broker answered.
+    pub brokered: u64,
+    /// Bytes that the command sent.
+    pub sent: u64,
+    /// Bytes that it received.
+    pub received: u64,
+    /// Events that are not in the journal, because it is full.
+    pub dropped: u64,
+}
+
+/// Whether a journal holds everything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JournalEnd {
+    /// Everything is there.
+    Complete,
+    /// It could not be written any more.
+    Failed(String),
+}
+
+/// The journal of one run.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    patterns: Option<Patterns>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    kept: u64,
+    totals: Totals,
+    failure: Option<io::Error>,
+}
+
+impl Journal {
+    /// Creates the file, readable by the user alone, or empties it.
+    pub(crate) fn create(path: &Path, patterns: Option<Patterns>) -> Result<Self, PathError> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(path)
+            .at(path)?;
+        Ok(Self {
+            patterns,
+            state: Mutex::new(State {
+                file,
+                kept: 0,
+                totals: Totals::default(),
+                failure: None,
+            }),
+        })
+    }
+
+    /// Takes note of an event.
+    pub(crate) fn note(&self, event: &Event) {
+        let Ok(mut line) = serde_json::to_vec(event) else {
+            return;
+        };
+        if let Some(patterns) = &self.patterns {
+            line = patterns.scrub(&line);
+        }
+        line.push(b'\n');
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.totals.count(event);
+        let size = line.len() as u64;
+        if state.failure.is_some() || state.kept + size > CAP {
+            state.totals.dropped += 1;
+            return;
+        }
+        match state.file.write_all(&line) {
+            Ok(()) => state.kept += size,
+            Err(error) => state.failure = Some(error),
+        }
+    }
+
+    /// Returns the numbers so far, and whether everything could be written.
+    pub(crate) fn end(&self) -> (Totals, JournalEnd) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = match &state.failure {
+            Some(error) => JournalEnd::Failed(error.to_string()),
+            None => JournalEnd::Complete,
+        };
+        (state.totals, end)
+    }
+}
+
+impl Totals {
+    fn count(&mut self, event: &Event) {
+        match event {
+            Event::Decision { verdict, .. } => match verdict {
+                Verdict::Allowed => self.allowed += 1,
+                Verdict::Denied => self.denied += 1,
+            },
+            Event::Closed { sent, received, .. } => {
+                self.sent = self.sent.saturating_add(*sent);
+                self.received = self.received.saturating_add(*received);
+            }
+            Event::Broker { received, .. } => {
+                self.brokered += 1;
+                self.received = self.received.saturating_add(*received);
+            }
+            Event::Ready { .. } | Event::Fault { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn denied() -> Event {
+        serde_json::from_str(
+            r#"{"event":"decision","at":1,"id":1,"via":"connect","host":"a.test","port":443,"verdict":"denied","reason":"net.not_listed"}"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn flt_07_a_full_disk_loses_the_journal_and_not_the_numbers() {
+        let journal = Journal::create(Path::new("/dev/full"), None).unwrap();
+        for _ in 0..3 {
+            journal.note(&denied());
+        }
+        let (totals, end) = journal.end();
+        assert_eq!((totals.denied, totals.dropped), (3, 2));
+        let JournalEnd::Failed(cause) = end else {
+            panic!("{end:?}");
+        };
+        assert!(cause.contains("No space left"), "{cause}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(JOURNAL);
+        let journal = Journal::create(&path, None).unwrap();
+        journal.state.lock().unwrap().kept = CAP - 10;
+        journal.note(&denied());
+        let (totals, end) = journal.end();
+        assert_eq!((totals.denied, totals.dropped), (1, 1));
+        assert_eq!(end, JournalEnd::Complete);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+    }
+}

@@ -1,0 +1,331 @@
+//! `Interrupt`: Ctrl-C, SIGTERM and SIGHUP as a flag, guards and messages.
+//!
+//! A signal never ends the process by itself. It raises a flag that the phases poll,
+//! and runs the guards, which make blocked calls return; the main thread then unwinds
+//! through its leases and rollbacks as after any other failure. A second signal does
+//! the same with more urgency, and skips no rollback either (FLT-08, FLT-10).
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// The user wants an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("interrupted")]
+pub struct Interrupted;
+
+/// How often the user has asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// Once: end in good order, with the usual grace.
+    Asked,
+    /// Again: no grace for the command any more. Rollback and cleanup still happen.
+    Insisted,
+}
+
+type Action = Box<dyn FnMut(Urgency) + Send>;
+
+#[derive(Default)]
+struct Guards {
+    next_id: u64,
+    actions: Vec<(u64, Arc<Mutex<Action>>)>,
+}
+
+#[derive(Default)]
+struct Shared {
+    raised: AtomicU32,
+    guards: Mutex<Guards>,
+    changed: Condvar,
+}
+
+/// The one interrupt flag of the process. Clones share it.
+#[derive(Clone, Default)]
+pub struct Interrupt(Arc<Shared>);
+
+impl fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Interrupt").field(&self.urgency()).finish()
+    }
+}
+
+/// A panic in one guard must not disable the others.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Interrupt {
+    /// Makes a flag that no signal reaches yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Does what a signal does.
+    pub fn raise(&self) {
+        let actions: Vec<_> = {
+            // Counted under the lock: a guard that registers meanwhile either sees the
+            // flag or is in the list.
+            let guards = locked(&self.0.guards);
+            self.0.raised.fetch_add(1, Ordering::SeqCst);
+            self.0.changed.notify_all();
+            guards
+                .actions
+                .iter()
+                .map(|(_, action)| action.clone())
+                .collect()
+        };
+        let Some(urgency) = self.urgency() else {
+            return;
+        };
+        for action in actions {
+            locked(&action)(urgency);
+        }
+    }
+
+    /// Returns how urgent the end is, or `None` when nobody asked for one.
+    pub fn urgency(&self) -> Option<Urgency> {
+        match self.0.raised.load(Ordering::SeqCst) {
+            0 => None,
+            1 => Some(Urgency::Asked),
+            _ => Some(Urgency::Insisted),
+        }
+    }
+
+    /// Says that what was asked for once has been done, such as ending the command: a
+    /// signal after that asks for something else. A user who has insisted stays heard.
+    pub fn answered(&self) {
+        // Under the lock, as every raise: a signal is never lost between the two.
+        let _guards = locked(&self.0.guards);
+        let _ = self
+            .0
+            .raised
+            .compare_exchange(1, 0, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
+    /// Fails when an end was asked for. Call it between steps and in loops.
+    ///
+    /// # Errors
+    /// [`Interrupted`].
+    pub fn check(&self) -> Result<(), Interrupted> {
+        match self.urgency() {
+            None => Ok(()),
+            Some(_) => Err(Interrupted),
+        }
+    }
+
+    /// Sleeps for `duration`, or until an end is asked for.
+    ///
+    /// # Errors
+    /// [`Interrupted`].
+    pub fn sleep(&self, duration: Duration) -> Result<(), Interrupted> {
+        let deadline = Instant::now() + duration;
+        let mut guards = locked(&self.0.guards);
+        loop {
+            self.check()?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            guards = self
+                .0
+                .changed
+                .wait_timeout(guards, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+
+    /// Runs `action` on every signal, on the handler's thread, after the guards that
+    /// were registered before it, until the returned guard is dropped. When an end was
+    /// asked for already, it runs here and now.
+    ///
+    /// The action makes blocked calls return (stops a container, closes a channel).
+    /// What has to be undone belongs into the `Drop` of what did it, so that it is
+    /// undone after failures too.
+    pub fn guard(&self, action: impl FnMut(Urgency) + Send + 'static) -> Guard {
+        let action: Arc<Mutex<Action>> = Arc::new(Mutex::new(Box::new(action)));
+        let (id, urgency) = {
+            let mut guards = locked(&self.0.guards);
+            let id = guards.next_id;
+            guards.next_id += 1;
+            guards.actions.push((id, action.clone()));
+            (id, self.urgency())
+        };
+        if let Some(urgency) = urgency {
+            locked(&action)(urgency);
+        }
+        Guard {
+            id,
+            shared: Arc::downgrade(&self.0),
+        }
+    }
+
+    /// Makes a mailbox in which both values and signals arrive: the way to block on
+    /// "the process ended, or the user wants an end".
+    pub fn mailbox<T: Send + 'static>(&self) -> (Sender<Event<T>>, Mailbox<T>) {
+        let (sender, receiver) = mpsc::channel();
+        let signals = sender.clone();
+        let guard = self.guard(move |urgency| {
+            // A mailbox that is gone needs no signal.
+            drop(signals.send(Event::Interrupt(urgency)));
+        });
+        (
+            sender,
+            Mailbox {
+                receiver,
+                _guard: guard,
+            },
+        )
+    }
+}
+
+/// Keeps an action registered. Dropping it takes the action out.
+#[must_use = "dropping the guard takes the action out again"]
+#[derive(Debug)]
+pub struct Guard {
+    id: u64,
+    shared: Weak<Shared>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared.upgrade() {
+            locked(&shared.guards)
+                .actions
+                .retain(|(id, _)| *id != self.id);
+        }
+    }
+}
+
+/// What arrives in a [`Mailbox`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<T> {
+    /// A sender's value.
+    Value(T),
+    /// A signal.
+    Interrupt(Urgency),
+    /// The deadline has passed.
+    Deadline,
+}
+
+/// Receives values and signals in the order in which they happened.
+#[derive(Debug)]
+pub struct Mailbox<T> {
+    receiver: Receiver<Event<T>>,
+    _guard: Guard,
+}
+
+impl<T> Mailbox<T> {
+    /// Blocks until something arrives or `deadline` (monotonic) has passed.
+    pub fn wait(&self, deadline: Option<Instant>) -> Event<T> {
+        // The guard holds a sender for as long as the mailbox lives, so "disconnected"
+        // can't happen; it would be the end of all news, which a deadline is too.
+        match deadline {
+            None => self.receiver.recv().unwrap_or(Event::Deadline),
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                match self.receiver.recv_timeout(left) {
+                    Ok(event) => event,
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                        Event::Deadline
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn flt_08_a_signal_raises_the_flag_and_runs_the_guards_in_order() {
+        let interrupt = Interrupt::new();
+        let (sender, receiver) = mpsc::channel();
+        let first = sender.clone();
+        let _a = interrupt.guard(move |urgency| first.send(("a", urgency)).unwrap());
+        let second = sender.clone();
+        let b = interrupt.guard(move |urgency| second.send(("b", urgency)).unwrap());
+        assert_eq!(interrupt.check(), Ok(()));
+
+        interrupt.raise();
+        assert_eq!(interrupt.check(), Err(Interrupted));
+        drop(b);
+        interrupt.raise();
+        let events: Vec<_> = receiver.try_iter().collect();
+        assert_eq!(
+            events,
+            [
+                ("a", Urgency::Asked),
+                ("b", Urgency::Asked),
+                ("a", Urgency::Insisted)
+            ]
+        );
+    }
+
+    #[test]
+    fn flt_08_a_guard_that_comes_after_the_signal_runs_at_once() {
+        let interrupt = Interrupt::new();
+        interrupt.raise();
+        let (sender, receiver) = mpsc::channel();
+        let _guard = interrupt.guard(move |urgency| sender.send(urgency).unwrap());
+        assert_eq!(receiver.try_recv(), Ok(Urgency::Asked));
+    }
+
+    #[test]
+    fn flt_08_a_mailbox_takes_values_signals_and_deadlines() {
+        let interrupt = Interrupt::new();
+        let (sender, mailbox) = interrupt.mailbox();
+        let soon = Instant::now() + Duration::from_millis(5);
+        assert_eq!(mailbox.wait(Some(soon)), Event::Deadline);
+        let raiser = interrupt.clone();
+        let thread = thread::spawn(move || {
+            raiser.raise();
+            raiser.raise();
+            sender.send(Event::Value(7)).unwrap();
+        });
+        assert_eq!(mailbox.wait(None), Event::Interrupt(Urgency::Asked));
+        assert_eq!(mailbox.wait(None), Event::Interrupt(Urgency::Insisted));
+        assert_eq!(mailbox.wait(None), Event::Value(7));
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn flt_08_an_answered_signal_does_not_end_what_follows() {
+        let interrupt = Interrupt::new();
+        interrupt.raise();
+        interrupt.answered();
+        assert_eq!(interrupt.check(), Ok(()));
+        interrupt.raise();
+        assert_eq!(interrupt.urgency(), Some(Urgency::Asked));
+        interrupt.raise();
+        interrupt.answered();
+        assert_eq!(interrupt.urgency(), Some(Urgency::Insisted));
+    }
+
+    #[test]
+    fn a_sleep_ends_with_a_signal() {
+        let interrupt = Interrupt::new();
+        assert_eq!(interrupt.sleep(Duration::from_millis(1)), Ok(()));
+        let raiser = interrupt.clone();
+        let thread = thread::spawn(move || raiser.raise());
+        assert_eq!(interrupt.sleep(Duration::from_secs(60)), Err(Interrupted));
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_panic_in_a_guard_leaves_the_others() {
+        let interrupt = Interrupt::new();
+        let _bad = interrupt.guard(|urgency| assert_eq!(urgency, Urgency::Insisted));
+        let raiser = interrupt.clone();
+        assert!(thread::spawn(move || raiser.raise()).join().is_err());
+        let (sender, receiver) = mpsc::channel();
+        let _good = interrupt.guard(move |urgency| sender.send(urgency).unwrap());
+        interrupt.raise();
+        assert_eq!(receiver.try_iter().last(), Some(Urgency::Insisted));
+    }
+}

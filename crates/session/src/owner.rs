@@ -1,0 +1,71 @@
+//! `Owner`: whose things in an engine are, and what they are called.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use lazaret_runtime::{ContainerName, Label, NameError, SessionId, VolumeName};
+use lazaret_tree::Digest;
+
+/// A session, or a place in the pool that a session may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// What labels and names say. A session that took a place from the pool keeps that
+    /// place's, since an engine can't give a volume another name or label.
+    pub tag: SessionId,
+    /// The id of the state directory.
+    pub store: String,
+    /// The workspace; `None` before there is one.
+    pub workspace: Option<PathBuf>,
+}
+
+impl Owner {
+    /// `lazaret-<tag>-<store>-<role>`: at most 63 bytes, so within every engine's grammar.
+    /// The start of the store's id keeps the sessions of two users apart that share an
+    /// engine and like the same names.
+    pub(crate) fn name<N: FromStr<Err = NameError>>(&self, role: &str) -> N {
+        let store: String = self.store.chars().take(6).collect();
+        match format!("lazaret-{}-{store}-{role}", self.tag).parse() {
+            Ok(name) => name,
+            Err(error) => unreachable!("a session's and a store's names make valid ones: {error}"),
+        }
+    }
+
+    /// Names the volume that holds the copy.
+    pub fn volume(&self) -> VolumeName {
+        self.name("workspace")
+    }
+
+    /// Names the container that the command runs in.
+    pub fn agent(&self) -> ContainerName {
+        self.name("agent")
+    }
+
+    /// Names the volume that holds the sockets of the gateway.
+    pub fn sockets(&self) -> VolumeName {
+        self.name("egress")
+    }
+
+    /// Names the container of the gateway.
+    pub fn gateway(&self) -> ContainerName {
+        self.name("gateway")
+    }
+
+    /// Returns the labels of something that belongs to it.
+    pub fn labels(&self, role: &str) -> BTreeMap<String, String> {
+        let mut labels = vec![
+            (Label::Session, self.tag.to_string()),
+            (Label::Role, role.to_owned()),
+            (Label::Version, env!("CARGO_PKG_VERSION").to_owned()),
+            (Label::Store, self.store.clone()),
+        ];
+        if let Some(workspace) = &self.workspace {
+            let digest = Digest::of(workspace.as_os_str().as_encoded_bytes()).to_hex();
+            labels.push((Label::Workspace, digest.chars().take(16).collect()));
+        }
+        labels
+            .into_iter()
+            .map(|(label, value)| (label.key().to_owned(), value))
+            .collect()
+    }
+}

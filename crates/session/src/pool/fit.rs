@@ -1,0 +1,39 @@
+//! `Fit`: what a place was made from, in one word.
+
+use std::fmt::Write as _;
+
+use lazaret_tree::Digest;
+use serde::{Deserialize, Serialize};
+
+use super::super::berth::Wanted;
+use super::super::egress::aliases;
+use super::super::site::Site;
+
+/// A digest of everything that an engine fixes when it makes a container: two with the same
+/// are the same but for their names. What a command is given when it starts, such as its
+/// variables and its keys, is no part of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fit(String);
+
+impl Fit {
+    pub(crate) fn of(site: &Site<'_>, wanted: Wanted<'_>) -> Self {
+        let mut text = String::new();
+        let parts = [
+            env!("CARGO_PKG_VERSION"),
+            site.info.endpoint.as_str(),
+            wanted.image.reference().as_str(),
+            wanted.porter.reference().as_str(),
+        ];
+        for part in parts {
+            // Lengths, so that no two lists of parts read alike.
+            let _infallible = writeln!(text, "{}:{part}", part.len());
+        }
+        let _infallible = writeln!(text, "{:?}", wanted.limits);
+        for alias in wanted.policy.map(aliases).iter().flatten() {
+            let _infallible = writeln!(text, "{alias:?}");
+        }
+        let _infallible = write!(text, "{}", wanted.policy.is_some());
+        Self(Digest::of(text.as_bytes()).to_hex())
+    }
+}

@@ -1,0 +1,300 @@
+//! `Shelf`: the places on disk, and the locks that keep one from being taken twice.
+//!
+//! A place is a file below `pool/` in the state directory, locked by whoever makes or takes
+//! it. Its ending says how far it is:
+//!
+//! | file | lock held | lock free |
+//! |---|---|---|
+//! | `<tag>.making` | it is being made | its maker died: what there is of it is nobody's |
+//! | `<tag>.ready` | somebody looks at it | it can be taken |
+//! | `<tag>.taken` | a session is being made of it | the session's record has it, or nobody |
+//!
+//! `rename(2)` is what takes a place. A session's record names it before the file goes, so
+//! at each moment whoever sweeps finds the tag in a file or in a record.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use lazaret_runtime::SessionId;
+use lazaret_tree::AtPath as _;
+use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
+
+use super::super::file::{private_dir, random_hex};
+use super::super::lock::{GLANCE, GLANCES};
+use super::super::owner::Owner;
+use super::super::store::{Store, StoreError};
+use super::Fit;
+
+/// The largest file of a place, in bytes.
+const MOST: u64 = 64 << 10;
+
+/// What every tag of a place begins with; see [`is_tag`].
+const PREFIX: &str = "pool-";
+/// Digits behind it, more than the name of a session that is made from its workspace's has.
+const DIGITS: usize = 12;
+
+/// A place, as it was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The profile that it was made for.
+    pub profile: String,
+    /// How to reach its engine.
+    pub engine: String,
+    /// What it was made from.
+    pub fit: Fit,
+    /// Seconds since 1970 when it was made.
+    pub created: u64,
+}
+
+/// The places of a state directory.
+#[derive(Debug, Clone)]
+pub struct Shelf {
+    dir: PathBuf,
+    store: String,
+}
+
+/// The file of a place, as it was listed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PlaceFile {
+    pub(crate) tag: SessionId,
+    ending: &'static str,
+}
+
+/// A place that nobody else may make, take or remove.
+#[derive(Debug)]
+#[must_use = "dropping it gives the place up to others"]
+pub struct Held {
+    /// It.
+    pub place: Place,
+    /// Whose its things are.
+    pub owner: Owner,
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Shelf {
+    /// Returns the shelf of a store. Nothing is made on disk before it is needed.
+    pub fn of(store: &Store) -> Self {
+        Self {
+            dir: store.path().join("pool"),
+            store: store.id().to_owned(),
+        }
+    }
+
+    /// Lists the places that could be taken, oldest first.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn ready(&self) -> Result<Vec<(SessionId, Place)>, StoreError> {
+        let mut found = Vec::new();
+        for PlaceFile { tag, ending } in self.files()? {
+            if ending != READY {
+                continue;
+            }
+            // One that was taken just now, or that another lazaret wrote, is none of ours.
+            if let Some(place) = read(&self.path(&tag, READY)) {
+                found.push((tag, place));
+            }
+        }
+        found.sort_by_key(|(_, place)| place.created);
+        Ok(found)
+    }
+
+    /// Whether a file that was listed keeps the things of its tag from being nobody's; forgets
+    /// it where it does not.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) fn counts(&self, file: &PlaceFile) -> Result<bool, StoreError> {
+        let path = self.path(&file.tag, file.ending);
+        Ok(match (file.ending, lock(&path)?) {
+            (MAKING | TAKEN, Lock::Got(_lock)) => {
+                fs::remove_file(&path).at(&path)?;
+                false
+            }
+            // One that is gone by now has another ending, or is in a record.
+            _ => true,
+        })
+    }
+
+    /// Begins a place.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) fn begin(&self, profile: &str, engine: &str, fit: Fit) -> Result<Held, StoreError> {
+        private_dir(&self.dir)?;
+        let tag: SessionId = format!("{PREFIX}{}", &random_hex()[..DIGITS]).parse()?;
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let place = Place {
+            profile: profile.to_owned(),
+            engine: engine.to_owned(),
+            fit,
+            created: now.map_or(0, |age| age.as_secs()),
+        };
+        // No ending that anybody looks for, until it is locked.
+        let path = self.path(&tag, "new");
+        let file = OpenOptions::new()
+            .create_new(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .at(&path)?;
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).at(&path)?;
+        serde_json::to_writer(&file, &place).at(&path)?;
+        let mut held = Held {
+            place,
+            owner: self.owner(tag),
+            path,
+            _lock: file,
+        };
+        held.rename(MAKING)?;
+        Ok(held)
+    }
+
+    /// Takes hold of a place that is ready; `None` where somebody else has it, or had it.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn hold(&self, tag: &SessionId) -> Result<Option<Held>, StoreError> {
+        let path = self.path(tag, READY);
+        let mut found = lock(&path)?;
+        for _ in 0..GLANCES {
+            if !matches!(found, Lock::Held) {
+                break;
+            }
+            std::thread::sleep(GLANCE);
+            found = lock(&path)?;
+        }
+        let Lock::Got(lock) = found else {
+            return Ok(None);
+        };
+        Ok(read(&path).map(|place| Held {
+            place,
+            owner: self.owner(tag.clone()),
+            path,
+            _lock: lock,
+        }))
+    }
+
+    fn owner(&self, tag: SessionId) -> Owner {
+        Owner {
+            tag,
+            store: self.store.clone(),
+            workspace: None,
+        }
+    }
+
+    fn path(&self, tag: &SessionId, ending: &str) -> PathBuf {
+        self.dir.join(format!("{tag}.{ending}"))
+    }
+
+    /// Lists the files of places. A directory that is read while a file in it is renamed may
+    /// show neither name, so who must not miss one lists twice.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) fn files(&self) -> Result<Vec<PlaceFile>, StoreError> {
+        let entries = match fs::read_dir(&self.dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.at(&self.dir)?,
+        };
+        let mut files = Vec::new();
+        for entry in entries {
+            let name = PathBuf::from(entry.at(&self.dir)?.file_name());
+            let tag = name.file_stem().and_then(OsStr::to_str);
+            let ending = name.extension().and_then(OsStr::to_str);
+            let ending = [MAKING, READY, TAKEN]
+                .into_iter()
+                .find(|known| ending == Some(known));
+            if let (Some(tag), Some(ending)) = (tag, ending)
+                && is_tag(tag)
+                && let Ok(tag) = tag.parse()
+            {
+                files.push(PlaceFile { tag, ending });
+            }
+        }
+        Ok(files)
+    }
+}
+
+const MAKING: &str = "making";
+const READY: &str = "ready";
+const TAKEN: &str = "taken";
+
+impl Held {
+    /// Puts a place that was made on the shelf.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) fn ready(mut self) -> Result<(), StoreError> {
+        self.rename(READY)
+    }
+
+    /// Takes it off the shelf; from here on nobody else can.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) fn take(&mut self) -> Result<(), StoreError> {
+        self.rename(TAKEN)
+    }
+
+    /// Forgets it: it is a session's now, or gone.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn forget(self) -> Result<(), StoreError> {
+        fs::remove_file(&self.path).at(&self.path)?;
+        Ok(())
+    }
+
+    fn rename(&mut self, ending: &str) -> Result<(), StoreError> {
+        let to = self.path.with_extension(ending);
+        fs::rename(&self.path, &to).at(&self.path)?;
+        self.path = to;
+        Ok(())
+    }
+}
+
+/// Whether a tag is one of a place. A session that is named so by its user is one as well:
+/// that only keeps its things from being swept while a record can't be read.
+pub(crate) fn is_tag(tag: &str) -> bool {
+    let digits = tag.strip_prefix(PREFIX).unwrap_or_default();
+    digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+enum Lock {
+    Got(File),
+    Held,
+    Gone,
+}
+
+/// Locks a file that is there, and that still has its name once it is locked.
+fn lock(path: &Path) -> Result<Lock, StoreError> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lock::Gone),
+        other => other.at(path)?,
+    };
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => return Ok(Lock::Held),
+        Err(error) => return Ok(Err(error).at(path)?),
+    }
+    let named = fs::symlink_metadata(path).map(|named| (named.dev(), named.ino()));
+    let locked = file.metadata().at(path)?;
+    Ok(match named {
+        Ok(named) if named == (locked.dev(), locked.ino()) => Lock::Got(file),
+        _ => Lock::Gone,
+    })
+}
+
+fn read(path: &Path) -> Option<Place> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(MOST).read_to_end(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}

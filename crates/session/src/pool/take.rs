@@ -1,0 +1,76 @@
+//! Makes a session out of a place.
+
+use std::time::SystemTime;
+
+use lazaret_runtime::{EngineError, Label};
+
+use super::super::berth::Wanted;
+use super::super::event::Event;
+use super::super::pause::is_up;
+use super::super::record::{NewRecord, Record};
+use super::super::site::Site;
+use super::super::store::{LockedSession, Store};
+use super::fill::remove;
+use super::{Fit, Held, PoolError, Shelf};
+
+/// Takes a place that fits, if there is one, and makes a session of it. A place whose
+/// containers do not run any more, as after the machine was restarted, is removed instead.
+///
+/// # Errors
+/// As [`Store::create`], or the disk's. What goes wrong with the engine only means that nothing
+/// was taken.
+pub(crate) fn take(
+    site: &Site<'_>,
+    store: &Store,
+    new: &NewRecord,
+    wanted: Wanted<'_>,
+) -> Result<Option<LockedSession>, PoolError> {
+    let shelf = Shelf::of(store);
+    let fit = Fit::of(site, wanted);
+    for (tag, place) in shelf.ready()? {
+        if place.fit != fit {
+            continue;
+        }
+        let Some(mut held) = shelf.hold(&tag)? else {
+            continue;
+        };
+        match runs(site, &held, wanted) {
+            Ok(true) => {}
+            Ok(false) => {
+                if let Err(error) = remove(site, held) {
+                    site.events.event(Event::PoolSlotStays(&error));
+                }
+                continue;
+            }
+            Err(_) => continue,
+        }
+        held.take()?;
+        let mut record = Record::new(new.clone(), SystemTime::now());
+        record.berth = Some(tag);
+        match store.create(record) {
+            Ok(session) => {
+                held.forget()?;
+                return Ok(Some(session));
+            }
+            Err(error) => {
+                held.ready()?;
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the containers of a place run, and are ours: a name alone says nothing (FLT-13).
+fn runs(site: &Site<'_>, held: &Held, wanted: Wanted<'_>) -> Result<bool, EngineError> {
+    let (engine, owner) = (&*site.engine, &held.owner);
+    let Some(agent) = engine.container(&owner.agent())? else {
+        return Ok(false);
+    };
+    let is_ours = agent.labels.get(Label::Store.key()) == Some(&owner.store);
+    let mut runs = is_ours && is_up(engine, &owner.agent())?;
+    if wanted.policy.is_some() {
+        runs &= is_up(engine, &owner.gateway())?;
+    }
+    Ok(runs)
+}
