@@ -10,8 +10,8 @@ use crate::failure::{Failure, FailureKind, unusable};
 use crate::ui::{
     ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Ui, UiOptions, Verbosity,
 };
-use lazaret_session::interrupt::Interrupt;
-use lazaret_session::record::Record;
+use lazaret_session::cancel::Interrupt;
+use lazaret_session::store::record::Record;
 
 /// The options of every verb.
 #[derive(Debug, clap::Args)]

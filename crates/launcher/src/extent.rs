@@ -12,7 +12,7 @@ use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::{GitChoice, Isolation, Profile, Tightened};
 use crate::workspace;
-use lazaret_session::record::{Bounds, Outside};
+use lazaret_session::store::record::{Bounds, Outside};
 
 /// What of a project goes in.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use lazaret_gate::allowlist::Remembered;
 use lazaret_gate::choices::Choices;
 use lazaret_runtime::{EngineKind, EnvName, Limits, SessionId, Unenforceable};
-use lazaret_session::credential::CredentialFile;
+use lazaret_session::credentials::file::CredentialFile;
 use lazaret_transfer::{Selector, WorkspaceDir};
 use lazaret_tree::escape;
 
@@ -29,24 +29,24 @@ use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
 use crate::session_access::{reopen, site};
 use crate::ui::Ui;
 use crate::ui::terminal::{self, Destination, TerminalIo};
-use lazaret_session::berth::VolumePresence;
-use lazaret_session::collect::Collected;
-use lazaret_session::command::{CommandSpec, Patience};
-use lazaret_session::cycle::{self, Cycle, Order};
-use lazaret_session::egress::{self, Bound, PortSpec};
-use lazaret_session::engine_memory::{EngineMemory, Recalled};
-use lazaret_session::file_limit::FileLimit;
-use lazaret_session::kept::Again;
-use lazaret_session::poised::Connection;
+use lazaret_session::context::Site;
+use lazaret_session::engine::memory::{EngineMemory, Recalled};
+use lazaret_session::engine::resources::VolumePresence;
+use lazaret_session::lifecycle::bootstrap::Connection;
+use lazaret_session::lifecycle::collect::Collected;
+use lazaret_session::lifecycle::create::Setting;
+use lazaret_session::lifecycle::file_limit::FileLimit;
+use lazaret_session::lifecycle::follow::{CommandSpec, Patience};
+use lazaret_session::lifecycle::open::Again;
+use lazaret_session::lifecycle::run::{self, Cycle, Order};
+use lazaret_session::lifecycle::source::Source;
+use lazaret_session::lifecycle::update::Reading;
+use lazaret_session::network::{Bound, PortSpec, bind};
 use lazaret_session::pool::{Ahead, Filling, let_go};
-use lazaret_session::prepare::Setting;
-use lazaret_session::record::{
+use lazaret_session::store::record::{
     Bounds, CommandEnd, GateLimits, KeepVolume, Outcome, Picked, PickedGit, Record,
 };
-use lazaret_session::site::Site;
-use lazaret_session::source::Source;
 use lazaret_session::store::{LockedSession, Store};
-use lazaret_session::sync::Reading;
 
 /// From SIGTERM to SIGKILL when a command's time is up.
 const GRACE: Duration = Duration::from_secs(15);
@@ -137,7 +137,7 @@ impl Job {
         let lent = lent::resolve(&self.profile.files, &context.env)?;
         let network = network::prepare(&self.profile, &context.env, &context.interrupt, &lent)?;
         let ports: Vec<PortSpec> = self.ports.iter().copied().map(PortSpec::from).collect();
-        let ports = egress::bind(&ports)?;
+        let ports = bind(&ports)?;
         let again = match &self.id {
             Some(id) => reopen::take(&store, id, workspace)?,
             None => None,
@@ -284,7 +284,7 @@ impl Job {
             memory: &memory,
             greeting,
         });
-        let Cycle { collected, synced } = cycle::run(&site, &store, order, recalled)?;
+        let Cycle { collected, synced } = run::run(&site, &store, order, recalled)?;
         // Who thinks about the changes uses no login any more.
         drop(in_use);
         let terms = Terms {

@@ -41,7 +41,7 @@ use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::ui::{SessionEvents, Streams, Ui};
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 /// Runs the command line and says what the process shall end with. Signals are caught
 /// from here on, and raise `interrupt`.

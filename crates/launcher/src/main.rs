@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::ui::Streams;
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 fn main() -> ExitCode {
     lazaret_launcher::panic::install();

@@ -10,10 +10,10 @@ use crate::failure::{Failure, FailureKind};
 use crate::profile::{NetworkMode, Profile};
 use crate::secret::{self, Resolved};
 use crate::user_network::UserNetwork;
-use lazaret_session::credential::CredentialFile;
-use lazaret_session::credential_tokens::tokens;
-use lazaret_session::egress::{FIRST_BROKER, Plan};
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
+use lazaret_session::credentials::file::CredentialFile;
+use lazaret_session::credentials::tokens::tokens;
+use lazaret_session::network::{FIRST_BROKER, Plan};
 
 /// What a command is given of the network.
 #[derive(Debug)]

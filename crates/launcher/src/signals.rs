@@ -1,6 +1,6 @@
 //! Connects the signals of the process to an [`Interrupt`].
 
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 /// Raises `interrupt` on SIGINT, SIGTERM and SIGHUP. Once per process.
 ///

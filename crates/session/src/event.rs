@@ -9,8 +9,8 @@ use lazaret_runtime::{ContainerName, ProvenControl, SessionId};
 use lazaret_transfer::Skipped;
 use lazaret_tree::RelPathBuf;
 
-use super::egress::Totals;
-use super::synced::Synced;
+use crate::lifecycle::update_summary::Synced;
+use crate::network::Totals;
 
 /// Takes what a session tells, on any thread.
 pub trait EventSink: Sync + fmt::Debug {

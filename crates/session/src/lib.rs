@@ -1,70 +1,26 @@
 //! Sessions: one copy of a workspace in a volume, from its first byte in to the last one out.
 //!
-//! It knows no terminal, no command line and no profile: what it tells is an [`event::Event`],
-//! what goes wrong is an error of the step.
+//! This crate knows no terminal, no command line and no profile: what it tells is an
+//! [`event::Event`], what goes wrong is an error of the step, and the caller words both.
 //!
-//! [`store`] keeps what must outlive a launcher; the other files are the steps, in order.
-//! Each state is a type of its own, and a step consumes the state before it:
-//! [`prepare::Prepared`], [`populate::Populated`], [`stop::Stopped`], [`collect::Collected`].
+//! | folder | what is in it |
+//! |---|---|
+//! | [`lifecycle`] | the steps in order; each state is a type, and a step consumes the one before |
+//! | [`store`] | what must outlive a launcher: records, locks, what is known of a volume |
+//! | [`engine`] | names, containers and volumes in an engine, and how they go again |
+//! | [`porter`] | exchanges with `porter VERB` inside |
+//! | [`network`] | the gateway beside the command, and the ports that lead inside |
+//! | [`output`], [`live`], [`pool`], [`credentials`] | beside the steps |
 
-pub mod background;
-pub mod belongings;
-pub mod berth;
-pub mod chores;
-pub mod collect;
-pub mod command;
-pub mod credential;
-pub mod credential_cache;
-pub mod credential_tokens;
-pub mod cycle;
-pub mod deflated;
-pub mod egress;
-pub mod emptying;
-pub mod engine_memory;
+pub mod cancel;
+pub mod context;
+pub mod credentials;
+pub mod engine;
 pub mod event;
-pub mod exporter;
-pub mod fence;
-pub mod file;
-pub mod file_limit;
-pub mod handed;
-pub mod history;
-pub mod hold;
-pub mod interrupt;
-pub mod kept;
-pub mod known;
-pub mod latch;
-pub mod lend;
-pub mod lock;
-pub mod log;
-pub mod moment;
-pub mod owner;
-pub mod pause;
-pub mod poised;
+pub mod lifecycle;
+pub mod live;
+pub mod network;
+pub mod output;
 pub mod pool;
-pub mod populate;
 pub mod porter;
-pub mod prepare;
-pub mod prove;
-pub mod prune;
-pub mod record;
-pub mod relay;
-pub mod repair;
-pub mod resume;
-pub mod signal;
-pub mod site;
-pub mod source;
-pub mod standby;
-pub mod status;
-pub mod stop;
 pub mod store;
-pub mod sync;
-pub mod synced;
-pub mod tags;
-pub mod terminal;
-pub mod texts;
-pub mod turn;
-pub mod unfinished;
-pub mod unlanded;
-pub mod unsynced;
-pub mod viewer;
-pub mod views;

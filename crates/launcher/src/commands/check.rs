@@ -21,8 +21,8 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::profile;
 use crate::ui::{OutputFormat, Tone};
-use lazaret_session::interrupt::Interrupt;
-use lazaret_session::record::GateLimits;
+use lazaret_session::cancel::Interrupt;
+use lazaret_session::store::record::GateLimits;
 
 /// Judge a directory or an archive against a base, by the rules of the gate
 ///

@@ -15,10 +15,10 @@ use crate::job::gate_limits;
 use crate::job::{Attendance, Job, JobEnd};
 use crate::profile::{ApplyMode, Profile};
 use crate::ui::{OutputFormat, Tone};
-use lazaret_session::file_limit::FileLimit;
-use lazaret_session::record::Outcome;
-use lazaret_session::record::{Bounds, KeepVolume};
+use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::store::Store;
+use lazaret_session::store::record::Outcome;
+use lazaret_session::store::record::{Bounds, KeepVolume};
 
 /// One act: who plays, and what becomes of the changes.
 struct Act {

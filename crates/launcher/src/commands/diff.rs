@@ -13,10 +13,10 @@ use crate::gate::run_report::{Live, Report};
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Ui};
-use lazaret_session::exporter::Broken;
-use lazaret_session::record::Record;
+use lazaret_session::live::view::Look;
+use lazaret_session::porter::export::Broken;
 use lazaret_session::store::Store;
-use lazaret_session::viewer::Look;
+use lazaret_session::store::record::Record;
 
 /// Show what a session changed, with the findings
 ///

@@ -8,8 +8,8 @@ use crate::gate::settle::{Volume, finish};
 use crate::session_access::{site, waiting};
 use crate::ui::{Answer, Choice, OutputFormat, Question};
 use lazaret_session::pool::let_go;
-use lazaret_session::record::{Outcome, Phase};
 use lazaret_session::store::Store;
+use lazaret_session::store::record::{Outcome, Phase};
 
 /// Discard a session's changes
 #[derive(Debug, clap::Args)]

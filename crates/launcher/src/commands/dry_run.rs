@@ -13,7 +13,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::git;
 use crate::ui::OutputFormat;
-use lazaret_session::file_limit::FileLimit;
+use lazaret_session::lifecycle::file_limit::FileLimit;
 use listing::{Group, Left, groups};
 use reach::Reach;
 

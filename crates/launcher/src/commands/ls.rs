@@ -10,11 +10,11 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::ui::{OutputFormat, Tone, elapsed};
-use lazaret_session::record::{KeepVolume, Record};
-use lazaret_session::status::Status;
+use lazaret_session::store::record::{KeepVolume, Record};
+use lazaret_session::store::status::Status;
+use lazaret_session::store::unfinished::Unfinished;
+use lazaret_session::store::unlanded::Unlanded;
 use lazaret_session::store::{SessionDir, Store};
-use lazaret_session::unfinished::Unfinished;
-use lazaret_session::unlanded::Unlanded;
 
 /// List sessions
 #[derive(Debug, clap::Args)]

@@ -10,9 +10,9 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::units::{Span, UnitError};
 use crate::ui::{Answer, Choice, OutputFormat, Question};
-use lazaret_session::moment::Moment;
-use lazaret_session::prune::{Candidates, Names, Retention};
+use lazaret_session::lifecycle::prune::{Candidates, Names, Retention};
 use lazaret_session::store::Store;
+use lazaret_session::store::moment::Moment;
 
 /// Remove settled sessions, and objects that no session owns
 ///

@@ -14,11 +14,11 @@ use crate::gate::workspace_lock::lock_workspace;
 use crate::image;
 use crate::session_access::site;
 use crate::ui::OutputFormat;
+use lazaret_session::lifecycle::recover::{Resumed, resume, sweep};
+use lazaret_session::lifecycle::repair::{End, Repaired, repair};
 use lazaret_session::pool::Spare;
-use lazaret_session::record::{Outcome, Record};
-use lazaret_session::repair::{End, Repaired, repair};
-use lazaret_session::resume::{Resumed, resume, sweep};
-use lazaret_session::status::State;
+use lazaret_session::store::record::{Outcome, Record};
+use lazaret_session::store::status::State;
 use lazaret_session::store::{Store, StoreError};
 
 /// Resume or clean up sessions after lazaret was killed

@@ -8,11 +8,11 @@ use lazaret_transfer::HistoryState;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::belongings::Belongings;
-use lazaret_session::history::applies;
-use lazaret_session::record::{Phase, Record};
+use lazaret_session::engine::inventory::Belongings;
+use lazaret_session::store::history::applies;
+use lazaret_session::store::record::{Phase, Record};
+use lazaret_session::store::unlanded::Unlanded;
 use lazaret_session::store::{LockedSession, Store, StoreError};
-use lazaret_session::unlanded::Unlanded;
 
 /// Remove sessions; refuses if one has changes that you have not applied or discarded
 ///

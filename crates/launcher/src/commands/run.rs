@@ -22,10 +22,10 @@ use crate::profile::{self, ApplyMode, Origin, Profile, Publish, WORKSPACE_FILE, 
 use crate::session_access::reopen;
 use crate::ui::OutputFormat;
 use crate::workspace;
-use lazaret_session::file_limit::FileLimit;
-use lazaret_session::record::{Bounds, KeepVolume};
-use lazaret_session::source::Source;
+use lazaret_session::lifecycle::file_limit::FileLimit;
+use lazaret_session::lifecycle::source::Source;
 use lazaret_session::store::Store;
+use lazaret_session::store::record::{Bounds, KeepVolume};
 
 /// Run a command on a copy of the workspace, then pass its changes through the gate
 ///

@@ -9,11 +9,11 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::ui::session_events::show_command;
 use crate::ui::{OutputFormat, count, elapsed};
-use lazaret_session::history::applies;
-use lazaret_session::record::{Phase, Record};
-use lazaret_session::status::Status;
+use lazaret_session::store::history::applies;
+use lazaret_session::store::record::{Phase, Record};
+use lazaret_session::store::status::Status;
+use lazaret_session::store::unfinished::Unfinished;
 use lazaret_session::store::{SessionDir, Store};
-use lazaret_session::unfinished::Unfinished;
 
 /// Show everything about one session
 #[derive(Debug, clap::Args)]

@@ -20,19 +20,19 @@ use crate::session_access::{reopen, site, waiting};
 use crate::ui::session_events::{describe, report_synced};
 use crate::ui::{OutputFormat, Tone, Ui, bytes, count};
 use crate::{git, image, workspace};
-use lazaret_session::berth::VolumePresence;
-use lazaret_session::fence::Guard;
-use lazaret_session::file_limit::FileLimit;
-use lazaret_session::kept::{fits, standing};
-use lazaret_session::pause::Pausable;
-use lazaret_session::record::{Outside, Phase, PickedGit, Record};
-use lazaret_session::site::Site;
-use lazaret_session::source::Source;
+use lazaret_session::context::Site;
+use lazaret_session::engine::resources::VolumePresence;
+use lazaret_session::lifecycle::file_limit::FileLimit;
+use lazaret_session::lifecycle::merge_base;
+use lazaret_session::lifecycle::open::{fits, standing};
+use lazaret_session::lifecycle::protect::Guard;
+use lazaret_session::lifecycle::source::Source;
+use lazaret_session::lifecycle::update::{Footing, Started, Terms, Update, plan, quiet_since};
+use lazaret_session::lifecycle::update_summary::Synced;
+use lazaret_session::live::pause::Pausable;
+use lazaret_session::live::pause_lock::Turn;
+use lazaret_session::store::record::{Outside, Phase, PickedGit, Record};
 use lazaret_session::store::{SessionDir, Store};
-use lazaret_session::sync::{Footing, Started, Terms, Update, plan, quiet_since};
-use lazaret_session::synced::Synced;
-use lazaret_session::texts;
-use lazaret_session::turn::Turn;
 
 /// How long others may look, or copy, before us.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -261,7 +261,7 @@ fn while_it_runs(
         let (synced, unsynced) = started.finish()?;
         let paused = paused.end()?;
         unsynced.sync()?;
-        texts::keep_all(site.events, dir, source.workspace);
+        merge_base::keep_all(site.events, dir, source.workspace);
         Ok::<_, Failure>((synced, Some(live(paused))))
     })?;
     importer.release()?;

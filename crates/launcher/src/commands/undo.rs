@@ -12,10 +12,10 @@ use crate::failure::{Failure, FailureKind};
 use crate::gate::workspace_lock::lock_whole_workspace;
 use crate::ui::OutputFormat;
 use crate::workspace;
-use lazaret_session::history::{Apply, applies, to_redo, to_undo, write_turn};
-use lazaret_session::moment::Moment;
 use lazaret_session::store::Store;
-use lazaret_session::unfinished::Unfinished;
+use lazaret_session::store::history::{Apply, applies, to_redo, to_undo, write_turn};
+use lazaret_session::store::moment::Moment;
+use lazaret_session::store::unfinished::Unfinished;
 
 /// Take back what a session's last apply did to the workspace
 ///

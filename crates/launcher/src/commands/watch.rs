@@ -22,11 +22,11 @@ use crate::profile::units::Span;
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Tone, Ui, elapsed};
-use lazaret_session::exporter::Broken;
-use lazaret_session::record::Phase;
-use lazaret_session::status::State;
+use lazaret_session::live::view::{Look, Seen, Viewer};
+use lazaret_session::porter::export::Broken;
+use lazaret_session::store::record::Phase;
+use lazaret_session::store::status::State;
 use lazaret_session::store::{Store, StoreError};
-use lazaret_session::viewer::{Look, Seen, Viewer};
 
 /// Show what a running session has changed, until its command ends
 ///

@@ -24,7 +24,7 @@ use self::select::select;
 use crate::failure::Failure;
 use crate::profile::ApplyMode;
 use crate::ui::{Answer, Choice, OutputFormat, Question, Ui, count};
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 /// What a conflict does to the rest of a batch that nobody is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -16,7 +16,7 @@ use crate::gate::review::run::{self, Ended};
 use crate::gate::review::view::Palette;
 use crate::ui::Ui;
 use crate::ui::review_console::ReviewConsole;
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 /// Shows a case on the whole screen, and lets a person choose and decide. Only where
 /// [`Ui::can_draw`].

@@ -11,7 +11,7 @@ use lazaret_validator::Allowance;
 use super::{patch, summary};
 use crate::failure::Failure;
 use crate::ui::{Answer, Choice, NoAnswer, Question, Ui};
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 const TAKE: [Choice; 5] = [
     choice("y", "yes"),

@@ -11,11 +11,11 @@ use lazaret_tree::PathError;
 
 use super::{Failure, FailureKind};
 use crate::profile::ProfileError;
-use lazaret_session::hold::HoldError;
-use lazaret_session::interrupt::Interrupted;
+use lazaret_session::cancel::Interrupted;
+use lazaret_session::live::pause_lock::TurnError;
+use lazaret_session::porter::freeze::HoldError;
 use lazaret_session::store::StoreError;
-use lazaret_session::turn::TurnError;
-use lazaret_session::unfinished::Unfinished;
+use lazaret_session::store::unfinished::Unfinished;
 
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {

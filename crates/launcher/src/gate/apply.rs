@@ -7,9 +7,9 @@ use lazaret_transfer::ApplyError;
 use super::workspace_lock::lock_whole_workspace;
 use crate::failure::Failure;
 use crate::ui::Ui;
-use lazaret_session::interrupt::Interrupt;
-use lazaret_session::known::write_settled;
-use lazaret_session::record::{KeepVolume, Phase};
+use lazaret_session::cancel::Interrupt;
+use lazaret_session::store::record::{KeepVolume, Phase};
+use lazaret_session::store::sync_state::write_settled;
 use lazaret_session::store::{LockedSession, Store};
 
 /// Writes the approved changes into the workspace, all of them or none.

@@ -8,7 +8,7 @@ use lazaret_transfer::Collection;
 use super::open::{policy_of, workspace_of};
 use crate::environment::Environment;
 use crate::failure::Failure;
-use lazaret_session::viewer::Viewer;
+use lazaret_session::live::view::Viewer;
 
 /// Puts together what was seen. Nothing can be decided on it: the command goes on, and what
 /// it leaves behind is collected and judged when it has ended.

@@ -13,10 +13,10 @@ use lazaret_validator::Policy;
 use crate::decide::full_listing;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::handed::Ledger;
-use lazaret_session::history::applies;
-use lazaret_session::known::read_collection;
-use lazaret_session::record::{Record, identity};
+use lazaret_session::store::handed_out::Ledger;
+use lazaret_session::store::history::applies;
+use lazaret_session::store::record::{Record, identity};
+use lazaret_session::store::sync_state::read_collection;
 use lazaret_session::store::{LockedSession, SessionDir};
 
 /// Reads a collected session, compares it with the workspace, and judges it. Nothing is

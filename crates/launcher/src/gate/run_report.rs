@@ -10,9 +10,9 @@ use lazaret_tree::escape;
 use serde::Serialize;
 
 use crate::ui::session_events::describe;
-use lazaret_session::record::{CommandEnd, Egress, Outcome, Record};
-use lazaret_session::synced::Synced;
-use lazaret_session::unlanded::Unlanded;
+use lazaret_session::lifecycle::update_summary::Synced;
+use lazaret_session::store::record::{CommandEnd, Egress, Outcome, Record};
+use lazaret_session::store::unlanded::Unlanded;
 
 /// What `run --json` ends with, and `diff`, `apply` and `show` print too.
 #[derive(Debug, Serialize)]

@@ -9,13 +9,13 @@ use super::apply;
 use crate::decide::summary;
 use crate::failure::Failure;
 use crate::ui::Ui;
-use lazaret_session::belongings::Belongings;
-use lazaret_session::interrupt::Interrupt;
-use lazaret_session::moment::Moment;
-use lazaret_session::record::{KeepVolume, Outcome, Phase};
-use lazaret_session::site::Site;
+use lazaret_session::cancel::Interrupt;
+use lazaret_session::context::Site;
+use lazaret_session::engine::inventory::Belongings;
+use lazaret_session::store::moment::Moment;
+use lazaret_session::store::record::{KeepVolume, Outcome, Phase};
+use lazaret_session::store::unlanded::{self, Unlanded};
 use lazaret_session::store::{LockedSession, Store};
-use lazaret_session::unlanded::{self, Unlanded};
 
 /// How the gate was settled, for the report and the exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]

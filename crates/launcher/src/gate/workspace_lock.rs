@@ -8,10 +8,10 @@ use lazaret_tree::escape;
 
 use crate::failure::{Failure, FailureKind};
 use crate::ui::Ui;
-use lazaret_session::interrupt::Interrupt;
-use lazaret_session::record::identity;
+use lazaret_session::cancel::Interrupt;
 use lazaret_session::store::Store;
-use lazaret_session::unfinished::Unfinished;
+use lazaret_session::store::record::identity;
+use lazaret_session::store::unfinished::Unfinished;
 
 /// How long a launcher waits for another one that changes the same workspace.
 const PATIENCE: Duration = Duration::from_secs(60);

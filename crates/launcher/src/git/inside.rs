@@ -13,7 +13,7 @@ use lazaret_runtime::EnvName;
 use lazaret_transfer::{GitMode, Selector, WorkspaceDir};
 
 use crate::environment::Environment;
-use lazaret_session::record::Bounds;
+use lazaret_session::store::record::Bounds;
 
 /// Who commits where the user has not said who it is, or no repository goes in.
 const AGENT: (&str, &str) = ("lazaret agent", "agent@lazaret.invalid");

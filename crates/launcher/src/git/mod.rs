@@ -24,7 +24,7 @@ use lazaret_tree::{RelPathBuf, escape};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 pub use inside::variables;
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 use program::Program;
 pub(crate) use scratch::PREFIX as SCRATCH;
 use scratch::Scratch;

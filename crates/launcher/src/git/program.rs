@@ -10,7 +10,7 @@ use lazaret_tree::escape;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 /// How often somebody looks whether the user wants an end.
 const TICK: Duration = Duration::from_millis(50);

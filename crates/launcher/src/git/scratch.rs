@@ -8,7 +8,7 @@ use rustix::fs::FlockOperation;
 use tempfile::TempDir;
 
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::file::private_dir;
+use lazaret_session::store::file::private_dir;
 
 /// What the names of these directories begin with.
 pub(crate) const PREFIX: &str = "git-";

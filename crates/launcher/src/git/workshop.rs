@@ -10,7 +10,7 @@ use lazaret_tree::{AtPath as _, PathError, RelPath};
 
 use super::program::{Ended, Program};
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 /// The repository, and the directory in which what is made for the copy lies.
 #[derive(Debug)]

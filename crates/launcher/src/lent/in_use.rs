@@ -1,6 +1,6 @@
 //! `InUse`: which live sessions use a file that was lent to them.
 //!
-//! Each has a file of its own beside the [`CredentialCache`](lazaret_session::credential_cache::CredentialCache)'s, and a lock on it: one that
+//! Each has a file of its own beside the [`CredentialCache`](lazaret_session::credentials::cache::CredentialCache)'s, and a lock on it: one that
 //! can be taken is a dead session's.
 
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +12,7 @@ use lazaret_runtime::SessionId;
 use lazaret_tree::{AtPath as _, PathError};
 use rustix::fs::{FlockOperation, flock};
 
-use lazaret_session::file::private_dir;
+use lazaret_session::store::file::private_dir;
 
 /// The directory with a file per session.
 const IN_USE: &str = "in-use";

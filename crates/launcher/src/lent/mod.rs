@@ -14,9 +14,9 @@ use std::path::Path;
 
 use lazaret_protocol::LARGEST_LENT;
 use lazaret_runtime::SessionId;
-use lazaret_session::credential::CredentialFile;
-use lazaret_session::credential_cache::CredentialCache;
-use lazaret_session::credential_tokens::renews_itself;
+use lazaret_session::credentials::cache::CredentialCache;
+use lazaret_session::credentials::file::CredentialFile;
+use lazaret_session::credentials::tokens::renews_itself;
 use lazaret_tree::{Digest, PathError};
 use zeroize::Zeroizing;
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use lazaret_protocol::LentMode;
 
-use lazaret_session::credential_tokens::tokens;
+use lazaret_session::credentials::tokens::tokens;
 
 use super::*;
 use crate::environment::{StreamKind, StreamKinds};

@@ -16,7 +16,7 @@ use lazaret_egress::Secret;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::profile::{SecretRule, SecretSource};
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 use source::SecretContext;
 
 pub(crate) use file::read as read_file;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 /// The most bytes that a source may give. Keys have tens, tokens a few thousand.
 pub(super) const LARGEST_SECRET: usize = 64 * 1024;

@@ -13,7 +13,7 @@ use super::take::{is_at_hand, take};
 use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::failure::{Failure, FailureKind};
 use crate::profile::SecretSource;
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 const KEY: &str = "sk-canary-0123456789";
 

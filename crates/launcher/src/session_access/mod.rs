@@ -9,8 +9,8 @@ use lazaret_runtime::Detected;
 use lazaret_tree::escape;
 
 use crate::context::Context;
-use lazaret_session::chores::Chores;
-use lazaret_session::site::{Site, Timings};
+use lazaret_session::context::{Site, Timings};
+use lazaret_session::engine::cleanup::Chores;
 use lazaret_session::store::Store;
 
 /// Puts together what the steps of a session work with.

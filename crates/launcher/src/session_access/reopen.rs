@@ -5,8 +5,8 @@ use lazaret_transfer::WorkspaceDir;
 
 use super::waiting::not_waiting;
 use crate::failure::Failure;
-use lazaret_session::kept::fits;
-use lazaret_session::record::Phase;
+use lazaret_session::lifecycle::open::fits;
+use lazaret_session::store::record::Phase;
 use lazaret_session::store::{LockedSession, Store, StoreError};
 
 /// Locks a session to go on with; `None` when there is none of that name.

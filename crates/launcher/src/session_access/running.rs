@@ -9,10 +9,10 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::run_report::Live;
 use crate::image;
-use lazaret_session::record::{Phase, Record};
-use lazaret_session::site::Site;
+use lazaret_session::context::Site;
+use lazaret_session::live::view::Viewer;
+use lazaret_session::store::record::{Phase, Record};
 use lazaret_session::store::{SessionDir, Store};
-use lazaret_session::viewer::Viewer;
 
 /// A session whose command runs now.
 #[derive(Debug)]

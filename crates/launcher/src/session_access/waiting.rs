@@ -17,8 +17,8 @@ use crate::gate::settle::{self, Volume};
 use crate::ui::OutputFormat;
 use crate::workspace;
 use lazaret_session::pool::let_go;
-use lazaret_session::record::{Outcome, Phase, Record, identity};
-use lazaret_session::status::State;
+use lazaret_session::store::record::{Outcome, Phase, Record, identity};
+use lazaret_session::store::status::State;
 use lazaret_session::store::{LockedSession, Store};
 
 /// Locks a collected session and judges it, by what the user allowed for good too.

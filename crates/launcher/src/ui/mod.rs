@@ -25,8 +25,8 @@ use serde::Serialize;
 
 use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::failure::Failure;
+use lazaret_session::cancel::Interrupt;
 use lazaret_session::event::Counter;
-use lazaret_session::interrupt::Interrupt;
 use patient::Patient;
 
 pub use lazaret_gate::decision::NoAnswer;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 /// A write of at most this many bytes does not block on a pipe that is ready: POSIX's
 /// `_POSIX_PIPE_BUF` is 512, Linux and macOS give at least 4096 and 512 (pipe(7), write(2)).
@@ -86,7 +86,7 @@ mod tests {
     use std::thread;
 
     use super::Patient;
-    use lazaret_session::interrupt::Interrupt;
+    use lazaret_session::cancel::Interrupt;
 
     #[test]
     fn flt_18_a_reader_that_reads_gets_every_byte() {

@@ -7,7 +7,7 @@ use std::thread;
 use lazaret_gate::decision::NoAnswer;
 
 use crate::ui::{Tone, Ui, locked};
-use lazaret_session::interrupt::{Event, Interrupt};
+use lazaret_session::cancel::{Event, Interrupt};
 
 /// Starts the line of a question, and no other line that lazaret prints. Escaped names
 /// hold no line break, so that no name can start a line.

@@ -8,7 +8,7 @@ use lazaret_tree::escape;
 use super::{Phase, Ui, bytes, count, elide};
 pub use lazaret_gate::format::show_command;
 use lazaret_session::event::{Event, EventSink};
-use lazaret_session::synced::Synced;
+use lazaret_session::lifecycle::update_summary::Synced;
 
 /// Shows a session to the user.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::failure::FailureKind;
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 /// A stream that remembers.
 #[derive(Clone, Default)]

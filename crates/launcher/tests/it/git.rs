@@ -6,7 +6,7 @@ use std::path::Path;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
 use lazaret_launcher::git;
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 use lazaret_tests::git_world::{Copied, World};
 use lazaret_transfer::{GitMode, Selection, SkipReason, WorkspaceDir, pack};
 

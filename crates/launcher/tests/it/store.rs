@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, SystemTime};
 
-use lazaret_session::record::{
+use lazaret_session::store::record::{
     GateLimits, KeepVolume, NewRecord, Phase, Picked, PickedGit, Record, RecordError,
 };
 use lazaret_session::store::{Store, StoreError};
@@ -24,7 +24,7 @@ fn record(id: &str) -> Record {
             max_file_bytes: 3,
         },
         keep: KeepVolume::Always,
-        bounds: lazaret_session::record::Bounds::default(),
+        bounds: lazaret_session::store::record::Bounds::default(),
         selection: Picked {
             git: PickedGit::Full,
             exclude: vec!["*.log".to_owned()],

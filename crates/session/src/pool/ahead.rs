@@ -4,13 +4,13 @@ use std::fs::File;
 
 use lazaret_runtime::{ContainerLease, EngineKind};
 
-use super::super::berth::{Berth, Specs, VolumePresence};
-use super::super::owner::Owner;
-use super::super::record::KeepVolume;
-use super::super::site::Site;
-use super::super::store::{LockedSession, SessionDir, Store, StoreError};
-use super::spare::{Spare, drop_spare, now};
-use super::{Filling, Fit, PoolError, Targets};
+use crate::context::Site;
+use crate::engine::owner::Owner;
+use crate::engine::resources::{Berth, Specs, VolumePresence};
+use crate::pool::spare::{Spare, drop_spare, now};
+use crate::pool::{Filling, Fit, PoolError, Targets};
+use crate::store::record::KeepVolume;
+use crate::store::{LockedSession, SessionDir, Store, StoreError};
 
 /// A session whose next container is to be made. It shares the session's lock, so nobody
 /// else has the session before it is done.

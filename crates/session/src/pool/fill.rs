@@ -6,12 +6,12 @@ use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineError, Limits, Unenforceable};
 use lazaret_tree::PathError;
 
-use super::super::belongings::{Belongings, SweepError};
-use super::super::berth::{Berth, ResourceError, Specs, VolumePresence, Wanted};
-use super::super::site::Site;
-use super::super::store::StoreError;
-use super::{Fit, Held, Shelf};
-use crate::interrupt::Interrupted;
+use crate::cancel::Interrupted;
+use crate::context::Site;
+use crate::engine::inventory::{Belongings, SweepError};
+use crate::engine::resources::{Berth, ResourceError, Specs, VolumePresence, Wanted};
+use crate::pool::{Fit, Held, Shelf};
+use crate::store::StoreError;
 
 /// Why a place of the pool, or a next container, could not be made or removed.
 #[derive(Debug, thiserror::Error)]

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use lazaret_tree::Digest;
 use serde::{Deserialize, Serialize};
 
-use super::super::berth::Wanted;
-use super::super::egress::aliases;
-use super::super::site::Site;
+use crate::context::Site;
+use crate::engine::resources::Wanted;
+use crate::network::aliases;
 
 /// A digest of everything that an engine fixes when it makes a container: two with the same
 /// are the same but for their names. What a command is given when it starts, such as its

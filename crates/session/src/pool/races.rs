@@ -4,10 +4,10 @@ use std::time::SystemTime;
 
 use lazaret_runtime::SessionId;
 
-use super::super::record::{GateLimits, KeepVolume, NewRecord, Picked, PickedGit, Record};
-use super::super::store::{LockedSession, Store};
-use super::super::tags::Tags;
-use super::{Fit, Held, PlaceFile, Shelf};
+use crate::engine::tags::Tags;
+use crate::pool::{Fit, Held, PlaceFile, Shelf};
+use crate::store::record::{GateLimits, KeepVolume, NewRecord, Picked, PickedGit, Record};
+use crate::store::{LockedSession, Store};
 
 /// A store with one place, a run that takes it, and a sweep that looks for what is nobody's.
 struct Race {

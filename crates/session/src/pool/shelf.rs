@@ -24,11 +24,11 @@ use lazaret_tree::AtPath as _;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
-use super::super::file::{private_dir, random_hex};
-use super::super::lock::{GLANCE, GLANCES};
-use super::super::owner::Owner;
-use super::super::store::{Store, StoreError};
-use super::Fit;
+use crate::engine::owner::Owner;
+use crate::pool::Fit;
+use crate::store::file::{private_dir, random_hex};
+use crate::store::file_lock::{GLANCE, GLANCES};
+use crate::store::{Store, StoreError};
 
 /// The largest file of a place, in bytes.
 const MOST: u64 = 64 << 10;

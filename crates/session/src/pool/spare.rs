@@ -24,13 +24,13 @@ use lazaret_runtime::{ContainerState, Engine, EngineError, Label};
 use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
 
-use super::super::belongings::{Belongings, SweepError};
-use super::super::event::Event;
-use super::super::file::write_atomically;
-use super::super::owner::Owner;
-use super::super::site::Site;
-use super::super::store::{LockedSession, SessionDir, StoreError};
-use super::Fit;
+use crate::context::Site;
+use crate::engine::inventory::{Belongings, SweepError};
+use crate::engine::owner::Owner;
+use crate::event::Event;
+use crate::pool::Fit;
+use crate::store::file::write_atomically;
+use crate::store::{LockedSession, SessionDir, StoreError};
 
 /// The largest file of a spare, in bytes.
 const MOST: u64 = 64 << 10;

@@ -4,14 +4,14 @@ use std::time::SystemTime;
 
 use lazaret_runtime::{EngineError, Label};
 
-use super::super::berth::Wanted;
-use super::super::event::Event;
-use super::super::pause::is_up;
-use super::super::record::{NewRecord, Record};
-use super::super::site::Site;
-use super::super::store::{LockedSession, Store};
-use super::fill::remove;
-use super::{Fit, Held, PoolError, Shelf};
+use crate::context::Site;
+use crate::engine::resources::Wanted;
+use crate::event::Event;
+use crate::live::pause::is_up;
+use crate::pool::fill::remove;
+use crate::pool::{Fit, Held, PoolError, Shelf};
+use crate::store::record::{NewRecord, Record};
+use crate::store::{LockedSession, Store};
 
 /// Takes a place that fits, if there is one, and makes a session of it. A place whose
 /// containers do not run any more, as after the machine was restarted, is removed instead.

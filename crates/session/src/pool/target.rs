@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use lazaret_tree::AtPath as _;
 
-use super::super::file::{private_dir, write_atomically};
-use super::super::store::{Store, StoreError};
+use crate::store::file::{private_dir, write_atomically};
+use crate::store::{Store, StoreError};
 
 /// The most places of one profile: each of them is a container that runs.
 const MOST: u32 = 16;

@@ -9,9 +9,9 @@ use std::time::Duration;
 use lazaret_runtime::{ContainerName, END, EngineError, Process, ProcessControl};
 use lazaret_tree::escape;
 
-use crate::interrupt::{Interrupt, Interrupted};
-use crate::signal::SIGKILL;
-use crate::site::Site;
+use crate::cancel::{Interrupt, Interrupted};
+use crate::context::Site;
+use crate::engine::signal::SIGKILL;
 
 /// Why an exchange with a porter failed.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,10 @@
 //! Talks to the porter: `porter VERB` in a container of a session.
 
+pub mod compressed;
 pub mod conversation;
+pub mod credentials;
+pub mod export;
+pub mod freeze;
 pub mod ready;
 
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::interrupt::{Interrupt, Interrupted};
+use crate::cancel::{Interrupt, Interrupted};
 
 /// How long a porter may take until it is ready.
 const START: Duration = Duration::from_secs(60);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::profile::{NetworkMode, Profile};
 use crate::secret::{self, Presence};
-use lazaret_session::record::Bounds;
+use lazaret_session::store::record::Bounds;
 
 /// What is said of it, and nothing of a key's or a login's contents.
 #[derive(Debug)]

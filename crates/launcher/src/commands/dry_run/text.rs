@@ -155,7 +155,7 @@ mod tests {
     use super::super::reach::Reach;
     use super::*;
     use crate::environment::Environment;
-    use lazaret_session::record::Bounds;
+    use lazaret_session::store::record::Bounds;
 
     fn listing() -> Listing {
         let long = "directory/".repeat(20) + "file";

@@ -8,9 +8,9 @@ use lazaret_runtime::SessionId;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::egress::LivePolicy;
-use lazaret_session::lock::take_lock;
-use lazaret_session::record::Phase;
+use lazaret_session::network::LivePolicy;
+use lazaret_session::store::file_lock::take_lock;
+use lazaret_session::store::record::Phase;
 use lazaret_session::store::{SessionDir, Store};
 
 /// How long the launcher may take to hand a change on, and others to finish theirs.

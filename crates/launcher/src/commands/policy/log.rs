@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::ui::OutputFormat;
-use lazaret_session::egress::JOURNAL;
+use lazaret_session::network::JOURNAL;
 use lazaret_session::store::Store;
 
 /// Between two looks for more.

@@ -8,7 +8,7 @@ mod show;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::egress::LivePolicy;
+use lazaret_session::network::LivePolicy;
 use lazaret_session::store::SessionDir;
 
 /// Show and change what a session's command may reach

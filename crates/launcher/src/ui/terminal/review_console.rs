@@ -29,7 +29,7 @@ use crate::gate::review::run::{Console, Input};
 use crate::gate::review::view::{Palette, draw};
 use crate::panic::Hook;
 use crate::ui::{Output, Ui, UiWriter};
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 type Backend = CrosstermBackend<BufWriter<UiWriter>>;
 

@@ -11,7 +11,7 @@ use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::ui::{
     ColorChoice, NoAnswer, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
 };
-use lazaret_session::interrupt::Interrupt;
+use lazaret_session::cancel::Interrupt;
 
 use super::desk::Desk;
 

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::gate::settle::{Volume, finish};
-use lazaret_session::cycle::Cycle;
-use lazaret_session::record::{Outcome, Phase};
-use lazaret_session::resume::Resumed;
+use lazaret_session::lifecycle::recover::Resumed;
+use lazaret_session::lifecycle::run::Cycle;
+use lazaret_session::store::record::{Outcome, Phase};
 use lazaret_tests::{git_world, tree_text};
 use lazaret_transfer::GitMode;
 

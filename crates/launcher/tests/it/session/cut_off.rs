@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use lazaret_session::record::Phase;
 use lazaret_session::store::Store;
-use lazaret_session::unfinished::Unfinished;
+use lazaret_session::store::record::Phase;
+use lazaret_session::store::unfinished::Unfinished;
 use lazaret_transfer::crash::{Died, killed_at};
 use lazaret_transfer::{Attempt, HistoryState, WorkspaceDir, history_state};
 

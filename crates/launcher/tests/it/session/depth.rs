@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH};
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{Engine as _, EngineError, ImageInfo};
-use lazaret_session::belongings::Belongings;
+use lazaret_session::engine::inventory::Belongings;
 
 use super::world::World;
 

@@ -8,9 +8,9 @@ use std::thread;
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_runtime::fake::{ExecOutcome, Verb};
 use lazaret_runtime::{Leftover, leftovers};
-use lazaret_session::interrupt::Interrupt;
-use lazaret_session::record::{Outcome, Phase};
-use lazaret_session::resume::Resumed;
+use lazaret_session::cancel::Interrupt;
+use lazaret_session::lifecycle::recover::Resumed;
+use lazaret_session::store::record::{Outcome, Phase};
 use lazaret_tests::tree_text;
 
 use super::flaky::{At, Fault, Kind};

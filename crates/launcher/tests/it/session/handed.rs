@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use lazaret_egress::{Route, Scheme, Secret};
 use lazaret_launcher::profile::FileRule;
 use lazaret_protocol::{LentEvent, LentMode};
-use lazaret_session::collect::Collected;
+use lazaret_session::lifecycle::collect::Collected;
 use lazaret_tests::tree_text;
 
 use super::world::World;

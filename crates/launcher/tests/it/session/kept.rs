@@ -1,10 +1,10 @@
 //! A second command on a volume that is kept: whatever fails before it starts, the session is
 //! as it was, or is after `recover`.
 
-use lazaret_session::collect::Collected;
-use lazaret_session::cycle::Cycle;
-use lazaret_session::record::Phase;
-use lazaret_session::resume::Resumed;
+use lazaret_session::lifecycle::collect::Collected;
+use lazaret_session::lifecycle::recover::Resumed;
+use lazaret_session::lifecycle::run::Cycle;
+use lazaret_session::store::record::Phase;
 use lazaret_tests::tree_text;
 use lazaret_tree::diff;
 
@@ -46,7 +46,7 @@ fn changes(cycle: Cycle) -> Vec<String> {
     let Collected::Ready(session) = cycle.collected else {
         panic!("rejected");
     };
-    let known = lazaret_session::known::Known::read(session.dir()).unwrap();
+    let known = lazaret_session::store::sync_state::Known::read(session.dir()).unwrap();
     let volume = known.volume.collect(&known.baseline).tree;
     let changes = diff(&known.baseline, &volume);
     changes

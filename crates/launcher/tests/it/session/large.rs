@@ -20,8 +20,8 @@ use lazaret_protocol::{
     Checksum, FileTime, FoundEntry, FoundKind, Receipt, StreamWriter, Survey, SurveyRequest,
     Trailer, VolumeIdentity, read_wanted,
 };
-use lazaret_session::known::Known;
-use lazaret_session::record::GateLimits;
+use lazaret_session::store::record::GateLimits;
+use lazaret_session::store::sync_state::Known;
 use lazaret_transfer::{Quarantine, VolumeState};
 use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPathBuf, Tree};
 

@@ -10,7 +10,7 @@ use lazaret_gate::choices::{Choices, Pick};
 use lazaret_gate::decision::{Decision, approve};
 use lazaret_launcher::gate::open::open_case;
 use lazaret_launcher::gate::settle::{Volume, settle};
-use lazaret_session::record::Phase;
+use lazaret_session::store::record::Phase;
 use lazaret_tests::tree_text;
 use lazaret_tree::RelPath;
 

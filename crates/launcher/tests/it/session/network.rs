@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lazaret_launcher::exit_code::ExitCode;
-use lazaret_session::record::Outcome;
+use lazaret_session::store::record::Outcome;
 use lazaret_tests::tree_text;
 
 use super::porter;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{Engine as _, EngineError, HardenedSpec, Limits};
-use lazaret_session::record::Phase;
-use lazaret_session::resume::Resumed;
+use lazaret_session::lifecycle::recover::Resumed;
+use lazaret_session::store::record::Phase;
 
 use super::flaky::{At, Fault, Kind};
 use super::world::World;

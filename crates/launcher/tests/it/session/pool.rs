@@ -4,10 +4,10 @@ use std::fs;
 
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerName, ContainerState};
+use lazaret_session::engine::tags::Tags;
+use lazaret_session::lifecycle::recover::sweep;
 use lazaret_session::pool::{Filled, Shelf, Targets, remove};
-use lazaret_session::record::{Phase, Record};
-use lazaret_session::resume::sweep;
-use lazaret_session::tags::Tags;
+use lazaret_session::store::record::{Phase, Record};
 
 use super::world::World;
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use lazaret_runtime::SessionId;
 use lazaret_runtime::fake::Verb;
-use lazaret_session::moment::Moment;
-use lazaret_session::prune::{Candidates, Names, Plan, Pruned, Retention};
-use lazaret_session::record::{Outcome, Phase};
+use lazaret_session::lifecycle::prune::{Candidates, Names, Plan, Pruned, Retention};
+use lazaret_session::store::moment::Moment;
+use lazaret_session::store::record::{Outcome, Phase};
 use lazaret_transfer::crash::{Died, killed_at};
 use lazaret_transfer::{Attempt, HistoryState, WorkspaceDir, history_state};
 

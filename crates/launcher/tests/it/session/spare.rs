@@ -7,11 +7,11 @@ use lazaret_launcher::job::JobEnd;
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerName, ContainerState, EngineKind};
-use lazaret_session::cycle::Cycle;
-use lazaret_session::interrupt::Interrupted;
+use lazaret_session::cancel::Interrupted;
+use lazaret_session::lifecycle::recover::{Resumed, sweep as sweep_store};
+use lazaret_session::lifecycle::run::Cycle;
 use lazaret_session::pool::{Ahead, Spare, Targets, drop_spare, sweep};
-use lazaret_session::record::Outcome;
-use lazaret_session::resume::{Resumed, sweep as sweep_store};
+use lazaret_session::store::record::Outcome;
 use lazaret_session::store::{Store, StoreError};
 use lazaret_tests::tree_text;
 

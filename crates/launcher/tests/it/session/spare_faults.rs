@@ -5,9 +5,9 @@ use std::fs;
 
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::profile::ApplyMode;
+use lazaret_session::lifecycle::recover::Resumed;
 use lazaret_session::pool::sweep;
-use lazaret_session::record::Phase;
-use lazaret_session::resume::Resumed;
+use lazaret_session::store::record::Phase;
 use lazaret_tests::tree_text;
 
 use super::flaky::{At, Fault, Kind};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_runtime::{ContainerState, Engine as _};
+use lazaret_session::lifecycle::recover::sweep as sweep_store;
 use lazaret_session::pool::drop_spare;
-use lazaret_session::resume::sweep as sweep_store;
 use lazaret_tests::{Random, tree_text};
 
 use super::flaky::{At, Fault, Kind};

@@ -8,8 +8,8 @@ use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::failure::{Failure, FailureKind};
 use lazaret_protocol::Checksum;
 use lazaret_runtime::fake::ExecOutcome;
-use lazaret_session::record::{Outcome, Phase};
-use lazaret_session::resume::Resumed;
+use lazaret_session::lifecycle::recover::Resumed;
+use lazaret_session::store::record::{Outcome, Phase};
 use lazaret_tests::tree_text;
 
 use super::porter;
@@ -67,7 +67,7 @@ fn collected_after_all(world: &World) {
     let Resumed::Collected(session) = world.resume().unwrap() else {
         panic!("not collected")
     };
-    let collected = lazaret_session::collect::Collected::Ready(session);
+    let collected = lazaret_session::lifecycle::collect::Collected::Ready(session);
     let end = world.gate(collected).unwrap();
     assert_eq!(end.report.outcome, Some(Outcome::Applied));
     assert_eq!(world.workspace(), tree(&[BEFORE, EDITS]));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use lazaret_session::collect::Collected;
+use lazaret_session::lifecycle::collect::Collected;
 use lazaret_tests::tree_text;
 use lazaret_transfer::BaseStore;
 use lazaret_tree::Digest;

@@ -1,7 +1,7 @@
 //! The verbs of the gate as a process, on a session that was collected.
 
 use insta::assert_snapshot;
-use lazaret_session::collect::Collected;
+use lazaret_session::lifecycle::collect::Collected;
 use lazaret_tests::tree_text;
 
 use super::world::{BEFORE, World, tree};

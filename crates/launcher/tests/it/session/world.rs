@@ -28,21 +28,23 @@ use lazaret_launcher::ui::{
 use lazaret_protocol::Protection;
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
 use lazaret_runtime::{END, Engine as _, GO, ImageInfo, Limits, SessionId, Starter};
-use lazaret_session::belongings::Belongings;
-use lazaret_session::chores::Chores;
-use lazaret_session::collect::Collected;
-use lazaret_session::command::{CommandSpec, Patience};
-use lazaret_session::cycle::{self, Cycle, Order};
-use lazaret_session::egress::Plan;
-use lazaret_session::interrupt::Interrupt;
-use lazaret_session::kept::Again;
-use lazaret_session::poised::Connection;
+use lazaret_session::cancel::Interrupt;
+use lazaret_session::context::{Site, Timings};
+use lazaret_session::engine::cleanup::Chores;
+use lazaret_session::engine::inventory::Belongings;
+use lazaret_session::lifecycle::bootstrap::Connection;
+use lazaret_session::lifecycle::collect::Collected;
+use lazaret_session::lifecycle::create::Setting;
+use lazaret_session::lifecycle::follow::{CommandSpec, Patience};
+use lazaret_session::lifecycle::open::Again;
+use lazaret_session::lifecycle::recover::{Resumed, resume};
+use lazaret_session::lifecycle::run::{self, Cycle, Order};
+use lazaret_session::lifecycle::source::Source;
+use lazaret_session::network::Plan;
 use lazaret_session::pool::{Filled, Filling, Shelf, Targets, fill};
-use lazaret_session::prepare::Setting;
-use lazaret_session::record::{Bounds, GateLimits, KeepVolume, Phase, Picked, PickedGit, Record};
-use lazaret_session::resume::{Resumed, resume};
-use lazaret_session::site::{Site, Timings};
-use lazaret_session::source::Source;
+use lazaret_session::store::record::{
+    Bounds, GateLimits, KeepVolume, Phase, Picked, PickedGit, Record,
+};
 use lazaret_session::store::{LockedSession, Store, StoreError};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{GitMode, Selection, WorkspaceDir};
@@ -523,7 +525,7 @@ impl World {
             io: &io,
             connection: Connection::Streams,
         };
-        Ok(cycle::run(&self.site(), &self.store, order, None)?)
+        Ok(run::run(&self.site(), &self.store, order, None)?)
     }
 
     /// What places of the pool are made from that fit its sessions.

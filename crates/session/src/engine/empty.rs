@@ -1,0 +1,83 @@
+//! Empties a volume that an engine could not remove.
+//!
+//! Engines remove a volume with one descriptor for each level of directories. An agent could nest
+//! so many that no engine removes the volume, and that dockerd has no descriptor left for anything
+//! else; Podman forgets such a volume and leaves its files on the disk (CON-28). So a porter
+//! empties it first, in a container that has this volume and nothing else.
+
+use lazaret_image_builder::{IMAGE_LABEL, Pinned, inspect};
+use lazaret_runtime::{Engine, EngineError, EngineInfo, EngineKind, Stdin, Unenforceable};
+
+use crate::context::{WORKSPACE, guard_spec};
+use crate::engine::owner::Owner;
+use crate::porter::conversation::{PorterError, finish, porter_error};
+use crate::porter::porter;
+
+/// Why a volume could not be emptied.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EmptyError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The engine can't enforce a control.
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
+    /// The porter failed.
+    #[error(transparent)]
+    Porter(#[from] PorterError),
+    /// The engine has nothing that could.
+    #[error("cannot empty the volume: the engine has no porter image")]
+    NoPorter,
+}
+
+/// The image that holds the porter and nothing else.
+const PORTER: &str = "porter";
+
+/// Removes everything in the volume of `owner`. No other process may use it.
+///
+/// # Errors
+/// The engine's or the porter's, or that the engine has no porter image; what was removed until
+/// then is gone.
+pub(crate) fn empty(engine: &dyn Engine, owner: &Owner) -> Result<(), EmptyError> {
+    let info = engine.probe()?;
+    // There a volume is an image of a disk, which is removed as one file.
+    if info.kind == EngineKind::Apple {
+        return Ok(());
+    }
+    let mut outcome = Err(EmptyError::NoPorter);
+    for image in engine.images(IMAGE_LABEL)? {
+        let is_porter = image.labels.get(IMAGE_LABEL).map(String::as_str) == Some(PORTER);
+        let Ok(image) = inspect(&image) else { continue };
+        if !is_porter {
+            continue;
+        }
+        // An image of an earlier lazaret does not know how.
+        outcome = empty_by(engine, &info, owner, &image);
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+fn empty_by(
+    engine: &dyn Engine,
+    info: &EngineInfo,
+    owner: &Owner,
+    image: &Pinned,
+) -> Result<(), EmptyError> {
+    let spec = guard_spec(owner, info, image)?;
+    let name = &spec.spec().name;
+    // A launcher that was killed may have left one behind.
+    engine.remove_container(name)?;
+    engine.create_container(&spec)?;
+    let emptied = engine
+        .start_container(name)
+        .and_then(|()| engine.exec(name, &porter(&["empty", WORKSPACE], Stdin::Closed)))
+        .and_then(finish);
+    engine.remove_container(name)?;
+    match emptied? {
+        (0, _, _) => Ok(()),
+        (code, _, complaints) => Err(porter_error("empty", code, &complaints).into()),
+    }
+}

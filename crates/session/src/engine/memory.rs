@@ -1,0 +1,201 @@
+//! `EngineMemory`: what engines have said of themselves.
+//!
+//! Podman runs three programs to answer that, 0.2 s before every start on a machine with
+//! nothing else to do, and Docker two. What an engine said is believed for a while, of an
+//! engine on this machine, as long as it greets the same and the machine was not started anew;
+//! and it is asked again beside every command that was started so. What was remembered wrongly can't open a
+//! container: every control is proven from inside before a command starts (P12), and a start
+//! that fails forgets. It can leave out a limit for one run, that the engine could not set the
+//! last time and can now.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use lazaret_runtime::{Engine, EngineInfo, Greeting, Memory};
+use lazaret_tree::Digest;
+use serde::{Deserialize, Serialize};
+
+use crate::store::deferred_sync::Unsynced;
+
+/// How long nobody need ask again.
+const TRUSTED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Changes whenever the machine is started (random(4)).
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// A directory of what was said.
+#[derive(Debug, Clone)]
+pub struct EngineMemory {
+    dir: PathBuf,
+    /// `None` where nothing says whether the machine was started anew: then nothing is kept.
+    boot: Option<String>,
+}
+
+/// What an engine said.
+#[derive(Debug, Serialize, Deserialize)]
+struct Said {
+    boot: String,
+    at: SystemTime,
+    greeting: Greeting,
+    info: EngineInfo,
+}
+
+impl EngineMemory {
+    /// One that keeps its files in a directory, which need not exist.
+    pub fn at(dir: PathBuf) -> Self {
+        Self {
+            dir,
+            boot: fs::read_to_string(BOOT_ID).ok(),
+        }
+    }
+
+    /// Forgets what an engine said that greets so.
+    fn forget(&self, greeting: &Greeting) {
+        // What is not there is forgotten.
+        drop(fs::remove_file(self.file(greeting)));
+    }
+
+    fn file(&self, greeting: &Greeting) -> PathBuf {
+        let name = Digest::of(greeting.endpoint.as_bytes()).to_hex();
+        self.dir.join(format!("{name}.json"))
+    }
+}
+
+/// What a run goes by without having asked.
+#[derive(Debug, Clone)]
+pub struct Recalled<'a> {
+    /// Where it was remembered.
+    pub memory: &'a EngineMemory,
+    /// Under what.
+    pub greeting: Greeting,
+}
+
+impl Recalled<'_> {
+    /// Lets the next run ask.
+    pub fn forget(&self) {
+        self.memory.forget(&self.greeting);
+    }
+
+    /// Asks for the next run.
+    pub fn ask_again(&self, engine: &dyn Engine) {
+        match engine.probe() {
+            Ok(info) => self.memory.keep(&self.greeting, &info),
+            Err(_) => self.forget(),
+        }
+    }
+}
+
+impl Memory for EngineMemory {
+    fn recall(&self, greeting: &Greeting) -> Option<EngineInfo> {
+        let text = fs::read(self.file(greeting)).ok()?;
+        let said: Said = serde_json::from_slice(&text).ok()?;
+        // A clock that was set back makes it older than it can be.
+        let is_fresh = said.at.elapsed().is_ok_and(|age| age < TRUSTED);
+        let is_same = said.greeting == *greeting && Some(&said.boot) == self.boot.as_ref();
+        (is_fresh && is_same).then_some(said.info)
+    }
+
+    fn keep(&self, greeting: &Greeting, info: &EngineInfo) {
+        // What happens to another machine nobody tells us.
+        let Some(boot) = self.boot.clone().filter(|_| greeting.is_here()) else {
+            return;
+        };
+        let said = Said {
+            boot,
+            at: SystemTime::now(),
+            greeting: greeting.clone(),
+            info: info.clone(),
+        };
+        // It is asked again where this fails.
+        drop(
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&self.dir),
+        );
+        let write = |out: &mut dyn std::io::Write| Ok(serde_json::to_writer(out, &said)?);
+        drop(Unsynced::default().put(&self.file(greeting), write));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use lazaret_protocol::Control;
+    use lazaret_runtime::fake::FakeEngine;
+
+    use super::*;
+
+    fn info() -> EngineInfo {
+        EngineInfo {
+            not_applicable: BTreeMap::from([(Control::Pids, "no cgroup".to_owned())]),
+            unenforceable: vec![Control::Seccomp],
+            ..FakeEngine::new().probe().unwrap()
+        }
+    }
+
+    fn greeting(endpoint: &str, version: &str) -> Greeting {
+        Greeting {
+            endpoint: endpoint.to_owned(),
+            version: version.to_owned(),
+            api_version: "1.41".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_was_said_is_recalled_under_the_same_greeting_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let memory = EngineMemory::at(dir.path().join("new/engines"));
+        let here = greeting("unix:///run/podman.sock", "4.3.1");
+        assert_eq!(memory.recall(&here), None);
+        memory.keep(&here, &info());
+        assert_eq!(memory.recall(&here), Some(info()));
+        assert_eq!(
+            memory.recall(&greeting("unix:///run/podman.sock", "4.3.2")),
+            None
+        );
+        assert_eq!(
+            memory.recall(&greeting("unix:///run/other.sock", "4.3.1")),
+            None
+        );
+        let rebooted = EngineMemory {
+            boot: Some("another".to_owned()),
+            ..memory.clone()
+        };
+        assert_eq!(rebooted.recall(&here), None);
+        memory.forget(&here);
+        assert_eq!(memory.recall(&here), None);
+    }
+
+    #[test]
+    fn what_is_old_damaged_or_elsewhere_is_asked_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let memory = EngineMemory::at(dir.path().to_path_buf());
+        let elsewhere = greeting("tcp://10.0.0.1:2375", "4.3.1");
+        memory.keep(&elsewhere, &info());
+        assert_eq!(memory.recall(&elsewhere), None);
+        let here = greeting("unix:///run/podman.sock", "4.3.1");
+        for at in [
+            SystemTime::now() - TRUSTED,
+            SystemTime::now() + Duration::from_secs(60),
+        ] {
+            let said = Said {
+                boot: memory.boot.clone().unwrap(),
+                at,
+                greeting: here.clone(),
+                info: info(),
+            };
+            fs::write(memory.file(&here), serde_json::to_vec(&said).unwrap()).unwrap();
+            assert_eq!(memory.recall(&here), None);
+        }
+        memory.keep(&here, &info());
+        let text = fs::read(memory.file(&here)).unwrap();
+        for length in 0..text.len() {
+            fs::write(memory.file(&here), &text[..length]).unwrap();
+            assert_eq!(memory.recall(&here), None, "{length}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What sessions have in an engine: names, containers, volumes, and how they go again.
+
+pub mod cleanup;
+pub mod empty;
+pub mod inventory;
+pub mod memory;
+pub mod owner;
+pub mod resources;
+pub mod signal;
+pub mod tags;

@@ -1,0 +1,252 @@
+//! `Berth`: what an owner has in its engine before its command starts.
+
+use std::sync::Arc;
+use std::thread;
+
+use lazaret_egress::Policy;
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{
+    ContainerLease, Engine, EngineError, HardenedSpec, LeaseError, Limits, Unenforceable,
+    VolumeLease,
+};
+
+use crate::cancel::Interrupted;
+use crate::context::Site;
+use crate::engine::inventory::Belongings;
+use crate::engine::owner::Owner;
+
+/// Why volumes and containers could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ResourceError {
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A container or a volume could not be made or removed.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The engine can't enforce a control.
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
+    /// A thread panicked.
+    #[error("creating the gateway panicked")]
+    Panicked,
+}
+
+/// Whether a session has a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VolumePresence {
+    /// It is in the engine.
+    Present,
+    /// It was removed, by us or by somebody else.
+    Missing,
+}
+
+/// What a berth is made from: everything that an engine fixes when it makes it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) image: &'a Pinned,
+    /// The image of the gateway.
+    pub(crate) porter: &'a Pinned,
+    pub(crate) limits: &'a Limits,
+    /// What may be reached; `None` without a network.
+    pub(crate) policy: Option<&'a Policy>,
+}
+
+/// The containers of a berth, hardened.
+#[derive(Debug)]
+pub(crate) struct Specs {
+    pub(crate) agent: HardenedSpec,
+    /// `None` without a network.
+    pub(crate) gateway: Option<HardenedSpec>,
+}
+
+impl Specs {
+    /// # Errors
+    /// Names the control that the engine can't enforce.
+    pub(crate) fn of(
+        site: &Site<'_>,
+        owner: &Owner,
+        wanted: Wanted<'_>,
+    ) -> Result<Self, Unenforceable> {
+        let Wanted {
+            image,
+            porter,
+            limits,
+            policy,
+        } = wanted;
+        Ok(Self {
+            agent: site.agent_spec(owner, image, limits.clone(), policy)?,
+            gateway: policy
+                .map(|_| site.gateway_spec(owner, porter))
+                .transpose()?,
+        })
+    }
+}
+
+/// Volumes, and containers that run and wait. There is nothing of value in them yet, so
+/// dropping it removes them.
+#[derive(Debug)]
+#[must_use = "it is removed at once; keep it"]
+pub(crate) struct Berth {
+    owner: Owner,
+    agent: Option<ContainerLease>,
+    gateway: Option<ContainerLease>,
+    sockets: Option<VolumeLease>,
+    /// `None` too where the volume was there before.
+    volume: Option<VolumeLease>,
+    /// Whether the volume with the copy was there before.
+    standing: VolumePresence,
+    /// The engine, once it may hold something that no lease stands for: it was asked to
+    /// create it, and the answer is lost.
+    in_doubt: Option<Arc<dyn Engine>>,
+}
+
+impl Berth {
+    /// One that has nothing yet, but its volume if that was there before.
+    pub(crate) fn new(owner: Owner, standing: VolumePresence) -> Self {
+        Self {
+            owner,
+            agent: None,
+            gateway: None,
+            sockets: None,
+            volume: None,
+            standing,
+            in_doubt: None,
+        }
+    }
+
+    /// Takes over one that was kept: with its volume, unless that was there before it.
+    ///
+    /// # Errors
+    /// When everything is being released.
+    pub(crate) fn adopt(
+        site: &Site<'_>,
+        owner: Owner,
+        standing: VolumePresence,
+        specs: &Specs,
+    ) -> Result<Self, LeaseError> {
+        let mut berth = Self::new(owner, standing);
+        let (engine, owner) = (&site.engine, &berth.owner);
+        if standing == VolumePresence::Missing {
+            berth.volume = Some(VolumeLease::adopt(engine, &owner.volume())?);
+        }
+        berth.agent = Some(ContainerLease::adopt(engine, &owner.agent())?);
+        if specs.gateway.is_some() {
+            berth.sockets = Some(VolumeLease::adopt(engine, &owner.sockets())?);
+            berth.gateway = Some(ContainerLease::adopt(engine, &owner.gateway())?);
+        }
+        Ok(berth)
+    }
+
+    /// Makes everything that is missing, and starts the containers.
+    ///
+    /// # Errors
+    /// The engine's. What was made stays with this value.
+    pub(crate) fn make(&mut self, site: &Site<'_>, specs: &Specs) -> Result<(), ResourceError> {
+        site.interrupt.check()?;
+        if specs.gateway.is_some() {
+            let labels = self.owner.labels("egress");
+            let sockets = VolumeLease::create(&site.engine, &self.owner.sockets(), &labels);
+            self.sockets = Some(self.created(&site.engine, sockets)?);
+            site.interrupt.check()?;
+        }
+        thread::scope(|scope| {
+            // Beside the other: a network takes an engine as long as a container.
+            let starting = specs.gateway.as_ref().map(|spec| {
+                scope.spawn(move || {
+                    let lease = ContainerLease::create(&site.engine, spec);
+                    let started = match &lease {
+                        Ok(_) => site.engine.start_container(&spec.spec().name),
+                        Err(_) => Ok(()),
+                    };
+                    (lease, started)
+                })
+            });
+            let started = self.start_agent(site, &specs.agent);
+            if let Some(starting) = starting {
+                let (lease, started) = (starting.join()).map_err(|_| ResourceError::Panicked)?;
+                self.gateway = Some(self.created(&site.engine, lease)?);
+                started?;
+            }
+            started
+        })
+    }
+
+    fn start_agent(&mut self, site: &Site<'_>, spec: &HardenedSpec) -> Result<(), ResourceError> {
+        if self.standing == VolumePresence::Missing {
+            let labels = self.owner.labels("workspace");
+            let volume = VolumeLease::create(&site.engine, &self.owner.volume(), &labels);
+            self.volume = Some(self.created(&site.engine, volume)?);
+            site.interrupt.check()?;
+        }
+        let agent = ContainerLease::create(&site.engine, spec);
+        self.agent = Some(self.created(&site.engine, agent)?);
+        site.interrupt.check()?;
+        site.engine.start_container(&self.owner.agent())?;
+        Ok(())
+    }
+
+    /// Takes note when nobody knows whether a creation took place.
+    pub(crate) fn created<L>(
+        &mut self,
+        engine: &Arc<dyn Engine>,
+        lease: Result<L, LeaseError>,
+    ) -> Result<L, LeaseError> {
+        if let Err(LeaseError::Engine(
+            EngineError::Lost { .. } | EngineError::Timeout { .. } | EngineError::Stream { .. },
+        )) = &lease
+        {
+            self.in_doubt = Some(Arc::clone(engine));
+        }
+        lease
+    }
+
+    /// From now on nothing is removed without a decision, but for the gateway: whatever
+    /// happens, it goes with its launcher.
+    pub(crate) fn keep(mut self) -> Option<ContainerLease> {
+        if let Some(agent) = self.agent.take() {
+            agent.keep();
+        }
+        if let Some(sockets) = self.sockets.take() {
+            sockets.keep();
+        }
+        if let Some(volume) = self.volume.take() {
+            volume.keep();
+        }
+        self.in_doubt = None;
+        self.gateway.take()
+    }
+
+    /// Removes everything. Says whether that worked.
+    pub(crate) fn clear(&mut self) -> bool {
+        let agent = self.agent.take().map_or(Ok(()), ContainerLease::release);
+        let gateway = self.gateway.take().map_or(Ok(()), ContainerLease::release);
+        // Before the volume, which a container that nobody leases keeps in use.
+        let swept = self.sweep();
+        let sockets = self.sockets.take().map_or(Ok(()), VolumeLease::release);
+        let volume = self.volume.take().map_or(Ok(()), VolumeLease::release);
+        agent.is_ok() && gateway.is_ok() && swept.is_ok() && sockets.is_ok() && volume.is_ok()
+    }
+
+    /// Removes by label what no lease stands for.
+    fn sweep(&mut self) -> Result<(), EngineError> {
+        let Some(engine) = self.in_doubt.take() else {
+            return Ok(());
+        };
+        let all = Belongings::of_store(&*engine, &self.owner.store)?.of(&self.owner);
+        match self.standing {
+            VolumePresence::Present => all.remove_passing(&*engine, &self.owner),
+            VolumePresence::Missing => all.unused().remove(&*engine),
+        }
+    }
+}
+
+impl Drop for Berth {
+    fn drop(&mut self) {
+        // What could not be removed is among the leftovers, and named by a record or a label.
+        let _cleared = self.clear();
+    }
+}

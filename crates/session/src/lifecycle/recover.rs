@@ -1,0 +1,237 @@
+//! Takes up sessions whose launcher is gone.
+
+use std::time::{Duration, SystemTime};
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::EngineError;
+use lazaret_transfer::{
+    ApplyError, HistoryState, LeftAlone, RecoverError, Recovered, history_state, recover,
+};
+
+use crate::cancel::Interrupted;
+use crate::context::Site;
+use crate::engine::inventory::{Belongings, SweepError};
+use crate::engine::tags::Tags;
+use crate::lifecycle::collect::{CollectError, Collected};
+use crate::lifecycle::stop::{StopError, Stopped};
+use crate::pool::{self, SECOND_LOOK, Spare};
+use crate::store::moment::Moment;
+use crate::store::record::{KeepVolume, Outcome, Phase};
+use crate::store::sync_state::is_collected;
+use crate::store::{LockedSession, Store, StoreError};
+
+/// Why a session could not be taken up. It stays as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// What an earlier command left could not be removed.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Its command could not be ended.
+    #[error(transparent)]
+    Stop(#[from] StopError),
+    /// Its changes could not be collected.
+    #[error(transparent)]
+    Collect(#[from] CollectError),
+    /// The journal of its apply can't be read.
+    #[error(transparent)]
+    Journal(#[from] ApplyError),
+    /// Its apply could not be finished.
+    #[error(transparent)]
+    Recover(#[from] RecoverError),
+}
+
+/// How long after a session was begun something of it may still be on its way.
+const IN_FLIGHT: Duration = Duration::from_secs(120);
+
+/// What became of a session that was taken up.
+#[derive(Debug)]
+pub enum Resumed {
+    /// The command had not started: everything of it is removed.
+    Removed,
+    /// The volume was being brought up to date: the session is as it was before.
+    SyncCutShort(LockedSession),
+    /// The changes are collected and wait for the gate.
+    Collected(LockedSession),
+    /// The batch is rejected; the volume is kept.
+    Rejected(LockedSession),
+    /// An apply that was cut off is rolled back; the changes wait for the gate. Paths that
+    /// somebody else changed meanwhile were left alone.
+    RolledBack(LockedSession, Vec<LeftAlone>),
+    /// An apply that was cut off is complete.
+    Applied(LockedSession),
+    /// There was nothing to do but to remove a next container that was made by half.
+    Cleared(LockedSession),
+    /// There was nothing to do.
+    Sound(LockedSession),
+}
+
+/// Brings a session whose lock could be taken into a state that the gate knows. An undo or a
+/// redo of it that was cut off was [repaired](crate::lifecycle::repair::repair) before.
+///
+/// Repeating it is harmless: each step starts from what the record says, and writes the
+/// record only when it is done (FLT-09, APP-12).
+///
+/// # Errors
+/// When the engine can't be reached or the disk refuses; the session stays as it is.
+pub fn resume(
+    site: &Site<'_>,
+    exporter: Pinned,
+    mut session: LockedSession,
+) -> Result<Resumed, ResumeError> {
+    let sound = match Spare::is_partial(session.dir()) {
+        true => {
+            pool::sweep(&*site.engine, &session)?;
+            Resumed::Cleared
+        }
+        false => Resumed::Sound,
+    };
+    match session.record().phase {
+        Phase::Preparing => {
+            remove_all(site, &session)?;
+            session.remove()?;
+            Ok(Resumed::Removed)
+        }
+        Phase::Syncing => {
+            // The volume is sound, however far that came; the next update knows.
+            pool::sweep(&*site.engine, &session)?;
+            session.update(|record| {
+                record.phase = record.before.take().unwrap_or(Phase::Settled);
+            })?;
+            Ok(Resumed::SyncCutShort(session))
+        }
+        Phase::Collected if !is_collected(session.dir()) => {
+            session.update(|record| record.phase = Phase::Stopped)?;
+            resume(site, exporter, session)
+        }
+        Phase::Running | Phase::Stopped | Phase::Rejected => {
+            if session.record().phase == Phase::Rejected {
+                // The volume is as it was: what made this batch unbelievable, such as a
+                // connection that a relay cut in good order, may not happen again (FLT-03).
+                session.update(|record| {
+                    record.phase = Phase::Stopped;
+                    record.outcome = None;
+                    record.rejection = None;
+                })?;
+            }
+            match Stopped::stop(site, session, exporter)?.collect(site, None)? {
+                Collected::Ready(session) => Ok(Resumed::Collected(session)),
+                Collected::Rejected(session) => Ok(Resumed::Rejected(session)),
+            }
+        }
+        Phase::Applying => {
+            match finish_apply(&session)? {
+                Recovered::Completed
+                    if session.record().left_out > 0 || !session.record().commits.is_empty() =>
+                {
+                    session.update(|record| record.phase = Phase::Collected)?;
+                    Ok(Resumed::Applied(session))
+                }
+                Recovered::Completed => {
+                    session.update(|record| {
+                        record.phase = Phase::Settled;
+                        record.outcome = Some(Outcome::Applied);
+                        record.settled_at(Moment::now());
+                    })?;
+                    remove_settled(site, &session)?;
+                    session.remove_collection()?;
+                    Ok(Resumed::Applied(session))
+                }
+                Recovered::RolledBack { left_alone } => {
+                    session.update(|record| record.phase = Phase::Collected)?;
+                    Ok(Resumed::RolledBack(session, left_alone))
+                }
+                // It was killed before it had a journal, so before it changed anything.
+                Recovered::Nothing => {
+                    session.update(|record| record.phase = Phase::Collected)?;
+                    Ok(Resumed::RolledBack(session, Vec::new()))
+                }
+            }
+        }
+        Phase::Settled => {
+            remove_settled(site, &session)?;
+            session.remove_collection()?;
+            Ok(sound(session))
+        }
+        Phase::Collected => {
+            pool::sweep(&*site.engine, &session)?;
+            Ok(sound(session))
+        }
+    }
+}
+
+/// Finishes the apply that the record names. One whose journal says that it is done, and of
+/// which only the record does not know yet, is complete.
+fn finish_apply(session: &LockedSession) -> Result<Recovered, ResumeError> {
+    let Some(number) = session.record().applying else {
+        return Ok(Recovered::Nothing);
+    };
+    let journal = session.dir().journal(number);
+    let recovered = recover(&journal)?;
+    if recovered != Recovered::Nothing {
+        return Ok(recovered);
+    }
+    Ok(match history_state(&journal)? {
+        Some(HistoryState::Applied) => Recovered::Completed,
+        _ => Recovered::Nothing,
+    })
+}
+
+/// Removes what a settled session needs no more: its containers, and its volume unless it
+/// keeps that.
+fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), ResumeError> {
+    match session.record().keep {
+        KeepVolume::UntilSettled => {
+            let all = belongings(site, session)?.surveyed(session.record());
+            all.remove(&*site.engine)?;
+        }
+        KeepVolume::Always => drop(pool::sweep(&*site.engine, session)?),
+    }
+    Ok(())
+}
+
+/// Removes everything of a session that never began. A launcher that was killed may have
+/// asked for a container that the engine is still making: so what is gone is looked for
+/// again, and counts as gone only if nothing came meanwhile. What comes even later carries
+/// the labels, and `prune` and the next `recover` find it.
+fn remove_all(site: &Site<'_>, session: &LockedSession) -> Result<(), ResumeError> {
+    let is_young = session
+        .record()
+        .is_younger_than(IN_FLIGHT, SystemTime::now());
+    loop {
+        belongings(site, session)?.unused().remove(&*site.engine)?;
+        if !is_young {
+            return Ok(());
+        }
+        site.interrupt.check()?;
+        std::thread::sleep(SECOND_LOOK);
+        let again = belongings(site, session)?;
+        if again.containers.is_empty() && again.volumes.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+/// Removes what the store has in the engine and no session knows of.
+///
+/// # Errors
+/// The engine's, or the disk's.
+pub fn sweep(site: &Site<'_>, store: &Store) -> Result<(), ResumeError> {
+    let all = Belongings::of_store(&*site.engine, &site.store_id)?;
+    let tags = Tags::of(store)?;
+    let orphans = all.only(|tag| !tags.knows(tag));
+    Ok(orphans.remove(&*site.engine)?)
+}
+
+fn belongings(site: &Site<'_>, session: &LockedSession) -> Result<Belongings, EngineError> {
+    let all = Belongings::of_store(&*site.engine, &site.store_id)?;
+    Ok(all.of(&session.record().owner()))
+}

@@ -1,0 +1,120 @@
+//! The container that collects, made while the command runs.
+
+use std::thread;
+use std::time::Instant;
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{
+    ContainerLease, EngineError, EngineKind, LeaseError, Process, Unenforceable,
+};
+
+use crate::context::{Site, WORKSPACE};
+use crate::event::Event;
+use crate::lifecycle::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
+use crate::porter::export::EXPORT;
+use crate::store::SessionDir;
+use crate::store::record::Record;
+use crate::store::sync_state::ReadAhead;
+
+/// Why a container that collects could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ExporterError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The engine can't enforce a control.
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
+    /// A container or a volume could not be made or removed.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+}
+
+/// A running exporter, whose porter waits for what it is asked. Nothing in the volume was
+/// looked at yet.
+#[derive(Debug)]
+#[must_use = "dropping it removes the container"]
+pub struct Standby {
+    /// What was known when the command had ended.
+    pub(crate) known: Option<ReadAhead>,
+    pub(crate) lease: ContainerLease,
+    pub(crate) porter: Process,
+}
+
+impl Standby {
+    /// Makes the container while the command runs, and its process once that is over.
+    /// `None` where the command was lost, or anything went wrong: then the collection
+    /// begins with a container of its own.
+    pub fn beside(
+        site: &Site<'_>,
+        dir: &SessionDir,
+        record: &Record,
+        image: &Pinned,
+        over: &Latch<CommandEnded>,
+    ) -> Option<Self> {
+        // There a volume can be in one machine at a time.
+        if site.info.kind == EngineKind::Apple {
+            return None;
+        }
+        if over.wait_for(BACKGROUND_DELAY) == Some(CommandEnded::Lost) {
+            return None;
+        }
+        let made = start(site, record, image).and_then(|lease| {
+            if over.wait() == CommandEnded::Lost {
+                return Ok(None);
+            }
+            Self::listen(site, (dir, record), lease).map(Some)
+        });
+        made.unwrap_or_else(|error| {
+            site.events.event(Event::NoExporterYet(&error));
+            None
+        })
+    }
+
+    /// Makes everything now.
+    ///
+    /// # Errors
+    /// The engine's, or the disk's.
+    pub(crate) fn now(
+        site: &Site<'_>,
+        session @ (_, record): (&SessionDir, &Record),
+        image: &Pinned,
+    ) -> Result<Self, ExporterError> {
+        // An earlier try may have left one behind.
+        site.engine.remove_container(&record.exporter())?;
+        Self::listen(site, session, start(site, record, image)?)
+    }
+
+    /// Starts the porter, and reads what is known meanwhile.
+    fn listen(
+        site: &Site<'_>,
+        (dir, record): (&SessionDir, &Record),
+        lease: ContainerLease,
+    ) -> Result<Self, ExporterError> {
+        let (known, porter) = thread::scope(|scope| {
+            // What is wrong with it shows when it is needed.
+            let known = scope.spawn(|| ReadAhead::of(dir).ok());
+            let porter = site.carry(&record.exporter(), &[EXPORT, WORKSPACE]);
+            (known.join().ok().flatten(), porter)
+        });
+        Ok(Self {
+            known,
+            lease,
+            porter: porter?,
+        })
+    }
+}
+
+/// Creates and starts the container; removed again with the lease.
+fn start(
+    site: &Site<'_>,
+    record: &Record,
+    image: &Pinned,
+) -> Result<ContainerLease, ExporterError> {
+    let started = Instant::now();
+    let spec = site.exporter_spec(record, image)?;
+    let lease = ContainerLease::create(&site.engine, &spec)?;
+    site.engine.start_container(&record.exporter())?;
+    site.timings.note("exporter", started.elapsed());
+    Ok(lease)
+}

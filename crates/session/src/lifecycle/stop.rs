@@ -1,0 +1,133 @@
+//! Ends a session's container: every process of the command is gone afterwards.
+
+use std::time::Duration;
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{ContainerLease, ContainerState, EngineError, LeaseError, VolumeLease};
+
+use crate::context::Site;
+use crate::engine::inventory::SweepError;
+use crate::live::pause::Watchdog;
+use crate::live::pause_lock::{Turn, TurnError};
+use crate::live::views::{Sweep, sweep};
+use crate::store::record::Phase;
+use crate::store::{LockedSession, StoreError};
+
+/// Why a session could not be stopped. It stays as it is, for another try.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Others look at it.
+    #[error(transparent)]
+    Turn(#[from] TurnError),
+    /// What an earlier command left could not be removed.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// A container or a volume could not be made or removed.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// From SIGTERM to SIGKILL for what the command left behind.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// How long a look at the session may take until its end no longer waits for it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What `porter init` ends with when the OOM killer hit any process of the container; engines
+/// tell it of the first process only.
+const OUT_OF_MEMORY: i32 = 37;
+
+/// What it ends with when it ended the command at its deadline: the launcher was stopped, or
+/// killed, and could not.
+const TIMED_OUT: i32 = 38;
+
+/// Both.
+const TIMED_OUT_AND_OUT_OF_MEMORY: i32 = 39;
+
+/// A session whose container has ended: the volume changes no more.
+#[derive(Debug)]
+#[must_use = "its changes are in the volume only: collect them"]
+pub struct Stopped {
+    pub(crate) session: LockedSession,
+    pub(crate) exporter: Pinned,
+}
+
+impl Stopped {
+    /// Stops the container of a session whose command has ended, or has lost
+    /// its launcher. The container is removed meanwhile.
+    ///
+    /// # Errors
+    /// The engine's. The session stays as it is then, for another try.
+    pub fn stop(
+        site: &Site<'_>,
+        mut session: LockedSession,
+        exporter: Pinned,
+    ) -> Result<Self, StopError> {
+        let agent = session.record().agent();
+        site.step("stop", |_| {
+            let turn = take_turn(site, &session)?;
+            if site.engine.container(&agent)?.is_some() {
+                Watchdog::new(session.dir(), session.record()).let_go(&*site.engine)?;
+                site.engine.stop_container(&agent, GRACE)?;
+            }
+            let state = site
+                .engine
+                .container(&agent)?
+                .map(|container| container.state);
+            let (code, was_hit) = match state {
+                Some(ContainerState::Exited { code, oom_killed }) => (code, oom_killed),
+                _ => (0, false),
+            };
+            let is = |codes: [i32; 2]| codes.contains(&code);
+            let was_oom_killed = was_hit || is([OUT_OF_MEMORY, TIMED_OUT_AND_OUT_OF_MEMORY]);
+            let has_timed_out = is([TIMED_OUT, TIMED_OUT_AND_OUT_OF_MEMORY]);
+            // They keep the volume in use, and have nothing to look at any more.
+            sweep(&*site.engine, session.dir(), session.record(), Sweep::All)?;
+            if turn.is_none() || session.dir().file("intent").exists() {
+                // An update that takes longer than that is cut short: the collection knows.
+                site.engine.remove_container(&session.record().importer())?;
+            }
+            // Beside the collection: nothing of it is running any more.
+            let container = ContainerLease::adopt(&site.engine, &agent)?;
+            match session.record().egress {
+                None => site.chores.remove(container),
+                Some(_) => {
+                    let gateway = ContainerLease::adopt(&site.engine, &session.record().gateway())?;
+                    let sockets = VolumeLease::adopt(&site.engine, &session.record().sockets())?;
+                    (site.chores).remove_sharing(vec![container, gateway], sockets);
+                }
+            }
+            session.update(|record| {
+                record.phase = Phase::Stopped;
+                if let Some(end) = &mut record.end {
+                    end.oom_killed |= was_oom_killed;
+                    end.timed_out |= has_timed_out;
+                }
+            })?;
+            drop(turn);
+            Ok::<_, StopError>(())
+        })?;
+        Ok(Self { session, exporter })
+    }
+
+    /// Returns the session.
+    pub fn session(&self) -> &LockedSession {
+        &self.session
+    }
+}
+
+/// Waits for those who look at the session, but not for long: one that hangs, or was itself
+/// stopped, holds no end up.
+fn take_turn(site: &Site<'_>, session: &LockedSession) -> Result<Option<Turn>, StopError> {
+    match Turn::take(session.dir(), PATIENCE, site.interrupt) {
+        Ok(turn) => Ok(Some(turn)),
+        Err(TurnError::Taken { .. } | TurnError::Interrupted(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

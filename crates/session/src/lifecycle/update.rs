@@ -1,0 +1,498 @@
+//! Brings the volume of a session up to date with its workspace: what changed on the host
+//! since goes in, what the command changed stays.
+//!
+//! The conversation is one exec of `porter update`: it tells what the volume holds, the three
+//! sides are reconciled here, and it does what it is told. Before anything is told, what is
+//! about to happen is written down; so wherever this ends, nothing of it is taken for the
+//! command's work later, and nothing of the host's is lost. After a power cut, the same that
+//! the host has may be shown as the command's, and what the volume's disk had not written by
+//! then as undone by it.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use lazaret_protocol::{
+    FileTime, GroundAnswer, Survey, SurveyError, Trailer, UpdateReceipt, WireError, Writers,
+};
+use lazaret_runtime::{ContainerName, EngineError, Process};
+use lazaret_transfer::{
+    PackError, Plan, Progress, Recorded, Stance, StatCache, StatRecorder, Surveyed, WalkError,
+    Walked, pack_order, reconcile, walk_cached,
+};
+use lazaret_tree::{PathError, RelPathBuf, escape};
+
+use crate::cancel::{Guard, Interrupted};
+use crate::context::{Site, WORKSPACE};
+use crate::event::Counter;
+use crate::lifecycle::file_limit::{FileLimit, TooLarge};
+use crate::lifecycle::protect::ProtectError;
+use crate::lifecycle::source::Source;
+use crate::lifecycle::update_summary::Synced;
+use crate::porter::conversation::{
+    ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, until_exit,
+};
+use crate::store::SessionDir;
+use crate::store::deferred_sync::Unsynced;
+use crate::store::record::{Bounds, GateLimits, Record};
+use crate::store::sync_state::{
+    Known, ReadAhead, SyncStateError, add_tips, put_intent, remove_intent,
+};
+
+/// Why a volume was not brought up to date. It is sound, and the next update knows of what had arrived.
+#[derive(Debug, thiserror::Error)]
+pub enum UpdateError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// The porter failed.
+    #[error(transparent)]
+    Porter(#[from] PorterError),
+    /// What is known of the volume can't be read or written.
+    #[error(transparent)]
+    State(#[from] SyncStateError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// The workspace can't be read.
+    #[error(transparent)]
+    Walk(#[from] WalkError),
+    /// A file of the workspace is not what it was.
+    #[error(transparent)]
+    Pack(#[from] PackError),
+    /// What the porter said can't be read.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// What the porter says of the volume can't be.
+    #[error(transparent)]
+    Volume(#[from] SurveyError),
+    /// A file is too large.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// What is protected can't be told.
+    #[error(transparent)]
+    Protect(#[from] ProtectError),
+    /// The volume is over the limits, or can't be believed: it is not written to.
+    #[error("the volume can't be brought up to date: {}", .0.code())]
+    Unbelievable(#[source] SurveyError),
+    /// The receipt does not fit what was sent.
+    #[error("the receipt is for another stream than the one that was sent")]
+    OtherReceipt,
+    /// It would have changed what the command, which goes on, can only read.
+    #[error("{} changed in the workspace, and is protected", escape(.path.as_str().as_bytes()))]
+    Protected {
+        /// The first such path.
+        path: RelPathBuf,
+    },
+    /// A thread panicked.
+    #[error("reading ahead panicked")]
+    Panicked,
+}
+
+impl ExchangeError for UpdateError {
+    fn is_of_stream(&self) -> bool {
+        match self {
+            Self::Porter(error) => error.is_of_stream(),
+            Self::Wire(_) | Self::Volume(_) | Self::OtherReceipt => true,
+            _ => false,
+        }
+    }
+}
+
+/// By what a volume is brought up to date.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// What a survey of it is held to.
+    pub gate: GateLimits,
+    /// What becomes of the command's changes.
+    pub stance: Stance,
+}
+
+impl Terms {
+    /// Returns what a session's record says.
+    pub fn of(record: &Record) -> Self {
+        Self {
+            gate: record.gate,
+            stance: match record.reset {
+                true => Stance::Reset,
+                false => Stance::Keep,
+            },
+        }
+    }
+}
+
+/// A workspace, read.
+#[derive(Debug)]
+struct Scanned {
+    walked: Walked,
+    /// What was known of it before.
+    cache: StatCache,
+    took: Duration,
+}
+
+/// Reads the workspace for an update: of files that are as they were the last time, nothing.
+///
+/// # Errors
+/// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
+fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, UpdateError> {
+    let started = Instant::now();
+    let path = dir.file("stat-cache");
+    // Without it everything is read.
+    let cache = File::open(&path)
+        .ok()
+        .and_then(|file| StatCache::read_from(&mut BufReader::new(file)).ok())
+        .unwrap_or_default();
+    let mut next = Vec::new();
+    let mut recorder = StatRecorder::new(source.workspace, &mut next);
+    let walked = walk_cached(source.workspace, source.selector, &cache, &mut recorder)?;
+    if let Ok(Recorded::Anew) = recorder.finish() {
+        // One that a power cut takes is made again.
+        let mut unsynced = Unsynced::default();
+        unsynced.put(&path, |out| out.write_all(&next))?;
+    }
+    let took = started.elapsed();
+    Ok(Scanned {
+        walked,
+        cache,
+        took,
+    })
+}
+
+/// Says what an update would do, by what was known of the volume when it was seen last.
+///
+/// # Errors
+/// When the session's files are damaged, or the workspace can't be read.
+pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<Plan, UpdateError> {
+    thread::scope(|scope| {
+        let scanning = Ahead::Going(scope.spawn(|| scan(dir, source)));
+        let Known { baseline, volume } = Known::read(dir)?;
+        let walked = scanning.finish()?.walked;
+        Ok(reconcile(&baseline, &walked, &volume, stance))
+    })
+}
+
+/// By what an update finds out what to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Footing {
+    /// A survey of the volume.
+    Survey,
+    /// What is known of it, if that still lies where it writes; else a survey.
+    Known,
+}
+
+/// Returns when the last process of a session's command had ended. An engine on another machine
+/// goes by another clock.
+pub fn quiet_since(site: &Site<'_>, record: &Record) -> Option<FileTime> {
+    let ms = record.quiet_since_ms.filter(|_| !site.info.is_remote())?;
+    Some(FileTime {
+        seconds: i64::try_from(ms / 1000).ok()?,
+        nanos: u32::try_from(ms % 1000).ok()? * 1_000_000,
+    })
+}
+
+/// An update that is about to begin.
+#[derive(Debug)]
+pub struct Update<'a> {
+    /// What every step works with.
+    pub site: &'a Site<'a>,
+    /// The container that has the volume at [`WORKSPACE`], for writing.
+    pub container: &'a ContainerName,
+    /// The session.
+    pub dir: &'a SessionDir,
+    /// What goes in.
+    pub source: Source<'a>,
+    /// By what.
+    pub terms: Terms,
+    /// Counts what is sent.
+    pub counter: &'a Counter,
+    /// What has become of the command.
+    pub writers: Writers,
+    /// What it goes by.
+    pub footing: Footing,
+    /// When the command's last process had ended, if that is known in the volume's own time.
+    pub quiet_since: Option<FileTime>,
+    /// What the command is kept from while it stands still: none of it is written to.
+    pub fenced: Option<&'a Bounds>,
+}
+
+/// What an update goes by, read before its porter answers: the workspace, and what is known of
+/// the volume.
+#[derive(Debug)]
+pub struct Reading<'scope> {
+    scanned: Ahead<'scope, Scanned>,
+    known: Ahead<'scope, ReadAhead>,
+}
+
+/// What is read before it is needed.
+#[derive(Debug)]
+enum Ahead<'scope, T> {
+    Done(Result<T, UpdateError>),
+    Going(ScopedJoinHandle<'scope, Result<T, UpdateError>>),
+}
+
+impl<'scope> Reading<'scope> {
+    /// Begins to read.
+    pub fn begin<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        dir: &'env SessionDir,
+        source: Source<'env>,
+    ) -> Self {
+        Self {
+            scanned: Ahead::Going(scope.spawn(move || scan(dir, source))),
+            known: Ahead::Going(scope.spawn(|| Ok(ReadAhead::of(dir)?))),
+        }
+    }
+}
+
+impl Reading<'static> {
+    /// Reads all of it.
+    ///
+    /// # Errors
+    /// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
+    pub(crate) fn whole(dir: &SessionDir, source: Source<'_>) -> Result<Self, UpdateError> {
+        thread::scope(|scope| {
+            let Reading { scanned, known } = Reading::begin(scope, dir, source);
+            let known = Ahead::Done(known.finish());
+            let scanned = Ahead::Done(Ok(scanned.finish()?));
+            Ok(Self { scanned, known })
+        })
+    }
+}
+
+impl<T> Ahead<'_, T> {
+    fn finish(self) -> Result<T, UpdateError> {
+        match self {
+            Self::Done(done) => done,
+            Self::Going(thread) => (thread.join()).unwrap_or(Err(UpdateError::Panicked)),
+        }
+    }
+}
+
+/// An update whose porter waits, and whose workspace is read.
+#[derive(Debug)]
+#[must_use = "nothing is sent before it is finished"]
+pub struct Started<'a> {
+    update: Update<'a>,
+    process: Process,
+    reading: Reading<'static>,
+    _guard: Guard,
+}
+
+impl<'a> Update<'a> {
+    /// Starts the porter and reads the workspace: all that can be done while a command runs.
+    ///
+    /// # Errors
+    /// The engine's, or a file of the workspace that can't be read or changes meanwhile
+    /// (FLT-04).
+    pub fn start(self) -> Result<Started<'a>, UpdateError> {
+        let process = self.site.carry(self.container, self.verb())?;
+        let guard = self.site.doom(self.container);
+        let reading = Reading::whole(self.dir, self.source)?;
+        self.site.interrupt.check()?;
+        Ok(Started {
+            update: self,
+            process,
+            reading,
+            _guard: guard,
+        })
+    }
+
+    /// Returns the verb that a porter is asked for.
+    pub(crate) fn verb(&self) -> &'static [&'static str] {
+        match (self.footing, self.writers) {
+            (Footing::Known, _) => &["update", WORKSPACE, "--ground"],
+            // Nobody can write: what lies there may be looked at right away.
+            (Footing::Survey, Writers::Gone) => &["update", WORKSPACE, "--ahead"],
+            (Footing::Survey, Writers::Held) => &["update", WORKSPACE],
+        }
+    }
+
+    /// Brings the volume up to date, in words with a porter.
+    ///
+    /// # Errors
+    /// As [`Started::finish`].
+    pub(crate) fn talk(
+        &self,
+        out: ToPorter<'_>,
+        answers: FromPorter<'_>,
+        reading: Reading<'_>,
+    ) -> Result<(Synced, Unsynced), UpdateError> {
+        let started = Instant::now();
+        let Reading { scanned, known } = reading;
+        let known = known.finish().ok().and_then(ReadAhead::if_current);
+        let known = match known {
+            Some(known) => known,
+            None => Known::read(self.dir)?,
+        };
+        self.site.timings.note("reconcile", started.elapsed());
+        let (Known { baseline, volume }, scanned, mut plan) = match self.footing {
+            Footing::Survey => {
+                self.ask(out, &known)?;
+                // Both sides are looked at by now.
+                let scanned = self.scanned(scanned)?;
+                let known = self.surveyed(answers, known)?;
+                let plan = self.reconcile(&known, &scanned.walked);
+                (known, scanned, plan)
+            }
+            Footing::Known => {
+                let known = known.fold(self.dir)?;
+                let scanned = self.scanned(scanned)?;
+                let plan = self.reconcile(&known, &scanned.walked);
+                let ground = known.volume.ground(&plan.order);
+                ground.write_to(out).map_err(PorterError::Stream)?;
+                out.flush().map_err(PorterError::Stream)?;
+                match GroundAnswer::read_from(answers)? {
+                    GroundAnswer::Holds => (known, scanned, plan),
+                    GroundAnswer::Differs => {
+                        self.ask(out, &known)?;
+                        let known = self.surveyed(answers, known)?;
+                        let plan = self.reconcile(&known, &scanned.walked);
+                        (known, scanned, plan)
+                    }
+                }
+            }
+        };
+        FileLimit::of(self.terms.gate).check_order(&plan.order)?;
+        if let Some(bounds) = self.fenced {
+            leave_alone(bounds, &plan)?;
+        }
+        let mut unsynced = Unsynced::default();
+        add_tips(self.dir, &scanned.walked.tips, &mut unsynced)?;
+        put_intent(self.dir, &plan.intent(), &mut unsynced)?;
+        plan.order.quiet_since = self.quiet_since;
+        plan.order.write_to(out).map_err(PorterError::Stream)?;
+        let sent = self.send(out, &plan)?;
+        let receipt = UpdateReceipt::read_from(answers, &plan.order)?;
+        if receipt.written.arrived != sent {
+            return Err(UpdateError::OtherReceipt);
+        }
+        let known = Known {
+            baseline: plan.settled(baseline, &receipt),
+            volume: volume.updated(&plan.order, &receipt)?,
+        };
+        known.put(self.dir, &mut unsynced)?;
+        remove_intent(self.dir)?;
+        let count = |paths: &[RelPathBuf]| paths.len() as u64;
+        let synced = Synced {
+            sent: plan.order.send.len() as u64,
+            bytes: sent.bytes,
+            removed: count(&plan.order.remove).saturating_sub(count(&receipt.stayed)),
+            adopted: count(&plan.adopted),
+            conflicts: plan.clashes,
+            skipped: scanned.walked.skipped,
+        };
+        unsynced.spend((known, scanned.walked.tree, scanned.cache));
+        Ok((synced, unsynced))
+    }
+
+    /// Asks what differs from what is known of the volume.
+    fn ask(
+        &self,
+        out: ToPorter<'_>,
+        Known { baseline, volume }: &Known,
+    ) -> Result<(), PorterError> {
+        let request = volume.request(self.terms.gate.stream(), self.writers, baseline);
+        request.write_to(out).map_err(PorterError::Stream)?;
+        out.flush().map_err(PorterError::Stream)
+    }
+
+    /// Takes in what differs.
+    fn surveyed(
+        &self,
+        answers: FromPorter<'_>,
+        Known { baseline, volume }: Known,
+    ) -> Result<Known, UpdateError> {
+        let limits = self.terms.gate.stream();
+        let survey = Survey::read_from(answers, &limits).map_err(unbelievable)?;
+        let volume = volume
+            .surveyed(survey, &baseline)
+            .and_then(Surveyed::whole)
+            .map_err(unbelievable)?;
+        Ok(Known { baseline, volume }.fold(self.dir)?)
+    }
+
+    fn scanned(&self, scanned: Ahead<'_, Scanned>) -> Result<Scanned, UpdateError> {
+        let scanned = scanned.finish()?;
+        self.site.timings.note("scan", scanned.took);
+        Ok(scanned)
+    }
+
+    fn reconcile(&self, Known { baseline, volume }: &Known, walked: &Walked) -> Plan {
+        let started = Instant::now();
+        let plan = reconcile(baseline, walked, volume, self.terms.stance);
+        self.site.timings.note("reconcile", started.elapsed());
+        plan
+    }
+
+    /// Sends what was ordered.
+    fn send(&self, out: ToPorter<'_>, plan: &Plan) -> Result<Trailer, UpdateError> {
+        let mut shown = Progress::default();
+        let mut tell = |progress: Progress| {
+            self.counter.add_files(progress.entries - shown.entries);
+            self.counter.add_bytes(progress.bytes - shown.bytes);
+            shown = progress;
+        };
+        let Source {
+            workspace,
+            selector,
+        } = self.source;
+        let order = &plan.order;
+        let packed = pack_order(workspace, selector, order, out, &mut tell);
+        let sent = packed.map_err(|error| match error {
+            PackError::Write(error) => PorterError::Stream(error).into(),
+            other => UpdateError::from(other),
+        })?;
+        out.flush().map_err(PorterError::Stream)?;
+        Ok(sent)
+    }
+}
+
+impl Started<'_> {
+    /// Brings the volume up to date. Nothing of the command runs meanwhile.
+    ///
+    /// # Errors
+    /// A file of the workspace that is not what it was (FLT-04), a full disk, a broken
+    /// stream, an interruption. The volume is sound then: what had arrived is there as a
+    /// whole, and the next update knows of it.
+    pub fn finish(self) -> Result<(Synced, Unsynced), UpdateError> {
+        let Self {
+            update,
+            process,
+            reading,
+            _guard,
+        } = self;
+        let verb = PorterCall {
+            name: "update",
+            container: update.container,
+        };
+        until_exit(update.site, verb, process, |out, answers| {
+            update.talk(out, answers, reading)
+        })
+    }
+}
+
+/// Refuses an update that would write to what is protected: it is root's as long as the
+/// command is there, and there is no moment at which it could safely be the command's.
+fn leave_alone(bounds: &Bounds, plan: &Plan) -> Result<(), UpdateError> {
+    let sent = plan.order.send.iter().map(|(path, _)| path);
+    let removed = plan.order.remove.iter().map(|path| &**path);
+    for path in sent.chain(removed) {
+        if bounds.touches(path)? {
+            let path = path.to_owned();
+            return Err(UpdateError::Protected { path });
+        }
+    }
+    Ok(())
+}
+
+/// A survey that arrived and can't be believed is the volume's fault.
+fn unbelievable(error: SurveyError) -> UpdateError {
+    match error {
+        SurveyError::Wire(error) => error.into(),
+        error => UpdateError::Unbelievable(error),
+    }
+}

@@ -1,0 +1,6 @@
+//! Looks into a session whose command runs, and the pause that each takes.
+
+pub mod pause;
+pub mod pause_lock;
+pub mod view;
+pub mod views;

@@ -1,0 +1,305 @@
+//! Pauses the command of a live session while somebody looks, and never for longer.
+//!
+//! Whoever pauses has the [`Turn`], and writes a mark before, which goes when the command
+//! runs again. A mark that nobody has the turn for was left by somebody who was killed: the
+//! launcher of the session looks for such a one all the time, and lets the command go on;
+//! so does whoever has the next turn. Where the engine has no freezer, the porter holds the
+//! processes from inside, and lets them go by itself when it hears nobody any more.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use lazaret_runtime::{ContainerName, ContainerState, Engine, EngineError, Pausing, Stdin};
+use lazaret_tree::{AtPath as _, PathError};
+
+use crate::context::Site;
+use crate::live::pause_lock::Turn;
+use crate::porter::freeze::{Hold, HoldError};
+use crate::porter::porter;
+use crate::store::SessionDir;
+use crate::store::record::Record;
+
+/// Why a command could not be made to stand still, or did not all the time.
+#[derive(Debug, thiserror::Error)]
+pub enum PauseError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// Its processes could not be held.
+    #[error(transparent)]
+    Hold(#[from] HoldError),
+    /// The engine knows no way.
+    #[error("this engine can neither pause a container nor show its volume to another one")]
+    Unsupported,
+    /// It was not still until the end.
+    #[error("the command went on before that was done")]
+    WentOn(#[source] EngineError),
+}
+
+/// A pause that lasts longer is ended by the launcher of the session, whoever has the turn:
+/// its owner may itself have been stopped.
+pub const LONGEST: Duration = Duration::from_secs(60);
+
+/// How long a pause may still come into force whose owner was killed: an engine that is busy
+/// carries out later what it was asked for.
+const UNDER_WAY: Duration = Duration::from_secs(30);
+
+/// What is needed for a pause, made ready beforehand to keep the pause short.
+#[derive(Debug)]
+pub struct Pausable<'a> {
+    engine: &'a dyn Engine,
+    agent: ContainerName,
+    mark: PathBuf,
+    hold: Option<Hold>,
+}
+
+/// A command that stands still. Dropping it lets the command go on.
+#[derive(Debug)]
+#[must_use = "the command stands still until this is ended"]
+pub struct Paused<'a> {
+    engine: &'a dyn Engine,
+    agent: ContainerName,
+    mark: PathBuf,
+    hold: Option<Hold>,
+    since: Instant,
+    is_over: Over,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Yes,
+    No,
+}
+
+impl<'a> Pausable<'a> {
+    /// Makes a pause ready.
+    ///
+    /// # Errors
+    /// The engine's, or that it knows no way.
+    pub fn new(site: &'a Site<'_>, dir: &SessionDir, record: &Record) -> Result<Self, PauseError> {
+        let (engine, agent) = (&*site.engine, record.agent());
+        let hold = match site.info.pausing() {
+            Pausing::Freezer => None,
+            Pausing::Signals => Some(Hold::prepare(engine, &agent)?),
+            Pausing::None => return Err(PauseError::Unsupported),
+        };
+        Ok(Self {
+            engine,
+            agent,
+            mark: mark(dir),
+            hold,
+        })
+    }
+
+    /// Makes the command stand still; `None` when its container does not run any more.
+    ///
+    /// # Errors
+    /// The engine's, or the disk's.
+    pub fn begin(self, _turn: &Turn) -> Result<Option<Paused<'a>>, PauseError> {
+        let state = self.engine.container(&self.agent)?;
+        match state.map(|container| container.state) {
+            Some(ContainerState::Running) => {}
+            // Somebody was killed while he had the turn that we have now.
+            Some(ContainerState::Paused) => self.engine.unpause_container(&self.agent)?,
+            _ => return Ok(None),
+        }
+        fs::write(&self.mark, b"").at(&self.mark)?;
+        let mut paused = Paused {
+            engine: self.engine,
+            agent: self.agent,
+            mark: self.mark,
+            hold: None,
+            since: Instant::now(),
+            is_over: Over::No,
+        };
+        match self.hold {
+            Some(mut hold) => {
+                let begun = hold.begin();
+                begun.map_err(|error| after_hold(paused.engine, &paused.agent, error))?;
+                paused.hold = Some(hold);
+            }
+            None => {
+                if let Err(error) = paused.engine.pause_container(&paused.agent) {
+                    return match is_up(paused.engine, &paused.agent) {
+                        Ok(false) => Ok(None),
+                        Ok(true) | Err(_) => Err(error.into()),
+                    };
+                }
+            }
+        }
+        Ok(Some(paused))
+    }
+}
+
+impl Paused<'_> {
+    /// Lets the command go on, and returns how long it stood still.
+    ///
+    /// # Errors
+    /// When it was not still all the time, or the engine fails. It goes on in any case.
+    pub fn end(mut self) -> Result<Duration, PauseError> {
+        let released = match self.hold.take() {
+            Some(hold) => {
+                let ended = hold.end();
+                ended.map_err(|error| after_hold(self.engine, &self.agent, error))
+            }
+            None => (self.engine.unpause_container(&self.agent)).map_err(PauseError::WentOn),
+        };
+        let took = self.since.elapsed();
+        if released.is_ok() {
+            self.is_over = Over::Yes;
+            absent_is_fine(fs::remove_file(&self.mark)).at(&self.mark)?;
+        }
+        released.map(|()| took)
+    }
+}
+
+impl Drop for Paused<'_> {
+    fn drop(&mut self) {
+        if self.is_over == Over::Yes {
+            return;
+        }
+        match self.hold.take() {
+            // What goes wrong here has a failure before it, which says more.
+            Some(hold) => {
+                if let Err(error) = hold.end() {
+                    drop(after_hold(self.engine, &self.agent, error));
+                }
+                drop(fs::remove_file(&self.mark));
+            }
+            None => drop(let_go(self.engine, &self.agent, &self.mark)),
+        }
+    }
+}
+
+/// Frees those whom nobody else would continue: a porter that gave up has done so itself, one
+/// that was killed, or does not answer, has not.
+fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: HoldError) -> PauseError {
+    if !matches!(error, HoldError::GaveUp { .. }) {
+        let thaw = engine.exec(agent, &porter(&["thaw"], Stdin::Closed));
+        // There may be nobody left to continue: the first failure is the one to tell.
+        drop(thaw.and_then(|process| process.control.wait()));
+    }
+    error.into()
+}
+
+/// Continues the command, and takes the mark away once it does.
+fn let_go(engine: &dyn Engine, agent: &ContainerName, mark: &PathBuf) -> Result<(), PauseError> {
+    let _either = free(engine, agent)?;
+    absent_is_fine(fs::remove_file(mark)).at(mark)?;
+    Ok(())
+}
+
+/// What a command was that was let go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Freed {
+    FromAPause,
+    /// It was not paused, or is not there.
+    FromNothing,
+}
+
+fn free(engine: &dyn Engine, agent: &ContainerName) -> Result<Freed, EngineError> {
+    match engine.unpause_container(agent) {
+        Ok(()) => Ok(Freed::FromAPause),
+        Err(EngineError::NotFound { .. } | EngineError::Refused { .. }) => Ok(Freed::FromNothing),
+        Err(error) => Err(error),
+    }
+}
+
+/// Looks whether the command was left paused, for the launcher of its session.
+#[derive(Debug)]
+pub struct Watchdog {
+    dir: SessionDir,
+    agent: ContainerName,
+    /// Since when the mark is there.
+    seen: Option<Instant>,
+    /// Since when nobody has the turn for it.
+    forgotten: Option<Instant>,
+}
+
+impl Watchdog {
+    /// How often to look. It costs one look at a directory.
+    pub const TICK: Duration = Duration::from_millis(500);
+
+    /// Makes one for a session.
+    pub fn new(dir: &SessionDir, record: &Record) -> Self {
+        Self {
+            dir: dir.clone(),
+            agent: record.agent(),
+            seen: None,
+            forgotten: None,
+        }
+    }
+
+    /// Lets the command go on when nobody looks at it any more, or somebody does for longer
+    /// than [`LONGEST`]. What goes wrong is tried again with the next look.
+    pub fn look(&mut self, engine: &dyn Engine) {
+        let mark = mark(&self.dir);
+        if !mark.exists() {
+            (self.seen, self.forgotten) = (None, None);
+            return;
+        }
+        let seen = *self.seen.get_or_insert_with(Instant::now);
+        let turn = Turn::try_take(&self.dir).ok().flatten();
+        // With the turn in hand: who had it a moment ago may just have ended his pause.
+        if !mark.exists() {
+            return;
+        }
+        if turn.is_some() {
+            // Its owner was killed, perhaps before the engine has done what he asked for.
+            let forgotten = *self.forgotten.get_or_insert_with(Instant::now);
+            let freed = free(engine, &self.agent);
+            if matches!(freed, Ok(Freed::FromAPause))
+                || (freed.is_ok() && forgotten.elapsed() > UNDER_WAY)
+            {
+                drop(fs::remove_file(&mark));
+            }
+        } else if seen.elapsed() > LONGEST {
+            drop(let_go(engine, &self.agent, &mark));
+        } else {
+            self.forgotten = None;
+        }
+    }
+
+    /// Lets the command go on, whoever looks at it: it is about to be told something.
+    ///
+    /// # Errors
+    /// The engine's. That it is not paused is none.
+    pub fn let_go(&self, engine: &dyn Engine) -> Result<(), EngineError> {
+        let state = engine.container(&self.agent)?;
+        match state.map(|container| container.state) {
+            Some(ContainerState::Paused) => match engine.unpause_container(&self.agent) {
+                Err(EngineError::Refused { .. } | EngineError::NotFound { .. }) => Ok(()),
+                other => other,
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a container runs, or would if it were not paused.
+///
+/// # Errors
+/// The engine's.
+pub fn is_up(engine: &dyn Engine, container: &ContainerName) -> Result<bool, EngineError> {
+    let state = engine.container(container)?.map(|found| found.state);
+    Ok(matches!(
+        state,
+        Some(ContainerState::Running | ContainerState::Paused)
+    ))
+}
+
+fn mark(dir: &SessionDir) -> PathBuf {
+    dir.file("paused")
+}
+
+fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,75 @@
+//! `Turn`: one at a time looks into a live session, copies into it, or ends its command.
+//!
+//! A lock beside the session's own, which the launcher of a live session holds all the time.
+//! It goes with its process, as that one does (FLT-12).
+
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use crate::cancel::{Interrupt, Interrupted};
+use crate::store::file_lock::take_lock;
+use crate::store::{SessionDir, StoreError};
+
+/// Between two tries.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The right to pause the command of a session, or to end it.
+#[derive(Debug)]
+#[must_use = "dropping it gives the turn to others"]
+pub struct Turn {
+    _lock: File,
+}
+
+/// Why there was no turn.
+#[derive(Debug, thiserror::Error)]
+pub enum TurnError {
+    /// Somebody else has it for longer than that.
+    #[error("another lazaret looks into session {session}, and has for {} s", .after.as_secs())]
+    Taken {
+        /// The session.
+        session: String,
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// The lock can't be made.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Turn {
+    /// Takes the turn if nobody has it.
+    ///
+    /// # Errors
+    /// When the lock file can't be made.
+    pub fn try_take(session: &SessionDir) -> Result<Option<Self>, StoreError> {
+        let lock = take_lock(&session.file("copy.lock"))?;
+        Ok(lock.map(|lock| Self { _lock: lock }))
+    }
+
+    /// Takes the turn, and waits for it as long as `patience` says.
+    ///
+    /// # Errors
+    /// See [`TurnError`].
+    pub fn take(
+        session: &SessionDir,
+        patience: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<Self, TurnError> {
+        let give_up = Instant::now() + patience;
+        loop {
+            if let Some(turn) = Self::try_take(session)? {
+                return Ok(turn);
+            }
+            if Instant::now() >= give_up {
+                return Err(TurnError::Taken {
+                    session: session.id().to_string(),
+                    after: patience,
+                });
+            }
+            interrupt.sleep(TICK)?;
+        }
+    }
+}

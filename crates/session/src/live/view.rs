@@ -1,0 +1,373 @@
+//! Looks at the volume of a live session, read-only, while its command stands still.
+//!
+//! A container like the exporter's, with a name and a role of its own, is started once and
+//! kept for as long as somebody looks. What needs no pause is done before it: the porters
+//! are started, the file system is flushed, and what had changed before is fetched already.
+//! The stored receipt is never touched: it belongs to the collection.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::time::Duration;
+
+use lazaret_image_builder::Pinned;
+use lazaret_protocol::{StreamLimits, Wanted, Writers};
+use lazaret_runtime::{
+    ContainerLease, ContainerName, EngineError, LeaseError, Process, Unenforceable,
+};
+use lazaret_transfer::{
+    BaseStore, Collection, FileIdentity, Quarantine, QuarantineError, Surveyed, VolumeState,
+};
+use lazaret_tree::{AtPath as _, PathError, Tree};
+
+use crate::cancel::{Guard, Interrupted};
+use crate::context::{Site, WORKSPACE};
+use crate::engine::inventory::SweepError;
+use crate::event::Counter;
+use crate::live::pause::{Pausable, PauseError, is_up};
+use crate::live::pause_lock::{Turn, TurnError};
+use crate::live::views::{Sweep, Trace, View, sweep};
+use crate::porter::export::{
+    Answered, Attempt, Broken, EXPORT, ExportError, export, survey_broken,
+};
+use crate::store::record::{Phase, Record};
+use crate::store::sync_state::{Known, SyncStateError};
+use crate::store::{SessionDir, StoreError};
+
+/// Why a look at a session did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum LookError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The engine can't enforce a control.
+    #[error(transparent)]
+    Unenforceable(#[from] Unenforceable),
+    /// A container or a volume could not be made or removed.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// What an earlier command left could not be removed.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// The session could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// What is known of the volume can't be read or written.
+    #[error(transparent)]
+    State(#[from] SyncStateError),
+    /// What is fetched can't be kept.
+    #[error(transparent)]
+    Quarantine(#[from] QuarantineError),
+    /// The porter did not tell everything.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// The command does not stand still.
+    #[error(transparent)]
+    Pause(#[from] PauseError),
+    /// Others look at it.
+    #[error(transparent)]
+    Turn(#[from] TurnError),
+}
+
+/// How long others may look, or copy, before us.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A look at a live session. Dropping it ends the look and removes its container.
+#[derive(Debug)]
+#[must_use = "dropping it ends the look"]
+pub struct Viewer<'a> {
+    site: &'a Site<'a>,
+    session: SessionDir,
+    record: Record,
+    baseline: Tree,
+    /// What was known after the last pause. A look without one never advances it: a write
+    /// in the same tick of the clock would not show.
+    known: VolumeState,
+    /// What tells the stored baseline from any later one.
+    stamp: FileIdentity,
+    quarantine: Quarantine,
+    /// Bytes in it.
+    fetched: u64,
+    /// What the last look came to.
+    last: Option<Result<Collection, Broken>>,
+    /// In this order: first the signal's guard, then what it would end.
+    _guard: Guard,
+    desk: Desk,
+}
+
+/// The container and the folder of a look.
+#[derive(Debug)]
+struct Desk {
+    name: ContainerName,
+    container: Option<ContainerLease>,
+    view: View,
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        // The failure is told with those of all leases; the folder says what is left.
+        if let Some(container) = self.container.take()
+            && container.release().is_ok()
+        {
+            self.view.note(Trace::None);
+        }
+    }
+}
+
+/// What a look came to.
+#[derive(Debug)]
+pub enum Look {
+    /// What the command has changed up to now.
+    Seen(Seen),
+    /// The same as the last time. The command was not paused for it.
+    Same,
+    /// The command has ended.
+    Ended,
+}
+
+/// What was seen while the command stood still.
+#[derive(Debug)]
+pub struct Seen {
+    /// What the volume held; or the rule that a collection would break now.
+    pub found: Result<Collection, Broken>,
+    /// How long the command stood still.
+    pub paused: Duration,
+}
+
+impl<'a> Viewer<'a> {
+    /// Begins to look at a session whose command runs.
+    ///
+    /// # Errors
+    /// The engine's, the disk's, or damage to the session's files.
+    pub fn open(
+        site: &'a Site<'a>,
+        session: SessionDir,
+        record: Record,
+        image: &Pinned,
+    ) -> Result<Self, LookError> {
+        sweep(&*site.engine, &session, &record, Sweep::Dead)?;
+        let stamp = stamp(&session)?;
+        let Known { baseline, volume } = Known::read(&session)?;
+        let mut view = View::create(&session)?;
+        let quarantine = Quarantine::create(&view.quarantine())?;
+        let name = view.container(&record);
+        let spec = site.viewer_spec(&record, image, name.clone())?;
+        view.note(Trace::Container);
+        let desk = Desk {
+            name: name.clone(),
+            container: Some(ContainerLease::create(&site.engine, &spec)?),
+            view,
+        };
+        let guard = site.doom(&name);
+        site.engine.start_container(&desk.name)?;
+        Ok(Self {
+            site,
+            session,
+            record,
+            baseline,
+            known: volume,
+            stamp,
+            quarantine,
+            fetched: 0,
+            last: None,
+            _guard: guard,
+            desk,
+        })
+    }
+
+    /// Returns the record, as it was when the look began.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Returns where the session lies.
+    pub fn session(&self) -> &SessionDir {
+        &self.session
+    }
+
+    /// Returns what was sent in.
+    pub fn baseline(&self) -> &Tree {
+        &self.baseline
+    }
+
+    /// Opens what was fetched up to now.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn quarantine(&self) -> Result<Quarantine, QuarantineError> {
+        Quarantine::open(&self.desk.view.quarantine())
+    }
+
+    /// Opens the texts that were sent in, where they were kept.
+    pub fn base(&self) -> Option<BaseStore> {
+        BaseStore::open(&self.session.file("base")).ok()
+    }
+
+    /// Forgets what was known once the workspace was sent in again: the baseline is another
+    /// one then.
+    fn refresh(&mut self) -> Result<(), LookError> {
+        let stamp = stamp(&self.session)?;
+        if stamp != self.stamp {
+            let Known { baseline, volume } = Known::read(&self.session)?;
+            (self.baseline, self.known, self.stamp) = (baseline, volume, stamp);
+            self.last = None;
+        }
+        Ok(())
+    }
+
+    /// Looks once.
+    ///
+    /// # Errors
+    /// The engine's or the disk's, or an interruption. That the session ends meanwhile is
+    /// none.
+    pub fn look(&mut self) -> Result<Look, LookError> {
+        let looked = self.try_look();
+        self.site.interrupt.check()?;
+        match looked {
+            // The launcher removes us when it is done with the command.
+            Err(_) if self.has_ended() => Ok(Look::Ended),
+            other => other,
+        }
+    }
+
+    fn try_look(&mut self) -> Result<Look, LookError> {
+        self.refresh()?;
+        if self.peek()? {
+            return Ok(Look::Same);
+        }
+        let porter = self.exec()?;
+        let pausable = Pausable::new(self.site, &self.session, &self.record)?;
+        let turn = Turn::take(&self.session, PATIENCE, self.site.interrupt)?;
+        if self.has_ended() {
+            return Ok(Look::Ended);
+        }
+        self.refresh()?;
+        let Some(paused) = pausable.begin(&turn)? else {
+            return Ok(Look::Ended);
+        };
+        let found = self.export(porter, |viewer, known, porter| {
+            viewer.known = known;
+            let fetched = viewer.fetch(&viewer.known.wanted(&viewer.baseline), porter)?;
+            Ok(fetched.map(|()| viewer.known.collect(&viewer.baseline)))
+        })?;
+        let paused = paused.end()?;
+        drop(turn);
+        if self.last.as_ref() == Some(&found) {
+            return Ok(Look::Same);
+        }
+        self.last = Some(found.clone());
+        Ok(Look::Seen(Seen { found, paused }))
+    }
+
+    /// Looks without a pause, and says whether all is as it was the last time. What it finds
+    /// is fetched, so that less is left for the pause; none of it is shown, since files may
+    /// have changed while it was looked at.
+    fn peek(&mut self) -> Result<bool, LookError> {
+        let porter = self.exec()?;
+        let peeked = self.export(porter, |viewer, known, porter| {
+            if known == viewer.known && matches!(viewer.last, Some(Ok(_))) {
+                porter.end()?;
+                return Ok(Ok(true));
+            }
+            // What did arrive is in the quarantine under its digest.
+            let _unproven = viewer.fetch(&known.wanted(&viewer.baseline), porter)?;
+            Ok(Ok(false))
+        });
+        match peeked {
+            Ok(Ok(is_same)) => Ok(is_same),
+            Ok(Err(broken)) => Ok(self.last == Some(Err(broken))),
+            // Something changed under its eyes: only a pause will tell.
+            Err(_) if !self.has_ended() => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Has a porter survey the volume, and goes on with what is known of it by that.
+    fn export<T>(
+        &mut self,
+        porter: Process,
+        go_on: impl FnOnce(&mut Self, VolumeState, Answered<'_>) -> Attempt<T>,
+    ) -> Attempt<T> {
+        let site = self.site;
+        let container = self.desk.name.clone();
+        export(site, &container, porter, |porter| {
+            let request = (self.known).request(self.limits(), Writers::Held, &self.baseline);
+            let (survey, porter) = match porter.survey(&request)? {
+                Ok(said) => said,
+                Err(broken) => return Ok(Err(broken)),
+            };
+            let surveyed = self.known.clone().surveyed(survey, &self.baseline);
+            match surveyed.and_then(Surveyed::whole) {
+                Ok(known) => go_on(self, known, porter),
+                Err(error) => {
+                    porter.end()?;
+                    survey_broken(error)
+                }
+            }
+        })
+    }
+
+    /// Lists what has to be fetched and was not yet. What earlier looks fetched is thrown away
+    /// when there would be more than the gate allows to a batch.
+    fn missing(&mut self, all: &[Wanted]) -> Result<Vec<Wanted>, ExportError> {
+        let missing = |quarantine: &Quarantine| {
+            let mut missing = Vec::new();
+            for file in all {
+                if !file.digest.is_some_and(|digest| quarantine.has(&digest)) {
+                    missing.push(file.clone());
+                }
+            }
+            Ok::<_, ExportError>(missing)
+        };
+        let bytes = |files: &[Wanted]| files.iter().map(|file| file.identity.size).sum::<u64>();
+        let mut wanted = missing(&self.quarantine)?;
+        if self.fetched.saturating_add(bytes(&wanted)) > self.limits().total_bytes {
+            let path = self.desk.view.quarantine();
+            fs::remove_dir_all(&path).at(&path)?;
+            self.quarantine = Quarantine::create(&path)?;
+            self.fetched = 0;
+            wanted = all.to_vec();
+        }
+        Ok(wanted)
+    }
+
+    /// Fetches what is missing.
+    fn fetch(&mut self, all: &[Wanted], porter: Answered<'_>) -> Attempt<()> {
+        let wanted = self.missing(all)?;
+        self.fetched += wanted.iter().map(|file| file.identity.size).sum::<u64>();
+        let counter = Counter::default();
+        let fetched = porter.fetch(&wanted, self.limits(), &self.quarantine, &counter)?;
+        Ok(fetched.map(drop))
+    }
+
+    fn limits(&self) -> StreamLimits {
+        self.record.gate.stream()
+    }
+
+    fn exec(&self) -> Result<Process, EngineError> {
+        self.site.carry(&self.desk.name, &[EXPORT, WORKSPACE])
+    }
+
+    /// Whether the command has ended, or is being ended.
+    fn has_ended(&self) -> bool {
+        if !matches!(self.session.record(), Ok(record) if record.phase == Phase::Running) {
+            return true;
+        }
+        matches!(is_up(&*self.site.engine, &self.record.agent()), Ok(false))
+    }
+}
+
+/// The baseline is replaced as a whole, so each one is a file of its own.
+fn stamp(session: &SessionDir) -> Result<FileIdentity, PathError> {
+    let path = session.file("baseline");
+    let found = fs::metadata(&path).at(&path)?;
+    Ok(FileIdentity {
+        dev: found.dev(),
+        ino: found.ino(),
+    })
+}

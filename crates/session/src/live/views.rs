@@ -1,0 +1,193 @@
+//! The views of a session: who looks at its volume while its command runs.
+//!
+//! Each has a folder `views/<id>` in the session, with a lock that lives as long as its
+//! process and what it has fetched, and a container whose name ends in the same id. So a
+//! view whose process was killed can be told from one that is in use, and both halves of it
+//! can be removed.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lazaret_runtime::{ContainerName, Engine};
+use lazaret_tree::{AtPath as _, PathError};
+
+use crate::engine::inventory::{Belongings, SweepError};
+use crate::store::file::{private_dir, random_hex};
+use crate::store::file_lock::take_lock;
+use crate::store::record::Record;
+use crate::store::{SessionDir, StoreError};
+
+/// The folder of one view. Dropping it removes what was fetched, and the folder as well
+/// unless the engine may still hold a container of that name.
+#[derive(Debug)]
+#[must_use = "the view is over when this is dropped"]
+pub(crate) struct View {
+    id: String,
+    path: PathBuf,
+    engine: Trace,
+    _lock: File,
+}
+
+/// What the engine knows of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trace {
+    /// Nothing.
+    None,
+    /// Its container, or nobody knows.
+    Container,
+}
+
+/// How often a view is begun anew.
+const TRIES: usize = 50;
+
+/// The lock of a folder.
+enum Lock {
+    /// Ours now: the process of that view is gone.
+    Taken(File),
+    /// The view is in use.
+    Held,
+    /// The view ended, and its folder went with it.
+    Gone,
+}
+
+/// Which views are to be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sweep {
+    /// Those whose process is gone.
+    Dead,
+    /// All: the volume is about to be read, or removed.
+    All,
+}
+
+impl View {
+    /// Makes a folder that nobody else has.
+    pub(crate) fn create(session: &SessionDir) -> Result<Self, StoreError> {
+        // A sweep that comes between folder and lock takes both away.
+        for _ in 0..TRIES {
+            let id: String = random_hex().chars().take(6).collect();
+            let path = views(session).join(&id);
+            private_dir(&path)?;
+            if let Lock::Taken(lock) = lock(&path)?
+                && path.join("lock").exists()
+            {
+                return Ok(Self {
+                    id,
+                    path,
+                    engine: Trace::None,
+                    _lock: lock,
+                });
+            }
+        }
+        Err(StoreError::Busy {
+            id: session.id().clone(),
+        })
+    }
+
+    /// Names its container.
+    pub(crate) fn container(&self, record: &Record) -> ContainerName {
+        record.viewer(&self.id)
+    }
+
+    /// Notes what the engine knows of it.
+    pub(crate) fn note(&mut self, trace: Trace) {
+        self.engine = trace;
+    }
+
+    /// Where what it fetches goes.
+    pub(crate) fn quarantine(&self) -> PathBuf {
+        self.path.join("quarantine")
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        // What is left of it is removed by whoever sweeps, or with the session.
+        drop(match self.engine {
+            Trace::None => fs::remove_dir_all(&self.path),
+            Trace::Container => fs::remove_dir_all(self.quarantine()),
+        });
+    }
+}
+
+/// Removes views, containers first.
+///
+/// # Errors
+/// The engine's, or the disk's.
+pub fn sweep(
+    engine: &dyn Engine,
+    session: &SessionDir,
+    record: &Record,
+    which: Sweep,
+) -> Result<(), SweepError> {
+    let mut doomed = Vec::new();
+    for (id, path) in folders(session)? {
+        match (which, lock(&path)?) {
+            (_, Lock::Taken(lock)) => doomed.push((id, path, Some(lock))),
+            (Sweep::All, Lock::Held) => doomed.push((id, path, None)),
+            (Sweep::Dead, Lock::Held) | (_, Lock::Gone) => {}
+        }
+    }
+    if doomed.is_empty() {
+        return Ok(());
+    }
+    let all = Belongings::of_store(engine, &record.store)?.of(&record.owner());
+    for (id, path, lock) in doomed {
+        let name = record.viewer(&id);
+        if all.containers.iter().any(|(found, _)| *found == name) {
+            engine.remove_container(&name)?;
+        }
+        // The folder of a living one is its own to remove.
+        if lock.is_some() {
+            match fs::remove_dir_all(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                other => other.at(&path)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Names the containers of views whose process is gone.
+///
+/// # Errors
+/// The disk's.
+pub fn dead(session: &SessionDir, record: &Record) -> Result<Vec<ContainerName>, StoreError> {
+    let mut dead = Vec::new();
+    for (id, path) in folders(session)? {
+        if matches!(lock(&path)?, Lock::Taken(_)) {
+            dead.push(record.viewer(&id));
+        }
+    }
+    Ok(dead)
+}
+
+fn lock(folder: &Path) -> Result<Lock, PathError> {
+    match take_lock(&folder.join("lock")) {
+        Ok(Some(lock)) => Ok(Lock::Taken(lock)),
+        Ok(None) => Ok(Lock::Held),
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(Lock::Gone),
+        Err(error) => Err(error),
+    }
+}
+
+fn folders(session: &SessionDir) -> Result<Vec<(String, PathBuf)>, PathError> {
+    let dir = views(session);
+    let entries = match fs::read_dir(&dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.at(&dir)?,
+    };
+    let mut folders = Vec::new();
+    for entry in entries {
+        let entry = entry.at(&dir)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.len() == 6 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            folders.push((name, entry.path()));
+        }
+    }
+    Ok(folders)
+}
+
+fn views(session: &SessionDir) -> PathBuf {
+    session.file("views")
+}

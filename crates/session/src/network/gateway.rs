@@ -1,0 +1,243 @@
+//! `Gateway`: the porter in the gateway's container, from its order to its end.
+
+use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use lazaret_egress::{ConfigUpdate, Event, HEARTBEAT_INTERVAL, Policy};
+use lazaret_image_builder::PORTER_PATH;
+use lazaret_runtime::{
+    ContainerName, Engine, EngineError, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
+};
+use lazaret_tree::PathError;
+
+use crate::context::Site;
+use crate::lifecycle::verify::{VerifyError, prove};
+use crate::network::channel::Voice;
+use crate::network::decision_log::{Journal, JournalEnd, Totals};
+use crate::network::plan::{Plan, SOCKETS};
+use crate::porter::conversation::StderrTail;
+use crate::porter::porter;
+use crate::porter::ready::{NotReady, await_ready};
+use crate::store::SessionDir;
+
+/// Why a session has no network.
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Its log can't be written.
+    #[error(transparent)]
+    Journal(#[from] PathError),
+    /// A control of the gateway's container is not in force.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    /// The engine gave the porter no input.
+    #[error("porter {verb} has no stdin")]
+    NoStdin {
+        /// What it was asked for.
+        verb: &'static str,
+    },
+    /// It did not take what it is to do.
+    #[error("the gateway took no order")]
+    NoOrder(#[source] io::Error),
+    /// The porter is not ready.
+    #[error("the network's {verb} did not start")]
+    NotReady {
+        /// What it was asked for.
+        verb: &'static str,
+        /// Why.
+        source: NotReady,
+    },
+}
+
+/// How long a gateway may take to say its last words once its input has ended.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// The longest event, in bytes; the gateway cuts what the command chooses.
+const LONGEST_EVENT: u64 = 64 << 10;
+
+/// A gateway that listens, and the relay that leads to it. Dropping it closes everything.
+pub struct Gateway {
+    voice: Voice,
+    journal: Arc<Journal>,
+    /// Set when its output has ended: nothing is open any more.
+    ended: Arc<AtomicBool>,
+    end: Mutex<Receiver<()>>,
+    /// The relay ends when its input does.
+    _relay: Mutex<Box<dyn Write + Send>>,
+    _control: Box<dyn ProcessControl>,
+}
+
+impl std::fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gateway")
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// Proves the controls of the gateway's container, gives it its order, waits until it
+    /// listens, and starts the relay in the command's container.
+    ///
+    /// # Errors
+    /// A control that is not in force: no key was sent then (P12). Or the engine's, or the
+    /// porter's own words.
+    pub fn open(
+        site: &Site<'_>,
+        spec: &HardenedSpec,
+        agent: &HardenedSpec,
+        plan: &Plan,
+        dir: &SessionDir,
+    ) -> Result<Self, GatewayError> {
+        let engine = &*site.engine;
+        let journal = dir.file(crate::network::JOURNAL);
+        let journal = Arc::new(Journal::create(&journal, plan.patterns.clone())?);
+        prove(engine, spec, site.events)?;
+        let started = run(engine, spec, &["gateway", SOCKETS])?;
+        let Process {
+            stdin,
+            stdout,
+            stderr,
+            control,
+        } = started;
+        let stdin = stdin.ok_or(GatewayError::NoStdin { verb: "gateway" })?;
+        let ended = Arc::new(AtomicBool::new(false));
+        let (tell, ready) = mpsc::channel();
+        let (gone, end) = mpsc::channel();
+        {
+            let (journal, ended) = (Arc::clone(&journal), Arc::clone(&ended));
+            // Not joined: an engine that never ends the stream must not hold the launcher.
+            thread::spawn(move || {
+                follow(stdout, &journal, &tell);
+                ended.store(true, Ordering::SeqCst);
+                drop(tell);
+                drop(gone);
+            });
+        }
+        let complaints = StderrTail::of(stderr);
+        let voice = Voice::start(stdin, HEARTBEAT_INTERVAL);
+        let ordered = voice.tell(&plan.order);
+        let listens = await_ready(&ready, site.interrupt);
+        if let Err(error) = listens {
+            voice.end();
+            let words = complaints.within(LAST_WORDS).unwrap_or_default();
+            return Err(GatewayError::NotReady {
+                verb: "gateway",
+                source: error.with_words(&words),
+            });
+        }
+        ordered.map_err(GatewayError::NoOrder)?;
+        let relay = relay(site, agent, plan)?;
+        Ok(Self {
+            voice,
+            journal,
+            ended,
+            end: Mutex::new(end),
+            _relay: Mutex::new(relay),
+            _control: control,
+        })
+    }
+
+    /// Whether it is gone: the network is closed then.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
+    }
+
+    /// Replaces its policy.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn change(&self, policy: Policy) -> io::Result<()> {
+        self.voice.tell(&ConfigUpdate::Policy(policy))
+    }
+
+    /// Closes everything, waits for its last words, and says what it decided.
+    pub fn finish(&self) -> (Totals, JournalEnd) {
+        self.voice.end();
+        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        // It is over when the other side is dropped; else its container is removed anyway.
+        let _over = end.recv_timeout(LAST_WORDS);
+        self.journal.end()
+    }
+}
+
+/// Starts a verb of the porter as everything is started that has work to do: with its limits.
+fn run(engine: &dyn Engine, spec: &HardenedSpec, verb: &[&str]) -> Result<Process, EngineError> {
+    let mut argv = vec![PORTER_PATH.to_owned()];
+    argv.extend(verb.iter().map(|&word| word.to_owned()));
+    let exec = ExecSpec {
+        argv: spec.run_argv(&argv),
+        ..porter(&[], Stdin::Piped)
+    };
+    let container: &ContainerName = &spec.spec().name;
+    engine.exec(container, &exec)
+}
+
+/// Reads events until they end.
+fn follow(stdout: Box<dyn Read + Send>, journal: &Journal, ready: &mpsc::Sender<()>) {
+    let mut reader = BufReader::new(stdout);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match (&mut reader)
+            .take(LONGEST_EVENT)
+            .read_until(b'\n', &mut line)
+        {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        // What is none is cut short or not ours: nothing rests on it.
+        let Ok(event) = serde_json::from_slice::<Event>(&line) else {
+            continue;
+        };
+        journal.note(&event);
+        if matches!(event, Event::Ready { .. }) {
+            let _nobody_waits = ready.send(());
+        }
+    }
+}
+
+/// Starts the relay, and returns what keeps it alive.
+fn relay(
+    site: &Site<'_>,
+    agent: &HardenedSpec,
+    plan: &Plan,
+) -> Result<Box<dyn Write + Send>, GatewayError> {
+    let leads = plan.leads();
+    let mut verb = vec!["relay"];
+    verb.extend(leads.iter().map(String::as_str));
+    let Process {
+        stdin,
+        stdout,
+        stderr,
+        ..
+    } = run(&*site.engine, agent, &verb)?;
+    let stdin = stdin.ok_or(GatewayError::NoStdin { verb: "relay" })?;
+    let (tell, ready) = mpsc::channel();
+    thread::spawn(move || {
+        let mut lines = BufReader::new(stdout);
+        let mut line = Vec::new();
+        let read = (&mut lines).take(64).read_until(b'\n', &mut line);
+        if read.is_ok() && line == b"ready\n" {
+            let _nobody_waits = tell.send(());
+        }
+        drop(tell);
+        let _ended = io::copy(&mut lines, &mut io::sink());
+    });
+    let complaints = StderrTail::of(stderr);
+    if let Err(error) = await_ready(&ready, site.interrupt) {
+        drop(stdin);
+        let words = complaints.within(LAST_WORDS).unwrap_or_default();
+        return Err(GatewayError::NotReady {
+            verb: "relay",
+            source: error.with_words(&words),
+        });
+    }
+    Ok(stdin)
+}

@@ -1,0 +1,4 @@
+//! The command's output, and the keys that go in.
+
+pub mod relay;
+pub mod terminal;

@@ -1,0 +1,231 @@
+//! `Lender`: the porter that puts lent files into the command's container, and what the
+//! command makes of them on its way to lazaret's own shelf.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufReader, Read, Write};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use lazaret_egress::Patterns;
+use lazaret_image_builder::PORTER_PATH;
+use lazaret_protocol::{LentEvent, LentFile};
+use lazaret_runtime::{
+    AGENT_HOME, EngineError, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
+};
+use zeroize::Zeroizing;
+
+use crate::context::Site;
+use crate::credentials::file::CredentialFile;
+use crate::credentials::tokens::tokens;
+use crate::output::relay::Relay;
+use crate::porter::conversation::StderrTail;
+use crate::porter::porter;
+use crate::porter::ready::{NotReady, await_ready};
+use crate::store::handed_out::Ledger;
+
+/// Why the files of a profile could not be lent.
+#[derive(Debug, thiserror::Error)]
+pub enum LendError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The porter did not take them.
+    #[error(transparent)]
+    Written(#[from] io::Error),
+    /// The engine gave the porter no input.
+    #[error("porter lend has no stdin")]
+    NoStdin,
+    /// The porter is not ready.
+    #[error("the files of the profile could not be lent")]
+    NotReady(#[from] NotReady),
+}
+
+/// How long the porter may take to say its last words.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// The most changes that are taken from one session: a login is renewed a few times a day.
+const MOST_CHANGES: usize = 256;
+
+/// How many versions of a login are looked for in the output.
+const VERSIONS: usize = 4;
+
+/// What a session made of its lent files.
+#[derive(Debug, Default)]
+pub(crate) struct Renewed {
+    /// The names of those that are kept.
+    pub(crate) names: BTreeSet<String>,
+    /// Why one could not be kept.
+    pub(crate) failure: Option<String>,
+    /// Whether there were more changes than are taken.
+    pub(crate) is_cut: bool,
+}
+
+/// A porter that lends. Dropping it ends it.
+pub(crate) struct Lender {
+    stdin: Box<dyn Write + Send>,
+    shared: Arc<Shared>,
+    end: Mutex<Receiver<()>>,
+    _control: Box<dyn ProcessControl>,
+}
+
+struct Shared {
+    lent: Vec<CredentialFile>,
+    /// By what the tokens are known again.
+    ledger: Ledger,
+    renewed: Mutex<Renewed>,
+    /// Where the output passes, once the command runs.
+    relay: OnceLock<Arc<Relay>>,
+}
+
+impl std::fmt::Debug for Lender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lender")
+            .field("lent", &self.shared.lent)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Lender {
+    /// Puts the files into the command's container, whose controls are proven. `None` where
+    /// there are none.
+    ///
+    /// # Errors
+    /// The engine's, or the porter's own words.
+    pub(crate) fn open(
+        site: &Site<'_>,
+        agent: &HardenedSpec,
+        lent: Vec<CredentialFile>,
+        ledger: Ledger,
+    ) -> Result<Option<Self>, LendError> {
+        if lent.is_empty() {
+            return Ok(None);
+        }
+        let argv = [PORTER_PATH, "lend", AGENT_HOME].map(str::to_owned);
+        let exec = ExecSpec {
+            argv: agent.run_argv(&argv),
+            ..porter(&[], Stdin::Piped)
+        };
+        let process = site.engine.exec(&agent.spec().name, &exec)?;
+        let Process {
+            stdin,
+            stdout,
+            stderr,
+            control,
+        } = process;
+        let mut stdin = stdin.ok_or(LendError::NoStdin)?;
+        let shared = Arc::new(Shared {
+            lent,
+            ledger,
+            renewed: Mutex::default(),
+            relay: OnceLock::new(),
+        });
+        let (tell, ready) = mpsc::channel();
+        let (gone, end) = mpsc::channel();
+        {
+            let shared = Arc::clone(&shared);
+            // Not joined: an engine that never ends the stream must not hold the launcher.
+            thread::spawn(move || {
+                shared.follow(stdout, &tell);
+                drop(gone);
+            });
+        }
+        let complaints = StderrTail::of(stderr);
+        let written = shared.hand_over(&mut *stdin);
+        if let Err(error) = await_ready(&ready, site.interrupt) {
+            drop(stdin);
+            let words = complaints.within(LAST_WORDS).unwrap_or_default();
+            return Err(error.with_words(&words).into());
+        }
+        written?;
+        Ok(Some(Self {
+            stdin,
+            shared,
+            end: Mutex::new(end),
+            _control: control,
+        }))
+    }
+
+    /// Keeps what a file becomes out of the output that passes there.
+    pub(crate) fn watch_over(&self, relay: &Arc<Relay>) {
+        let _once = self.shared.relay.set(Arc::clone(relay));
+    }
+
+    /// Takes a last look, and says what was renewed.
+    pub(crate) fn finish(self) -> Renewed {
+        drop(self.stdin);
+        let end = self
+            .end
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        // It is over when the other side is dropped; else its container is removed anyway.
+        let _over = end.recv_timeout(LAST_WORDS);
+        let mut renewed = (self.shared.renewed.lock()).unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *renewed)
+    }
+}
+
+impl Shared {
+    fn hand_over(&self, stdin: &mut dyn Write) -> io::Result<()> {
+        for lent in &self.lent {
+            let file = LentFile {
+                path: &lent.to,
+                mode: lent.mode,
+                contents: &lent.contents,
+            };
+            let mut line = Zeroizing::new(Vec::with_capacity(file.room()));
+            file.write_to(&mut line);
+            stdin.write_all(&line)?;
+        }
+        stdin.write_all(b"end\n")?;
+        stdin.flush()
+    }
+
+    /// Takes what the porter says until it ends.
+    fn follow(&self, stdout: Box<dyn Read + Send>, ready: &mpsc::Sender<()>) {
+        let mut reader = BufReader::new(stdout);
+        let mut versions: Vec<(String, Vec<Vec<u8>>)> = Vec::new();
+        let mut changes = 0;
+        // However it ends.
+        while let Ok(Some(event)) = LentEvent::read(&mut reader) {
+            let (index, contents) = match event {
+                LentEvent::Ready => {
+                    let _nobody_waits = ready.send(());
+                    continue;
+                }
+                LentEvent::Changed { index, contents } => (index, Zeroizing::new(contents)),
+            };
+            let Some(lent) = self.lent.get(index) else {
+                continue;
+            };
+            changes += 1;
+            if changes > MOST_CHANGES {
+                let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+                renewed.is_cut = true;
+                continue;
+            }
+            versions.push((lent.name.clone(), tokens(&contents)));
+            if versions.len() > VERSIONS {
+                versions.remove(0);
+            }
+            self.learn(&versions);
+            let noted = self.ledger.add_renewed(&lent.name, &contents);
+            let kept = lent.cache.keep(&contents).and(noted);
+            let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+            match kept {
+                Ok(()) => drop(renewed.names.insert(lent.name.clone())),
+                Err(error) => renewed.failure = Some(error.to_string()),
+            }
+        }
+    }
+
+    fn learn(&self, versions: &[(String, Vec<Vec<u8>>)]) {
+        let all = versions
+            .iter()
+            .flat_map(|(name, tokens)| tokens.iter().map(|token| (name.as_str(), &token[..])));
+        if let (Some(relay), Ok(patterns)) = (self.relay.get(), Patterns::new(all)) {
+            relay.learn(patterns);
+        }
+    }
+}

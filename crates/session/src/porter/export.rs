@@ -1,0 +1,228 @@
+//! Asks the porter of an exporter what changed, and for what is wanted of it.
+
+use std::io::{self, BufReader, Read};
+
+use lazaret_protocol::{
+    StreamError, StreamLimits, Survey, SurveyError, SurveyRequest, Wanted, WireError, write_wanted,
+};
+use lazaret_runtime::{ContainerName, Process};
+use lazaret_transfer::{
+    Ending, NotAsSurveyed, Quarantine, QuarantineError, UnpackError, check_arrived, unpack,
+};
+use lazaret_tree::{PathError, Tree};
+
+use crate::cancel::Interrupted;
+use crate::context::Site;
+use crate::event::Counter;
+use crate::porter::conversation::{
+    ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, until_exit,
+};
+use crate::store::sync_state::SyncStateError;
+
+/// Why nothing could be brought out. It can be tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The porter failed.
+    #[error(transparent)]
+    Porter(#[from] PorterError),
+    /// What is known of the volume can't be read or written.
+    #[error(transparent)]
+    State(#[from] SyncStateError),
+    /// The quarantine can't be written.
+    #[error(transparent)]
+    Quarantine(#[from] QuarantineError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// The user wants an end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// The survey did not arrive as a whole.
+    #[error("the survey of the volume can't be read")]
+    Survey(#[source] WireError),
+    /// The contents did not arrive as a whole.
+    #[error("the collection broke off")]
+    BrokeOff(#[source] io::Error),
+}
+
+impl ExchangeError for ExportError {
+    fn is_of_stream(&self) -> bool {
+        match self {
+            Self::Porter(error) => error.is_of_stream(),
+            Self::Survey(_) => true,
+            _ => false,
+        }
+    }
+}
+
+/// What is read at once, in bytes.
+const BUFFER: usize = 256 << 10;
+
+/// The verb of the porter's.
+pub(crate) const EXPORT: &str = "export";
+
+/// The rule that a batch broke: a stable code, and the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// The code.
+    pub code: &'static str,
+    /// The reason, raw.
+    pub reason: String,
+}
+
+/// What came of a step: a batch that broke a rule is rejected, a failure can be tried again.
+pub(crate) type Attempt<T> = Result<Result<T, Broken>, ExportError>;
+
+/// Talks with a `porter export`. What comes of it counts only once the porter has ended well
+/// (FLT-03).
+///
+/// # Errors
+/// What the talk fails with, or how the porter ended.
+pub(crate) fn export<T>(
+    site: &Site<'_>,
+    container: &ContainerName,
+    porter: Process,
+    talk: impl FnOnce(Exporting<'_>) -> Attempt<T>,
+) -> Attempt<T> {
+    let verb = PorterCall {
+        name: EXPORT,
+        container,
+    };
+    let mut broken = None;
+    let talked = until_exit(site, verb, porter, |said, answers| {
+        talk(Exporting {
+            said,
+            answers,
+            broken: &mut broken,
+        })
+    });
+    // However a porter ended that was listened to no longer.
+    broken.map_or(talked, |broken| Ok(Err(broken)))
+}
+
+/// A porter that was not asked yet.
+pub(crate) struct Exporting<'a> {
+    said: ToPorter<'a>,
+    answers: FromPorter<'a>,
+    /// The rule that its survey broke while it was still said.
+    broken: &'a mut Option<Broken>,
+}
+
+/// A porter that told what differs, and waits for a list.
+pub(crate) struct Answered<'a> {
+    said: ToPorter<'a>,
+    answers: FromPorter<'a>,
+}
+
+impl<'a> Exporting<'a> {
+    /// Asks what differs.
+    ///
+    /// # Errors
+    /// When the survey does not arrive as a whole.
+    pub(crate) fn survey(self, request: &SurveyRequest) -> Attempt<(Survey, Answered<'a>)> {
+        let Self {
+            said,
+            answers,
+            broken,
+        } = self;
+        request.write_to(said).map_err(PorterError::Stream)?;
+        said.flush().map_err(PorterError::Stream)?;
+        match Survey::read_from(answers, &request.limits) {
+            Ok(survey) => Ok(Ok((survey, Answered { said, answers }))),
+            Err(error) => {
+                let attempt = survey_broken(error);
+                if let Ok(Err(rule)) = &attempt {
+                    *broken = Some(rule.clone());
+                }
+                attempt
+            }
+        }
+    }
+}
+
+impl Answered<'_> {
+    /// Fetches the wanted contents. What arrives must be what the survey announced. Returns it,
+    /// with the digests of what the survey had not read.
+    ///
+    /// # Errors
+    /// When it does not arrive, or the quarantine can't be written.
+    pub(crate) fn fetch(
+        self,
+        wanted: &[Wanted],
+        limits: StreamLimits,
+        quarantine: &Quarantine,
+        counter: &Counter,
+    ) -> Attempt<Tree> {
+        let Self { said, answers } = self;
+        write_wanted(wanted, said).map_err(PorterError::Stream)?;
+        said.flush().map_err(PorterError::Stream)?;
+        // Members are read in pieces of half a kilobyte and less, and nothing follows them.
+        let mut counted = Counted {
+            inner: BufReader::with_capacity(BUFFER, answers),
+            counter,
+        };
+        let unpacked = match unpack(&mut counted, limits, quarantine, Ending::Trailer) {
+            Ok(unpacked) => unpacked,
+            Err(UnpackError::Stream(StreamError::Read(error))) => {
+                return Err(ExportError::BrokeOff(error));
+            }
+            Err(UnpackError::Store(error)) => return Err(error.into()),
+            // One that is cut short because its sender failed is the sender's failure: how
+            // that ends is known once it has said all.
+            Err(error) => {
+                drop(io::copy(&mut counted, &mut io::sink()));
+                return Ok(Err(Broken {
+                    code: error.code(),
+                    reason: error.to_string(),
+                }));
+            }
+        };
+        counter.add_files(wanted.len() as u64);
+        let checked = check_arrived(wanted, &unpacked.tree).map_err(mismatch);
+        Ok(checked.map(|()| unpacked.tree))
+    }
+
+    /// Wants nothing: neither of an unchanged volume nor of one that can't be believed.
+    ///
+    /// # Errors
+    /// When the porter can't be told.
+    pub(crate) fn end(self) -> Result<(), ExportError> {
+        let Self { said, answers } = self;
+        write_wanted(&[], said).map_err(PorterError::Stream)?;
+        said.flush().map_err(PorterError::Stream)?;
+        io::copy(answers, &mut io::sink()).map_err(PorterError::Stream)?;
+        Ok(())
+    }
+}
+
+/// A survey that arrived and can't be believed breaks the batch; one that did not arrive
+/// is a failure of the way.
+pub(crate) fn survey_broken<T>(error: SurveyError) -> Attempt<T> {
+    match error {
+        SurveyError::Wire(error) => Err(ExportError::Survey(error)),
+        error => Ok(Err(Broken {
+            code: error.code(),
+            reason: error.to_string(),
+        })),
+    }
+}
+
+pub(crate) fn mismatch(error: NotAsSurveyed) -> Broken {
+    Broken {
+        code: "stream.mismatch",
+        reason: error.to_string(),
+    }
+}
+
+struct Counted<'a, R> {
+    inner: R,
+    counter: &'a Counter,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.counter.add_bytes(count as u64);
+        Ok(count)
+    }
+}

@@ -1,0 +1,157 @@
+//! `Hold`: `porter hold` in the command's container, and the conversation with it.
+
+use std::io::{self, BufRead as _, BufReader, Write};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use lazaret_runtime::{ContainerName, Engine, EngineError, Process, ProcessControl, Stdin};
+use lazaret_tree::escape;
+
+use crate::porter::conversation::StderrTail;
+use crate::porter::porter;
+
+/// How often the porter is told that we are still there. It gives up after three seconds.
+const BEAT: Duration = Duration::from_millis(400);
+
+/// How long an answer may take: the porter gives everybody five seconds to stand still.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// The byte that ends a hold; any other one goes on with it.
+const END: u8 = b'.';
+const GO_ON: u8 = b'h';
+
+/// Why processes could not be held, or were not held all the time.
+#[derive(Debug, thiserror::Error)]
+pub enum HoldError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// It could not hold them, or let them go before it was told to. It has let them go.
+    #[error("the command can't be held still: {words}")]
+    GaveUp {
+        /// Its words, escaped.
+        words: String,
+    },
+    /// It was killed, or says nothing.
+    #[error("the porter that held the command still is gone: {words}")]
+    Gone {
+        /// What is known.
+        words: String,
+    },
+}
+
+/// A porter that holds, or is ready to.
+pub(crate) struct Hold {
+    /// Dropping it ends the beat, and with it the porter's input.
+    beat: Option<Sender<u8>>,
+    lines: Receiver<String>,
+    /// Its complaints, once it has ended.
+    complaints: StderrTail,
+    control: Box<dyn ProcessControl>,
+}
+
+impl std::fmt::Debug for Hold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hold").finish_non_exhaustive()
+    }
+}
+
+impl Hold {
+    /// Starts a porter that waits for [`Hold::begin`].
+    pub(crate) fn prepare(engine: &dyn Engine, agent: &ContainerName) -> Result<Self, EngineError> {
+        let Process {
+            stdin,
+            stdout,
+            stderr,
+            control,
+        } = engine.exec(agent, &porter(&["hold"], Stdin::Piped))?;
+        let (beat, beats) = mpsc::channel();
+        if let Some(stdin) = stdin {
+            thread::spawn(move || speak(stdin, &beats));
+        }
+        let (line, lines) = mpsc::channel();
+        // Not joined: it ends with its stream, which may be never.
+        thread::spawn(move || {
+            for text in BufReader::new(stdout).lines() {
+                let Ok(text) = text else { return };
+                if line.send(text).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self {
+            beat: Some(beat),
+            lines,
+            complaints: StderrTail::of(stderr),
+            control,
+        })
+    }
+
+    /// Makes everybody stand still.
+    pub(crate) fn begin(&mut self) -> Result<(), HoldError> {
+        if let Some(beat) = &self.beat {
+            // A porter that is gone does not answer either.
+            let _gone = beat.send(GO_ON);
+        }
+        self.expect("held ")
+    }
+
+    /// Lets everybody go on.
+    pub(crate) fn end(mut self) -> Result<(), HoldError> {
+        if let Some(beat) = self.beat.take() {
+            let _gone = beat.send(END);
+        }
+        self.expect("released")
+    }
+
+    fn expect(&self, start: &str) -> Result<(), HoldError> {
+        match self.lines.recv_timeout(ANSWER) {
+            Ok(line) if line.starts_with(start) => Ok(()),
+            Ok(line) => Err(HoldError::Gone {
+                words: escape(line.as_bytes()),
+            }),
+            Err(RecvTimeoutError::Timeout) => Err(HoldError::Gone {
+                words: format!("it did not answer within {} s", ANSWER.as_secs()),
+            }),
+            Err(RecvTimeoutError::Disconnected) => Err(self.why()),
+        }
+    }
+
+    /// Says why it ended. Only one that ended by itself has let everybody go on.
+    fn why(&self) -> HoldError {
+        let said = self.complaints.within(ANSWER).unwrap_or_default();
+        let words = escape(String::from_utf8_lossy(&said).trim().as_bytes());
+        match self.control.wait() {
+            Ok(125) => HoldError::GaveUp { words },
+            Ok(code) => HoldError::Gone {
+                words: format!("it ended with {code} {words}"),
+            },
+            Err(error) => error.into(),
+        }
+    }
+}
+
+/// Says what it is told to, and from then on that somebody is there, until it is dropped.
+fn speak(mut stdin: Box<dyn Write + Send>, words: &Receiver<u8>) {
+    let mut say = |word: u8| -> io::Result<()> {
+        stdin.write_all(&[word])?;
+        stdin.flush()
+    };
+    let Ok(first) = words.recv() else {
+        // Nobody began: end of file alone may not arrive.
+        drop(say(END));
+        return;
+    };
+    let mut word = first;
+    loop {
+        if say(word).is_err() || word == END {
+            return;
+        }
+        word = match words.recv_timeout(BEAT) {
+            Ok(word) => word,
+            Err(RecvTimeoutError::Timeout) => GO_ON,
+            Err(RecvTimeoutError::Disconnected) => END,
+        };
+    }
+}

@@ -1,0 +1,369 @@
+//! What is known of a session's volume, on disk: its state, and what an update or an apply
+//! was about to do with it.
+//!
+//! `baseline` is what workspace and volume last had in common, `volume` what the volume held
+//! when it was seen last, `intent` what an update that did not come to its end was to do,
+//! `settled/<n>` what the gate took out of the volume with apply `n`, and `tips` what the refs
+//! of the workspace named each time that it was read.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use lazaret_protocol::{Receipt, SurveyError, WireError, write_tree};
+use lazaret_runtime::SessionId;
+use lazaret_transfer::{Collection, HistoryState, Intent, Tips, VolumeState};
+use lazaret_tree::{AtPath as _, PathError, Tree};
+
+use crate::store::SessionDir;
+use crate::store::deferred_sync::Unsynced;
+use crate::store::file::{private_dir, stream_atomically};
+use crate::store::history::{HistoryError, applies};
+
+/// Why what is known of a volume can't be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum SyncStateError {
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+    /// The applies of the session can't be read.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// A file is there and is not what it should be.
+    #[error("{} is damaged", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Damage,
+    },
+    /// The collection was stored by a lazaret that knew less of it.
+    #[error("session {id} was collected by an earlier lazaret")]
+    EarlierVersion {
+        /// The session.
+        id: SessionId,
+    },
+}
+
+/// What is wrong with a file.
+#[derive(Debug, thiserror::Error)]
+pub enum Damage {
+    /// It is cut short, or no list.
+    #[error(transparent)]
+    Framing(#[from] WireError),
+    /// It is a list of what can't be.
+    #[error(transparent)]
+    Contents(#[from] SurveyError),
+}
+
+/// Baseline and state of a volume, as they are on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// What workspace and volume last had in common.
+    pub baseline: Tree,
+    /// What the volume held when it was seen last.
+    pub volume: VolumeState,
+}
+
+impl Known {
+    /// Reads both.
+    ///
+    /// # Errors
+    /// When they are missing or damaged.
+    pub fn read(dir: &SessionDir) -> Result<Self, SyncStateError> {
+        let baseline = read_baseline(dir)?;
+        let path = dir.file("volume");
+        let volume = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => received(dir, &baseline)?,
+            other => VolumeState::read_from(&mut BufReader::new(other.at(&path)?), &baseline)
+                .map_err(|error| damaged(&path, error))?,
+        };
+        Ok(Self { baseline, volume })
+    }
+
+    /// Writes what is known of the volume; the baseline is as it was read.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn write_volume(&self, dir: &SessionDir) -> Result<(), PathError> {
+        let path = dir.file("volume");
+        stream_atomically(&path, |out| self.volume.write_to(out))
+    }
+
+    /// Writes both, the baseline first: of a volume that is known too little, the next survey
+    /// tells more. Only a power cut finds it differently before `unsynced` is synced.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) fn put(&self, dir: &SessionDir, unsynced: &mut Unsynced) -> Result<(), PathError> {
+        unsynced.put(&dir.file("baseline"), |out| write_tree(&self.baseline, out))?;
+        unsynced.put(&dir.file("volume"), |out| self.volume.write_to(out))
+    }
+
+    /// Writes the baseline.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn write_baseline(&self, dir: &SessionDir) -> Result<(), PathError> {
+        let path = dir.file("baseline");
+        stream_atomically(&path, |out| write_tree(&self.baseline, out))
+    }
+
+    /// Whether an update did not come to its end.
+    ///
+    /// # Errors
+    /// When nobody can say, since the disk does not answer.
+    pub(crate) fn has_intent(dir: &SessionDir) -> Result<bool, PathError> {
+        let path = dir.file("intent");
+        path.try_exists().at(&path)
+    }
+
+    /// Whether nothing is left to be [folded](Known::fold) into the baseline.
+    ///
+    /// # Errors
+    /// When nobody can say, since the disk does not answer.
+    pub(crate) fn is_folded(dir: &SessionDir) -> Result<bool, SyncStateError> {
+        let mut waiting = vec![dir.file("intent")];
+        for apply in applies(dir)? {
+            if apply.state == HistoryState::Applied {
+                waiting.push(settled(dir, apply.number));
+            }
+        }
+        for path in waiting {
+            if path.try_exists().at(&path)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes into the baseline what an update did that did not come to its end, and what the
+    /// gate has taken out since. The volume has just been surveyed.
+    ///
+    /// # Errors
+    /// When a file can't be read, or the baseline not be written.
+    pub fn fold(mut self, dir: &SessionDir) -> Result<Self, SyncStateError> {
+        let intent = dir.file("intent");
+        let mut folded = Vec::new();
+        if let Some(read) = read_intent(&intent)? {
+            self.baseline = read.fold(self.baseline, &self.volume);
+            folded.push(intent);
+        }
+        for apply in applies(dir)? {
+            let path = settled(dir, apply.number);
+            if apply.state == HistoryState::Applied
+                && let Some(read) = read_intent(&path)?
+            {
+                self.baseline = read.fold(self.baseline, &self.volume);
+                folded.push(path);
+            }
+        }
+        if !folded.is_empty() {
+            self.write_baseline(dir)?;
+        }
+        for path in folded {
+            fs::remove_file(&path).at(&path)?;
+        }
+        Ok(self)
+    }
+}
+
+/// What was known when it was read, which was before anybody needed it.
+#[derive(Debug)]
+pub(crate) struct ReadAhead {
+    known: Known,
+    /// Open, so that no other file gets their inodes.
+    files: [(PathBuf, File); 2],
+}
+
+impl ReadAhead {
+    /// Reads both.
+    ///
+    /// # Errors
+    /// As [`Known::read`], and where an earlier lazaret started the session.
+    pub(crate) fn of(dir: &SessionDir) -> Result<Self, SyncStateError> {
+        let open = |name| {
+            let path = dir.file(name);
+            let file = File::open(&path).at(&path)?;
+            Ok::<_, SyncStateError>((path, file))
+        };
+        let files = [open("baseline")?, open("volume")?];
+        let known = Known::read(dir)?;
+        Ok(Self { known, files })
+    }
+
+    /// Returns it if nobody has replaced either file since.
+    pub(crate) fn if_current(self) -> Option<Known> {
+        let identity = |found: fs::Metadata| (found.dev(), found.ino());
+        let is_same = |(path, file): &(PathBuf, File)| {
+            let now = fs::metadata(path).map(identity);
+            matches!((file.metadata().map(identity), now), (Ok(then), Ok(now)) if then == now)
+        };
+        self.files.iter().all(is_same).then_some(self.known)
+    }
+}
+
+/// Reads what workspace and volume last had in common.
+///
+/// # Errors
+/// When it is missing or damaged.
+pub(crate) fn read_baseline(dir: &SessionDir) -> Result<Tree, SyncStateError> {
+    read_tree(&dir.file("baseline"))
+}
+
+/// Reads what the refs of the workspace named; nothing where that is not known, since an earlier
+/// lazaret began the session or the file is damaged: then more counts as made inside.
+pub(crate) fn read_tips(dir: &SessionDir) -> Tips {
+    let file = File::open(dir.file("tips")).ok();
+    let read = file.and_then(|file| Tips::read_from(&mut BufReader::new(file)).ok());
+    read.unwrap_or_default()
+}
+
+/// Adds what the refs of the workspace name now.
+///
+/// # Errors
+/// The disk's.
+pub(crate) fn add_tips(
+    dir: &SessionDir,
+    new: &Tips,
+    unsynced: &mut Unsynced,
+) -> Result<(), PathError> {
+    let mut tips = read_tips(dir);
+    match tips.extend(new) {
+        true => unsynced.put(&dir.file("tips"), |out| tips.write_to(out)),
+        false => Ok(()),
+    }
+}
+
+/// Writes down what an update is about to do.
+///
+/// # Errors
+/// The disk's.
+pub(crate) fn put_intent(
+    dir: &SessionDir,
+    intent: &Intent,
+    unsynced: &mut Unsynced,
+) -> Result<(), PathError> {
+    unsynced.put(&dir.file("intent"), |out| intent.write_to(out))
+}
+
+/// The update has come to its end.
+///
+/// # Errors
+/// The disk's.
+pub fn remove_intent(dir: &SessionDir) -> Result<(), PathError> {
+    let path = dir.file("intent");
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.at(&path),
+    }
+}
+
+/// Writes down what apply `number` is about to take out of the volume: workspace and volume
+/// have that in common once the apply is in force, whatever it was merged with.
+///
+/// # Errors
+/// The disk's.
+pub fn write_settled(dir: &SessionDir, number: u32, taken: &Intent) -> Result<(), PathError> {
+    private_dir(&dir.file("settled"))?;
+    let path = settled(dir, number);
+    stream_atomically(&path, |out| taken.write_to(out))
+}
+
+fn settled(dir: &SessionDir, number: u32) -> PathBuf {
+    dir.file("settled").join(number.to_string())
+}
+
+fn read_intent(path: &Path) -> Result<Option<Intent>, SyncStateError> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => {
+            let read = Intent::read_from(&mut BufReader::new(other.at(path)?));
+            Ok(Some(read.map_err(|error| damaged(path, error))?))
+        }
+    }
+}
+
+/// Returns what is known of the volume of a session that an earlier lazaret started.
+fn received(dir: &SessionDir, baseline: &Tree) -> Result<VolumeState, SyncStateError> {
+    let path = dir.file("receipt");
+    let mut file = BufReader::new(File::open(&path).at(&path)?);
+    let receipt: Result<Receipt, WireError> = Receipt::read_from(&mut file, baseline.len() as u64);
+    let receipt = receipt.map_err(|error| damaged(&path, error))?;
+    VolumeState::received(baseline, &receipt).map_err(|error| damaged(&path, error))
+}
+
+/// Reads a stored manifest.
+///
+/// # Errors
+/// When it is missing or damaged.
+pub fn read_tree(path: &Path) -> Result<Tree, SyncStateError> {
+    let mut file = BufReader::new(File::open(path).at(path)?);
+    lazaret_protocol::read_tree(&mut file).map_err(|error| damaged(path, error))
+}
+
+/// Reads what was collected, as it was stored.
+///
+/// # Errors
+/// When it is missing or damaged, or was stored by a lazaret that knew less of it.
+pub fn read_collection(dir: &SessionDir) -> Result<(Tree, Collection), SyncStateError> {
+    if !is_collected(dir) {
+        return Err(SyncStateError::EarlierVersion {
+            id: dir.id().clone(),
+        });
+    }
+    let Known { baseline, volume } = Known::read(dir)?;
+    let collection = volume.collect(&baseline);
+    Ok((baseline, collection))
+}
+
+/// Whether a collection can be read that the record says is there.
+pub(crate) fn is_collected(dir: &SessionDir) -> bool {
+    dir.file("volume").exists()
+}
+
+fn damaged(path: &Path, source: impl Into<Damage>) -> SyncStateError {
+    SyncStateError::Damaged {
+        path: path.to_path_buf(),
+        source: source.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lazaret_tree::{Entry, RelPath};
+
+    use super::*;
+
+    #[test]
+    fn what_was_read_ahead_counts_until_either_file_is_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = SessionDir::at(root.path());
+        assert!(ReadAhead::of(&dir).is_err());
+        let mut known = Known {
+            baseline: Tree::new(),
+            volume: VolumeState::default(),
+        };
+        known.write_baseline(&dir).unwrap();
+        known.write_volume(&dir).unwrap();
+        let ahead = ReadAhead::of(&dir).unwrap();
+        assert_eq!(ahead.if_current(), Some(known.clone()));
+
+        let ahead = ReadAhead::of(&dir).unwrap();
+        known.write_volume(&dir).unwrap();
+        assert_eq!(ahead.if_current(), None);
+
+        let ahead = ReadAhead::of(&dir).unwrap();
+        let path = RelPath::new("new").unwrap().to_owned();
+        known.baseline.insert(path, Entry::Dir);
+        // Twice, so that a number that was free again would be taken again.
+        known.write_baseline(&dir).unwrap();
+        known.write_baseline(&dir).unwrap();
+        assert_eq!(ahead.if_current(), None);
+
+        let ahead = ReadAhead::of(&dir).unwrap();
+        fs::remove_file(dir.file("baseline")).unwrap();
+        assert_eq!(ahead.if_current(), None);
+    }
+}
