@@ -72,7 +72,7 @@ pub enum KeepReason {
     #[error(transparent)]
     NoAnswer(NoAnswer),
     /// `--apply auto` applies clean batches only (AUD-08).
-    #[error("there are findings that a person has to look at")]
+    #[error("findings need a review")]
     NotClean,
     /// Files of the workspace changed meanwhile.
     #[error("files of the workspace changed meanwhile")]
@@ -86,7 +86,7 @@ pub enum KeepReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoAnswer {
     /// Nobody can be asked.
-    #[error("nobody can be asked: stdin or stderr is not a terminal")]
+    #[error("cannot ask: stdin or stderr is not a terminal")]
     NoTerminal,
     /// Stdin was closed.
     #[error("the input ended")]

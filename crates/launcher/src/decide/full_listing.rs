@@ -28,7 +28,7 @@ pub fn keep(case: &Case, proposal: &Proposal, ui: &Ui) {
     }
     let shown = escape(path.as_os_str().as_encoded_bytes());
     match replace(path, |out| write(out, case, proposal)) {
-        Ok(()) => ui.status(&format!("the full list is in {shown}")),
+        Ok(()) => ui.status(&format!("full list: {shown}")),
         Err(failure) => ui.failure(&failure),
     }
 }

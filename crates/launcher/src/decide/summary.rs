@@ -148,8 +148,8 @@ pub(super) fn note(item: &Item) -> &'static str {
         (ItemState::LeftOut, _) => "  left out",
         (ItemState::Conflict(_), _) => "  conflict",
         (ItemState::Blocked(_), _) => "  blocked",
-        (ItemState::Depends(_), _) => "  not without what is held back",
-        (ItemState::Moved(_), _) => "  not without its new place",
+        (ItemState::Depends(_), _) => "  skipped: needs a change that is not applied",
+        (ItemState::Moved(_), _) => "  skipped: its new place is not applied",
     }
 }
 

@@ -166,7 +166,7 @@ fn tell(plan: &Plan, id: &SessionId, ui: &Ui) {
     }
     if plan.held > 0 {
         ui.hint(&format!(
-            "{} more are held back: `lazaret apply {id} --allow PATH`, or `lazaret discard {id}`.",
+            "{} more are blocked: `lazaret apply {id} --allow PATH`, or `lazaret discard {id}`.",
             plan.held
         ));
     }

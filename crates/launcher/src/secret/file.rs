@@ -35,7 +35,7 @@ pub(crate) fn read(path: &Path, env: &Environment) -> Result<Zeroizing<Vec<u8>>,
     }
     // Root's may be there for the user to read.
     if metadata.uid() != env.uid && metadata.uid() != 0 {
-        let text = format!("{shown} belongs to somebody else, who can change it");
+        let text = format!("{shown} belongs to another user, who can change it");
         return Err(missing(text).hinted("Copy it to a file of your own, with mode 600."));
     }
     if metadata.mode() & 0o077 != 0 {

@@ -80,7 +80,7 @@ fn g10_a_person_has_to_look() {
     assert_snapshot!(edited("f a \"1\\n\"", "f .vscode/tasks.json \"{}\"\nl out -> /etc"), @"
     exit 120
     --- stdout
-      + .vscode  not without what is held back
+      + .vscode  skipped: needs a change that is not applied
       + .vscode/tasks.json  blocked
       + out  blocked
     0 modified, 3 added, 0 deleted (+1 -0)

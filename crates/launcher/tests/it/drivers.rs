@@ -90,7 +90,7 @@ fn git_11_a_macro_that_was_there_before() {
     assert_snapshot!(checked(&env, "f sub/.gitattributes \"* big\\n\""), @"
     exit 120
     --- stdout
-      + sub  not without what is held back
+      + sub  skipped: needs a change that is not applied
       + sub/.gitattributes  blocked
     0 modified, 2 added, 0 deleted (+1 -0)
     block  git.attributes          sub/.gitattributes:1  `big` stands for `filter=lfs`, which runs a program on checkout and on commit, and your git configuration has it

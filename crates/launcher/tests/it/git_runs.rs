@@ -29,7 +29,7 @@ fn git_27_created_changed_deleted_and_replaced() {
     assert_snapshot!(checked(&env, edit), @"
     exit 120
     --- stdout
-      + .githooks/lib  not without what is held back
+      + .githooks/lib  skipped: needs a change that is not applied
       + .githooks/lib/x  blocked
       ~ .githooks/pre-commit  blocked
       + new  blocked

@@ -239,7 +239,7 @@ fn g9_a_page_tells_all() {
     let text = inert(&page);
     for words in [
         "Needs review",
-        "2 of 9 changes are held back",
+        "2 of 9 changes are withheld",
         "suspect.vscode",
         "suspect.entry_point",
         "type.fifo",

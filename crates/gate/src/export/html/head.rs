@@ -104,11 +104,9 @@ fn say(batch: &Batch<'_>) -> String {
     let words = match batch.outcome {
         Outcome::Rejected => "The batch as a whole can't be applied.".to_owned(),
         Outcome::Clean => "Nothing graver than a note was found.".to_owned(),
-        Outcome::NeedsReview if held == 0 => {
-            "A person has to look before this is applied.".to_owned()
-        }
+        Outcome::NeedsReview if held == 0 => "This needs a review before it is applied.".to_owned(),
         Outcome::NeedsReview => format!(
-            "A person has to look: {} of {} {} held back.",
+            "Needs a review: {} of {} {} withheld.",
             count(held as u64),
             changes(batch.items.len()),
             if held == 1 { "is" } else { "are" },

@@ -112,7 +112,7 @@ fn desk() -> Desk {
 fn g4_the_question_names_numbers_and_place() {
     let talk = ask(&desk(), "y\n");
     assert_snapshot!(talk.said, @r"
-      + .vscode  not without what is held back
+      + .vscode  skipped: needs a change that is not applied
       + .vscode/tasks.json  blocked
       + Makefile
       ~ a  merged with your edit
@@ -140,7 +140,7 @@ fn g4_picking_goes_through_one_by_one() {
     // .vscode/tasks.json, Makefile, a, b, gone, new/one, new/two
     let talk = ask(&desk(), "p\nallow\nn\ny\ntheirs\nn\nn\nn\ny\n");
     assert_snapshot!(talk.said, @r"
-      + .vscode  not without what is held back
+      + .vscode  skipped: needs a change that is not applied
       + .vscode/tasks.json  blocked
       + Makefile
       ~ a  merged with your edit
@@ -316,7 +316,7 @@ fn app_27_the_prompt_asks_once_about_what_was_moved() {
       + .envrc  blocked
       - gone
       + new
-      - old  not without its new place
+      - old  skipped: its new place is not applied
     0 modified, 2 added, 2 deleted (+2 -2)
     block  suspect.directory_env  .envrc  runs when a shell enters the directory
     warn   suspect.secret         .envrc  may hold a secret

@@ -29,10 +29,10 @@ fn app_27_yes_applies_no_half_of_a_rename() {
     assert_snapshot!(kept.run("apply shop --yes"), @r"
     exit 0
     --- stdout
-      + .github  not without what is held back
-      + .github/workflows  not without what is held back
+      + .github  skipped: needs a change that is not applied
+      + .github/workflows  skipped: needs a change that is not applied
       + .github/workflows/notes.yml  blocked
-      - notes.txt  not without its new place
+      - notes.txt  skipped: its new place is not applied
       + src/new.rs
     0 modified, 4 added, 1 deleted (+3 -2)
     block  suspect.ci  .github/workflows/notes.yml  continuous integration runs it with its secrets
@@ -40,7 +40,7 @@ fn app_27_yes_applies_no_half_of_a_rename() {
     [EOF]
     --- stderr
     applied 1 of 5 (0 modified, 1 added, 0 deleted), 4 left out
-    hint: 4 more are held back: `lazaret apply shop --allow PATH`, or `lazaret discard shop`.
+    hint: 4 more are blocked: `lazaret apply shop --allow PATH`, or `lazaret discard shop`.
     [EOF]
     ");
     let new = "f src/new.rs \"new\\n\"";
@@ -77,10 +77,10 @@ fn app_27_yes_applies_no_half_of_a_rename() {
     assert_snapshot!(kept.run("apply shop --yes"), @r"
     exit 1
     --- stdout
-      + .github  not without what is held back
-      + .github/workflows  not without what is held back
+      + .github  skipped: needs a change that is not applied
+      + .github/workflows  skipped: needs a change that is not applied
       + .github/workflows/notes.yml  blocked
-      - notes.txt  not without its new place
+      - notes.txt  skipped: its new place is not applied
     0 modified, 3 added, 1 deleted (+2 -2)
     1 more are in the workspace already
     block  suspect.ci  .github/workflows/notes.yml  continuous integration runs it with its secrets
@@ -88,7 +88,7 @@ fn app_27_yes_applies_no_half_of_a_rename() {
     [EOF]
     --- stderr
     error: nothing of session shop was applied
-      caused by: there are findings that a person has to look at
+      caused by: findings need a review
     hint: Look with `lazaret diff shop`.
     [EOF]
     ");
@@ -119,7 +119,7 @@ fn app_27_a_path_above_one_half_is_no_word_for_it() {
       + lib  left out
       + lib/old.rs  left out
       + src/new.rs
-      - src/old.rs  not without its new place
+      - src/old.rs  skipped: its new place is not applied
     0 modified, 3 added, 1 deleted (+2 -1)
     stays     src/old.rs  was moved to lib/old.rs, which is not applied
     [EOF]

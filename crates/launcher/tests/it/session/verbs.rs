@@ -244,7 +244,7 @@ fn g5_allow_takes_a_name_and_a_word() {
     assert_snapshot!(kept.run("apply shop --yes"), @r"
     exit 0
     --- stdout
-      + .vscode  not without what is held back
+      + .vscode  skipped: needs a change that is not applied
       + .vscode/tasks.json  blocked
       ~ notes.txt
     1 modified, 2 added, 0 deleted (+2 -1)
@@ -252,7 +252,7 @@ fn g5_allow_takes_a_name_and_a_word() {
     [EOF]
     --- stderr
     applied 1 of 3 (1 modified, 0 added, 0 deleted), 2 left out
-    hint: 2 more are held back: `lazaret apply shop --allow PATH`, or `lazaret discard shop`.
+    hint: 2 more are blocked: `lazaret apply shop --allow PATH`, or `lazaret discard shop`.
     [EOF]
     ");
     assert!(!kept.world.path("workspace/.vscode/tasks.json").exists());
@@ -312,7 +312,7 @@ fn ui_05_what_a_summary_leaves_out_is_in_a_file() {
     let long = kept(LONG.replace(" ; ", "\n").leak());
     let said = long.env.run("apply shop --yes");
     let (list, path) = (list(&long), "and-then-some-more/AGENTS.md");
-    assert!(said.stderr.contains("the full list is in "), "{said}");
+    assert!(said.stderr.contains("full list: "), "{said}");
     assert!(said.stderr.contains("/changes.txt\n"), "{said}");
     assert!(!said.stdout.contains(
         "suspect.agent_instructions  src/a-name-that-has-more-columns-than-a-column-of-findings"
@@ -398,14 +398,14 @@ fn g5_what_is_remembered_passes_the_next_time() {
     assert_snapshot!(third.run("apply shop --yes"), @r"
     exit 1
     --- stdout
-      + .vscode  not without what is held back
+      + .vscode  skipped: needs a change that is not applied
       + .vscode/tasks.json  blocked
     0 modified, 2 added, 0 deleted (+1 -0)
     block  suspect.vscode  .vscode/tasks.json  tasks and settings take effect when the folder is opened
     [EOF]
     --- stderr
     error: nothing of session shop was applied
-      caused by: there are findings that a person has to look at
+      caused by: findings need a review
     hint: Look with `lazaret diff shop`.
     [EOF]
     ");

@@ -14,7 +14,7 @@ use crate::gate::review::item::{
 
 const NOTHING: &str = "there is nothing here that could be applied";
 pub(super) const ALREADY: &str = "your workspace has it already";
-const NEVER: &str = "nobody can allow this";
+const NEVER: &str = "this can never be allowed";
 
 pub(super) fn mentioned(path: String, remarks: Remarks) -> Item {
     Item {
