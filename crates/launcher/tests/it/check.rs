@@ -129,17 +129,17 @@ fn g10_a_rejected_candidate() {
 #[test]
 fn g10_nothing_hides_in_the_candidate() {
     for edit in [
-        "f .gitignore \"hidden\\n\"\nf hidden/Makefile \"\"",
-        "f .lazaretignore \"hidden\\n\"\nf hidden/Makefile \"\"",
-        "f .lazaretignore \"[\"\nf Makefile \"\"",
-        "f new/CACHEDIR.TAG \"Signature: 8a477f597d28d172789f06886806bc55\"\nf new/Makefile \"\"",
-        "f package.json \"{}\"\nf node_modules/x/Makefile \"\"",
-        "f venv/pyvenv.cfg \"\"\nf venv/Makefile \"\"",
-        "f lazaret.toml \"[workspace]\\nexclude = [\\\"*\\\"]\\n\"\nf Makefile \"\"",
+        "f .gitignore \"hidden\\n\"\nf hidden/.vscode/tasks.json \"\"",
+        "f .lazaretignore \"hidden\\n\"\nf hidden/.vscode/tasks.json \"\"",
+        "f .lazaretignore \"[\"\nf .vscode/tasks.json \"\"",
+        "f new/CACHEDIR.TAG \"Signature: 8a477f597d28d172789f06886806bc55\"\nf new/.vscode/tasks.json \"\"",
+        "f package.json \"{}\"\nf node_modules/x/.vscode/tasks.json \"\"",
+        "f venv/pyvenv.cfg \"\"\nf venv/.vscode/tasks.json \"\"",
+        "f lazaret.toml \"[workspace]\\nexclude = [\\\"*\\\"]\\n\"\nf .vscode/tasks.json \"\"",
     ] {
         let outcome = edited("f a \"1\\n\"", edit);
         assert_eq!(outcome.code, 120, "{outcome}");
-        assert!(outcome.stdout.contains("suspect.entry_point"), "{outcome}");
+        assert!(outcome.stdout.contains("suspect.vscode"), "{outcome}");
     }
     // Nor does a file of the base's that loosens: its limits hold, what it leaves out not.
     let tightened = "f lazaret.toml \"[workspace]\\nexclude = [\\\"Makefile\\\"]\\n\"";
