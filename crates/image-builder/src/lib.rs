@@ -7,85 +7,58 @@
 //! hash of everything that went in; when that tag is there, nothing is done.
 //!
 //! ```text
-//! Recipe ─┬─ bootstrap (mmdebstrap) ─▶ tidied layer ─┐   cached, shared by all engines
-//!         │  or a registry image's layers            │
-//!         └─ porter, user, /workspace ─▶ small layer ─┴─▶ archive ─▶ Engine::load_image
+//! ImageSpec ─┬─ bootstrap (mmdebstrap) ─▶ tidied layer ─┐   cached, shared by all engines
+//!         │  or a registry image's layers                │
+//!         └─ porter, user, /workspace ─▶ small layer ────┴─▶ archive ─▶ Engine::load_image
 //! ```
 //!
 //! **Invariant:** the archive's order, times and owners come from this crate alone.
 //! **Invariant:** a tag is moved only by a completed load whose image id is the one
 //! computed here; a failure leaves the images that were there before.
 
-mod apt_sources;
-mod archive;
-mod assemble;
-mod bootstrap;
-mod build;
-mod build_error;
-mod catalog;
-mod component;
-mod component_layer;
-mod config;
-mod devcontainer;
+mod builder;
+mod cache;
 mod elf;
+mod error;
 mod event;
-mod host_rust;
-mod inspect;
+mod image;
 mod layer;
-mod ledger;
-mod lock;
-mod mmdebstrap;
-mod recipe;
-mod registry;
-mod remove;
-mod rootfs;
-mod sbom;
-mod slot;
-mod spot;
-mod stack;
-mod status;
-mod step;
-mod surroundings;
-mod verify;
-mod words;
+mod source;
+mod spec;
 
-pub use bootstrap::BootstrapError;
-pub use build::{Builder, BuiltImage};
-pub use build_error::BuildError;
-pub use catalog::{Catalog, CatalogError};
-pub use component::{Component, Source, TakesPackages, Via};
-pub use component_layer::{BUILD_LABEL, SourceError};
-pub use elf::NotAPorter;
+pub use builder::{BUILD_LABEL, Builder};
+pub use cache::lock::{ImageLock, LockedLayer};
+pub use error::BuildError;
 pub use event::BuildEvent;
-pub use host_rust::HostRustError;
-pub use inspect::{ImageRefusal, Pinned, inspect};
-pub use lock::{ImageLock, Lock, LockError, LockedLayer};
-pub use recipe::{Base, Choice, Recipe, Trust, User};
-pub use registry::RegistryError;
-pub use remove::{Removed, Sweep};
-pub use rootfs::TidyError;
-pub use slot::CacheError;
-pub use spot::RecipeError;
-pub use stack::OldLayer;
-pub use status::{ImageState, ImageStatus, ListedImage, Reason};
-pub use step::StepError;
-pub use surroundings::Surroundings;
-pub use verify::{Verified, VerifyError};
-pub use words::{
+pub use image::build::BuiltImage;
+pub use image::inspect::{ImageRefusal, Pinned, inspect};
+pub use image::prune::{Removed, Sweep};
+pub use image::status::{ImageState, ImageStatus, ListedImage, Reason};
+pub use image::verify::Verified;
+pub use layer::stack::OldLayer;
+pub use source::host_environment::HostEnvironment;
+pub use spec::catalog::{Catalog, CatalogError};
+pub use spec::component::{Component, Source, SourceKind, TakesPackages};
+pub use spec::diagnostics::SpecError;
+pub use spec::image::{Base, ComponentRequest, ImageSpec, Trust, User};
+pub use spec::names::{
     ComponentName, ImageName, MaxAge, PackageName, PinnedReference, ShellPath, Suite, UserName,
     Version, WordError,
 };
 
+/// The profiles that come with lazaret: name and text, sorted by name.
+pub const PROFILES: &[(&str, &str)] = spec::embedded::PROFILES;
+
 /// Where the porter is in every image: its entrypoint, and so PID 1.
 pub const PORTER_PATH: &str = "/lazaret/porter";
 
-/// The label that names the image's recipe.
+/// The label that names the image's spec.
 pub const IMAGE_LABEL: &str = "io.lazaret.image";
 
 /// The label that holds the hash of everything that went into the image.
 pub const INPUTS_LABEL: &str = "io.lazaret.inputs";
 
-/// Raised whenever the same recipe and porter would give another image.
+/// Raised whenever the same spec and porter would give another image.
 const BUILDER_VERSION: u32 = 2;
 
 /// Makes a directory, and those above it, for the user alone: what lies there is believed.

@@ -139,5 +139,5 @@ fn every_declared_image_is_listed() {
         .map(|(name, state)| (name.as_str(), *state))
         .collect();
     assert_eq!(there, [("porter", ImageState::Current)]);
-    assert_eq!(listed.len(), Catalog::embedded().unwrap().recipes().len());
+    assert_eq!(listed.len(), Catalog::embedded().unwrap().images().len());
 }

@@ -18,9 +18,9 @@ fn every_declaration_is_built_in() {
     declared.sort();
     let catalog = Catalog::embedded().unwrap();
     let built_in: Vec<_> = catalog
-        .recipes()
+        .images()
         .iter()
-        .map(|recipe| recipe.name.as_str())
+        .map(|spec| spec.name.as_str())
         .collect();
     assert_eq!(built_in, declared);
 }
@@ -42,19 +42,19 @@ fn every_component_is_built_in() {
 #[test]
 fn every_lock_tells_of_what_is_declared() {
     let catalog = Catalog::embedded().unwrap();
-    for recipe in catalog.recipes() {
-        if recipe.base == Base::Scratch {
+    for spec in catalog.images() {
+        if spec.base == Base::Scratch {
             continue;
         }
-        let path = images().join(recipe.name.as_str()).join("lock.toml");
+        let path = images().join(spec.name.as_str()).join("lock.toml");
         let lock = ImageLock::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
-        assert_eq!(lock.image, recipe.name.as_str());
+        assert_eq!(lock.image, spec.name.as_str());
         let mut expected = Vec::new();
-        let mut below = Some(recipe);
-        while let Some(recipe) = below {
-            let components = recipe.components.iter().rev();
+        let mut below = Some(spec);
+        while let Some(spec) = below {
+            let components = spec.components.iter().rev();
             expected.extend(components.map(|choice| choice.component.to_string()));
-            below = match &recipe.base {
+            below = match &spec.base {
                 Base::Image(name) => catalog.get(name.as_str()),
                 _ => None,
             };
@@ -62,14 +62,14 @@ fn every_lock_tells_of_what_is_declared() {
         expected.push("debian".to_owned());
         expected.reverse();
         let locked: Vec<_> = lock.layer.iter().map(|layer| layer.name.as_str()).collect();
-        assert_eq!(locked, expected, "{}", recipe.name);
+        assert_eq!(locked, expected, "{}", spec.name);
         for layer in &lock.layer {
             assert!(
                 layer.version.contains(|digit: char| digit.is_ascii_digit())
                     || layer.name == "debian"
             );
         }
-        for choice in &recipe.components {
+        for choice in &spec.components {
             let component = catalog.component(&choice.component).unwrap();
             let packages = component.packages.iter().chain(&choice.packages);
             let locked = |package: &PackageName| {
@@ -81,7 +81,7 @@ fn every_lock_tells_of_what_is_declared() {
                 assert!(
                     locked(package),
                     "{package} is not in the lock of {}",
-                    recipe.name
+                    spec.name
                 );
             }
         }

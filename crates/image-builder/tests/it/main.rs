@@ -7,7 +7,7 @@ mod mini_registry;
 mod own;
 mod prune;
 mod real;
-mod recipe;
 mod registry;
 mod sources;
+mod spec;
 mod store;

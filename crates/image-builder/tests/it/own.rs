@@ -37,8 +37,8 @@ fn components_come_in_the_order_in_which_they_are_written() {
         "description = 'x'\nbase = 'base'\n[components]\nuv = {}\npython = {}\napt = { packages = ['jq', 'bc', 'jq'] }\ncc.version = '12'\n",
     )])
     .unwrap();
-    let recipe = catalog.get("mine").unwrap();
-    let said: Vec<_> = recipe
+    let spec = catalog.get("mine").unwrap();
+    let said: Vec<_> = spec
         .components
         .iter()
         .map(|choice| {

@@ -10,7 +10,7 @@ use lazaret_runtime::{Engine, EngineKind, EngineRequest, Environment, detect};
 
 use crate::build::program;
 use crate::mini_registry::MiniRegistry;
-use crate::registry::recipe;
+use crate::registry::spec;
 use crate::store::Yard;
 
 #[expect(
@@ -131,7 +131,7 @@ fn con_25_a_base_is_pulled_by_its_digest() {
         let builder = yard.builder();
         let mut pulls = 0;
         let built = builder
-            .ensure_recipe(&recipe(&registry.reference), &mut |event| {
+            .ensure_spec(&spec(&registry.reference), &mut |event| {
                 pulls += usize::from(matches!(event, BuildEvent::Pulling { .. }));
             })
             .unwrap();
@@ -144,7 +144,7 @@ fn con_25_a_base_is_pulled_by_its_digest() {
         // A digest that the registry does not have.
         let (repository, _) = registry.reference.split_once('@').unwrap();
         let other = format!("{repository}@sha256:{}", "0".repeat(64));
-        assert!(builder.ensure_recipe(&recipe(&other), &mut |_| {}).is_err());
+        assert!(builder.ensure_spec(&spec(&other), &mut |_| {}).is_err());
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use insta::assert_snapshot;
-use lazaret_image_builder::{BuildEvent, BuiltImage, Recipe};
+use lazaret_image_builder::{BuildEvent, BuiltImage, ImageSpec};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -46,10 +46,10 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// A recipe on a registry image.
-pub(crate) fn recipe(base: &str) -> Recipe {
+/// A spec on a registry image.
+pub(crate) fn spec(base: &str) -> ImageSpec {
     let source = format!("description = 'mine'\nbase.registry = '{base}'\n");
-    Recipe::parse(&"mine".parse().unwrap(), "images/mine/image.toml", &source).unwrap()
+    ImageSpec::parse(&"mine".parse().unwrap(), "images/mine/image.toml", &source).unwrap()
 }
 
 /// An image that two layers are in, the lower one twice, and its whole configuration.
@@ -131,7 +131,7 @@ fn build(archive: Vec<u8>, cache: &Path) -> (Store, Vec<BuildEvent>, Result<Buil
     let yard = Yard::new(Arc::new(store.clone()), &porter, cache);
     let result = yard
         .builder()
-        .ensure_recipe(&recipe(BASE), &mut |event| events.push(event))
+        .ensure_spec(&spec(BASE), &mut |event| events.push(event))
         .map_err(|error| error.to_string());
     (store, events, result)
 }
@@ -221,7 +221,7 @@ fn a_base_that_no_registry_has_is_named() {
     let yard = Yard::new(Arc::new(store), &porter, cache.path());
     let error = yard
         .builder()
-        .ensure_recipe(&recipe(BASE), &mut |_| {})
+        .ensure_spec(&spec(BASE), &mut |_| {})
         .unwrap_err();
     assert_snapshot!(error.to_string().replace(BASE, "<base>"), @"build image mine: fetch <base>: no such image: <base>");
 }
@@ -234,7 +234,7 @@ fn a_base_for_another_processor_is_named() {
     store.registry = BTreeMap::from([(BASE.to_owned(), Sample::new().legacy())]);
     let porter = program("1");
     let yard = Yard::new(Arc::new(store.clone()), &porter, cache.path());
-    let built = yard.builder().ensure_recipe(&recipe(BASE), &mut |_| {});
+    let built = yard.builder().ensure_spec(&spec(BASE), &mut |_| {});
     let error = built.unwrap_err().to_string();
     assert!(
         error.contains("arm64") && error.contains("amd64"),

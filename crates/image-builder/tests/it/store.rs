@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lazaret_image_builder::{Builder, Catalog, Surroundings};
+use lazaret_image_builder::{Builder, Catalog, HostEnvironment};
 use lazaret_runtime::{
     ContainerInfo, ContainerName, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
     HardenedSpec, ImageInfo, ImageRef, Process, UserNamespace, VolumeInfo, VolumeName,
@@ -22,7 +22,7 @@ pub(crate) struct Yard<'a> {
     cache: &'a Path,
     pub(crate) ledger: PathBuf,
     pub(crate) catalog: Catalog,
-    surroundings: Surroundings,
+    surroundings: HostEnvironment,
 }
 
 impl<'a> Yard<'a> {
@@ -33,7 +33,7 @@ impl<'a> Yard<'a> {
             cache,
             ledger: cache.join("ledger"),
             catalog: Catalog::embedded().unwrap(),
-            surroundings: Surroundings::plain(),
+            surroundings: HostEnvironment::plain(),
         }
     }
 
@@ -42,9 +42,9 @@ impl<'a> Yard<'a> {
             engine: &self.engine,
             porter: self.porter,
             cache: self.cache,
-            ledger: &self.ledger,
+            installed: &self.ledger,
             catalog: &self.catalog,
-            surroundings: &self.surroundings,
+            host: &self.surroundings,
         }
     }
 }

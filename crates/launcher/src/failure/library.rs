@@ -27,7 +27,7 @@ impl From<BuildError> for Failure {
         let hint = match &error {
             BuildError::NoPorter => crate::porter::HOW_TO_BUILD,
             BuildError::Unknown { .. } => "`lazaret image ls` lists the images.",
-            BuildError::Recipe(_) | BuildError::Catalog(_) => {
+            BuildError::Spec(_) | BuildError::Catalog(_) => {
                 "docs/reference/images.md describes the keys of a declaration."
             }
             _ => "`lazaret image build -v` shows every step.",

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use lazaret_image_builder::{Builder, Catalog, CatalogError, Surroundings};
+use lazaret_image_builder::{Builder, Catalog, CatalogError, HostEnvironment};
 use lazaret_runtime::{BuildNetwork, Engine, EnvName};
 
 use crate::context::Context;
@@ -26,9 +26,9 @@ const PROXIES: [&str; 8] = [
 #[derive(Debug)]
 pub(crate) struct ImageBuildContext {
     pub(crate) catalog: Catalog,
-    surroundings: Surroundings,
+    host: HostEnvironment,
     cache: PathBuf,
-    ledger: PathBuf,
+    installed: PathBuf,
     porter: &'static [u8],
 }
 
@@ -54,13 +54,13 @@ impl ImageBuildContext {
             .collect();
         Ok(Self {
             catalog: Catalog::with_own(&env.config_dir()?.join("images"))?,
-            surroundings: Surroundings {
+            host: HostEnvironment {
                 network,
                 proxies,
                 ca_bundle: env.text("SSL_CERT_FILE").map(PathBuf::from),
             },
             cache: env.cache_dir()?.join("images"),
-            ledger: env.state_dir()?.join("images"),
+            installed: env.state_dir()?.join("images"),
             porter: porter::bytes()?,
         })
     }
@@ -71,9 +71,9 @@ impl ImageBuildContext {
             engine,
             porter: self.porter,
             cache: &self.cache,
-            ledger: &self.ledger,
+            installed: &self.installed,
             catalog: &self.catalog,
-            surroundings: &self.surroundings,
+            host: &self.host,
         }
     }
 }

@@ -11,19 +11,8 @@ use super::{Origin, Profile, resolve};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 
-macro_rules! profiles {
-    ($($name:literal),* $(,)?) => {
-        &[$((
-            $name,
-            include_str!(concat!("../../../../profiles/", $name, ".toml")),
-        )),*]
-    };
-}
-
 /// The profiles that come with lazaret.
-pub(super) const BUILT_IN: &[(&str, &str)] = profiles![
-    "base", "claude", "codex", "demo", "dev", "node", "postgres", "python", "rust"
-];
+pub(super) const BUILT_IN: &[(&str, &str)] = lazaret_image_builder::PROFILES;
 
 /// The most bytes of a profile. Nobody writes more; a device or a log would never end.
 const MOST_BYTES: u64 = 256 << 10;

@@ -179,7 +179,7 @@ fn known_image(source: &Source<'_>, image: &toml::Spanned<String>) -> Result<(),
         return Ok(());
     }
     let known: Vec<_> = catalog
-        .recipes()
+        .images()
         .iter()
         .map(|recipe| recipe.name.as_str())
         .filter(|name| *name != PORTER_IMAGE)

@@ -33,7 +33,7 @@ pub struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
     let images = ImageBuildContext::open(context)?;
     let names: Vec<String> = if args.all {
-        let recipes = images.catalog.recipes().iter();
+        let recipes = images.catalog.images().iter();
         recipes.map(|recipe| recipe.name.to_string()).collect()
     } else if args.names.is_empty() {
         FIRST.map(str::to_owned).to_vec()
