@@ -3,9 +3,12 @@
 //! Of the file only `image` is taken. What would reach the host, or would make the image
 //! another one than the file's author meant, is refused: all of it, in one answer.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde_json::{Map, Value};
+use jsonc_parser::ast::{ObjectPropName, Value};
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use crate::spec::diagnostics::refusal;
 use crate::{PinnedReference, SpecError};
@@ -57,128 +60,75 @@ const IDLE: &[&str] = &[
     "workspaceFolder",
 ];
 
+/// JSON with comments and trailing commas, and no other freedom: what editors write.
+const SYNTAX: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
 /// Reads the image out of the text of a `devcontainer.json` at `file`.
 ///
 /// # Errors
 /// Shows the line, and names everything in the file that is refused.
 pub(crate) fn image(file: &str, text: &str) -> Result<PinnedReference, SpecError> {
-    let plain = without_comments(text);
-    let keys: Map<String, Value> = serde_json::from_str(&plain).map_err(|error| {
-        let start = line_start(text, error.line());
-        refusal(
-            file,
-            text,
+    let refuse = |span: Range<usize>, message: &str| refusal(file, text, span, message);
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &SYNTAX).map_err(|error| {
+        let start = error.range().start;
+        refuse(
             start..start,
-            &format!("no devcontainer.json: {error}"),
+            &format!("no devcontainer.json: {}", error.kind()),
         )
     })?;
-    let mut refused = Vec::new();
-    let mut first: Option<Range<usize>> = None;
-    for key in keys.keys() {
-        let reason = match key.as_str() {
-            key if HOST.contains(&key) => "reaches the host",
-            key if MAKES.contains(&key) => "would make another image of it",
-            key if IDLE.contains(&key) => continue,
+    let Some(Value::Object(object)) = parsed.value else {
+        return Err(refuse(0..0, "no devcontainer.json: it is not an object"));
+    };
+    let mut refused = BTreeMap::new();
+    for property in &object.properties {
+        let name = property.name.as_str();
+        let reason = match name {
+            name if HOST.contains(&name) => "reaches the host",
+            name if MAKES.contains(&name) => "would make another image of it",
+            name if IDLE.contains(&name) => continue,
             _ => "is not known",
         };
-        refused.push(format!("`{key}` {reason}"));
-        let span = span_of(&plain, key);
-        if first.as_ref().is_none_or(|first| span.start < first.start) {
-            first = Some(span);
-        }
+        refused
+            .entry(name)
+            .or_insert((reason, span(&property.name)));
     }
-    if let Some(first) = first {
-        return Err(refusal(file, text, first, &refused.join(", ")));
+    if let Some(first) = refused
+        .values()
+        .map(|(_, span)| span)
+        .min_by_key(|span| span.start)
+    {
+        let reasons: Vec<String> = refused
+            .iter()
+            .map(|(name, (reason, _))| format!("`{name}` {reason}"))
+            .collect();
+        return Err(refuse(first.clone(), &reasons.join(", ")));
     }
-    let Some(Value::String(name)) = keys.get("image") else {
-        return Err(refusal(
-            file,
-            text,
-            0..0,
-            "expected `image`, a name with a digest",
-        ));
-    };
-    let span = span_of(&plain, "image");
-    name.parse::<PinnedReference>()
-        .map_err(|error| refusal(file, text, span, &error.to_string()))
-}
-
-/// Where a key stands; the whole beginning where it is written with escapes.
-fn span_of(text: &str, key: &str) -> Range<usize> {
-    let quoted = format!("\"{key}\"");
-    match text.find(&quoted) {
-        Some(start) => start..start + quoted.len(),
-        None => 0..0,
+    // Of a key that is there twice, the last one counts as in most readers.
+    let mut properties = object.properties.iter().rev();
+    let image = properties.find(|property| property.name.as_str() == "image");
+    match image.map(|property| (&property.name, &property.value)) {
+        Some((name, Value::StringLit(reference))) => reference
+            .value
+            .parse::<PinnedReference>()
+            .map_err(|error| refuse(span(name), &error.to_string())),
+        _ => Err(refuse(0..0, "expected `image`, a name with a digest")),
     }
 }
 
-fn line_start(text: &str, line: usize) -> usize {
-    let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
-    lines.map(str::len).sum()
-}
-
-/// Puts spaces in the place of comments and of commas before a closing bracket: the file is
-/// "JSON with comments". Every byte stays where it is.
-fn without_comments(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = bytes.to_vec();
-    let mut comma: Option<usize> = None;
-    let mut at = 0;
-    let blank = |out: &mut Vec<u8>, range: Range<usize>| {
-        for byte in out.get_mut(range).into_iter().flatten() {
-            if *byte != b'\n' {
-                *byte = b' ';
-            }
-        }
-    };
-    while let Some(&byte) = bytes.get(at) {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let length = if byte == b'"' {
-            comma = None;
-            string_length(rest)
-        } else if rest.starts_with(b"//") {
-            let length = rest
-                .iter()
-                .position(|byte| *byte == b'\n')
-                .unwrap_or(rest.len());
-            blank(&mut out, at..at + length);
-            length
-        } else if rest.starts_with(b"/*") {
-            let end = rest.windows(2).skip(2).position(|pair| pair == b"*/");
-            let length = end.map_or(rest.len(), |end| end + 4);
-            blank(&mut out, at..at + length);
-            length
-        } else {
-            match byte {
-                b',' => comma = Some(at),
-                b'}' | b']' => {
-                    if let Some(comma) = comma.take() {
-                        blank(&mut out, comma..comma + 1);
-                    }
-                }
-                byte if byte.is_ascii_whitespace() => {}
-                _ => comma = None,
-            }
-            1
-        };
-        at += length.max(1);
-    }
-    // Only whole characters were replaced, each of their bytes.
-    String::from_utf8(out).unwrap_or_default()
-}
-
-/// The length of the string that `bytes` begins with, quotes included.
-fn string_length(bytes: &[u8]) -> usize {
-    let mut escaped = false;
-    for (at, byte) in bytes.iter().enumerate().skip(1) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return at + 1,
-            _ => {}
-        }
-    }
-    bytes.len()
+fn span(name: &ObjectPropName<'_>) -> Range<usize> {
+    let range = name.range();
+    range.start..range.end
 }
 
 #[cfg(test)]
