@@ -9,7 +9,7 @@ use lazaret_tree::{Change, Entry, RelPath, RelPathBuf, escape};
 use crate::guard::completes;
 use crate::judge::failed;
 use crate::report::Report;
-use crate::rules::names::{MOST_NAMES, Name, Names};
+use crate::rules::links::names::{MOST_NAMES, Name, Names};
 use crate::rules::{BY_NAME, Context, Opened, Rule};
 use crate::{Finding, Severity, Subject};
 

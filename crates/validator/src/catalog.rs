@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 
 use crate::Severity;
 use crate::judge::softer;
-use crate::rules::attributes::ATTRIBUTES;
 use crate::rules::codes::{CODES, STREAM_CODES};
-use crate::rules::family_table::{FAMILIES, UNKNOWN};
-use crate::rules::git::SENSITIVE;
-use crate::rules::secret_table::{SECRETS, Test};
-use crate::rules::suspect_table::{Change as By, Place, SUSPECTS};
-use crate::rules::test_files::TESTS;
+use crate::rules::deletions::test_files::TESTS;
+use crate::rules::git::attributes::ATTRIBUTES;
+use crate::rules::git::repository::SENSITIVE;
+use crate::rules::secrets::table::{SECRETS, Test};
+use crate::rules::suspects::families::{FAMILIES, UNKNOWN};
+use crate::rules::suspects::table::{Change as By, Place, SUSPECTS};
 
 /// One code.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lazaret_tree::RelPathBuf;
 
 use crate::Severity;
-use crate::rules::fold::skeleton;
+use crate::rules::names::fold::skeleton;
 
 /// The most places that are kept. A configuration with more counts as unreadable.
 const MOST_USES: usize = 10_000;

@@ -36,7 +36,7 @@ pub use judge::{JudgeInput, judge, judge_again};
 /// Readers of quarantined contents by digest.
 pub use lazaret_tree::Blobs as Contents;
 pub use policy::{Destination, Limits, Policy};
-pub use rules::left_out::link_ends;
+pub use rules::links::left_out::link_ends;
 pub use verdict::{
     ApprovalMismatch, Approved, Outcome, Validated, Verdict, Withheld, WithheldReason,
 };

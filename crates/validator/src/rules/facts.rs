@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::suspects::is_family;
+use crate::rules::suspects::check::is_family;
 use crate::{Finding, Findings, Severity, Subject};
 
 /// Codes that say the same of one path, the one that says most first. A `.` at the end stands

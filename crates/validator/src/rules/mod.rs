@@ -3,52 +3,28 @@
 //! A rule looks at one change, or at the batch, and says what it finds. It never
 //! decides what follows from that: severities do.
 
-pub(crate) mod attributes;
 pub(crate) mod codes;
-mod commands;
-mod confusables;
-mod content;
-mod deleted;
-mod deleted_code;
-mod disguised;
-mod documents;
+pub(crate) mod content;
+pub(crate) mod deletions;
 pub(crate) mod facts;
-pub(crate) mod family_table;
-pub(crate) mod fold;
 mod found_lines;
 pub(crate) mod git;
-mod git_names;
-mod git_runs;
-mod handed;
-mod hidden;
-mod ignored;
-pub(crate) mod left_out;
-mod links;
+pub(crate) mod links;
 pub(crate) mod lockfiles;
-mod losses;
 pub(crate) mod manifests;
-mod modes;
-mod moves;
 pub(crate) mod names;
-mod opened;
-mod paths;
-mod patterns;
 mod remarks;
-pub(crate) mod secret_table;
-mod secrets;
+pub(crate) mod secrets;
 mod sizes;
-mod submodules;
-pub(crate) mod suspect_table;
-mod suspects;
-pub(crate) mod test_files;
-mod unseen;
+pub(crate) mod structured;
+pub(crate) mod suspects;
 
 use lazaret_tree::{Change, ChangeSet, Changed, RelPath, Tree};
 
 use crate::report::Report;
 use crate::{Contents, Policy};
-pub(crate) use fold::fold;
-pub(crate) use opened::{Opened, Side};
+pub(crate) use content::file_pair::{Opened, Side};
+pub(crate) use names::fold::fold;
 
 /// What rules may look at.
 pub(crate) struct Context<'a> {
@@ -74,49 +50,64 @@ pub(crate) enum Rule {
 pub(crate) const RULES: &[(&str, Rule)] = &[
     ("sizes", Rule::Batch(sizes::check)),
     ("path limits", Rule::Change(sizes::path)),
-    ("names", Rule::Change(paths::names)),
-    ("lookalikes", Rule::Change(confusables::names)),
+    ("names", Rule::Change(names::paths::names)),
+    ("lookalikes", Rule::Change(names::confusables::names)),
     (
         "lookalikes beside each other",
-        Rule::Batch(confusables::siblings),
+        Rule::Batch(names::confusables::siblings),
     ),
-    ("deletions", Rule::Batch(deleted::check)),
-    ("reserved", Rule::Change(paths::reserved)),
-    ("mass deletion", Rule::Batch(losses::many)),
-    ("untracked files", Rule::Batch(losses::untracked)),
-    ("uncommitted changes", Rule::Contents(losses::reverted)),
-    ("protected", Rule::Change(paths::protected)),
-    ("collisions", Rule::Batch(paths::collisions)),
-    ("links", Rule::Change(links::check)),
-    ("redirected links", Rule::Batch(links::redirected)),
-    ("links to what was left out", Rule::Change(left_out::check)),
-    ("modes", Rule::Change(modes::check)),
-    ("contents", Rule::Contents(content::examined)),
-    ("unseen characters", Rule::Contents(content::unseen)),
+    ("deletions", Rule::Batch(deletions::deleted::check)),
+    ("reserved", Rule::Change(names::paths::reserved)),
+    ("mass deletion", Rule::Batch(deletions::losses::many)),
+    ("untracked files", Rule::Batch(deletions::losses::untracked)),
+    (
+        "uncommitted changes",
+        Rule::Contents(deletions::losses::reverted),
+    ),
+    ("protected", Rule::Change(names::paths::protected)),
+    ("collisions", Rule::Batch(names::paths::collisions)),
+    ("links", Rule::Change(links::targets::check)),
+    ("redirected links", Rule::Batch(links::targets::redirected)),
+    (
+        "links to what was left out",
+        Rule::Change(links::left_out::check),
+    ),
+    ("modes", Rule::Change(content::modes::check)),
+    ("contents", Rule::Contents(content::text::examined)),
+    ("unseen characters", Rule::Contents(content::text::unseen)),
     (
         "wide characters",
-        Rule::Contents(disguised::wide_characters),
+        Rule::Contents(content::disguised::wide_characters),
     ),
-    ("declared encodings", Rule::Contents(disguised::declared)),
-    ("escapes", Rule::Contents(disguised::escapes)),
-    ("far right", Rule::Contents(disguised::far_right)),
-    ("shebangs", Rule::Contents(content::shebang)),
-    ("secrets", Rule::Contents(secrets::check)),
-    ("handed out", Rule::Contents(handed::contents)),
-    ("handed out names", Rule::Change(handed::names)),
-    ("new programs", Rule::Contents(modes::new_programs)),
-    ("machine code", Rule::Contents(modes::machine_code)),
-    ("git", Rule::Change(git::check)),
-    ("git runs", Rule::Change(git_runs::check)),
-    ("git configuration", Rule::Batch(git_runs::unknown)),
-    ("git attributes", Rule::Contents(attributes::check)),
-    ("submodules", Rule::Contents(submodules::check)),
-    ("ignored files", Rule::Contents(hidden::check)),
-    ("new files that git ignores", Rule::Batch(ignored::check)),
-    ("packages out of place", Rule::Batch(ignored::packages)),
-    ("bare repositories", Rule::Batch(git::bare)),
-    ("suspects", Rule::Change(suspects::check)),
-    ("lines of suspects", Rule::Contents(suspects::contents)),
+    (
+        "declared encodings",
+        Rule::Contents(content::disguised::declared),
+    ),
+    ("escapes", Rule::Contents(content::disguised::escapes)),
+    ("far right", Rule::Contents(content::disguised::far_right)),
+    ("shebangs", Rule::Contents(content::text::shebang)),
+    ("secrets", Rule::Contents(secrets::scan::check)),
+    ("handed out", Rule::Contents(secrets::handed::contents)),
+    ("handed out names", Rule::Change(secrets::handed::names)),
+    ("new programs", Rule::Contents(content::modes::new_programs)),
+    ("machine code", Rule::Contents(content::modes::machine_code)),
+    ("git", Rule::Change(git::repository::check)),
+    ("git runs", Rule::Change(git::runs::check)),
+    ("git configuration", Rule::Batch(git::runs::unknown)),
+    ("git attributes", Rule::Contents(git::attributes::check)),
+    ("submodules", Rule::Contents(git::submodules::check)),
+    ("ignored files", Rule::Contents(git::hidden::check)),
+    (
+        "new files that git ignores",
+        Rule::Batch(git::ignored::check),
+    ),
+    ("packages out of place", Rule::Batch(git::ignored::packages)),
+    ("bare repositories", Rule::Batch(git::repository::bare)),
+    ("suspects", Rule::Change(suspects::check::check)),
+    (
+        "lines of suspects",
+        Rule::Contents(suspects::check::contents),
+    ),
     ("lockfile entries", Rule::Change(lockfiles::entries)),
     ("lockfiles", Rule::Contents(lockfiles::contents)),
     ("manifest entries", Rule::Change(manifests::entries)),

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use lazaret_tree::{RelPathBuf, escape};
 
-use super::documents::line_of;
 use crate::Severity;
 use crate::report::Report;
+use crate::rules::structured::line_of;
 
 /// One thing to say.
 #[derive(Debug)]

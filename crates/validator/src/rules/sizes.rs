@@ -5,9 +5,9 @@
 
 use lazaret_tree::{Change, Entry};
 
-use super::Context;
 use crate::Subject;
 use crate::report::Report;
+use crate::rules::Context;
 
 const HINT: &str = "raise the limit in the profile's [gate] table if this much is expected";
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::Source;
 use super::split_version;
-use crate::rules::documents::{Unreadable, Value, json};
+use crate::rules::structured::{Unreadable, Value, json};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {

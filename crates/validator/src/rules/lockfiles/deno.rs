@@ -3,7 +3,7 @@
 use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::Source;
 use super::{split_version, text_in};
-use crate::rules::documents::{Unreadable, Value, json};
+use crate::rules::structured::{Unreadable, Value, json};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {

@@ -6,7 +6,7 @@ use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::{Address, Source};
 use super::swift::repository;
 use super::{required, text_in};
-use crate::rules::documents::{Unreadable, Value, json};
+use crate::rules::structured::{Unreadable, Value, json};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::lock::{Lock, MOST_PINS, Pin, Pins, Repetition};
 use super::source::{Address, Source};
-use crate::rules::documents::{Unreadable, offset};
+use crate::rules::structured::{Unreadable, offset};
 
 /// Sections that name where gems come from.
 const SOURCES: [&str; 4] = ["GEM", "GIT", "PATH", "PLUGIN SOURCE"];

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::Source;
-use crate::rules::documents::{Unreadable, offset};
+use crate::rules::structured::{Unreadable, offset};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::lock::{Lock, Pin, Pins, Repetition, Trusted};
 use super::source::Source;
-use crate::rules::documents::{Unreadable, offset};
+use crate::rules::structured::{Unreadable, offset};
 
 const ODD: &str = "is no well-formed XML of this kind";
 

@@ -8,9 +8,9 @@
 use std::collections::HashMap;
 
 use crate::Severity::Warn;
-use crate::rules::documents::offset;
-use crate::rules::fold::skeleton;
+use crate::rules::names::fold::skeleton;
 use crate::rules::remarks::{Remark, Remarks, shown};
+use crate::rules::structured::offset;
 
 /// What stands for an address or a hash in a line's frame.
 const HOLE: char = '\u{1}';

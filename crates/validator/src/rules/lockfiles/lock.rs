@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::source::Source;
-use crate::rules::documents::{Repeated, Unreadable};
+use crate::rules::structured::{Repeated, Unreadable};
 
 /// One statement of a lockfile: this file of this version of this package is there, and
 /// has these contents.

@@ -37,12 +37,12 @@ use std::borrow::Cow;
 
 use lazaret_tree::{Change, Entry};
 
-use super::documents::{Data, Unreadable, Value, line_of, text_of};
-use super::fold::skeleton;
-use super::remarks::put;
-use super::{Context, Opened, Side};
 use crate::Severity;
 use crate::report::Report;
+use crate::rules::names::fold::skeleton;
+use crate::rules::remarks::put;
+use crate::rules::structured::{Data, Unreadable, Value, line_of, text_of};
+use crate::rules::{Context, Opened, Side};
 use lock::Lock;
 
 type Read = for<'a> fn(&'a str) -> Result<Lock<'a>, Unreadable>;
@@ -219,7 +219,7 @@ fn quoted(text: &str) -> Option<&str> {
 /// Returns whether the second could be read.
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) fn exercise(name: &str, before: &[u8], after: &[u8]) -> bool {
-    use super::documents::text_of_bytes;
+    use crate::rules::structured::text_of_bytes;
     let Some((_, read)) = FORMATS.iter().find(|(format, _)| *format == name) else {
         return false;
     };

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::Source;
 use super::text_in;
-use crate::rules::documents::{Data, Unreadable, Value, json};
+use crate::rules::structured::{Data, Unreadable, Value, json};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {

@@ -6,7 +6,7 @@ use super::lock::{Lock, Pin, Pins, Repetition};
 use super::poetry::normalized;
 use super::source::{Address, Source};
 use super::{required, text_in};
-use crate::rules::documents::{Unreadable, Value, toml};
+use crate::rules::structured::{Unreadable, Value, toml};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {

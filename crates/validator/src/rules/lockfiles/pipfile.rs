@@ -6,7 +6,7 @@ use super::lock::{Lock, Pin, Pins, Repetition, Trusted};
 use super::poetry::normalized;
 use super::source::{Address, Source};
 use super::{required, text_in};
-use crate::rules::documents::{Data, Unreadable, Value, json};
+use crate::rules::structured::{Data, Unreadable, Value, json};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::{Address, Source};
 use super::{split_version, text_in};
-use crate::rules::documents::{Data, Unreadable, Value, yaml};
+use crate::rules::structured::{Data, Unreadable, Value, yaml};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {

@@ -7,7 +7,7 @@ use super::pdm::file_name;
 use super::poetry::normalized;
 use super::source::{Address, Source};
 use super::{required, text_in};
-use crate::rules::documents::{Unreadable, Value, toml};
+use crate::rules::structured::{Unreadable, Value, toml};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {

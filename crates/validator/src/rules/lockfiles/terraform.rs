@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::lock::{Lock, Pin, Pins, Repetition};
 use super::quoted;
 use super::source::{Address, Source};
-use crate::rules::documents::{Unreadable, offset};
+use crate::rules::structured::{Unreadable, offset};
 
 const ODD: &str = "is not written as Terraform writes it";
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::{Address, Source};
 use super::{required, split_version, text_in, yarn_classic};
-use crate::rules::documents::{Unreadable, Value, yaml};
+use crate::rules::structured::{Unreadable, Value, yaml};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use super::lock::{Lock, Pins, Repetition};
 use super::yarn::classic_pins;
-use crate::rules::documents::{Builder, Data, Unreadable, Value, offset};
+use crate::rules::structured::{Builder, Data, Unreadable, Value, offset};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::{Difference, Manifest, say};
 use crate::Severity::{Note, Warn};
-use crate::rules::documents::{Builder, Data, Document, Unreadable, Value, offset};
 use crate::rules::remarks::Remarks;
+use crate::rules::structured::{Builder, Data, Document, Unreadable, Value, offset};
 
 /// Reads the directives as a table, each with the word of its block in front.
 pub(super) fn read(text: &str) -> Result<Document<'_>, Unreadable> {

@@ -13,13 +13,13 @@ mod setup_cfg;
 
 use lazaret_tree::{Change, Entry, RelPath};
 
-use super::documents::differences::{Difference, differences};
-use super::documents::{Document, Unreadable, ini, json, line_of, text_of, toml};
-use super::fold::skeleton;
-use super::remarks::{Remark, Remarks, put, shown};
-use super::{Context, Opened, Side};
 use crate::Severity::{self, Block, Note, Warn};
 use crate::report::Report;
+use crate::rules::names::fold::skeleton;
+use crate::rules::remarks::{Remark, Remarks, put, shown};
+use crate::rules::structured::key_diff::{Difference, differences};
+use crate::rules::structured::{Document, Unreadable, ini, json, line_of, text_of, toml};
+use crate::rules::{Context, Opened, Side};
 
 /// One kind of manifest.
 struct Format {
@@ -347,7 +347,7 @@ fn runs_something(key: &str) -> bool {
 /// Returns whether the second could be read.
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) fn exercise(name: &str, before: &[u8], after: &[u8]) -> bool {
-    use super::documents::text_of_bytes;
+    use crate::rules::structured::text_of_bytes;
     let Some(format) = FORMATS.iter().find(|format| format.name == name) else {
         return false;
     };

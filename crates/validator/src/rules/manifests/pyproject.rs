@@ -3,8 +3,8 @@
 
 use super::{Difference, Manifest, chooses_index, names_address, runs_something, say};
 use crate::Severity::{Block, Warn};
-use crate::rules::documents::Value;
 use crate::rules::remarks::Remarks;
+use crate::rules::structured::Value;
 
 /// Judges one difference.
 pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut Remarks) {

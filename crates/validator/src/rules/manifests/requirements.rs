@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::{Difference, Manifest, chooses_index, names_address, say};
 use crate::Severity::Warn;
-use crate::rules::documents::{Builder, Data, Document, Unreadable, Value, offset};
 use crate::rules::remarks::Remarks;
+use crate::rules::structured::{Builder, Data, Document, Unreadable, Value, offset};
 
 /// Reads the lines as a table: a requirement or an option, and the hashes that stand with it.
 pub(super) fn read(text: &str) -> Result<Document<'_>, Unreadable> {

@@ -1,0 +1,7 @@
+//! Rules about what is deleted or put back.
+
+pub(crate) mod code;
+pub(crate) mod deleted;
+pub(crate) mod losses;
+pub(crate) mod moves;
+pub(crate) mod test_files;

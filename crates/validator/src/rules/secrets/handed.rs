@@ -1,0 +1,77 @@
+//! What the session was handed and a change brings back: tokens of a lent login, and
+//! placeholders of keys (SUS-38).
+
+use lazaret_tree::{Change, Entry};
+
+use crate::handed::{HandedKind, Mark};
+use crate::report::Report;
+use crate::rules::{Context, Opened};
+
+/// Looks into the contents, of any size.
+pub(in crate::rules) fn contents(context: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+    let handed = &context.policy.handed;
+    if handed.is_empty() {
+        return;
+    }
+    let found = match (opened.after().bytes(), opened.stream_after()) {
+        (Some(bytes), _) => handed.find(bytes),
+        (None, Ok(None)) => return,
+        (None, Ok(Some(mut contents))) => match handed.find_in(&mut contents) {
+            Ok(found) => found,
+            Err(_) => return unreadable(opened, report),
+        },
+        (None, Err(_)) => return unreadable(opened, report),
+    };
+    if found.is_empty() {
+        return;
+    }
+    // What was in the file before is not what this change brings.
+    let before = opened.before().bytes().unwrap_or_default();
+    let before = handed.find(before);
+    for mark in found {
+        if !before.iter().any(|old| old.is_of(mark)) {
+            let (code, message) = said(mark, "holds");
+            report.block(opened.path(), code, message);
+        }
+    }
+}
+
+fn unreadable(opened: &Opened<'_>, report: &mut Report) {
+    let message = "its contents can't be read";
+    report.block(opened.path(), "content.unreadable", message);
+}
+
+/// Looks at the name, and at a link's target.
+pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &mut Report) {
+    let handed = &context.policy.handed;
+    let target = match &change.after {
+        None => return,
+        Some(Entry::Symlink { target }) => Some(target.as_str().as_bytes()),
+        Some(Entry::Dir | Entry::File { .. }) => None,
+    };
+    if handed.is_empty() || context.is_git(&change.path) {
+        return;
+    }
+    let name = change.path.as_str().as_bytes();
+    for text in [Some(name), target].into_iter().flatten() {
+        for mark in handed.find(text) {
+            let (code, message) = said(mark, "its name or target holds");
+            report.block(&change.path, code, message);
+        }
+    }
+}
+
+/// The names are the profile's, so they can be shown.
+fn said(mark: &Mark, holds: &str) -> (&'static str, String) {
+    let name = &mark.name;
+    match mark.kind {
+        HandedKind::Login => (
+            "secret.lent_login",
+            format!("{holds} a token of the login {name}, which the session was lent"),
+        ),
+        HandedKind::Placeholder => (
+            "secret.placeholder",
+            format!("{holds} the placeholder of the key {name}"),
+        ),
+    }
+}
