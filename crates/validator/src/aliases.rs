@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use lazaret_tree::{Change, Entry, RelPath, RelPathBuf, escape};
 
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::guard::completes;
-use crate::judge::failed;
-use crate::report::Report;
 use crate::rules::links::names::{MOST_NAMES, Name, Names};
 use crate::rules::{BY_NAME, Context, Opened, Rule};
 use crate::{Finding, Severity, Subject};
@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 1 << 30;
 
 /// Has the rules that go by names judge each change by its other names. What they say is said
 /// of the changed path, with the link; what was said of it by its own name is not said again.
-pub(crate) fn check(rules: &[(&str, Rule)], context: &Context<'_>, report: &mut Report) {
+pub(crate) fn check(rules: &[(&str, Rule)], context: &Context<'_>, report: &mut FindingBuffer) {
     let names = Names::of(context);
     if names.is_empty() {
         return;
@@ -43,7 +43,7 @@ pub(crate) fn check(rules: &[(&str, Rule)], context: &Context<'_>, report: &mut 
         let found = names.leading_to(&change.path);
         if found.is_err() || judged.left == 0 {
             let message = format!("links give it more than {MOST_NAMES} names, or too long ones");
-            report.block(&change.path, "link.names", message);
+            report.block(&change.path, codes::LINK_NAMES, message);
         }
         for name in found.unwrap_or_default() {
             judged.name(change, &name, report);
@@ -54,7 +54,7 @@ pub(crate) fn check(rules: &[(&str, Rule)], context: &Context<'_>, report: &mut 
 /// What was said of a path: the gravest word for each code and line.
 type Said = HashMap<(RelPathBuf, &'static str, Option<u32>), Severity>;
 
-fn said(report: &Report, changes: &[&Change]) -> Said {
+fn said(report: &FindingBuffer, changes: &[&Change]) -> Said {
     let paths: HashSet<&RelPath> = changes.iter().map(|change| &*change.path).collect();
     let mut said = Said::new();
     for finding in &report.findings {
@@ -87,13 +87,13 @@ struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    fn name(&mut self, change: &Change, name: &Name<'_>, report: &mut Report) {
+    fn name(&mut self, change: &Change, name: &Name<'_>, report: &mut FindingBuffer) {
         let renamed = Change {
             path: name.path.clone(),
             before: change.before.clone(),
             after: change.after.clone(),
         };
-        let mut aside = Report::default();
+        let mut aside = FindingBuffer::default();
         let opened = Opened::new(&renamed, self.context.contents);
         for (rule_name, rule) in self.rules.iter().filter(|(name, _)| BY_NAME.contains(name)) {
             let done = completes(|| match (rule, &opened) {
@@ -104,7 +104,7 @@ impl Judged<'_> {
                 (Rule::Contents(_) | Rule::Batch(_), _) => {}
             });
             if !done {
-                failed(report, change, rule_name);
+                report.failed(&change.path, rule_name);
             }
         }
         let read = opened.as_ref().map_or(0, Opened::bytes_read);

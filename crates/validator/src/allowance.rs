@@ -2,37 +2,39 @@
 
 use lazaret_tree::{Change, Digest, RelPathBuf};
 
-/// Codes that nobody can allow: there are no bytes to apply, no path that a transaction
+use crate::codes;
+
+/// Codes that no user can allow: there are no bytes to apply, no path that a transaction
 /// would write, or the limits of the batch are at stake. A `.` at the end stands for every
 /// code that begins so.
 ///
 /// `.git` under any of its names never crosses, whatever is in it; `git.bare` and
 /// `git.symlink` are about files outside of it.
 const NEVER: &[&str] = &[
-    "content.unreadable",
-    "git.alias",
-    "git.alternates",
-    "git.config",
-    "git.hook",
-    "git.info",
-    "git.modules",
-    "git.nested",
-    "git.redirect",
-    "git.shallow",
-    "git.worktree",
+    codes::CONTENT_UNREADABLE.id,
+    codes::GIT_ALIAS.id,
+    codes::GIT_ALTERNATES.id,
+    codes::GIT_CONFIG.id,
+    codes::GIT_HOOK.id,
+    codes::GIT_INFO.id,
+    codes::GIT_MODULES.id,
+    codes::GIT_NESTED.id,
+    codes::GIT_REDIRECT.id,
+    codes::GIT_SHALLOW.id,
+    codes::GIT_WORKTREE.id,
     "limit.",
-    "link.control",
-    "link.empty",
-    "link.encoding",
-    "link.git",
-    "link.nul",
-    "link.too_long",
-    "name.control",
-    "name.encoding",
-    "path.protected",
-    "path.reserved",
-    "path.too_deep",
-    "path.too_long",
+    codes::LINK_CONTROL.id,
+    codes::LINK_EMPTY.id,
+    codes::LINK_ENCODING.id,
+    codes::LINK_GIT.id,
+    codes::LINK_NUL.id,
+    codes::LINK_TOO_LONG.id,
+    codes::NAME_CONTROL.id,
+    codes::NAME_ENCODING.id,
+    codes::PATH_PROTECTED.id,
+    codes::PATH_RESERVED.id,
+    codes::PATH_TOO_DEEP.id,
+    codes::PATH_TOO_LONG.id,
     "type.",
 ];
 

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::Severity;
-use crate::judge::softer;
-use crate::rules::codes::{CODES, STREAM_CODES};
+use crate::codes::{self, Code};
 use crate::rules::deletions::test_files::TESTS;
 use crate::rules::git::attributes::ATTRIBUTES;
 use crate::rules::git::repository::SENSITIVE;
-use crate::rules::secrets::table::{SECRETS, Test};
+use crate::rules::secrets::table::SECRETS;
 use crate::rules::suspects::families::{FAMILIES, UNKNOWN};
-use crate::rules::suspects::table::{Change as By, Place, SUSPECTS};
+use crate::rules::suspects::table::SUSPECTS;
 
 /// One code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,19 +36,15 @@ pub fn catalog() -> &'static [CatalogEntry] {
 
 static CATALOG: LazyLock<Vec<CatalogEntry>> = LazyLock::new(|| {
     let mut entries: BTreeMap<&'static str, CatalogEntry> = BTreeMap::new();
-    let mut add = |code,
-                   severities: &[Severity],
-                   reason,
-                   patterns: &[&'static str],
-                   cases: &[&'static str]| {
-        let entry = entries.entry(code).or_insert_with(|| CatalogEntry {
-            code,
+    let mut add = |code: &Code, patterns: &[&'static str], cases: &[&'static str]| {
+        let entry = entries.entry(code.id).or_insert_with(|| CatalogEntry {
+            code: code.id,
             severities: Vec::new(),
-            reason,
+            reason: code.reason,
             patterns: Vec::new(),
             cases: Vec::new(),
         });
-        entry.severities.extend(severities);
+        entry.severities.extend(code.severities);
         entry.severities.sort_by(|one, other| other.cmp(one));
         entry.severities.dedup();
         entry.patterns.extend(patterns);
@@ -59,45 +54,25 @@ static CATALOG: LazyLock<Vec<CatalogEntry>> = LazyLock::new(|| {
             }
         }
     };
-    for row in CODES {
-        add(row.code, row.severities, row.reason, &[], row.cases);
+    for code in codes::JUDGE.iter().chain(codes::TRANSPORT) {
+        add(code, &[], code.cases);
     }
     for row in SUSPECTS.iter().chain(FAMILIES).chain([&UNKNOWN]) {
-        let mut severities = vec![row.severity, softer(row.severity)];
-        // Where neither its name nor its lines decide, it is for the record.
-        if (row.change, row.place) != (By::Name, Place::Anywhere) {
-            severities.push(Severity::Note);
-        }
-        let case = std::slice::from_ref(&row.case);
         let patterns: Vec<&str> = row.patterns().collect();
-        add(row.code, &severities, row.reason, &patterns, case);
+        add(&row.code, &patterns, &[row.case]);
     }
-    for (path, code, why) in SENSITIVE {
-        add(code, &[Severity::Block], why, &[path], &[]);
+    for (path, code, _) in SENSITIVE {
+        add(code, &[path], &[]);
     }
-    add("deleted.test", &[], "", TESTS, &[]);
+    add(codes::DELETED_TEST, TESTS, &[]);
     for (attribute, _) in ATTRIBUTES {
-        add("git.attributes", &[], "", &[attribute], &[]);
+        add(codes::GIT_ATTRIBUTES, &[attribute], &[]);
     }
     for row in SECRETS {
-        let cases = &["SUS-28"];
-        let severities: &[Severity] = match row.test {
-            Test::Varied => &[Severity::Warn],
-            Test::Random => &[Severity::Warn, Severity::Note],
-        };
-        add(row.code, severities, row.what, &[row.pattern], cases);
-    }
-    for row in STREAM_CODES {
-        add(row.code, row.severities, row.reason, &[], row.cases);
+        add(&row.code, &[row.pattern], row.code.cases);
     }
     entries.into_values().collect()
 });
-
-/// Whether the catalogue has this code with this severity. Rules assert it.
-pub(crate) fn knows(code: &str, severity: Severity) -> bool {
-    let found = CATALOG.binary_search_by(|entry| entry.code.cmp(code));
-    found.is_ok_and(|at| CATALOG[at].severities.contains(&severity))
-}
 
 #[cfg(test)]
 mod tests {

@@ -97,6 +97,14 @@ impl Finding {
 }
 
 impl Severity {
+    /// Returns the severity of a deletion, given that of any other change.
+    pub(crate) fn downgraded(self) -> Self {
+        match self {
+            Self::Block => Self::Warn,
+            Self::Warn | Self::Note => Self::Note,
+        }
+    }
+
     /// Returns the word used in reports.
     pub fn as_str(self) -> &'static str {
         match self {

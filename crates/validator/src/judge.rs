@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use lazaret_tree::{
-    Change, ChangeSet, Changed, Note, Refusal, RelPath, Tree, escape, is_invisible,
-};
+use lazaret_tree::{ChangeSet, Changed, Note, Refusal, RelPath, Tree, escape, is_invisible};
 
 use crate::aliases;
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::guard::completes;
-use crate::report::Report;
 use crate::rules::{Context, Opened, RULES, Rule, facts};
 use crate::verdict::outcome_of;
 use crate::{
@@ -75,7 +74,7 @@ fn judge_by(
         notes,
         contents,
     } = input;
-    let mut report = Report::sharing(known);
+    let mut report = FindingBuffer::sharing(known);
     carried_facts(&mut report, &changes, refusals, notes);
     let context = Context {
         baseline,
@@ -89,13 +88,13 @@ fn judge_by(
             Rule::Batch(check) => {
                 if !completes(|| check(&context, &mut report)) {
                     let message = format!("the rule `{name}` failed");
-                    report.reject(Subject::Batch, "audit.failed", message, FAILED_HINT);
+                    report.reject(Subject::Batch, codes::AUDIT_FAILED, message, FAILED_HINT);
                 }
             }
             Rule::Change(check) => {
                 for change in &changes {
                     if !completes(|| check(&context, change, &mut report)) {
-                        failed(&mut report, change, name);
+                        report.failed(&change.path, name);
                     }
                 }
             }
@@ -117,12 +116,12 @@ fn judge_by(
             if let Rule::Contents(check) = rule
                 && !completes(|| check(&context, &opened, &mut report))
             {
-                failed(&mut report, change, name);
+                report.failed(&change.path, name);
             }
         }
     }
     aliases::check(rules, &context, &mut report);
-    let Report {
+    let FindingBuffer {
         mut findings,
         rejected,
         silent,
@@ -209,16 +208,21 @@ impl Codes {
 
 const FAILED_HINT: &str = "this is a mistake in lazaret; nothing in the workspace was touched";
 
-pub(crate) fn failed(report: &mut Report, change: &Change, rule: &str) {
-    let message = format!("the rule `{rule}` failed over it; that is a mistake in lazaret");
-    report.block(&change.path, "audit.failed", message);
-}
-
 /// Turns what the transfer has to say into findings.
 ///
 /// A note about an entry that did not change is left out (TAR-52).
-fn carried_facts(report: &mut Report, changes: &ChangeSet, refusals: &[Refusal], notes: &[Note]) {
+fn carried_facts(
+    report: &mut FindingBuffer,
+    changes: &ChangeSet,
+    refusals: &[Refusal],
+    notes: &[Note],
+) {
     for refusal in refusals {
+        debug_assert!(
+            codes::has(refusal.code, Severity::Block),
+            "{}",
+            refusal.code
+        );
         report.push(Finding {
             code: refusal.code,
             severity: Severity::Block,
@@ -235,6 +239,7 @@ fn carried_facts(report: &mut Report, changes: &ChangeSet, refusals: &[Refusal],
             .path()
             .is_none_or(|path| changes.get(path).is_some())
         {
+            debug_assert!(codes::has(note.code, Severity::Note), "{}", note.code);
             report.push(Finding {
                 code: note.code,
                 severity: Severity::Note,
@@ -280,23 +285,6 @@ impl Verdict {
     }
 }
 
-/// How grave something suspect is: less so when it was deleted, but still said
-/// (AUD-03).
-pub(crate) fn softened(change: &Change, severity: Severity) -> Severity {
-    match &change.after {
-        None => softer(severity),
-        Some(_) => severity,
-    }
-}
-
-/// The severity of a deletion, given that of any other change.
-pub(crate) fn softer(severity: Severity) -> Severity {
-    match severity {
-        Severity::Block => Severity::Warn,
-        Severity::Warn | Severity::Note => Severity::Note,
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     //! What the rules' own tests need of the whole.
@@ -307,7 +295,8 @@ pub(crate) mod tests {
     use lazaret_tree::{Change, Digest, Entry, Mode, RelPathBuf, Tree, diff};
 
     use super::{JudgeInput, judge_by};
-    use crate::report::Report;
+    use crate::codes;
+    use crate::finding_buffer::FindingBuffer;
     use crate::rules::{Context, Opened, RULES, Rule};
     use crate::{Contents, Findings, Outcome, Policy, Severity, Verdict};
 
@@ -361,16 +350,21 @@ pub(crate) mod tests {
         assert_ne!(path, "b", "on purpose");
     }
 
-    fn change(_: &Context<'_>, change: &Change, _: &mut Report) {
+    fn change(_: &Context<'_>, change: &Change, _: &mut FindingBuffer) {
         fails_at_b(change.path.as_str());
     }
 
-    fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+    fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
         fails_at_b(opened.path().as_str());
-        report.path(opened.path(), Severity::Warn, "content.unexamined", "seen");
+        report.path(
+            opened.path(),
+            Severity::Warn,
+            codes::CONTENT_UNEXAMINED,
+            "seen",
+        );
     }
 
-    fn batch(_: &Context<'_>, _: &mut Report) {
+    fn batch(_: &Context<'_>, _: &mut FindingBuffer) {
         fails_at_b("b");
     }
 

@@ -10,7 +10,10 @@
 mod aliases;
 mod allowance;
 mod catalog;
+mod codes;
+mod file_findings;
 mod finding;
+mod finding_buffer;
 #[cfg(feature = "fuzz")]
 #[doc(hidden)]
 pub mod fuzz;
@@ -20,8 +23,8 @@ mod guard;
 mod handed;
 mod judge;
 mod policy;
-mod report;
 mod rules;
+mod shown;
 mod verdict;
 mod withhold;
 

@@ -3,17 +3,14 @@
 //! A rule looks at one change, or at the batch, and says what it finds. It never
 //! decides what follows from that: severities do.
 
-pub(crate) mod codes;
 pub(crate) mod content;
 pub(crate) mod deletions;
 pub(crate) mod facts;
-mod found_lines;
 pub(crate) mod git;
 pub(crate) mod links;
 pub(crate) mod lockfiles;
 pub(crate) mod manifests;
 pub(crate) mod names;
-mod remarks;
 pub(crate) mod secrets;
 mod sizes;
 pub(crate) mod structured;
@@ -21,7 +18,7 @@ pub(crate) mod suspects;
 
 use lazaret_tree::{Change, ChangeSet, Changed, RelPath, Tree};
 
-use crate::report::Report;
+use crate::finding_buffer::FindingBuffer;
 use crate::{Contents, Policy};
 pub(crate) use content::file_pair::{Opened, Side};
 pub(crate) use names::fold::fold;
@@ -39,11 +36,11 @@ pub(crate) struct Context<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Rule {
     /// Called for every change.
-    Change(fn(&Context<'_>, &Change, &mut Report)),
+    Change(fn(&Context<'_>, &Change, &mut FindingBuffer)),
     /// Called for every change that brings contents.
-    Contents(fn(&Context<'_>, &Opened<'_>, &mut Report)),
+    Contents(fn(&Context<'_>, &Opened<'_>, &mut FindingBuffer)),
     /// Called once.
-    Batch(fn(&Context<'_>, &mut Report)),
+    Batch(fn(&Context<'_>, &mut FindingBuffer)),
 }
 
 /// All rules by name. Their order does not matter.

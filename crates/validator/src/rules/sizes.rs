@@ -6,12 +6,13 @@
 use lazaret_tree::{Change, Entry};
 
 use crate::Subject;
-use crate::report::Report;
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 
 const HINT: &str = "raise the limit in the profile's [gate] table if this much is expected";
 
-pub(super) fn check(context: &Context<'_>, report: &mut Report) {
+pub(super) fn check(context: &Context<'_>, report: &mut FindingBuffer) {
     let limits = &context.policy.limits;
     let (mut entries, mut total) = (0_u64, 0_u64);
     for change in context.changes {
@@ -24,16 +25,16 @@ pub(super) fn check(context: &Context<'_>, report: &mut Report) {
         if size > limits.file_bytes {
             let message = format!("{size} bytes, and {} are allowed", limits.file_bytes);
             let subject = Subject::Path(change.path.clone());
-            report.reject(subject, "limit.file_bytes", message, HINT);
+            report.reject(subject, codes::LIMIT_FILE_BYTES, message, HINT);
         }
     }
     if entries > limits.entries {
         let message = format!("{entries} changes, and {} are allowed", limits.entries);
-        report.reject(Subject::Batch, "limit.entries", message, HINT);
+        report.reject(Subject::Batch, codes::LIMIT_ENTRIES, message, HINT);
     }
     if total > limits.total_bytes {
         let message = format!("{total} bytes, and {} are allowed", limits.total_bytes);
-        report.reject(Subject::Batch, "limit.total_bytes", message, HINT);
+        report.reject(Subject::Batch, codes::LIMIT_TOTAL_BYTES, message, HINT);
     }
 }
 
@@ -49,7 +50,7 @@ fn new_bytes(change: &Change) -> u64 {
     }
 }
 
-pub(super) fn path(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(super) fn path(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let (limits, path) = (&context.policy.limits, &change.path);
     if context.is_git(path) || change.after.is_none() {
         return;
@@ -58,11 +59,11 @@ pub(super) fn path(context: &Context<'_>, change: &Change, report: &mut Report) 
     if bytes > limits.path_bytes {
         let allowed = limits.path_bytes;
         let message = format!("the path has {bytes} bytes, and {allowed} are allowed");
-        report.block(path, "path.too_long", message);
+        report.block(path, codes::PATH_TOO_LONG, message);
     }
     if depth > limits.depth {
         let allowed = limits.depth;
         let message = format!("the path has {depth} components, and {allowed} are allowed");
-        report.block(path, "path.too_deep", message);
+        report.block(path, codes::PATH_TOO_DEEP, message);
     }
 }

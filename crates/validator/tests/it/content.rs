@@ -159,7 +159,7 @@ fn aud_06_what_was_there_is_stricter_when_it_is_unknown() {
 fn aud_06_many_lines_are_counted() {
     let lines: String = (0..30).map(|n| format!(r"{n}\e[1m\n")).collect();
     assert_snapshot!(check("", &format!("f a \"{lines}\"")), @"
-    warn content.control a: on 30 lines in all; the first 8 are named
+    warn content.control a: and 20 more like these
     warn content.control a:1: an escape sequence that moves the cursor or colours
     warn content.control a:2: an escape sequence that moves the cursor or colours
     warn content.control a:3: an escape sequence that moves the cursor or colours
@@ -168,6 +168,8 @@ fn aud_06_many_lines_are_counted() {
     warn content.control a:6: an escape sequence that moves the cursor or colours
     warn content.control a:7: an escape sequence that moves the cursor or colours
     warn content.control a:8: an escape sequence that moves the cursor or colours
+    warn content.control a:9: an escape sequence that moves the cursor or colours
+    warn content.control a:10: an escape sequence that moves the cursor or colours
     = needs review
     + a
     ");

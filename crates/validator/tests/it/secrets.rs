@@ -107,5 +107,5 @@ fn aud_04_a_file_full_of_words_and_secrets() {
     assert_eq!(verdict.findings.len(), 1);
     let text = format!("{AWS}\\n").repeat(5000);
     let verdict = crate::verdict("", &format!("f a \"{text}\""));
-    assert_eq!(verdict.findings.len(), 9);
+    assert_eq!(verdict.findings.len(), 11);
 }

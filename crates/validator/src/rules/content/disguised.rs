@@ -4,11 +4,12 @@
 //! Only what the change adds counts.
 
 use crate::Severity::Warn;
-use crate::report::Report;
+use crate::codes;
+use crate::file_findings::FileFindings;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::content::file_pair::{Side, lines};
-use crate::rules::found_lines::FoundLines;
-use crate::rules::remarks::shown;
 use crate::rules::{Context, Opened};
+use crate::shown::shown;
 
 /// As many blanks in a row push what follows out of any window.
 const MOST_BLANKS: usize = 200;
@@ -29,17 +30,21 @@ const ESCAPED_EARLY: &[&str] = &["groovy", "java", "jsh", "scala"];
 const TELLS_ENCODING: &[&str] = &["py", "pyi", "pyw", "rb", "rake", "gemspec", "pl", "pm"];
 
 /// A file that is UTF-16 now: shells and Windows read it, git and a review show it as binary.
-pub(in crate::rules) fn wide_characters(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn wide_characters(
+    _: &Context<'_>,
+    opened: &Opened<'_>,
+    report: &mut FindingBuffer,
+) {
     if let (Side::Utf16(_), before) = (opened.after(), opened.before())
         && !matches!(before, Side::Utf16(_))
     {
         let message = "is UTF-16, which git shows as binary and which programs read as text";
-        report.path(opened.path(), Warn, "content.encoding", message);
+        report.path(opened.path(), Warn, codes::CONTENT_ENCODING, message);
     }
 }
 
 /// A comment that has the rest of the file read in an encoding such as UTF-7.
-pub(in crate::rules) fn declared(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn declared(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
     let Some(bytes) = opened.after().bytes() else {
         return;
     };
@@ -52,7 +57,12 @@ pub(in crate::rules) fn declared(_: &Context<'_>, opened: &Opened<'_>, report: &
         if let Some(name) = odd.filter(|_| opened.adds_line(line)) {
             let name = shown(&String::from_utf8_lossy(name));
             let message = format!("has the file read as {name}, so it says something else");
-            report.line((opened.path(), number), Warn, "content.encoding", message);
+            report.line(
+                (opened.path(), number),
+                Warn,
+                codes::CONTENT_ENCODING,
+                message,
+            );
         }
     }
 }
@@ -88,23 +98,23 @@ fn is_plain(name: &[u8]) -> bool {
 }
 
 /// `\u000a` in Java ends the line that it stands in, and so a comment.
-pub(in crate::rules) fn escapes(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn escapes(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
     let Some(bytes) = opened.after().bytes() else {
         return;
     };
     if !has_ending(opened, ESCAPED_EARLY) {
         return;
     }
-    let mut found = FoundLines::new(Warn, "content.escape");
+    let mut found = FileFindings::default();
     for (number, line) in lines(bytes) {
         if ends_something(line) && opened.adds_line(line) {
-            found.add(number, || {
+            found.add_line(Warn, codes::CONTENT_ESCAPE, number, || {
                 "has an escape that the compiler reads as a line end, a quote or a bracket"
                     .to_owned()
             });
         }
     }
-    found.put(opened.path(), report);
+    found.report(opened.path(), "", report);
 }
 
 /// Whether a line has an escape of a character that ends or begins something.
@@ -132,22 +142,26 @@ fn ends_something(line: &[u8]) -> bool {
 }
 
 /// Code behind so many blanks that it is outside every window.
-pub(in crate::rules) fn far_right(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn far_right(
+    _: &Context<'_>,
+    opened: &Opened<'_>,
+    report: &mut FindingBuffer,
+) {
     let Some(text) = opened.after().bytes().filter(|bytes| !bytes.contains(&0)) else {
         return;
     };
     if has_ending(opened, WIDE) {
         return;
     }
-    let mut found = FoundLines::new(Warn, "content.far_right");
+    let mut found = FileFindings::default();
     for (number, line) in lines(text) {
         if is_far(line) && opened.adds_line(line) {
-            found.add(number, || {
+            found.add_line(Warn, codes::CONTENT_FAR_RIGHT, number, || {
                 format!("has {MOST_BLANKS} blanks in a row, and something behind them")
             });
         }
     }
-    found.put(opened.path(), report);
+    found.report(opened.path(), "", report);
 }
 
 fn is_far(line: &[u8]) -> bool {

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use lazaret_tree::{Change, Entry, Mode, RelPath};
 
+use super::unreadable;
 use crate::Severity;
-use crate::report::Report;
-use crate::rules::content::text::unreadable;
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::names::fold::skeleton;
 use crate::rules::{Context, Opened};
 
@@ -23,7 +24,7 @@ const MAGIC: &[(&[u8], &str)] = &[
 ];
 
 /// Says that a file becomes executable.
-pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let (Some(before), Some(Entry::File { mode, .. })) = (&change.before, &change.after) else {
         return;
     };
@@ -33,7 +34,12 @@ pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &m
     };
     if *mode == Mode::Executable && was == Mode::Plain && !context.is_git(&change.path) {
         let message = "becomes executable";
-        report.path(&change.path, Severity::Warn, "mode.executable", message);
+        report.path(
+            &change.path,
+            Severity::Warn,
+            codes::MODE_EXECUTABLE,
+            message,
+        );
     }
 }
 
@@ -41,7 +47,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &m
 pub(in crate::rules) fn new_programs(
     context: &Context<'_>,
     opened: &Opened<'_>,
-    report: &mut Report,
+    report: &mut FindingBuffer,
 ) {
     let (path, change) = (opened.path(), opened.change());
     let (
@@ -58,7 +64,7 @@ pub(in crate::rules) fn new_programs(
         true => (Severity::Note, "is a new script"),
         false => (Severity::Warn, "is new and executable"),
     };
-    report.path(path, severity, "mode.executable", message);
+    report.path(path, severity, codes::MODE_EXECUTABLE, message);
 }
 
 /// Returns true if a new file is a script that a person, or a file that is judged itself, has
@@ -104,7 +110,11 @@ fn is_searched(path: &RelPath) -> bool {
         .any(|above| is_searched(&skeleton(above.file_name())))
 }
 
-pub(in crate::rules) fn machine_code(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn machine_code(
+    _: &Context<'_>,
+    opened: &Opened<'_>,
+    report: &mut FindingBuffer,
+) {
     let path = opened.path();
     let head = match opened.head() {
         Ok(head) => head,
@@ -113,6 +123,6 @@ pub(in crate::rules) fn machine_code(_: &Context<'_>, opened: &Opened<'_>, repor
     let magic = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
     if let Some((_, what)) = magic {
         let message = format!("is {what}, which a review can't read");
-        report.path(path, Severity::Warn, "content.machine_code", message);
+        report.path(path, Severity::Warn, codes::CONTENT_MACHINE_CODE, message);
     }
 }

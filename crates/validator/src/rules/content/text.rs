@@ -3,51 +3,43 @@
 //!
 //! Only lines that the change adds count. Each rule reads a file once, in linear time.
 
-use std::io;
-
-use lazaret_tree::RelPathBuf;
-
-use crate::report::Report;
+use super::unreadable;
+use crate::Severity;
+use crate::codes;
+use crate::file_findings::FileFindings;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::content::file_pair::{MOST_BYTES, Side, lines};
 use crate::rules::content::modes::runs_by_name;
-use crate::rules::found_lines::FoundLines;
 use crate::rules::names::invisible::{self, Unseen};
-use crate::rules::remarks::shown;
 use crate::rules::{Context, Opened};
-use crate::{Severity, Subject};
+use crate::shown::shown;
 
 /// Says what of a file no rule has seen.
-pub(in crate::rules) fn examined(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn examined(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
     let path = opened.path();
     match opened.after() {
         Side::Unreadable(kind) => unreadable(path, *kind, report),
         Side::TooLarge => {
             let most = MOST_BYTES >> 20;
             let message = format!("more than {most} MiB, which no rule looks into");
-            report.path(path, Severity::Warn, "content.unexamined", message);
+            report.path(path, Severity::Warn, codes::CONTENT_UNEXAMINED, message);
         }
         after @ (Side::Bytes(_) | Side::Utf16(_))
             if after.text().is_none() && opened.before().text().is_some() =>
         {
             let message = "was text, and is binary now: a review shows only its digest";
-            report.path(path, Severity::Warn, "content.became_binary", message);
+            report.path(path, Severity::Warn, codes::CONTENT_BECAME_BINARY, message);
         }
         Side::Absent | Side::Bytes(_) | Side::Utf16(_) => {}
     }
 }
 
-/// Contents that can't be had are not taken for clean (AUD-09), and what was kept of the batch
-/// is damaged: the rest of it may be half of something (APP-27). Only the kind of the error is
-/// shown: its text may hold anything.
-pub(in crate::rules) fn unreadable(path: &RelPathBuf, kind: io::ErrorKind, report: &mut Report) {
-    let subject = Subject::Path(path.clone());
-    let message = format!("the contents can't be read: {kind}");
-    let hint = "collect the changes again with `lazaret recover`";
-    report.reject(subject, "content.unreadable", message, hint);
-}
-
 /// A first line that names the program to run the file with (SUS-26).
-pub(in crate::rules) fn shebang(context: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn shebang(
+    context: &Context<'_>,
+    opened: &Opened<'_>,
+    report: &mut FindingBuffer,
+) {
     let Some(after) = opened.after().bytes() else {
         return;
     };
@@ -65,7 +57,12 @@ pub(in crate::rules) fn shebang(context: &Context<'_>, opened: &Opened<'_>, repo
         None if runs_by_name(context, opened) => Severity::Note,
         _ => Severity::Warn,
     };
-    report.line((opened.path(), 1), severity, "content.shebang", message);
+    report.line(
+        (opened.path(), 1),
+        severity,
+        codes::CONTENT_SHEBANG,
+        message,
+    );
 }
 
 /// Returns the first line, if a kernel reads it. `#![...]` starts many a Rust file.
@@ -76,12 +73,11 @@ fn interpreter<'a>(bytes: &'a [u8], path: &str) -> Option<&'a [u8]> {
 }
 
 /// Characters that are not seen, and what a terminal would obey (AUD-06).
-pub(in crate::rules) fn unseen(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn unseen(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
     let Some(bytes) = opened.after().bytes().filter(|bytes| is_text(bytes)) else {
         return;
     };
-    let mut invisible = FoundLines::new(Severity::Warn, "content.invisible");
-    let mut control = FoundLines::new(Severity::Warn, "content.control");
+    let mut found = FileFindings::default();
     for (number, line) in lines(bytes) {
         if !line.iter().any(|&byte| SUSPICIOUS[usize::from(byte)]) {
             continue;
@@ -90,15 +86,18 @@ pub(in crate::rules) fn unseen(_: &Context<'_>, opened: &Opened<'_>, report: &mu
         let obeyed = first_control(line);
         if (hidden.is_some() || obeyed.is_some()) && opened.adds_line(line) {
             if let Some((c, kind)) = hidden {
-                invisible.add(number, || unseen_message(c, kind));
+                found.add_line(Severity::Warn, codes::CONTENT_INVISIBLE, number, || {
+                    unseen_message(c, kind)
+                });
             }
             if let Some(what) = obeyed {
-                control.add(number, || what.to_owned());
+                found.add_line(Severity::Warn, codes::CONTENT_CONTROL, number, || {
+                    what.to_owned()
+                });
             }
         }
     }
-    invisible.put(opened.path(), report);
-    control.put(opened.path(), report);
+    found.report(opened.path(), "", report);
 }
 
 /// Bytes of which a line has one if it has anything to be looked at: controls other than

@@ -7,14 +7,15 @@ use std::collections::{BTreeMap, HashSet};
 use lazaret_tree::{Change, Digest, Entry, RelPath};
 
 use crate::Severity;
-use crate::report::Report;
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 use crate::rules::deletions::code::{DeletedCode, is_code};
 use crate::rules::deletions::moves::Moves;
 use crate::rules::deletions::test_files::is_test;
 use crate::rules::git::names::GitFile;
 
-pub(in crate::rules) fn check(context: &Context<'_>, report: &mut Report) {
+pub(in crate::rules) fn check(context: &Context<'_>, report: &mut FindingBuffer) {
     let deleted = |change: &&Change| change.after.is_none() && !context.is_git(&change.path);
     let mut deletions = context.changes.iter().filter(deleted).peekable();
     if deletions.peek().is_none() {
@@ -33,7 +34,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, report: &mut Report) {
         let path = &change.path;
         if GitFile::Ignore.is(path.file_name()) && !path.parent().is_some_and(is_gone) {
             let message = "was deleted: git will show, and `git add` take, what it hid";
-            report.path(path, Severity::Warn, "deleted.ignore_file", message);
+            report.path(path, Severity::Warn, codes::DELETED_IGNORE_FILE, message);
         }
         let Some(entry @ Entry::File { size, digest, .. }) = &change.before else {
             continue;
@@ -65,7 +66,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, report: &mut Report) {
         } else {
             Severity::Note
         };
-        report.path(path, severity, "deleted.test", message);
+        report.path(path, severity, codes::DELETED_TEST, message);
     }
 }
 

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, HashSet};
 use ignore::gitignore::Gitignore;
 use lazaret_tree::{Change, Digest, Entry, RelPath, RelPathBuf};
 
-use crate::report::Report;
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::content::file_pair::{Side, read};
 use crate::rules::git::hidden::ignored_by;
 use crate::rules::{Context, Opened};
@@ -16,7 +17,7 @@ use crate::{BlobId, Severity};
 const FEWEST: usize = 8;
 
 /// Says that more than a quarter of the files are deleted or emptied.
-pub(in crate::rules) fn many(context: &Context<'_>, report: &mut Report) {
+pub(in crate::rules) fn many(context: &Context<'_>, report: &mut FindingBuffer) {
     let may_be_lost = |change: &&Change| {
         let (Some(Entry::File { size, .. }), after) = (&change.before, &change.after) else {
             return false;
@@ -49,7 +50,7 @@ pub(in crate::rules) fn many(context: &Context<'_>, report: &mut Report) {
     let all = files.count();
     if count.saturating_mul(4) > all {
         let message = format!("{count} of {all} files are deleted or emptied, this one with them");
-        report.path(first, Severity::Warn, "deleted.many", message);
+        report.path(first, Severity::Warn, codes::DELETED_MANY, message);
     }
 }
 
@@ -61,7 +62,7 @@ fn brought(change: &Change) -> Option<&Digest> {
 }
 
 /// Says that a file is deleted which git does not know, and does not ignore.
-pub(in crate::rules) fn untracked(context: &Context<'_>, report: &mut Report) {
+pub(in crate::rules) fn untracked(context: &Context<'_>, report: &mut FindingBuffer) {
     let Some(index) = &context.policy.index else {
         return;
     };
@@ -90,12 +91,16 @@ pub(in crate::rules) fn untracked(context: &Context<'_>, report: &mut Report) {
             Some(Entry::Dir) => format!("was deleted, with {count} files that git has no copy of"),
             _ => "was deleted, and git has no copy of it".to_owned(),
         };
-        report.path(path, Severity::Warn, "uncommitted.deleted", message);
+        report.path(path, Severity::Warn, codes::UNCOMMITTED_DELETED, message);
     }
 }
 
 /// Says that what was changed and not committed is as in git's index again.
-pub(in crate::rules) fn reverted(context: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn reverted(
+    context: &Context<'_>,
+    opened: &Opened<'_>,
+    report: &mut FindingBuffer,
+) {
     let path = opened.path();
     let known = context.policy.index.as_ref();
     let Some(blob) = known.and_then(|index| index.blob(path)) else {
@@ -106,7 +111,7 @@ pub(in crate::rules) fn reverted(context: &Context<'_>, opened: &Opened<'_>, rep
     }
     if opened.after().bytes().map(BlobId::of) == Some(blob) {
         let message = "is as it was committed or staged again: the changes since are gone, and git has no copy of them";
-        report.path(path, Severity::Warn, "uncommitted.reverted", message);
+        report.path(path, Severity::Warn, codes::UNCOMMITTED_REVERTED, message);
     }
 }
 

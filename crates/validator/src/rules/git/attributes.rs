@@ -4,12 +4,13 @@
 
 mod macros;
 
-use crate::report::Report;
+use crate::codes;
+use crate::file_findings::FileFindings;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::content::file_pair::lines;
-use crate::rules::found_lines::FoundLines;
 use crate::rules::git::names::GitFile;
-use crate::rules::remarks::shown;
 use crate::rules::{Context, Opened};
+use crate::shown::shown;
 use crate::{Driver, DriverKind, GitConfig, Severity};
 use macros::Macros;
 
@@ -28,7 +29,11 @@ pub(crate) const ATTRIBUTES: &[(&str, &str)] = &[
     ),
 ];
 
-pub(in crate::rules) fn check(context: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn check(
+    context: &Context<'_>,
+    opened: &Opened<'_>,
+    report: &mut FindingBuffer,
+) {
     let path = opened.path();
     if !GitFile::Attributes.is(path.file_name()) {
         return;
@@ -37,8 +42,8 @@ pub(in crate::rules) fn check(context: &Context<'_>, opened: &Opened<'_>, report
     let root = macros::at_the_root(context, opened);
     let macros = Macros::of(root.bytes().unwrap_or_default());
     let git = &context.policy.git;
-    let mut runs = FoundLines::new(Severity::Block, "git.attributes");
-    let mut chooses = FoundLines::new(Severity::Warn, "git.attributes");
+    let mut found = FileFindings::default();
+    let code = codes::GIT_ATTRIBUTES;
     for (number, line) in lines(bytes) {
         let mut choices = words(line)
             .filter_map(|word| Choice::of(word, &macros))
@@ -48,11 +53,11 @@ pub(in crate::rules) fn check(context: &Context<'_>, opened: &Opened<'_>, report
         }
         for choice in choices {
             match choice.driver(git) {
-                Driver::Absent => chooses.add(number, || choice.message()),
-                Driver::Configured => runs.add(number, || {
+                Driver::Absent => found.add_line(Severity::Warn, code, number, || choice.message()),
+                Driver::Configured => found.add_line(Severity::Block, code, number, || {
                     format!("{}, and your git configuration has it", choice.message())
                 }),
-                Driver::Unknown => runs.add(number, || {
+                Driver::Unknown => found.add_line(Severity::Block, code, number, || {
                     format!(
                         "{}, and your git configuration could not be read to the end",
                         choice.message()
@@ -61,8 +66,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, opened: &Opened<'_>, report
             }
         }
     }
-    runs.put(path, report);
-    chooses.put(path, report);
+    found.report(path, "", report);
 }
 
 /// What one word of a line sets, and what that does.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use lazaret_tree::{Change, Entry, RelPath, escape};
 
-use crate::report::Report;
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::git::names::GitFile;
 use crate::rules::{Context, Opened};
 use crate::{Destination, Severity};
@@ -16,7 +17,11 @@ const MOST_BYTES: usize = 256 << 10;
 /// How many files are named.
 const MOST_NAMES: usize = 3;
 
-pub(in crate::rules) fn check(context: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn check(
+    context: &Context<'_>,
+    opened: &Opened<'_>,
+    report: &mut FindingBuffer,
+) {
     let path = opened.path();
     // Elsewhere git reads this one name only, and there are hundreds of others.
     let is_read = match context.policy.destination {
@@ -31,7 +36,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, opened: &Opened<'_>, report
     let dir = path.parent();
     let (Some(now), Some(then)) = (ignored_by(after), ignored_by(before)) else {
         let message = "too long to be understood; it may hide files of this batch from git";
-        report.path(path, Severity::Warn, "git.ignore_hides", message);
+        report.path(path, Severity::Warn, codes::GIT_IGNORE_HIDES, message);
         return;
     };
     let mut names = Vec::new();
@@ -65,7 +70,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, opened: &Opened<'_>, report
         };
         let files = if count == 1 { "file" } else { "files" };
         let message = format!("hides {count} {files} of this batch from git: {names}{more}");
-        report.path(path, Severity::Warn, "git.ignore_hides", message);
+        report.path(path, Severity::Warn, codes::GIT_IGNORE_HIDES, message);
     }
 }
 

@@ -11,7 +11,8 @@ use ignore::Match;
 use ignore::gitignore::Gitignore;
 use lazaret_tree::{Change, Entry, RelPath, RelPathBuf, escape};
 
-use crate::report::Report;
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 use crate::rules::content::file_pair::{Side, read};
 use crate::rules::git::hidden;
@@ -33,7 +34,7 @@ struct Hidden<'a> {
     severity: Severity,
 }
 
-pub(in crate::rules) fn check(context: &Context<'_>, report: &mut Report) {
+pub(in crate::rules) fn check(context: &Context<'_>, report: &mut FindingBuffer) {
     let is_new = |change: &&Change| {
         let is_file = !matches!(change.after, None | Some(Entry::Dir));
         change.before.is_none() && is_file && !context.is_git(&change.path)
@@ -68,7 +69,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, report: &mut Report) {
     put(hidden, report);
     if before.unknown || after.is_some_and(|after| after.unknown) {
         report.push(Finding {
-            code: "git.ignored",
+            code: codes::GIT_IGNORED.id,
             severity: Severity::Note,
             subject: Subject::Batch,
             line: None,
@@ -80,7 +81,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, report: &mut Report) {
     }
 }
 
-fn put(hidden: BTreeMap<String, Hidden<'_>>, report: &mut Report) {
+fn put(hidden: BTreeMap<String, Hidden<'_>>, report: &mut FindingBuffer) {
     let mut hidden: Vec<_> = hidden.into_iter().collect();
     hidden.sort_by_key(|(_, group)| std::cmp::Reverse(group.severity));
     let (named, more) = hidden.split_at(hidden.len().min(MOST_NAMED));
@@ -94,12 +95,12 @@ fn put(hidden: BTreeMap<String, Hidden<'_>>, report: &mut Report) {
                 )
             }
         };
-        report.path(group.first, group.severity, "git.ignored", message);
+        report.path(group.first, group.severity, codes::GIT_IGNORED, message);
     }
     if let Some((_, group)) = more.first() {
         let count: usize = more.iter().map(|(_, group)| group.count).sum();
         let message = format!("git ignores it, and {} more new files", count - 1);
-        report.path(group.first, group.severity, "git.ignored", message);
+        report.path(group.first, group.severity, codes::GIT_IGNORED, message);
     }
 }
 
@@ -237,7 +238,7 @@ impl<'a> Ignores<'a> {
 
 /// New packages in a `node_modules` with no `package.json` beside it: Node finds them before
 /// those that were installed.
-pub(in crate::rules) fn packages(context: &Context<'_>, report: &mut Report) {
+pub(in crate::rules) fn packages(context: &Context<'_>, report: &mut FindingBuffer) {
     let mut said: Option<RelPathBuf> = None;
     for change in context.changes {
         let path = &change.path;
@@ -266,7 +267,7 @@ pub(in crate::rules) fn packages(context: &Context<'_>, report: &mut Report) {
             "`{shown}` has no `package.json` beside it, and Node finds what is in it before any \
              installed package"
         );
-        report.path(path, Severity::Warn, "suspect.node_modules", message);
+        report.path(path, Severity::Warn, codes::SUSPECT_NODE_MODULES, message);
         said = Some((*dir).to_owned());
     }
 }

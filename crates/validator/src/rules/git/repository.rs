@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use lazaret_tree::{Change, Entry, RelPath, is_git_name};
 
-use crate::report::Report;
+use crate::codes::{self, Code};
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 use crate::rules::git::names::GitFile;
 use crate::rules::names::fold::skeleton;
@@ -12,69 +13,69 @@ use crate::{Severity, Subject};
 
 /// What makes git run, fetch or believe something: a file or a
 /// directory, the code, and why. Anything else there is ordinary use.
-pub(crate) const SENSITIVE: &[(&str, &str, &str)] = &[
-    (".git/hooks", "git.hook", "hooks run by themselves"),
+pub(crate) const SENSITIVE: &[(&str, &Code, &str)] = &[
+    (".git/hooks", codes::GIT_HOOK, "hooks run by themselves"),
     (
         ".git/config",
-        "git.config",
+        codes::GIT_CONFIG,
         "the configuration names programs that git runs",
     ),
     (
         ".git/config.worktree",
-        "git.config",
+        codes::GIT_CONFIG,
         "the configuration names programs that git runs",
     ),
     (
         ".git/config.lock",
-        "git.config",
+        codes::GIT_CONFIG,
         "the configuration names programs that git runs",
     ),
-    (".git/branches", "git.config", "an old form of remotes"),
-    (".git/remotes", "git.config", "an old form of remotes"),
+    (".git/branches", codes::GIT_CONFIG, "an old form of remotes"),
+    (".git/remotes", codes::GIT_CONFIG, "an old form of remotes"),
     (
         ".git/info",
-        "git.info",
+        codes::GIT_INFO,
         "attributes and grafts choose filters and history",
     ),
-    (".git/grafts", "git.info", "grafts rewrite history"),
+    (".git/grafts", codes::GIT_INFO, "grafts rewrite history"),
     (
         ".git/shallow",
-        "git.shallow",
+        codes::GIT_SHALLOW,
         "the history would end elsewhere",
     ),
     (
         ".git/objects/info/alternates",
-        "git.alternates",
+        codes::GIT_ALTERNATES,
         "objects would come from elsewhere",
     ),
     (
         ".git/objects/info/http-alternates",
-        "git.alternates",
+        codes::GIT_ALTERNATES,
         "objects would come from elsewhere",
     ),
     (
         ".git/worktrees",
-        "git.worktree",
+        codes::GIT_WORKTREE,
         "worktrees lead git to other directories",
     ),
     (
         ".git/commondir",
-        "git.worktree",
+        codes::GIT_WORKTREE,
         "git would read another repository",
     ),
     (
         ".git/gitdir",
-        "git.worktree",
+        codes::GIT_WORKTREE,
         "git would read another repository",
     ),
     (
         ".git/modules",
-        "git.modules",
+        codes::GIT_MODULES,
         "a submodule's repository has hooks and configuration",
     ),
 ];
 
-pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let path = &change.path;
     if context.is_git(path) {
         match path.as_str().split_once('/') {
@@ -88,34 +89,34 @@ pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &m
         && GitFile::ALL.iter().any(|file| file.is(path.file_name()))
     {
         let message = "git reads this file and would follow the link";
-        report.block(path, "git.symlink", message);
+        report.block(path, codes::GIT_SYMLINK, message);
     }
 }
 
 /// `.git` itself.
-fn repository(change: &Change, report: &mut Report) {
+fn repository(change: &Change, report: &mut FindingBuffer) {
     let path = &change.path;
     match (&change.before, &change.after) {
         (_, Some(Entry::File { .. } | Entry::Symlink { .. })) => report.reject(
             Subject::Path(path.to_owned()),
-            "git.redirect",
+            codes::GIT_REDIRECT,
             "`.git` was replaced by something that leads elsewhere".to_owned(),
             "discard the batch; nothing in the workspace was touched",
         ),
         (_, Some(Entry::Dir)) => {
             let message = "a repository was made in the copy; it stays there";
-            report.path(path, Severity::Note, "git.created", message);
+            report.path(path, Severity::Note, codes::GIT_CREATED, message);
         }
         (_, None) => {
             let message = "the copy's repository was deleted; yours stays";
-            report.path(path, Severity::Warn, "git.deleted", message);
+            report.path(path, Severity::Warn, codes::GIT_DELETED, message);
         }
     }
     report.withhold_silently(path);
 }
 
 /// Something in `.git`: never applied, and what matters is said.
-fn content(context: &Context<'_>, change: &Change, inside: &str, report: &mut Report) {
+fn content(context: &Context<'_>, change: &Change, inside: &str, report: &mut FindingBuffer) {
     let path = &change.path;
     report.withhold_silently(path);
     // A repository that is gone has been reported as that; a directory does nothing.
@@ -161,7 +162,7 @@ fn below_module<'a>(context: &Context<'_>, path: &'a RelPath) -> Option<&'a str>
 }
 
 /// Repositories below the root (GIT-06).
-fn nested(context: &Context<'_>, change: &Change, report: &mut Report) {
+fn nested(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let path = &change.path;
     let message = "a repository in a subdirectory brings its own hooks and configuration";
     let outermost = path
@@ -171,8 +172,8 @@ fn nested(context: &Context<'_>, change: &Change, report: &mut Report) {
     match outermost {
         // Said about that one, and everything below goes with it.
         Some(git) if context.changes.get(git).is_some() => {}
-        Some(_) => report.block(path, "git.nested", message),
-        None if path.file_name() == ".git" => report.block(path, "git.nested", message),
+        Some(_) => report.block(path, codes::GIT_NESTED, message),
+        None if path.file_name() == ".git" => report.block(path, codes::GIT_NESTED, message),
         None => {}
     }
 }
@@ -192,7 +193,7 @@ const BARE_PARTS: &[&str] = &[
 /// Directories that git takes for a repository without a `.git` (GIT-09): enough are
 /// `HEAD`, `objects` and `refs`, or `HEAD` and a `commondir` that says where the others are
 /// (git, setup.c, `is_git_directory`).
-pub(in crate::rules) fn bare(context: &Context<'_>, report: &mut Report) {
+pub(in crate::rules) fn bare(context: &Context<'_>, report: &mut FindingBuffer) {
     // The parts that are there after the change, by the directory that they would make one.
     let mut dirs: BTreeMap<Option<&RelPath>, Vec<&Change>> = BTreeMap::new();
     for change in context.changes {
@@ -206,7 +207,7 @@ pub(in crate::rules) fn bare(context: &Context<'_>, report: &mut Report) {
         if is_bare(context, dir, &parts) {
             for change in parts {
                 let message = "git takes this directory for a repository";
-                report.block(&change.path, "git.bare", message);
+                report.block(&change.path, codes::GIT_BARE, message);
             }
         }
     }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use lazaret_tree::{Change, Entry, escape};
 
-use crate::report::Report;
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 use crate::{Finding, Severity, Subject};
 
@@ -14,7 +15,7 @@ const MOST_NAMED: usize = 4;
 /// How many problems of the configuration are named.
 const MOST_PROBLEMS: usize = 3;
 
-pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let (path, git) = (&change.path, &context.policy.git);
     if git.uses_nothing() || context.is_git(path) {
         return;
@@ -28,7 +29,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &m
     uses.sort();
     uses.dedup_by_key(|used| &used.reason);
     for used in uses.iter().take(MOST_NAMED) {
-        report.path(path, used.severity, "git.runs", used.reason.clone());
+        report.path(path, used.severity, codes::GIT_RUNS, used.reason.clone());
     }
     // A link above such a place puts something else there.
     if matches!(change.after, Some(Entry::Symlink { .. })) {
@@ -36,14 +37,14 @@ pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &m
             let place = used.place.as_ref().map(|place| place.as_str());
             let place = escape(place.unwrap_or_default().as_bytes());
             let message = format!("puts something else at `{place}`: {}", used.reason);
-            report.path(path, used.severity, "git.runs", message);
+            report.path(path, used.severity, codes::GIT_RUNS, message);
         }
     }
 }
 
 /// Says that the configuration could not be read, or that git could not: then what git runs
 /// is not known, or will be another thing once the mistake is corrected.
-pub(in crate::rules) fn unknown(context: &Context<'_>, report: &mut Report) {
+pub(in crate::rules) fn unknown(context: &Context<'_>, report: &mut FindingBuffer) {
     let problems = context.policy.git.problems();
     let mut changes = context.changes.iter();
     if problems.is_empty() || changes.all(|change| context.is_git(&change.path)) {
@@ -59,7 +60,7 @@ pub(in crate::rules) fn unknown(context: &Context<'_>, report: &mut Report) {
         named.join("; ")
     );
     report.push(Finding {
-        code: "git.config_unknown",
+        code: codes::GIT_CONFIG_UNKNOWN.id,
         severity: Severity::Warn,
         subject: Subject::Batch,
         line: None,

@@ -4,20 +4,21 @@
 use lazaret_tree::is_git_name;
 
 use crate::Severity;
-use crate::report::Report;
+use crate::codes;
+use crate::file_findings::FileFindings;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::content::file_pair::lines;
-use crate::rules::found_lines::FoundLines;
 use crate::rules::git::names::GitFile;
-use crate::rules::remarks::shown;
 use crate::rules::{Context, Opened};
+use crate::shown::shown;
 
-pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
     let path = opened.path();
     if !GitFile::Modules.is(path.file_name()) {
         return;
     }
     let bytes = opened.after().bytes().unwrap_or_default();
-    let mut found = FoundLines::new(Severity::Block, "git.submodule");
+    let mut found = FileFindings::default();
     // A value may go on in the next line: then it is one line, and new if any part is.
     let mut whole: Vec<u8> = Vec::new();
     let (mut first, mut is_new, mut goes_on) = (1, false, false);
@@ -35,11 +36,11 @@ pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut
         }
         if is_new {
             for problem in problems(&String::from_utf8_lossy(&whole)) {
-                found.add(first, || problem);
+                found.add_line(Severity::Block, codes::GIT_SUBMODULE, first, || problem);
             }
         }
     }
-    found.put(path, report);
+    found.report(path, "", report);
 }
 
 /// Whether a line ends in an odd number of backslashes.

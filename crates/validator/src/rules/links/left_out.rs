@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use lazaret_tree::{Change, ChangeSet, Changed, Entry, RelPathBuf, Tree, escape};
 
 use crate::Severity;
-use crate::report::Report;
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 use crate::rules::links::targets::{Leads, follow};
 
-pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     if context.policy.left_out.is_empty() || context.is_git(&change.path) {
         return;
     }
@@ -23,7 +24,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &m
             "leads to `{end}`, which the workspace has and the copy had not: the link comes alive \
              there"
         );
-        report.path(&change.path, Severity::Warn, "link.left_out", message);
+        report.path(&change.path, Severity::Warn, codes::LINK_LEFT_OUT, message);
     }
 }
 

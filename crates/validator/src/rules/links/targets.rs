@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use lazaret_tree::{Change, Entry, LinkTarget, RelPath, RelPathBuf, escape, is_git_name};
 
-use crate::report::Report;
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 
 /// How many links one target may lead through, as in Linux.
@@ -26,7 +27,7 @@ pub(in crate::rules) enum Leads {
     Git,
 }
 
-pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let path = &change.path;
     let Some(Entry::Symlink { target }) = &change.after else {
         return;
@@ -39,15 +40,15 @@ pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &m
     let (code, message) = match followed.leads {
         Leads::Inside => return,
         Leads::Absolute => (
-            "link.absolute",
+            codes::LINK_ABSOLUTE,
             format!("leads to the absolute path `{shown}`"),
         ),
         Leads::Outside => (
-            "link.escape",
+            codes::LINK_ESCAPE,
             format!("`{shown}` leads out of the workspace"),
         ),
-        Leads::Loop => ("link.loop", format!("`{shown}` leads in circles")),
-        Leads::Git => ("link.git", format!("`{shown}` leads into `.git`")),
+        Leads::Loop => (codes::LINK_LOOP, format!("`{shown}` leads in circles")),
+        Leads::Git => (codes::LINK_GIT, format!("`{shown}` leads into `.git`")),
     };
     report.block(path, code, message);
 }
@@ -55,7 +56,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &m
 /// Finds links that were there, led inside, and no longer do, because what they
 /// lead through was changed: `x -> a/..` stays as it is, and `a` becomes `-> .`, or
 /// `a -> deep/er` becomes a directory.
-pub(in crate::rules) fn redirected(context: &Context<'_>, report: &mut Report) {
+pub(in crate::rules) fn redirected(context: &Context<'_>, report: &mut FindingBuffer) {
     let is_link = |entry: &Option<Entry>| matches!(entry, Some(Entry::Symlink { .. }));
     let mut changes = context.changes.iter();
     if !changes.any(|change| is_link(&change.before) || is_link(&change.after)) {
@@ -78,7 +79,7 @@ pub(in crate::rules) fn redirected(context: &Context<'_>, report: &mut Report) {
         for link in links {
             if context.changes.get(&link).is_some() {
                 let message = format!("makes `{shown}` lead out of the workspace or in circles");
-                report.block(&link, "link.redirect", message);
+                report.block(&link, codes::LINK_REDIRECT, message);
             }
         }
     }

@@ -9,14 +9,16 @@ use super::index::{Index, Key, substance};
 use super::lock::{Lock, Pin, Repetition, Trusted};
 use super::source::Source;
 use crate::Severity::{Block, Note, Warn};
-use crate::rules::remarks::{Remark, Remarks, shown};
+use crate::codes;
+use crate::file_findings::FileFindings;
+use crate::shown::shown;
 
 /// The most statements about one known version that a new one is held against. One is
 /// usual; a forged file may have a million.
 const MOST_COMPARED: usize = 16;
 
 /// Compares, and returns what there is to say.
-pub(super) fn compare(before: &Before<'_>, after: &Lock<'_>) -> Vec<Remark> {
+pub(super) fn compare(before: &Before<'_>, after: &Lock<'_>) -> FileFindings {
     let nothing = Lock {
         pins: Vec::new(),
         repetition: after.repetition,
@@ -29,7 +31,7 @@ pub(super) fn compare(before: &Before<'_>, after: &Lock<'_>) -> Vec<Remark> {
     };
     let hasher = RandomState::new();
     let (old, new) = (Index::of(known, &hasher), Index::of(after, &hasher));
-    let mut remarks = Remarks::default();
+    let mut remarks = FileFindings::default();
     repeated(known, after, &mut remarks);
     trusted(known, after, &mut remarks);
     for (key, pins) in new.keys() {
@@ -46,25 +48,30 @@ pub(super) fn compare(before: &Before<'_>, after: &Lock<'_>) -> Vec<Remark> {
         Before::New => mixed_hosts(after, &mut remarks),
         Before::Unknown(why) => {
             mixed_hosts(after, &mut remarks);
-            remarks.add(Warn, "lockfile.no_baseline", None, || {
+            remarks.add(Warn, codes::LOCKFILE_NO_BASELINE, None, || {
                 format!("there is nothing to compare with, because what was there before {why}")
             });
         }
     }
-    remarks.add(Note, "lockfile.changed", None, || old.counts(&new));
-    remarks.finish()
+    remarks.add(Note, codes::LOCKFILE_CHANGED, None, || old.counts(&new));
+    remarks
 }
 
 /// What two readers would read differently.
-fn repeated(old: &Lock<'_>, new: &Lock<'_>, remarks: &mut Remarks) {
+fn repeated(old: &Lock<'_>, new: &Lock<'_>, remarks: &mut FileFindings) {
     for repeated in &new.repeated {
         // One that was there before is no reason to hold back another change.
         let known = old.repeated.iter().any(|old| old.key == repeated.key);
         let severity = if known { Warn } else { Block };
-        remarks.add(severity, "lockfile.repeated_key", Some(repeated.at), || {
-            let key = shown(&repeated.key);
-            format!("`{key}` is there twice, and readers differ in which they take")
-        });
+        remarks.add(
+            severity,
+            codes::LOCKFILE_REPEATED_KEY,
+            Some(repeated.at),
+            || {
+                let key = shown(&repeated.key);
+                format!("`{key}` is there twice, and readers differ in which they take")
+            },
+        );
     }
     if new.repetition == Repetition::Ordinary {
         return;
@@ -72,20 +79,25 @@ fn repeated(old: &Lock<'_>, new: &Lock<'_>, remarks: &mut Remarks) {
     let mut seen = HashSet::new();
     for pin in new.pins.iter().filter(|pin| pin.file.is_empty()) {
         if !seen.insert((&pin.name, &pin.version, &pin.source)) {
-            remarks.add(Block, "lockfile.repeated_package", Some(pin.at), || {
-                let title = title(pin);
-                format!("{title} is there twice, and readers differ in which they take")
-            });
+            remarks.add(
+                Block,
+                codes::LOCKFILE_REPEATED_PACKAGE,
+                Some(pin.at),
+                || {
+                    let title = title(pin);
+                    format!("{title} is there twice, and readers differ in which they take")
+                },
+            );
         }
     }
 }
 
 /// What is not checked any more.
-fn trusted(old: &Lock<'_>, new: &Lock<'_>, remarks: &mut Remarks) {
+fn trusted(old: &Lock<'_>, new: &Lock<'_>, remarks: &mut FileFindings) {
     let known: HashSet<&str> = old.trusted.iter().map(|trusted| &*trusted.what).collect();
     for Trusted { what, at } in &new.trusted {
         if !known.contains(&**what) {
-            remarks.add(Warn, "lockfile.trusted", Some(*at), || {
+            remarks.add(Warn, codes::LOCKFILE_TRUSTED, Some(*at), || {
                 format!("says what is not checked: {}", shown(what))
             });
         }
@@ -93,7 +105,7 @@ fn trusted(old: &Lock<'_>, new: &Lock<'_>, remarks: &mut Remarks) {
 }
 
 /// A version that was there before: it may not change what it is.
-fn known_key(known: &[&Pin<'_>], pins: &[&Pin<'_>], remarks: &mut Remarks) {
+fn known_key(known: &[&Pin<'_>], pins: &[&Pin<'_>], remarks: &mut FileFindings) {
     for pin in pins {
         let same = known.binary_search_by(|old| substance(old).cmp(&substance(pin)));
         if same.is_ok() || pin.source == Source::Bundled {
@@ -110,7 +122,7 @@ fn known_key(known: &[&Pin<'_>], pins: &[&Pin<'_>], remarks: &mut Remarks) {
     }
 }
 
-fn changed_source(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut Remarks) {
+fn changed_source(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut FileFindings) {
     let at = Some(new.at);
     if old.source == new.source {
         return;
@@ -119,7 +131,7 @@ fn changed_source(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut Remarks) {
         (Source::Web(was), Source::Web(is)) if was.same_host(is) => {
             // Other bytes would not have the same hash.
             if old.integrity.is_none() {
-                remarks.add(Block, "lockfile.source", at, || {
+                remarks.add(Block, codes::LOCKFILE_SOURCE, at, || {
                     format!(
                         "{} comes from another place on {is}, and had no hash",
                         title(new)
@@ -128,14 +140,14 @@ fn changed_source(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut Remarks) {
             }
         }
         (Source::Web(was), Source::Web(is)) if was.host == is.host && is.is_insecure() => {
-            remarks.add(Block, "lockfile.insecure", at, || {
+            remarks.add(Block, codes::LOCKFILE_INSECURE, at, || {
                 format!("{} comes from {is}, and came from {was}", title(new))
             });
         }
         // Safer than before.
         (Source::Web(was), Source::Web(is)) if was.host == is.host && was.is_insecure() => {}
         (Source::Git(was, _), Source::Git(is, revision)) if was == is => {
-            remarks.add(Block, "lockfile.git_revision", at, || {
+            remarks.add(Block, codes::LOCKFILE_GIT_REVISION, at, || {
                 let (title, revision) = (title(new), shown(revision));
                 format!("{title} is at another revision of its repository, {revision}")
             });
@@ -143,7 +155,7 @@ fn changed_source(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut Remarks) {
         (Source::Path(_), Source::Path(_)) => {}
         // No longer part of another archive.
         (Source::Bundled, Source::Web(_) | Source::Unstated) if new.integrity.is_some() => {}
-        _ => remarks.add(Block, "lockfile.source", at, || {
+        _ => remarks.add(Block, codes::LOCKFILE_SOURCE, at, || {
             let title = title(new);
             format!(
                 "{title} comes from {}, and came from {}",
@@ -153,10 +165,10 @@ fn changed_source(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut Remarks) {
     }
 }
 
-fn changed_contents(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut Remarks) {
+fn changed_contents(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut FileFindings) {
     let at = Some(new.at);
     if old.alias != new.alias {
-        remarks.add(Block, "lockfile.alias", at, || {
+        remarks.add(Block, codes::LOCKFILE_ALIAS, at, || {
             let other = new.alias.as_ref().unwrap_or(&new.name);
             format!(
                 "{} has the contents of another package, {}",
@@ -166,25 +178,27 @@ fn changed_contents(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut Remarks) {
         });
     }
     match (&old.integrity, &new.integrity) {
-        (Some(_), None) => remarks.add(Block, "lockfile.integrity", at, || {
+        (Some(_), None) => remarks.add(Block, codes::LOCKFILE_INTEGRITY, at, || {
             format!("{} has no hash any more", title(new))
         }),
-        (Some(was), Some(is)) if was != is => remarks.add(Block, "lockfile.integrity", at, || {
-            format!("{} has another hash, so other contents", title(new))
-        }),
+        (Some(was), Some(is)) if was != is => {
+            remarks.add(Block, codes::LOCKFILE_INTEGRITY, at, || {
+                format!("{} has another hash, so other contents", title(new))
+            })
+        }
         _ => {}
     }
 }
 
 /// Something new: a file of a known version, a version of a known name, or a name.
-fn new_key(old: &Index<'_>, key: &Key<'_>, pins: &[&Pin<'_>], remarks: &mut Remarks) {
+fn new_key(old: &Index<'_>, key: &Key<'_>, pins: &[&Pin<'_>], remarks: &mut FileFindings) {
     let (name, version, file) = *key;
     for pair in pins.windows(2) {
         if let [a, b] = pair
             && a.source == b.source
             && unlike(a, b)
         {
-            remarks.add(Block, "lockfile.conflict", Some(b.at), || {
+            remarks.add(Block, codes::LOCKFILE_CONFLICT, Some(b.at), || {
                 format!("{} has two hashes that differ", title(b))
             });
         }
@@ -196,7 +210,7 @@ fn new_key(old: &Index<'_>, key: &Key<'_>, pins: &[&Pin<'_>], remarks: &mut Rema
         && !file.is_empty()
         && old.has_version(name, version)
     {
-        remarks.add(Warn, "lockfile.new_file", Some(first.at), || {
+        remarks.add(Warn, codes::LOCKFILE_NEW_FILE, Some(first.at), || {
             format!("{} has one more file, {}", title(first), shown(file))
         });
     }
@@ -214,21 +228,21 @@ fn unlike(a: &Pin<'_>, b: &Pin<'_>) -> bool {
 }
 
 /// Where something new comes from.
-fn origin(old: &Index<'_>, pin: &Pin<'_>, remarks: &mut Remarks) {
+fn origin(old: &Index<'_>, pin: &Pin<'_>, remarks: &mut FileFindings) {
     let at = Some(pin.at);
     if let Some(address) = pin.source.address().filter(|address| address.is_insecure()) {
-        remarks.add(Warn, "lockfile.insecure", at, || {
+        remarks.add(Warn, codes::LOCKFILE_INSECURE, at, || {
             let title = title(pin);
             format!("{title} comes from {address}, which others on the way can change")
         });
     }
     if let Source::Git(..) = pin.source {
-        remarks.add(Warn, "lockfile.git", at, || {
+        remarks.add(Warn, codes::LOCKFILE_GIT, at, || {
             format!("{} comes from {}", title(pin), pin.source)
         });
     }
     if is_misnamed(pin) {
-        remarks.add(Block, "lockfile.misnamed", at, || {
+        remarks.add(Block, codes::LOCKFILE_MISNAMED, at, || {
             format!("{} comes from the archive of another package", title(pin))
         });
     }
@@ -238,7 +252,7 @@ fn origin(old: &Index<'_>, pin: &Pin<'_>, remarks: &mut Remarks) {
     {
         // Without a version nothing says that it is another one.
         let severity = if pin.version.is_empty() { Block } else { Warn };
-        remarks.add(severity, "lockfile.moved", at, || {
+        remarks.add(severity, codes::LOCKFILE_MOVED, at, || {
             let title = title(pin);
             format!(
                 "{title} comes from {}, and came from a registry",
@@ -249,7 +263,7 @@ fn origin(old: &Index<'_>, pin: &Pin<'_>, remarks: &mut Remarks) {
     if let Some(alias) = &pin.alias
         && !named.is_some_and(|named| named.aliases.contains(&**alias))
     {
-        remarks.add(Warn, "lockfile.alias", at, || {
+        remarks.add(Warn, codes::LOCKFILE_ALIAS, at, || {
             format!(
                 "{} has the contents of another package, {}",
                 title(pin),
@@ -279,7 +293,7 @@ fn is_misnamed(pin: &Pin<'_>) -> bool {
 }
 
 /// Hosts that nothing came from before, once each.
-fn new_hosts(old: &Index<'_>, new: &Lock<'_>, remarks: &mut Remarks) {
+fn new_hosts(old: &Index<'_>, new: &Lock<'_>, remarks: &mut FileFindings) {
     let mut hosts: BTreeMap<&str, (usize, &Pin<'_>)> = BTreeMap::new();
     for pin in &new.pins {
         let host = pin.source.address().map(|address| &*address.host);
@@ -293,7 +307,7 @@ fn new_hosts(old: &Index<'_>, new: &Lock<'_>, remarks: &mut Remarks) {
         let Some(address) = pin.source.address() else {
             continue;
         };
-        remarks.add(Warn, "lockfile.new_source", Some(pin.at), || {
+        remarks.add(Warn, codes::LOCKFILE_NEW_SOURCE, Some(pin.at), || {
             let title = title(pin);
             match count {
                 1 => format!("nothing came from {address} before, and now {title} does"),
@@ -307,7 +321,7 @@ fn new_hosts(old: &Index<'_>, new: &Lock<'_>, remarks: &mut Remarks) {
 }
 
 /// Hosts beside the most common one of a lockfile that can't be compared.
-fn mixed_hosts(lock: &Lock<'_>, remarks: &mut Remarks) {
+fn mixed_hosts(lock: &Lock<'_>, remarks: &mut FileFindings) {
     // An index and its files are on different hosts by design.
     for is_file in [false, true] {
         let mut hosts: BTreeMap<&str, (usize, &Pin<'_>)> = BTreeMap::new();
@@ -326,7 +340,7 @@ fn mixed_hosts(lock: &Lock<'_>, remarks: &mut Remarks) {
         let common = common.map(|(host, _)| *host);
         for (host, (count, pin)) in hosts {
             if Some(host) != common {
-                remarks.add(Warn, "lockfile.mixed_sources", Some(pin.at), || {
+                remarks.add(Warn, codes::LOCKFILE_MIXED_SOURCES, Some(pin.at), || {
                     let (host, title) = (shown(host), title(pin));
                     format!("not all is from one place: {count} from {host}, the first is {title}")
                 });
@@ -336,7 +350,7 @@ fn mixed_hosts(lock: &Lock<'_>, remarks: &mut Remarks) {
 }
 
 /// Versions all of whose hashed files were replaced.
-fn replaced_files(old: &Index<'_>, new: &Index<'_>, remarks: &mut Remarks) {
+fn replaced_files(old: &Index<'_>, new: &Index<'_>, remarks: &mut FileFindings) {
     let mut done = None;
     for ((name, version, file), pins) in new.keys() {
         if file.is_empty() || done == Some((name, version)) {
@@ -351,7 +365,7 @@ fn replaced_files(old: &Index<'_>, new: &Index<'_>, remarks: &mut Remarks) {
         if let Some(pin) = pins.first()
             && !is.any(|hash| was.contains(hash))
         {
-            remarks.add(Block, "lockfile.integrity", Some(pin.at), || {
+            remarks.add(Block, codes::LOCKFILE_INTEGRITY, Some(pin.at), || {
                 format!("{} has none of its known files any more", title(pin))
             });
         }

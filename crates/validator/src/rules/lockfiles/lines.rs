@@ -8,9 +8,11 @@
 use std::collections::HashMap;
 
 use crate::Severity::Warn;
+use crate::codes;
+use crate::file_findings::FileFindings;
 use crate::rules::names::fold::skeleton;
-use crate::rules::remarks::{Remark, Remarks, shown};
 use crate::rules::structured::offset;
+use crate::shown::shown;
 
 /// What stands for an address or a hash in a line's frame.
 const HOLE: char = '\u{1}';
@@ -63,7 +65,7 @@ pub(super) fn is_lockfile(path: &lazaret_tree::RelPath) -> bool {
 }
 
 /// Compares both sides, and returns what there is to say.
-pub(super) fn compare(before: &str, after: &str) -> Vec<Remark> {
+pub(super) fn compare(before: &str, after: &str) -> FileFindings {
     let mut kept: HashMap<&str, usize> = HashMap::new();
     for line in after.lines() {
         *kept.entry(line).or_default() += 1;
@@ -80,7 +82,7 @@ pub(super) fn compare(before: &str, after: &str) -> Vec<Remark> {
             }
         }
     }
-    let mut remarks = Remarks::default();
+    let mut remarks = FileFindings::default();
     let mut start = 0;
     for line in after.split_inclusive('\n') {
         let at = offset(start);
@@ -94,7 +96,7 @@ pub(super) fn compare(before: &str, after: &str) -> Vec<Remark> {
         let was = frame(line).and_then(|frame| gone.get_mut(&frame).filter(|was| **was > 0));
         if let Some(was) = was {
             *was -= 1;
-            remarks.add(Warn, "lockfile.line", Some(at), || {
+            remarks.add(Warn, codes::LOCKFILE_LINE, Some(at), || {
                 format!(
                     "a line that was there before names another address or hash: {}",
                     shown(line.trim())
@@ -102,7 +104,7 @@ pub(super) fn compare(before: &str, after: &str) -> Vec<Remark> {
             });
         }
     }
-    remarks.finish()
+    remarks
 }
 
 /// A line without its addresses and hashes; `None` where it has none.
@@ -163,7 +165,7 @@ mod tests {
     use super::*;
 
     fn changed(before: &str, after: &str) -> usize {
-        compare(before, after).len()
+        compare(before, after).finish().len()
     }
 
     #[test]

@@ -38,9 +38,9 @@ use std::borrow::Cow;
 use lazaret_tree::{Change, Entry};
 
 use crate::Severity;
-use crate::report::Report;
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::names::fold::skeleton;
-use crate::rules::remarks::put;
 use crate::rules::structured::{Data, Unreadable, Value, line_of, text_of};
 use crate::rules::{Context, Opened, Side};
 use lock::Lock;
@@ -87,7 +87,7 @@ fn format_of(path: &lazaret_tree::RelPath) -> Option<Read> {
 }
 
 /// What is not about contents: a lockfile that goes, or that becomes a link.
-pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let path = &change.path;
     if context.is_git(path) || format_of(path).is_none() {
         return;
@@ -96,18 +96,18 @@ pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut Repor
     match &change.after {
         Some(Entry::Symlink { .. }) => {
             let message = "a link stands where a lockfile is looked for";
-            report.path(path, Severity::Warn, "lockfile.link", message);
+            report.path(path, Severity::Warn, codes::LOCKFILE_LINK, message);
         }
         None if was_file => {
             let message = "was deleted: the next install takes what it finds";
-            report.path(path, Severity::Note, "lockfile.deleted", message);
+            report.path(path, Severity::Note, codes::LOCKFILE_DELETED, message);
         }
         Some(Entry::File { .. } | Entry::Dir) | None => {}
     }
 }
 
 /// Compares both sides.
-pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
     let path = opened.path();
     let Some(read) = format_of(path) else {
         return by_lines(opened, report);
@@ -131,19 +131,19 @@ pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report
         Ok(after) => after,
         Err(why) => return unreadable(opened, text, &before, &why, report),
     };
-    put(compare::compare(&before, &after), path, text, report);
+    compare::compare(&before, &after).report(path, text, report);
 }
 
 /// Compares the lines of a lockfile whose format is not read.
-fn by_lines(opened: &Opened<'_>, report: &mut Report) {
+fn by_lines(opened: &Opened<'_>, report: &mut FindingBuffer) {
     if !lines::is_lockfile(opened.path()) {
         return;
     }
     if let (Ok(before), Ok(after)) = (text_of(opened.before()), text_of(opened.after())) {
-        put(lines::compare(before, after), opened.path(), after, report);
+        lines::compare(before, after).report(opened.path(), after, report);
     } else if !matches!(opened.before(), Side::Absent) {
         let message = "has changed, and is in a form that no rule reads";
-        report.path(opened.path(), Severity::Warn, "lockfile.line", message);
+        report.path(opened.path(), Severity::Warn, codes::LOCKFILE_LINE, message);
     }
 }
 
@@ -161,14 +161,14 @@ fn unreadable(
     text: &str,
     before: &Before<'_>,
     why: &Unreadable,
-    report: &mut Report,
+    report: &mut FindingBuffer,
 ) {
     let severity = match before {
         Before::Known(_) => Severity::Block,
         Before::New | Before::Unknown(_) => Severity::Warn,
     };
     let message = format!("can't be read as the lockfile that its name says: {why}");
-    let code = "lockfile.unreadable";
+    let code = codes::LOCKFILE_UNREADABLE;
     match why.at {
         Some(at) => report.line((opened.path(), line_of(text, at)), severity, code, message),
         None => report.path(opened.path(), severity, code, message),
@@ -229,17 +229,20 @@ pub(crate) fn exercise(name: &str, before: &[u8], after: &[u8]) -> bool {
         Ok(lock) => Before::Known(lock),
         Err(why) => Before::Unknown(why),
     };
-    let remarks = compare::compare(&before, &lock);
+    let remarks = compare::compare(&before, &lock).finish();
     assert!(!remarks.is_empty(), "a change without a word");
     assert!(remarks.len() < 400, "a flood");
     for remark in &remarks {
         assert!(remark.message.len() < 2000, "a long message");
         assert!(!remark.message.contains(char::is_control), "a raw message");
-        assert!(remark.at.is_none_or(|at| at as usize <= after.len()));
+        assert!(remark.at.is_none_or(|at| at.is_within(after.len())));
     }
     let same = side(after).map(Before::Known);
-    for remark in same.iter().flat_map(|same| compare::compare(same, &lock)) {
-        let is_odd_before = remark.code.starts_with("lockfile.repeated");
+    for remark in same
+        .iter()
+        .flat_map(|same| compare::compare(same, &lock).finish())
+    {
+        let is_odd_before = remark.code.id.starts_with("lockfile.repeated");
         assert!(
             remark.severity == Severity::Note || is_odd_before,
             "{remark:?}"

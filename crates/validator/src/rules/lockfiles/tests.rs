@@ -7,8 +7,8 @@ use insta::assert_snapshot;
 use super::FORMATS;
 use super::lock::MOST_PINS;
 use super::source::{Address, Source};
-use crate::rules::remarks::shown;
 use crate::rules::structured::{line_of, text_of_bytes};
+use crate::shown::shown;
 
 /// Genuine files, by format and version.
 macro_rules! sample {

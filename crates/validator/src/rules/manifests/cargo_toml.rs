@@ -3,24 +3,47 @@
 
 use super::{Difference, Manifest, say};
 use crate::Severity::Warn;
-use crate::rules::remarks::Remarks;
+use crate::codes;
+use crate::file_findings::FileFindings;
 
 /// Judges one difference.
-pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest, remarks: &mut Remarks) {
+pub(super) fn judge(
+    difference: &Difference<'_, '_>,
+    manifest: &Manifest,
+    remarks: &mut FileFindings,
+) {
     match difference.path {
         ["patch" | "replace", ..] => {
             let reason = "replaces a dependency by another";
-            say(difference, Warn, "manifest.cargo_patch", reason, remarks);
+            say(
+                difference,
+                Warn,
+                codes::MANIFEST_CARGO_PATCH,
+                reason,
+                remarks,
+            );
         }
         ["package", "build" | "links"]
         | ["lib", "proc-macro" | "proc_macro"]
         | ["profile", .., "rustflags" | "trim-paths"] => {
             let reason = "has something run or passed on at build";
-            say(difference, Warn, "manifest.cargo_build", reason, remarks);
+            say(
+                difference,
+                Warn,
+                codes::MANIFEST_CARGO_BUILD,
+                reason,
+                remarks,
+            );
         }
         ["lib", "crate-type" | "crate_type"] if is_macro(difference) => {
             let reason = "makes it a macro, which the compiler runs";
-            say(difference, Warn, "manifest.cargo_build", reason, remarks);
+            say(
+                difference,
+                Warn,
+                codes::MANIFEST_CARGO_BUILD,
+                reason,
+                remarks,
+            );
         }
         [.., table, _, key] if is_dependencies(table) && difference.after.is_some() => {
             let text = difference.after.and_then(|value| value.text());
@@ -33,7 +56,13 @@ pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest, remark
                 "package" => "has the contents of another package",
                 _ => return,
             };
-            say(difference, Warn, "manifest.cargo_source", reason, remarks);
+            say(
+                difference,
+                Warn,
+                codes::MANIFEST_CARGO_SOURCE,
+                reason,
+                remarks,
+            );
         }
         _ => {}
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::{Difference, Manifest, say};
 use crate::Severity::{Note, Warn};
-use crate::rules::remarks::Remarks;
+use crate::codes;
+use crate::file_findings::FileFindings;
 use crate::rules::structured::{Builder, Data, Document, Unreadable, Value, offset};
 
 /// Reads the directives as a table, each with the word of its block in front.
@@ -42,7 +43,11 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, Unreadable> {
 }
 
 /// Judges one directive.
-pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest, remarks: &mut Remarks) {
+pub(super) fn judge(
+    difference: &Difference<'_, '_>,
+    manifest: &Manifest,
+    remarks: &mut FileFindings,
+) {
     let ([line], Some(_)) = (difference.path, difference.after) else {
         return;
     };
@@ -54,7 +59,7 @@ pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest, remark
         "tool" => (Note, "has a program built and run by name"),
         _ => return,
     };
-    say(difference, severity, "manifest.go", reason, remarks);
+    say(difference, severity, codes::MANIFEST_GO, reason, remarks);
 }
 
 #[cfg(test)]

@@ -14,19 +14,21 @@ mod setup_cfg;
 use lazaret_tree::{Change, Entry, RelPath};
 
 use crate::Severity::{self, Block, Note, Warn};
-use crate::report::Report;
+use crate::codes::{self, Code};
+use crate::file_findings::FileFindings;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::names::fold::skeleton;
-use crate::rules::remarks::{Remark, Remarks, put, shown};
 use crate::rules::structured::key_diff::{Difference, differences};
 use crate::rules::structured::{Document, Unreadable, ini, json, line_of, text_of, toml};
 use crate::rules::{Context, Opened, Side};
+use crate::shown::shown;
 
 /// One kind of manifest.
 struct Format {
     /// The file name, folded.
     name: &'static str,
     read: for<'a> fn(&'a str) -> Result<Document<'a>, Unreadable>,
-    judge: fn(&Difference<'_, '_>, &Manifest, &mut Remarks),
+    judge: fn(&Difference<'_, '_>, &Manifest, &mut FileFindings),
     /// Whether a change that nothing is to be said of is still noted.
     rest: Rest,
 }
@@ -152,7 +154,7 @@ fn is_requirements(name: &str, dir: Option<&str>) -> bool {
 }
 
 /// What is not about contents: a manifest that goes, or that becomes a link.
-pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let path = &change.path;
     let Some(format) = format_of(path).filter(|_| !context.is_git(path)) else {
         return;
@@ -161,18 +163,18 @@ pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut Repor
     match &change.after {
         Some(Entry::Symlink { .. }) => {
             let message = "a link stands where a manifest is looked for";
-            report.path(path, Warn, "manifest.link", message);
+            report.path(path, Warn, codes::MANIFEST_LINK, message);
         }
         None if was_file => {
             let message = format!("the {} was deleted", format.name);
-            report.path(path, Note, "manifest.deleted", message);
+            report.path(path, Note, codes::MANIFEST_DELETED, message);
         }
         Some(Entry::File { .. } | Entry::Dir) | None => {}
     }
 }
 
 /// Compares both sides, key by key.
-pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
     let path = opened.path();
     let Some(format) = format_of(path) else {
         return;
@@ -195,7 +197,7 @@ pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report
         Err(why) => return unreadable(path, text, known, &why, report),
     };
     let remarks = remarks_of(format, &Manifest::at(path), before.as_ref(), &after);
-    put(remarks, path, text, report);
+    remarks.report(path, text, report);
 }
 
 type Reading<'a> = Result<Document<'a>, Unreadable>;
@@ -206,11 +208,11 @@ fn remarks_of(
     manifest: &Manifest,
     before: Option<&Reading<'_>>,
     after: &Document<'_>,
-) -> Vec<Remark> {
+) -> FileFindings {
     let known = before.and_then(|read| read.as_ref().ok());
-    let mut remarks = Remarks::default();
+    let mut remarks = FileFindings::default();
     if let Some(Err(why)) = before {
-        remarks.add(Warn, "manifest.no_baseline", None, || {
+        remarks.add(Warn, codes::MANIFEST_NO_BASELINE, None, || {
             format!("there is nothing to compare with, because what was there before {why}")
         });
     }
@@ -221,10 +223,15 @@ fn remarks_of(
             true => Warn,
             false => Block,
         };
-        remarks.add(severity, "manifest.repeated_key", Some(repeated.at), || {
-            let key = shown(&repeated.key);
-            format!("`{key}` is there twice, and readers differ in which they take")
-        });
+        remarks.add(
+            severity,
+            codes::MANIFEST_REPEATED_KEY,
+            Some(repeated.at),
+            || {
+                let key = shown(&repeated.key);
+                format!("`{key}` is there twice, and readers differ in which they take")
+            },
+        );
     }
     let said = remarks.count();
     let root = known.map(|known| &known.root);
@@ -232,11 +239,11 @@ fn remarks_of(
         (format.judge)(difference, manifest, &mut remarks);
     });
     if format.rest == Rest::Noted && remarks.count() == said {
-        remarks.add(Note, "manifest.changed", None, || {
+        remarks.add(Note, codes::MANIFEST_CHANGED, None, || {
             "nothing changed that runs or fetches something".to_owned()
         });
     }
-    remarks.finish()
+    remarks
 }
 
 fn unreadable(
@@ -244,11 +251,11 @@ fn unreadable(
     text: &str,
     known: Option<&Document<'_>>,
     why: &Unreadable,
-    report: &mut Report,
+    report: &mut FindingBuffer,
 ) {
     let severity = if known.is_some() { Block } else { Warn };
     let message = format!("can't be read as the manifest that its name says: {why}");
-    let code = "manifest.unreadable";
+    let code = codes::MANIFEST_UNREADABLE;
     match why.at {
         Some(at) => report.line((path, line_of(text, at)), severity, code, message),
         None => report.path(path, severity, code, message),
@@ -259,9 +266,9 @@ fn unreadable(
 fn say(
     difference: &Difference<'_, '_>,
     severity: Severity,
-    code: &'static str,
+    code: &'static Code,
     reason: &str,
-    remarks: &mut Remarks,
+    remarks: &mut FileFindings,
 ) {
     let at = difference.after.map(|value| value.at);
     remarks.add(severity, code, at, || {
@@ -360,14 +367,14 @@ pub(crate) fn exercise(name: &str, before: &[u8], after: &[u8]) -> bool {
         place: Place::Own,
         depth: 0,
     };
-    let remarks = remarks_of(format, &manifest, Some(&before), &document);
+    let remarks = remarks_of(format, &manifest, Some(&before), &document).finish();
     assert!(remarks.len() < 400, "a flood");
     for remark in &remarks {
         assert!(remark.message.len() < 2000, "a long message");
         assert!(!remark.message.contains(char::is_control), "a raw message");
-        assert!(remark.at.is_none_or(|at| at as usize <= after.len()));
+        assert!(remark.at.is_none_or(|at| at.is_within(after.len())));
     }
-    for remark in remarks_of(format, &manifest, Some(&side(after)), &document) {
+    for remark in remarks_of(format, &manifest, Some(&side(after)), &document).finish() {
         let is_odd_before = !document.repeated.is_empty();
         assert!(remark.severity == Note || is_odd_before, "{remark:?}");
     }

@@ -2,7 +2,8 @@
 
 use super::{Difference, Manifest, Place, say};
 use crate::Severity::{Block, Warn};
-use crate::rules::remarks::Remarks;
+use crate::codes;
+use crate::file_findings::FileFindings;
 
 /// Scripts that a package manager runs by itself, at install or around it.
 const HOOKS: [&str; 19] = [
@@ -82,7 +83,11 @@ const DEPENDENCIES: [&str; 4] = [
 ];
 
 /// Judges one difference.
-pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest, remarks: &mut Remarks) {
+pub(super) fn judge(
+    difference: &Difference<'_, '_>,
+    manifest: &Manifest,
+    remarks: &mut FileFindings,
+) {
     match difference.path {
         ["scripts", _] if difference.after.is_none() => {}
         ["scripts", name] if HOOKS.contains(name) => {
@@ -94,7 +99,7 @@ pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest, remark
             say(
                 difference,
                 severity,
-                "manifest.install_hook",
+                codes::MANIFEST_INSTALL_HOOK,
                 reason,
                 remarks,
             );
@@ -104,43 +109,67 @@ pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest, remark
         ["scripts", ..] => say(
             difference,
             Warn,
-            "manifest.script",
+            codes::MANIFEST_SCRIPT,
             "is run by name",
             remarks,
         ),
         ["bin", ..] | ["directories", "bin", ..] if manifest.place == Place::Own => {
             let reason = "becomes a program on the path";
-            say(difference, Warn, "manifest.script", reason, remarks);
+            say(difference, Warn, codes::MANIFEST_SCRIPT, reason, remarks);
         }
         [list, _] if DEPENDENCIES.contains(list) => dependency(difference, remarks),
         [key, ..] if QUIET.contains(key) || manifest.place == Place::Installed => {}
         ["directories", ..] => {}
-        [] => say(difference, Warn, "manifest.setting", "is no table", remarks),
+        [] => say(
+            difference,
+            Warn,
+            codes::MANIFEST_SETTING,
+            "is no table",
+            remarks,
+        ),
         _ => {
             let reason = "configures what is installed or run";
-            say(difference, Warn, "manifest.setting", reason, remarks);
+            say(difference, Warn, codes::MANIFEST_SETTING, reason, remarks);
         }
     }
 }
 
-fn dependency(difference: &Difference<'_, '_>, remarks: &mut Remarks) {
+fn dependency(difference: &Difference<'_, '_>, remarks: &mut FileFindings) {
     let Some(after) = difference.after else {
         return;
     };
     let Some(spec) = after.text() else {
         let reason = "is a dependency of an unknown kind";
-        return say(difference, Warn, "manifest.dependency", reason, remarks);
+        return say(
+            difference,
+            Warn,
+            codes::MANIFEST_DEPENDENCY,
+            reason,
+            remarks,
+        );
     };
     match spec.split_once(':') {
         Some(("exec", _)) => {
             let reason = "is made by a script that runs at install";
-            say(difference, Block, "manifest.install_hook", reason, remarks);
+            say(
+                difference,
+                Block,
+                codes::MANIFEST_INSTALL_HOOK,
+                reason,
+                remarks,
+            );
         }
         // `npm:^1.0.0` is an ordinary range.
         Some(("npm", range)) if !range.contains('@') => {}
         Some(("npm", _)) => {
             let reason = "has the contents of another package";
-            say(difference, Warn, "manifest.dependency", reason, remarks);
+            say(
+                difference,
+                Warn,
+                codes::MANIFEST_DEPENDENCY,
+                reason,
+                remarks,
+            );
         }
         Some(("workspace" | "catalog", _)) => {}
         Some(_) => elsewhere(difference, remarks),
@@ -150,7 +179,13 @@ fn dependency(difference: &Difference<'_, '_>, remarks: &mut Remarks) {
     }
 }
 
-fn elsewhere(difference: &Difference<'_, '_>, remarks: &mut Remarks) {
+fn elsewhere(difference: &Difference<'_, '_>, remarks: &mut FileFindings) {
     let reason = "comes from elsewhere than the registry";
-    say(difference, Warn, "manifest.dependency", reason, remarks);
+    say(
+        difference,
+        Warn,
+        codes::MANIFEST_DEPENDENCY,
+        reason,
+        remarks,
+    );
 }

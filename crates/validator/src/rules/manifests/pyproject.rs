@@ -3,32 +3,44 @@
 
 use super::{Difference, Manifest, chooses_index, names_address, runs_something, say};
 use crate::Severity::{Block, Warn};
-use crate::rules::remarks::Remarks;
+use crate::codes;
+use crate::file_findings::FileFindings;
 use crate::rules::structured::Value;
 
 /// Judges one difference.
-pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut Remarks) {
+pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut FileFindings) {
     match difference.path {
         ["build-system", ..] => {
             let reason = "chooses the code that builds the package";
-            say(difference, Warn, "manifest.build", reason, remarks);
+            say(difference, Warn, codes::MANIFEST_BUILD, reason, remarks);
         }
         ["project", "scripts" | "gui-scripts" | "entry-points", ..] => {
             let reason = "becomes a program on the path, or is loaded by one";
-            say(difference, Warn, "manifest.script", reason, remarks);
+            say(difference, Warn, codes::MANIFEST_SCRIPT, reason, remarks);
         }
         ["project", "dependencies" | "optional-dependencies", ..] | ["dependency-groups", ..]
             if adds_address(difference) =>
         {
             let reason = "has a dependency from elsewhere than the registry";
-            say(difference, Warn, "manifest.dependency", reason, remarks);
+            say(
+                difference,
+                Warn,
+                codes::MANIFEST_DEPENDENCY,
+                reason,
+                remarks,
+            );
         }
         ["tool", tool, rest @ ..] => judge_tool(difference, tool, rest, remarks),
         _ => {}
     }
 }
 
-fn judge_tool(difference: &Difference<'_, '_>, tool: &str, rest: &[&str], remarks: &mut Remarks) {
+fn judge_tool(
+    difference: &Difference<'_, '_>,
+    tool: &str,
+    rest: &[&str],
+    remarks: &mut FileFindings,
+) {
     let chooses = match (tool, rest) {
         ("uv", ["index", ..]) | ("poetry" | "pdm", ["source", ..]) => true,
         ("rye", ["sources", ..]) | ("pip", _) => true,
@@ -43,21 +55,33 @@ fn judge_tool(difference: &Difference<'_, '_>, tool: &str, rest: &[&str], remark
     );
     if computes && difference.after.is_some() {
         let reason = "imports or runs code to find the version";
-        say(difference, Warn, "manifest.build", reason, remarks);
+        say(difference, Warn, codes::MANIFEST_BUILD, reason, remarks);
         return;
     }
     if chooses || rest.iter().any(|key| chooses_index(key)) {
         let reason = "chooses where packages come from";
-        say(difference, Block, "manifest.registry", reason, remarks);
+        say(difference, Block, codes::MANIFEST_REGISTRY, reason, remarks);
     } else if is_source(tool, rest) {
         let reason = "has a dependency from elsewhere than the registry";
-        say(difference, Warn, "manifest.dependency", reason, remarks);
+        say(
+            difference,
+            Warn,
+            codes::MANIFEST_DEPENDENCY,
+            reason,
+            remarks,
+        );
     } else if runs_something(tool) || rest.iter().any(|key| runs_something(key)) {
         let reason = "says what a tool runs or loads";
-        say(difference, Warn, "manifest.script", reason, remarks);
+        say(difference, Warn, codes::MANIFEST_SCRIPT, reason, remarks);
     } else if rest.iter().any(|key| key.contains("dependencies")) && adds_address(difference) {
         let reason = "has a dependency from elsewhere than the registry";
-        say(difference, Warn, "manifest.dependency", reason, remarks);
+        say(
+            difference,
+            Warn,
+            codes::MANIFEST_DEPENDENCY,
+            reason,
+            remarks,
+        );
     }
 }
 

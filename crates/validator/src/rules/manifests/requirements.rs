@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::{Difference, Manifest, chooses_index, names_address, say};
 use crate::Severity::Warn;
-use crate::rules::remarks::Remarks;
+use crate::codes;
+use crate::file_findings::FileFindings;
 use crate::rules::structured::{Builder, Data, Document, Unreadable, Value, offset};
 
 /// Reads the lines as a table: a requirement or an option, and the hashes that stand with it.
@@ -62,7 +63,7 @@ fn split_hashes(line: &str) -> (String, String) {
 }
 
 /// Judges one line.
-pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut Remarks) {
+pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut FileFindings) {
     let ([line], Some(after)) = (difference.path, difference.after) else {
         return;
     };
@@ -90,7 +91,13 @@ pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut
         }
         _ => return,
     };
-    say(difference, Warn, "manifest.requirement", reason, remarks);
+    say(
+        difference,
+        Warn,
+        codes::MANIFEST_REQUIREMENT,
+        reason,
+        remarks,
+    );
 }
 
 fn leads_elsewhere(line: &str) -> bool {

@@ -2,10 +2,11 @@
 
 use super::{Difference, Manifest, chooses_index, names_address, runs_something, say};
 use crate::Severity::{Block, Warn};
-use crate::rules::remarks::Remarks;
+use crate::codes;
+use crate::file_findings::FileFindings;
 
 /// Judges one difference: a section and a key.
-pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut Remarks) {
+pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut FileFindings) {
     let [section, rest @ ..] = difference.path else {
         return;
     };
@@ -13,19 +14,25 @@ pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut
     let text = difference.after.and_then(|value| value.text());
     if text.is_some_and(|text| text.trim_start().starts_with("attr:")) {
         let reason = "imports code to find what it says";
-        say(difference, Warn, "manifest.build", reason, remarks);
+        say(difference, Warn, codes::MANIFEST_BUILD, reason, remarks);
     } else if chooses_index(key) {
         let reason = "chooses where packages come from";
-        say(difference, Block, "manifest.registry", reason, remarks);
+        say(difference, Block, codes::MANIFEST_REGISTRY, reason, remarks);
     } else if key == "setup_requires" {
         let reason = "chooses the code that builds the package";
-        say(difference, Warn, "manifest.build", reason, remarks);
+        say(difference, Warn, codes::MANIFEST_BUILD, reason, remarks);
     } else if runs_something(section) || runs_something(key) {
         let reason = "says what a tool runs or loads";
-        say(difference, Warn, "manifest.script", reason, remarks);
+        say(difference, Warn, codes::MANIFEST_SCRIPT, reason, remarks);
     } else if is_requirement(section, key) && adds_address(difference) {
         let reason = "has a dependency from elsewhere than the registry";
-        say(difference, Warn, "manifest.dependency", reason, remarks);
+        say(
+            difference,
+            Warn,
+            codes::MANIFEST_DEPENDENCY,
+            reason,
+            remarks,
+        );
     }
 }
 

@@ -13,15 +13,16 @@ use lazaret_tree::{Change, RelPath, escape, is_git_name};
 use unicode_script::{Script, UnicodeScript as _};
 
 use crate::Severity;
-use crate::report::Report;
+use crate::codes::{self, Code};
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 use crate::rules::names::fold::{fold, skeleton};
 use crate::rules::suspects::check::find;
 use crate::rules::suspects::patterns::folded;
 
-const CODE: &str = "name.confusable";
+const CODE: &Code = codes::NAME_CONFUSABLE;
 
-pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let path = &change.path;
     let (None, Some(entry)) = (&change.before, &change.after) else {
         return;
@@ -38,11 +39,11 @@ pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &m
         let folded: Vec<Cow<'_, str>> = read.iter().map(|name| skeleton(name)).collect();
         let found = find(&folded, entry);
         let mut new = found.iter().filter(|suspect| {
-            let known = own.iter().any(|known| known.code == suspect.code);
+            let known = own.iter().any(|known| known.code.id == suspect.code.id);
             !known
         });
         if let Some(suspect) = new.next() {
-            let (read, why) = (escape(read.join("/").as_bytes()), suspect.reason);
+            let (read, why) = (escape(read.join("/").as_bytes()), suspect.code.reason);
             return say(path, format!("looks like `{read}`: {why}"), report);
         }
     }
@@ -58,7 +59,7 @@ pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &m
     }
 }
 
-fn say(path: &RelPath, message: impl Into<Cow<'static, str>>, report: &mut Report) {
+fn say(path: &RelPath, message: impl Into<Cow<'static, str>>, report: &mut FindingBuffer) {
     report.path(path, Severity::Warn, CODE, message);
 }
 
@@ -123,7 +124,7 @@ fn foreign_letter(word: &str) -> Option<char> {
 }
 
 /// Finds names that appear and look like another one in the same directory.
-pub(in crate::rules) fn siblings(context: &Context<'_>, report: &mut Report) {
+pub(in crate::rules) fn siblings(context: &Context<'_>, report: &mut FindingBuffer) {
     // A hash stands for the looks: those of all names may be more than all else in memory.
     let key = RandomState::new();
     let looks_of = |path: &RelPath| key.hash_one((path.parent(), looks(path)));

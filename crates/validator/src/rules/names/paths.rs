@@ -6,7 +6,8 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use lazaret_tree::{Change, RelPath, RelPathBuf, escape, is_git_name, is_invisible, is_reserved};
 
-use crate::report::Report;
+use crate::codes;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 use crate::rules::names::fold::fold;
 use crate::{Destination, Severity};
@@ -17,7 +18,7 @@ const RESERVED: &[&str] = &[
     "com9", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 ];
 
-pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let path = &change.path;
     if context.is_git(path) || change.after.is_none() {
         return;
@@ -25,7 +26,7 @@ pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &m
     let name = path.file_name();
     if name != ".git" && is_git_name(name) {
         let message = "some file system takes this name for `.git`";
-        report.block(path, "git.alias", message);
+        report.block(path, codes::GIT_ALIAS, message);
         return;
     }
     // A component is judged where it appears: what lies below goes with it. A name that
@@ -38,22 +39,22 @@ pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &m
     }
     if name.contains(['\\', ':']) {
         let message = "`\\` and `:` separate paths, drives or streams on other systems";
-        report.block(path, "name.portability", message);
+        report.block(path, codes::NAME_PORTABILITY, message);
     } else if is_unportable(name) {
         let message = "the name can't be used on Windows";
-        report.path(path, Severity::Warn, "name.reserved", message);
+        report.path(path, Severity::Warn, codes::NAME_RESERVED, message);
     }
 }
 
 /// Characters of a name that are not seen, or reorder others (CVE-2021-42574).
-fn unseen(path: &RelPathBuf, report: &mut Report) {
+fn unseen(path: &RelPathBuf, report: &mut FindingBuffer) {
     let name = path.file_name();
     if name.chars().any(|c| is_invisible(c) && !is_selector(c)) {
         let message = "the name has characters that are not seen or reorder others";
-        report.block(path, "name.invisible", message);
+        report.block(path, codes::NAME_INVISIBLE, message);
     } else if name.chars().any(is_selector) {
         let message = "the name has a variation selector, which is not seen by itself";
-        report.path(path, Severity::Warn, "name.invisible", message);
+        report.path(path, Severity::Warn, codes::NAME_INVISIBLE, message);
     }
 }
 
@@ -69,23 +70,27 @@ fn is_unportable(name: &str) -> bool {
 }
 
 /// Names that no transaction writes, since it stages under such a name (APP-29).
-pub(in crate::rules) fn reserved(_: &Context<'_>, change: &Change, report: &mut Report) {
+pub(in crate::rules) fn reserved(_: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     if is_reserved(&change.path) {
         let message = "lazaret keeps such names in the workspace's root for itself";
-        report.block(&change.path, "path.reserved", message);
+        report.block(&change.path, codes::PATH_RESERVED, message);
     }
 }
 
-pub(in crate::rules) fn protected(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(in crate::rules) fn protected(
+    context: &Context<'_>,
+    change: &Change,
+    report: &mut FindingBuffer,
+) {
     if let Some(protected) = context.policy.protected_by(&change.path) {
         let protected = escape(protected.as_str().as_bytes());
         let message = format!("`{protected}` is protected by the profile");
-        report.block(&change.path, "path.protected", message);
+        report.block(&change.path, codes::PATH_PROTECTED, message);
     }
 }
 
 /// Finds paths that a destination which folds case or normalisation takes for one.
-pub(in crate::rules) fn collisions(context: &Context<'_>, report: &mut Report) {
+pub(in crate::rules) fn collisions(context: &Context<'_>, report: &mut FindingBuffer) {
     // Only what appears can collide anew, so only that is kept by its folded name.
     // A hash stands for the name: the names alone may be more than all else in memory.
     let key = RandomState::new();
@@ -129,7 +134,7 @@ pub(in crate::rules) fn collisions(context: &Context<'_>, report: &mut Report) {
             let Some(other) = other else { continue };
             let other = escape(other.as_str().as_bytes());
             let message = format!("where names fold, this is the same file as `{other}`");
-            report.path(*path, severity, "name.collision", message);
+            report.path(*path, severity, codes::NAME_COLLISION, message);
         }
     }
 }

@@ -3,12 +3,17 @@
 
 use lazaret_tree::{Change, Entry};
 
+use crate::codes::{self, Code};
+use crate::finding_buffer::FindingBuffer;
 use crate::handed::{HandedKind, Mark};
-use crate::report::Report;
 use crate::rules::{Context, Opened};
 
 /// Looks into the contents, of any size.
-pub(in crate::rules) fn contents(context: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn contents(
+    context: &Context<'_>,
+    opened: &Opened<'_>,
+    report: &mut FindingBuffer,
+) {
     let handed = &context.policy.handed;
     if handed.is_empty() {
         return;
@@ -36,13 +41,13 @@ pub(in crate::rules) fn contents(context: &Context<'_>, opened: &Opened<'_>, rep
     }
 }
 
-fn unreadable(opened: &Opened<'_>, report: &mut Report) {
+fn unreadable(opened: &Opened<'_>, report: &mut FindingBuffer) {
     let message = "its contents can't be read";
-    report.block(opened.path(), "content.unreadable", message);
+    report.block(opened.path(), codes::CONTENT_UNREADABLE, message);
 }
 
 /// Looks at the name, and at a link's target.
-pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let handed = &context.policy.handed;
     let target = match &change.after {
         None => return,
@@ -62,15 +67,15 @@ pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &m
 }
 
 /// The names are the profile's, so they can be shown.
-fn said(mark: &Mark, holds: &str) -> (&'static str, String) {
+fn said(mark: &Mark, holds: &str) -> (&'static Code, String) {
     let name = &mark.name;
     match mark.kind {
         HandedKind::Login => (
-            "secret.lent_login",
+            codes::SECRET_LENT_LOGIN,
             format!("{holds} a token of the login {name}, which the session was lent"),
         ),
         HandedKind::Placeholder => (
-            "secret.placeholder",
+            codes::SECRET_PLACEHOLDER,
             format!("{holds} the placeholder of the key {name}"),
         ),
     }

@@ -10,9 +10,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use crate::Severity;
-use crate::report::Report;
+use crate::file_findings::FileFindings;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::deletions::test_files::is_test;
-use crate::rules::found_lines::FoundLines;
 use crate::rules::secrets::table::{Need, SECRETS, Test};
 use crate::rules::suspects::patterns::{Patterns, folded};
 use crate::rules::{Context, Opened};
@@ -55,7 +55,7 @@ fn compile(pattern: &str) -> Regex {
         .unwrap_or_else(|error| unreachable!("the table is tested: {error}"))
 }
 
-pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
     let Some(bytes) = opened.after().bytes() else {
         return;
     };
@@ -75,7 +75,7 @@ pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut
             Test::Random if is_for_show(opened) => Severity::Note,
             Test::Random | Test::Varied => Severity::Warn,
         };
-        let mut found = FoundLines::new(severity, secret.code);
+        let mut found = FileFindings::default();
         let mut lines = Lines::new(bytes);
         for captures in pattern.captures_iter(bytes).take(MOST_MATCHES) {
             let (start, value) = secret_of(&captures);
@@ -94,10 +94,12 @@ pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut
             let line = lines.number(start);
             let certain = secret.test != Test::Random;
             if named.insert((line, certain)) && (certain || !named.contains(&(line, true))) {
-                found.add(line, || format!("looks like {}", secret.what));
+                found.add_line(severity, &secret.code, line, || {
+                    format!("looks like {}", secret.code.reason)
+                });
             }
         }
-        found.put(opened.path(), report);
+        found.report(opened.path(), "", report);
     }
 }
 

@@ -5,6 +5,9 @@
 //! `s`, or else the whole match. Expressions are over bytes and linear in time, as
 //! all of the `regex` crate's are.
 
+use crate::Severity::{Note, Warn};
+use crate::codes::Code;
+
 /// What a match must be besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Test {
@@ -28,10 +31,8 @@ pub(crate) enum Need {
 /// One kind of secret.
 #[derive(Debug)]
 pub(crate) struct Secret {
-    /// The code of its findings.
-    pub(crate) code: &'static str,
-    /// What it is, with an article.
-    pub(crate) what: &'static str,
+    /// The code of its findings; the reason says what it is, with an article.
+    pub(crate) code: Code,
     /// Words of which one is in every match, in lower case.
     pub(crate) words: &'static [&'static str],
     /// What follows them.
@@ -42,14 +43,18 @@ pub(crate) struct Secret {
 }
 
 const fn token(
-    code: &'static str,
+    id: &'static str,
     what: &'static str,
     words: &'static [&'static str],
     pattern: &'static str,
 ) -> Secret {
     Secret {
-        code,
-        what,
+        code: Code {
+            id,
+            severities: &[Warn],
+            reason: what,
+            cases: &["SUS-28"],
+        },
         words,
         need: Need::Nothing,
         pattern,
@@ -58,15 +63,20 @@ const fn token(
 }
 
 const fn random(
-    code: &'static str,
+    id: &'static str,
     what: &'static str,
     (words, need): (&'static [&'static str], Need),
     pattern: &'static str,
 ) -> Secret {
+    let secret = token(id, what, words, pattern);
     Secret {
+        code: Code {
+            severities: &[Warn, Note],
+            ..secret.code
+        },
         need,
         test: Test::Random,
-        ..token(code, what, words, pattern)
+        ..secret
     }
 }
 

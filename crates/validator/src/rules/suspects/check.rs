@@ -11,10 +11,9 @@ use std::sync::LazyLock;
 use lazaret_tree::{Change, Entry, Mode, RelPath, is_git_name};
 
 use crate::Severity;
-use crate::judge::softened;
-use crate::report::Report;
+use crate::file_findings::FileFindings;
+use crate::finding_buffer::FindingBuffer;
 use crate::rules::content::file_pair::lines;
-use crate::rules::found_lines::FoundLines;
 use crate::rules::suspects::commands;
 use crate::rules::suspects::families::{
     FAMILIES, INERT, ORDINARY_ENDINGS, ORDINARY_NAMES, UNKNOWN,
@@ -61,7 +60,7 @@ impl Table {
         let rows = self.rows.iter();
         let mut ordered: Vec<&'static Suspect> = Vec::with_capacity(found.len());
         for row in rows.filter(|row| found.iter().any(|known| std::ptr::eq(*known, *row))) {
-            if !ordered.iter().any(|known| known.code == row.code) {
+            if !ordered.iter().any(|known| known.code.id == row.code.id) {
                 ordered.push(row);
             }
         }
@@ -79,7 +78,7 @@ static INERT_PATTERNS: LazyLock<Patterns<&'static str>> = LazyLock::new(|| {
     }))
 });
 
-pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut Report) {
+pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let path = &change.path;
     if context.is_git(path) {
         return;
@@ -94,15 +93,19 @@ pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &m
             continue;
         };
         let message = match change.after {
-            Some(_) => Cow::Borrowed(suspect.reason),
-            None => Cow::Owned(format!("was deleted: {}", suspect.reason)),
+            Some(_) => Cow::Borrowed(suspect.code.reason),
+            None => Cow::Owned(format!("was deleted: {}", suspect.code.reason)),
         };
-        report.path(path, severity, suspect.code, message);
+        report.path(path, severity, &suspect.code, message);
     }
 }
 
 /// What the lines say that a change adds, where they decide.
-pub(in crate::rules) fn contents(context: &Context<'_>, opened: &Opened<'_>, report: &mut Report) {
+pub(in crate::rules) fn contents(
+    context: &Context<'_>,
+    opened: &Opened<'_>,
+    report: &mut FindingBuffer,
+) {
     let (path, change) = (opened.path(), opened.change());
     let Some(entry) = &change.after else { return };
     for suspect in all(path, entry) {
@@ -113,17 +116,17 @@ pub(in crate::rules) fn contents(context: &Context<'_>, opened: &Opened<'_>, rep
 }
 
 /// Says which of the lines that are added start something; or, for the record, that none does.
-fn added(suspect: &Suspect, opened: &Opened<'_>, report: &mut Report) {
+fn added(suspect: &'static Suspect, opened: &Opened<'_>, report: &mut FindingBuffer) {
     let path = opened.path();
     let Some(bytes) = opened.after().bytes() else {
         // What can't be looked into is as suspect as its name.
-        return report.path(path, suspect.severity, suspect.code, suspect.reason);
+        return report.path(path, suspect.severity, &suspect.code, suspect.code.reason);
     };
     let is_new = opened.change().before.is_none();
     if suspect.change == By::Fixtures && is_new && !commands::is_fixtures(bytes) {
-        return report.path(path, suspect.severity, suspect.code, suspect.reason);
+        return report.path(path, suspect.severity, &suspect.code, suspect.code.reason);
     }
-    let (mut found, mut count) = (FoundLines::new(suspect.severity, suspect.code), 0_usize);
+    let (mut found, mut count) = (FileFindings::default(), 0_usize);
     for (number, line) in lines(bytes) {
         let what = match suspect.change {
             By::Recipes => commands::of_recipe(line),
@@ -132,13 +135,15 @@ fn added(suspect: &Suspect, opened: &Opened<'_>, report: &mut Report) {
         };
         if let Some(what) = what.filter(|_| opened.adds_line(line)) {
             count += 1;
-            found.add(number, || format!("{}, and adds {what}", suspect.reason));
+            found.add_line(suspect.severity, &suspect.code, number, || {
+                format!("{}, and adds {what}", suspect.code.reason)
+            });
         }
     }
-    found.put(path, report);
+    found.report(path, "", report);
     // For the record.
     if count == 0 {
-        report.path(path, Severity::Note, suspect.code, suspect.reason);
+        report.path(path, Severity::Note, &suspect.code, suspect.code.reason);
     }
 }
 
@@ -157,7 +162,7 @@ impl Weight {
         if change.after.is_none() && suspect.case == FAMILY {
             return None;
         }
-        let by_name = Some(Self::Name(softened(change, suspect.severity)));
+        let by_name = Some(Self::Name(weighed(change, suspect.severity)));
         let (Some(Entry::File { digest, .. }), before) = (&change.after, &change.before) else {
             return by_name;
         };
@@ -174,6 +179,14 @@ impl Weight {
             (_, Some(Entry::File { .. })) => Some(Self::Lines),
             (_, Some(_)) => by_name,
         }
+    }
+}
+
+/// Returns how grave a change is: less so if it deletes, but it is still said (AUD-03).
+fn weighed(change: &Change, severity: Severity) -> Severity {
+    match &change.after {
+        None => severity.downgraded(),
+        Some(_) => severity,
     }
 }
 
@@ -259,7 +272,7 @@ fn is_unknown(path: &RelPath, names: &[Cow<'_, str>], entry: &Entry) -> bool {
 /// Whether a code is of a family, which speaks only where nothing else is said.
 pub(crate) fn is_family(code: &str) -> bool {
     let mut families = FAMILIES.iter().chain([&UNKNOWN]);
-    families.any(|family| family.code == code)
+    families.any(|family| family.code.id == code)
 }
 
 #[cfg(test)]

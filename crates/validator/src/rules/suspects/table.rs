@@ -7,22 +7,21 @@
 //! Every row says what it is tried with: paths that hit it, and paths that miss it.
 
 use crate::Severity::{self, Block, Note, Warn};
+use crate::codes::Code;
 
 /// One row.
 #[derive(Debug)]
 pub(crate) struct Suspect {
     /// The case that names it.
     pub(crate) case: &'static str,
-    /// The code of its findings.
-    pub(crate) code: &'static str,
+    /// The code of its findings, with the reason.
+    pub(crate) code: Code,
     /// How grave creating one is.
     pub(crate) severity: Severity,
     /// How grave changing one is.
     pub(crate) change: Change,
     /// Where a new one counts.
     pub(crate) place: Place,
-    /// Why, a sentence fragment.
-    pub(crate) reason: &'static str,
     /// Which files, separated by blanks.
     pub(crate) patterns: &'static str,
     /// Which files of those are none of them.
@@ -83,12 +82,28 @@ impl Suspect {
 
     /// Says what weighs when one is changed.
     pub(in crate::rules) const fn changed(self, change: Change) -> Self {
-        Self { change, ..self }
+        let code = Code {
+            severities: severities(self.severity, true),
+            ..self.code
+        };
+        Self {
+            change,
+            code,
+            ..self
+        }
     }
 
     /// Says where a new one counts.
     pub(in crate::rules) const fn only(self, place: Place) -> Self {
-        Self { place, ..self }
+        let code = Code {
+            severities: severities(self.severity, true),
+            ..self.code
+        };
+        Self {
+            place,
+            code,
+            ..self
+        }
     }
 
     /// Adds the paths that the row is tried with.
@@ -99,22 +114,38 @@ impl Suspect {
 
 pub(in crate::rules) const fn row(
     case: &'static str,
-    code: &'static str,
+    id: &'static str,
     severity: Severity,
     reason: &'static str,
     patterns: &'static str,
 ) -> Suspect {
     Suspect {
         case,
-        code,
+        code: Code {
+            id,
+            severities: severities(severity, false),
+            reason,
+            // Those of all rows with this code.
+            cases: &[],
+        },
         severity,
         change: Change::Name,
         place: Place::Anywhere,
-        reason,
         patterns,
         except: "",
         hit: "",
         miss: "",
+    }
+}
+
+/// Returns how grave findings of a row can be: deletions weigh less, and where neither name
+/// nor lines decide, it is for the record.
+const fn severities(severity: Severity, is_weighed: bool) -> &'static [Severity] {
+    match (severity, is_weighed) {
+        (Block, false) => &[Block, Warn],
+        (Block, true) => &[Block, Warn, Note],
+        (Warn, _) => &[Warn, Note],
+        (Note, _) => &[Note],
     }
 }
 

@@ -11,7 +11,7 @@ fn codes(text: &str) -> Vec<&'static str> {
         let mut all = SCANNER.patterns[*row].captures_iter(text.as_bytes());
         all.any(|captures| passes(secret.test, secret_of(&captures).1))
     });
-    let mut codes: Vec<_> = found.map(|row| SECRETS[row].code).collect();
+    let mut codes: Vec<_> = found.map(|row| SECRETS[row].code.id).collect();
     codes.dedup();
     codes
 }
@@ -321,7 +321,7 @@ fn sus_28_each_kind_has_a_hit_and_a_near_miss() {
         assert!(!found.contains(&code), "{code}: {near_miss}: {found:?}");
         seen.insert(code);
     }
-    let all: BTreeSet<_> = SECRETS.iter().map(|secret| secret.code).collect();
+    let all: BTreeSet<_> = SECRETS.iter().map(|secret| secret.code.id).collect();
     assert_eq!(seen, all);
 }
 
@@ -329,7 +329,7 @@ fn sus_28_each_kind_has_a_hit_and_a_near_miss() {
 #[test]
 fn sus_28_rows_are_well_formed() {
     for secret in SECRETS {
-        assert!(secret.code.starts_with("secret."), "{}", secret.code);
+        assert!(secret.code.id.starts_with("secret."), "{}", secret.code.id);
         assert!(
             secret
                 .words
@@ -339,9 +339,9 @@ fn sus_28_rows_are_well_formed() {
         compile(secret.pattern);
     }
     for (code, hit, _) in table() {
-        let row = SECRETS
-            .iter()
-            .find(|secret| secret.code == code && compile(secret.pattern).is_match(hit.as_bytes()));
+        let row = SECRETS.iter().find(|secret| {
+            secret.code.id == code && compile(secret.pattern).is_match(hit.as_bytes())
+        });
         let row = row.unwrap_or_else(|| panic!("{code}: {hit}"));
         let lower = hit.to_ascii_lowercase();
         assert!(row.words.iter().any(|word| lower.contains(word)), "{code}");

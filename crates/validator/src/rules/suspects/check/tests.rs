@@ -37,7 +37,11 @@ fn variants(path: &str) -> Vec<String> {
 fn sus_each_row_hits_and_misses() {
     let mut wrong = Vec::new();
     for row in rows() {
-        assert!(!row.hit.is_empty() && !row.miss.is_empty(), "{}", row.code);
+        assert!(
+            !row.hit.is_empty() && !row.miss.is_empty(),
+            "{}",
+            row.code.id
+        );
         for pattern in row.patterns() {
             let path = pattern.replace("**", "some/thing").replace('*', "x");
             for path in variants(&path) {
@@ -50,7 +54,7 @@ fn sus_each_row_hits_and_misses() {
                 // A family speaks only where no other rule does, and the first that fits.
                 let is_said = match row.case {
                     "SUS-31" => found.iter().any(|(said, _)| *said >= severity),
-                    _ => found.contains(&(severity, row.code)),
+                    _ => found.contains(&(severity, row.code.id)),
                 };
                 if !is_said {
                     wrong.push(format!("{} {path}: {found:?}", row.case));
@@ -60,7 +64,7 @@ fn sus_each_row_hits_and_misses() {
         for path in row.hit.split_ascii_whitespace() {
             let found = codes_of_new(path);
             let is_other = |(severity, _): &(Severity, _)| *severity >= row.severity;
-            let is_said = found.contains(&(row.severity, row.code))
+            let is_said = found.contains(&(row.severity, row.code.id))
                 || (row.case == "SUS-31" && found.iter().any(is_other));
             if !is_said {
                 wrong.push(format!("{} {path}: {found:?}", row.case));
@@ -68,9 +72,9 @@ fn sus_each_row_hits_and_misses() {
         }
         for path in row.miss.split_ascii_whitespace() {
             let found = all(RelPath::new(path).unwrap(), &FILE());
-            let is_hit = found.iter().any(|found| found.code == row.code);
+            let is_hit = found.iter().any(|found| found.code.id == row.code.id);
             if is_hit {
-                wrong.push(format!("{} {path} is {}", row.case, row.code));
+                wrong.push(format!("{} {path} is {}", row.case, row.code.id));
             }
         }
     }
@@ -93,7 +97,7 @@ fn sus_table_is_complete_and_well_formed() {
     assert!(cases.iter().eq(expected.iter()), "{cases:?}");
     let (mut seen, mut twice) = (BTreeSet::new(), Vec::new());
     for suspect in rows() {
-        assert!(suspect.code.starts_with("suspect."));
+        assert!(suspect.code.id.starts_with("suspect."));
         for pattern in suspect.patterns() {
             if !seen.insert(pattern) {
                 twice.push(pattern);
@@ -115,7 +119,7 @@ fn sus_deletions_weigh_less() {
         before: Some(FILE()),
         after: None,
     };
-    let soften = |severity| crate::judge::softened(&change, severity);
+    let soften = |severity| super::weighed(&change, severity);
     assert_eq!(soften(Severity::Block), Severity::Warn);
     assert_eq!(soften(Severity::Warn), Severity::Note);
 }

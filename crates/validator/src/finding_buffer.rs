@@ -1,4 +1,4 @@
-//! `Report`: where rules put what they find.
+//! `FindingBuffer`: where rules put what they find.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use lazaret_tree::RelPathBuf;
 
-use crate::{Finding, Findings, Severity, Subject, catalog};
+use crate::codes::{self, Code};
+use crate::{Finding, Findings, Severity, Subject};
 
 /// The most memory that the findings of a batch may take, in bytes: some 400,000 of them.
 ///
@@ -16,7 +17,7 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// Findings under way to a verdict.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
+pub(crate) struct FindingBuffer {
     pub(crate) findings: Findings,
     /// What is known to have been said of the same case, in order.
     pub(crate) known: Arc<Findings>,
@@ -28,7 +29,7 @@ pub(crate) struct Report {
     pub(crate) silent: HashSet<RelPathBuf>,
 }
 
-impl Report {
+impl FindingBuffer {
     /// Starts without findings. Those that are among `known` will be shared with it.
     pub(crate) fn sharing(known: Arc<Findings>) -> Self {
         Self {
@@ -37,10 +38,8 @@ impl Report {
         }
     }
 
-    /// Adds a finding, whose code and severity the catalogue knows.
+    /// Adds a finding.
     pub(crate) fn push(&mut self, finding: Finding) {
-        let Finding { code, severity, .. } = finding;
-        debug_assert!(catalog::knows(code, severity), "{severity} {code}");
         if self.is_full() {
             return;
         }
@@ -49,11 +48,11 @@ impl Report {
         if self.is_full() {
             self.rejected = true;
             self.findings.push(Arc::new(Finding {
-                code: "limit.findings",
+                code: codes::LIMIT_FINDINGS.id,
                 severity: Severity::Block,
                 subject: Subject::Batch,
                 line: None,
-                message: "there is more to be said of it than anybody could read".into(),
+                message: "there are more findings than a person can read".into(),
                 hint: Some("apply less at a time"),
                 allowed: false,
             }));
@@ -70,11 +69,16 @@ impl Report {
         &mut self,
         path: &(impl ToOwned<Owned = RelPathBuf> + ?Sized),
         severity: Severity,
-        code: &'static str,
+        code: &'static Code,
         message: impl Into<Cow<'static, str>>,
     ) {
+        debug_assert!(
+            code.severities.contains(&severity),
+            "{severity} {}",
+            code.id
+        );
         self.push(Finding {
-            code,
+            code: code.id,
             severity,
             subject: Subject::Path(path.to_owned()),
             line: None,
@@ -89,11 +93,16 @@ impl Report {
         &mut self,
         (path, line): (&(impl ToOwned<Owned = RelPathBuf> + ?Sized), u32),
         severity: Severity,
-        code: &'static str,
+        code: &'static Code,
         message: impl Into<Cow<'static, str>>,
     ) {
+        debug_assert!(
+            code.severities.contains(&severity),
+            "{severity} {}",
+            code.id
+        );
         self.push(Finding {
-            code,
+            code: code.id,
             severity,
             subject: Subject::Path(path.to_owned()),
             line: Some(line),
@@ -107,7 +116,7 @@ impl Report {
     pub(crate) fn block(
         &mut self,
         path: &(impl ToOwned<Owned = RelPathBuf> + ?Sized),
-        code: &'static str,
+        code: &'static Code,
         message: impl Into<Cow<'static, str>>,
     ) {
         self.path(path, Severity::Block, code, message);
@@ -117,13 +126,13 @@ impl Report {
     pub(crate) fn reject(
         &mut self,
         subject: Subject,
-        code: &'static str,
+        code: &'static Code,
         message: impl Into<Cow<'static, str>>,
         hint: &'static str,
     ) {
         self.rejected = true;
         self.push(Finding {
-            code,
+            code: code.id,
             severity: Severity::Block,
             subject,
             line: None,
@@ -131,6 +140,12 @@ impl Report {
             hint: Some(hint),
             allowed: false,
         });
+    }
+
+    /// Says that a rule failed over a path, which is then not taken for clean.
+    pub(crate) fn failed(&mut self, path: &RelPathBuf, rule: &str) {
+        let message = format!("the rule `{rule}` failed over it; that is a mistake in lazaret");
+        self.block(path, codes::AUDIT_FAILED, message);
     }
 
     /// Withholds a path without a word.
@@ -143,36 +158,36 @@ impl Report {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use super::{MOST_BYTES, Report};
+    use super::{FindingBuffer, MOST_BYTES};
+    use crate::codes;
     use crate::{Finding, Severity, Subject};
 
     #[test]
     fn p9_more_than_anybody_could_read_rejects_the_batch() {
-        let mut report = Report::default();
+        let mut buffer = FindingBuffer::default();
         let path = "a".parse::<lazaret_tree::RelPathBuf>().unwrap();
         let most = MOST_BYTES / size_of::<Finding>();
         for _ in 0..most {
-            report.path(&path, Severity::Block, "git.hook", "x");
+            buffer.path(&path, Severity::Block, codes::GIT_HOOK, "x");
         }
-        assert!(report.rejected && report.findings.len() < most);
-        let last = report.findings.last().unwrap();
+        assert!(buffer.rejected && buffer.findings.len() < most);
+        let last = buffer.findings.last().unwrap();
         assert_eq!(
             (last.code, &last.subject),
             ("limit.findings", &Subject::Batch)
         );
     }
 
-    /// What makes every other test a test of the catalogue.
+    /// What makes every other test a test of the severities.
     #[test]
-    fn a_code_that_the_catalogue_does_not_have_is_no_finding() {
-        let says = |severity, code| {
-            let mut report = Report::default();
+    fn a_severity_that_a_code_does_not_have_is_no_finding() {
+        let says = |severity| {
+            let mut buffer = FindingBuffer::default();
             let path = "a".parse::<lazaret_tree::RelPathBuf>().unwrap();
-            let said = AssertUnwindSafe(|| report.path(&path, severity, code, "x"));
+            let said = AssertUnwindSafe(|| buffer.path(&path, severity, codes::GIT_HOOK, "x"));
             catch_unwind(said).is_ok()
         };
-        assert!(says(Severity::Block, "git.hook"));
-        assert!(!says(Severity::Note, "git.hook"));
-        assert!(!says(Severity::Block, "git.nonsense"));
+        assert!(says(Severity::Block));
+        assert!(!says(Severity::Note));
     }
 }
