@@ -55,6 +55,33 @@ const ABSENT: &[(&str, &[&str])] = &[
             "serde",
         ],
     ),
+    // What is judged and applied needs no engine, no session and no screen.
+    (
+        "gate",
+        &[
+            "lazaret-launcher",
+            "lazaret-runtime",
+            "lazaret-session",
+            "bollard",
+            "clap",
+            "indicatif",
+            "ratatui",
+            "tokio",
+        ],
+    ),
+    // The review draws into a buffer; the terminal is the launcher's.
+    (
+        "review",
+        &[
+            "lazaret-launcher",
+            "lazaret-runtime",
+            "lazaret-session",
+            "bollard",
+            "clap",
+            "indicatif",
+            "tokio",
+        ],
+    ),
     (
         "image-builder",
         &["lazaret-transfer", "lazaret-validator", "lazaret-launcher"],

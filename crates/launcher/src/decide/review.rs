@@ -6,14 +6,14 @@ use lazaret_gate::allowlist::Entry;
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::{Decision, KeepReason, Plan, approve};
+use lazaret_review::gate_adapter::Desk;
+use lazaret_review::model::{End, Review, Title};
+use lazaret_review::run::{self, Ended};
+use lazaret_review::view::Palette;
 use lazaret_tree::escape;
 
 use super::full_listing;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::gate::review::desk::Desk;
-use crate::gate::review::model::{End, Review, Title};
-use crate::gate::review::run::{self, Ended};
-use crate::gate::review::view::Palette;
 use crate::ui::Ui;
 use crate::ui::review_console::ReviewConsole;
 use lazaret_session::cancel::Interrupt;

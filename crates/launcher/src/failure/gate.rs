@@ -11,9 +11,9 @@ use lazaret_gate::export::html::HtmlError;
 use lazaret_gate::export::side::ContentsError;
 use lazaret_gate::proposal::ApproveError;
 use lazaret_gate::propose::{CaseError, ProposeError};
+use lazaret_review::backend::BenchError;
 
 use super::{Failure, FailureKind};
-use crate::gate::review::bench::BenchError;
 
 impl From<CaseError> for Failure {
     fn from(error: CaseError) -> Self {

@@ -4,7 +4,6 @@
 pub mod apply;
 pub mod live;
 pub mod open;
-pub mod review;
 pub mod run_report;
 pub mod settle;
 pub(crate) mod workspace_lock;

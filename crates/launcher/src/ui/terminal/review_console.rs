@@ -11,6 +11,9 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use lazaret_review::model::Review;
+use lazaret_review::run::{Console, Input};
+use lazaret_review::view::{Palette, draw};
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
@@ -24,9 +27,6 @@ use rustix::termios::{
     tcsetattr,
 };
 
-use crate::gate::review::model::Review;
-use crate::gate::review::run::{Console, Input};
-use crate::gate::review::view::{Palette, draw};
 use crate::panic::Hook;
 use crate::ui::{Output, Ui, UiWriter};
 use lazaret_session::cancel::Interrupt;

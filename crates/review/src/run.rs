@@ -5,8 +5,8 @@ use std::io;
 use lazaret_gate::decision::NoAnswer;
 use lazaret_gate::format::{causes, harmless};
 
-use super::bench::{Bench, BenchError};
-use super::body::Body;
+use super::backend::{Bench, BenchError};
+use super::diff_view::Body;
 use super::keys::Decoder;
 use super::model::{Effect, End, Review};
 

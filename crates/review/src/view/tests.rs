@@ -7,11 +7,11 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
 
 use super::{Palette, draw};
-use crate::gate::review::item::tests::item;
-use crate::gate::review::item::{Item, Remarks, Sign, Standing};
-use crate::gate::review::keys::Key;
-use crate::gate::review::model::{Review, Title};
-use crate::gate::review::tests::{FakeBench, press, remark, sample, typed};
+use crate::item::tests::item;
+use crate::item::{Item, Remarks, Sign, Standing};
+use crate::keys::Key;
+use crate::model::{Review, Title};
+use crate::tests::{FakeBench, press, remark, sample, typed};
 
 /// Draws through ratatui's own terminal, and asserts of every cell that it is inert.
 fn buffer(review: &Review, palette: Palette, (width, height): (u16, u16)) -> Buffer {

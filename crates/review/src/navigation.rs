@@ -1,6 +1,6 @@
 //! Moving about, taking and leaving.
 
-use super::body::Parts;
+use super::diff_view::Parts;
 use super::geometry::Pane;
 use super::item::Standing;
 use super::keys::Key;

@@ -21,8 +21,8 @@ use lazaret_tree::{RelPath, escape};
 use lazaret_validator::{Allowance as Allowed, Severity, Subject, is_allowable};
 
 use self::items::{ALREADY, change_item, facts, mentioned, sign, standing};
-use super::bench::{Bench, BenchError};
-use super::body::{Body, Parts};
+use super::backend::{Bench, BenchError};
+use super::diff_view::{Body, Parts};
 use super::item::{Allowance, Choice, Heard, Item, Remarks, Standing, Why};
 use super::plan::{Left, Plan, Taken};
 

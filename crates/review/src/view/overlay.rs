@@ -7,13 +7,13 @@ use ratatui::style::Style;
 use ratatui::widgets::{Block, Clear, Widget as _};
 
 use super::{Palette, put, put_parts, scrollbar};
-use crate::gate::review::geometry::Geometry;
-use crate::gate::review::help;
-use crate::gate::review::item::{Allowance, Standing};
-use crate::gate::review::model::Review;
-use crate::gate::review::plan::{Plan, PlanLine};
-use crate::gate::review::press::word;
-use crate::gate::review::text::{columns, elide, fill, name_rows};
+use crate::geometry::Geometry;
+use crate::help;
+use crate::item::{Allowance, Standing};
+use crate::keys_to_actions::word;
+use crate::model::Review;
+use crate::plan::{Plan, PlanLine};
+use crate::text::{columns, elide, fill, name_rows};
 
 /// Draws what each key does.
 pub(super) fn help(geometry: &Geometry, top: usize, palette: Palette, buffer: &mut Buffer) {

@@ -3,9 +3,9 @@
 use lazaret_validator::Severity;
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::gate::review::body::Tag;
-use crate::gate::review::item::{Mark, Sign};
-use crate::gate::review::text::Shade;
+use crate::diff_view::Tag;
+use crate::item::{Mark, Sign};
+use crate::text::Shade;
 
 /// Whether there are colours. Bold, reversed and underlined text is no colour
 /// (no-color.org).

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use lazaret_validator::Severity;
 
-use super::body::Body;
+use super::diff_view::Body;
 use super::geometry::{Geometry, Pane};
 use super::item::{Allowance, Choice, Item, Standing, Tally};
 use super::page::Page;

@@ -8,9 +8,7 @@ use lazaret_gate::format::bytes;
 use lazaret_gate::proposal::{self, ItemState, Origin};
 use lazaret_tree::{Change, ChangeKind, Entry, Mode, RelPathBuf, escape};
 
-use crate::gate::review::item::{
-    Allowance, Choice, Item, Remarks, Sign, Standing, Tag, Tally, Why,
-};
+use crate::item::{Allowance, Choice, Item, Remarks, Sign, Standing, Tag, Tally, Why};
 
 const NOTHING: &str = "there is nothing here that could be applied";
 pub(super) const ALREADY: &str = "your workspace has it already";

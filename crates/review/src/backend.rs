@@ -4,7 +4,7 @@ use lazaret_gate::export::ExportError;
 use lazaret_gate::export::side::ContentsError;
 use lazaret_gate::propose::ProposeError;
 
-use super::body::Body;
+use super::diff_view::Body;
 use super::item::{Item, Standing};
 use super::plan::Plan;
 

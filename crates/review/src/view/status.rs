@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::{Palette, put, put_parts};
-use crate::gate::review::geometry::Pane;
-use crate::gate::review::item::Standing;
-use crate::gate::review::model::{Mode, Review, Show};
-use crate::gate::review::text::{columns, elide};
+use crate::geometry::Pane;
+use crate::item::Standing;
+use crate::model::{Mode, Review, Show};
+use crate::text::{columns, elide};
 
 /// Starts the line of a question, as in the prompt of `run`; no name can: names are never at
 /// the start of the last line (UI-06).

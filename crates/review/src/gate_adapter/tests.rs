@@ -10,7 +10,7 @@ use lazaret_tree::{Digest, Entry, LinkTarget, Mode, Refusal, RelPathBuf, Tree};
 use lazaret_validator::{Finding, Policy};
 
 use super::*;
-use crate::gate::review::model::{Review, Title};
+use crate::model::{Review, Title};
 
 /// A case of two trees, and a workspace that may be different from both.
 struct World {

@@ -5,12 +5,12 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::{Palette, put_parts, scrollbar};
-use crate::gate::review::body::{Body, Line, Tag};
-use crate::gate::review::geometry::Pane;
-use crate::gate::review::item::Mark;
-use crate::gate::review::model::Review;
-use crate::gate::review::page::PageRow;
-use crate::gate::review::text::{Piece, wrap};
+use crate::diff_view::{Body, Line, Tag};
+use crate::geometry::Pane;
+use crate::item::Mark;
+use crate::model::Review;
+use crate::page::PageRow;
+use crate::text::{Piece, wrap};
 
 /// Draws the rows on show.
 pub(super) fn draw(review: &Review, palette: Palette, area: Rect, buffer: &mut Buffer) {

@@ -2,8 +2,8 @@
 
 use lazaret_validator::{Finding, Severity, Subject};
 
-use super::bench::{Bench, BenchError};
-use super::body::Body;
+use super::backend::{Bench, BenchError};
+use super::diff_view::Body;
 use super::item::tests::item;
 use super::item::{Allowance, Choice, Item, Mark, Remarks, Sign, Standing, Tag, Why};
 use super::keys::Key;

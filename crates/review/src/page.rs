@@ -2,7 +2,7 @@
 
 use lazaret_validator::Severity;
 
-use super::body::Body;
+use super::diff_view::Body;
 use super::item::{Allowance, Item, Mark, Standing, Why};
 use super::text;
 

@@ -4,7 +4,7 @@ use lazaret_gate::choices::{Choices, Pick};
 use lazaret_tree::Renames;
 
 use super::Desk;
-use crate::gate::review::item::{Choice, Item};
+use crate::item::{Choice, Item};
 
 impl Desk<'_> {
     /// Tells the items of what was moved from each other. What was left goes with its other

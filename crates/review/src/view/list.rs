@@ -6,11 +6,11 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::{Palette, put, put_parts, scrollbar};
-use crate::gate::review::geometry::Pane;
-use crate::gate::review::item::{Allowance, Item, Mark, Sign, Standing, Tag, Tally, letter};
-use crate::gate::review::model::Review;
-use crate::gate::review::text::{columns, elide};
-use crate::gate::review::tree::{Row, RowKind};
+use crate::geometry::Pane;
+use crate::item::{Allowance, Item, Mark, Sign, Standing, Tag, Tally, letter};
+use crate::model::Review;
+use crate::text::{columns, elide};
+use crate::tree::{Row, RowKind};
 
 /// Draws the rows on show.
 pub(super) fn draw(review: &Review, palette: Palette, area: Rect, buffer: &mut Buffer) {

@@ -1,0 +1,34 @@
+//! The review of lazaret: a full-screen look at a case, in which a person chooses what is applied.
+//!
+//! A pure model, its view and a loop, over any [`run::Console`]. No engine, no session, no command line.
+//!
+//! | part | holds |
+//! | --- | --- |
+//! | [`item`], [`tree`], [`diff_view`], [`page`], [`plan`], [`text`] | what there is to see, as plain data, escaped |
+//! | [`model`], `keys_to_actions`, `navigation` | the state, and what each key does to it |
+//! | [`keys`] | keys out of the terminal's bytes |
+//! | [`view`] | the state drawn into a buffer |
+//! | [`run`] | the loop, on any [`run::Console`] |
+//! | [`backend`], [`gate_adapter`] | what the review needs of the gate, and the gate's answers |
+//!
+//! Nothing is decided by what is on the screen: a yes is to the [`plan::Plan`] that the gate
+//! derived from the choices, judged, and showed.
+
+pub mod backend;
+pub mod diff_view;
+pub mod gate_adapter;
+pub mod geometry;
+mod help;
+pub mod item;
+pub mod keys;
+mod keys_to_actions;
+pub mod model;
+mod navigation;
+pub mod page;
+pub mod plan;
+pub mod run;
+#[cfg(test)]
+mod tests;
+pub mod text;
+pub mod tree;
+pub mod view;
