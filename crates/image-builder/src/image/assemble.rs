@@ -33,7 +33,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) for_build: &'a [(&'a str, u32, &'a [u8])],
 }
 
-/// Puts an image of the porter alone together: root, and nobody else's program.
+/// Assembles an image of the porter alone: root, and no other program.
 pub(crate) fn from_scratch(parts: Parts<'_>) -> io::Result<Archive> {
     let mut layer = LayerWriter::new(Vec::new());
     layer.dir(b"dev", Attributes::root(0o755))?;

@@ -73,8 +73,8 @@ pub(crate) struct InstallContainer<'a> {
 }
 
 impl<'a> InstallStep<'a> {
-    /// Starts the container. One of the same name is a killed build's: whoever calls
-    /// this holds the guard of the layer that it is named after.
+    /// Starts the container. One of the same name is a killed build's: the caller holds the
+    /// lock of the cache entry that it is named after.
     pub(crate) fn start(
         engine: &'a Arc<dyn Engine>,
         place: InstallContainer<'_>,
@@ -96,7 +96,7 @@ impl<'a> InstallStep<'a> {
         })
     }
 
-    /// The container's name, for whoever has to end the step.
+    /// Returns the container's name; removing the container ends the step.
     pub(crate) fn container(&self) -> &ContainerName {
         self.lease.name()
     }

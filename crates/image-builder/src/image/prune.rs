@@ -46,8 +46,8 @@ pub enum Sweep {
     Remove,
 }
 
-/// A layer that nobody used for so long, and no declaration leads to, goes. A build that is
-/// under way has its layers younger than that.
+/// How long a layer that no declaration leads to is kept: those of a build that is under way
+/// are younger.
 const SPARED: Duration = Duration::from_secs(24 * 3_600);
 
 impl Builder<'_> {
@@ -93,7 +93,7 @@ impl Builder<'_> {
         // CacheRecord until the end: what is found unguarded must not begin to be built meanwhile.
         let mut guards = Vec::new();
         for image in &images {
-            // One without a tag was built by whoever gave it one.
+            // An image without a tag was built by the installation that gave it one.
             let is_made = |tag: &str| match tag == image.id {
                 true => made.iter().any(|one| one.is(&image.id, None, &engine)),
                 false => made.iter().any(|one| one.is(&image.id, Some(tag), &engine)),
@@ -177,7 +177,7 @@ impl Builder<'_> {
         Ok(removed)
     }
 
-    /// Removes containers of this cache's builds whose guard nobody holds any more.
+    /// Removes containers of this cache's builds whose lock is free.
     fn prune_containers(&self, sweep: Sweep) -> Result<Vec<Removed>, BuildError> {
         let containers = self.engine.containers(BUILD_LABEL);
         let containers = containers.map_err(|source| engine_error("to prune", source))?;

@@ -111,7 +111,7 @@ const WHITEOUT: &[u8] = b".wh.";
 /// Reads what an install step changed, as `porter layer` sends it, and writes it as a layer.
 ///
 /// # Errors
-/// As [`tidy`], and when the end is missing.
+/// As [`normalize`], and if the end is missing.
 pub(crate) fn normalize_changes<W: Write>(
     changes: &mut File,
     layer: W,
