@@ -146,7 +146,7 @@ codes! {
     ENTRY_DUPLICATE = "entry.duplicate", [Block], "the same name twice; rejects the batch", ["TAR-14"];
     ENTRY_TYPE_CONFLICT = "entry.type_conflict", [Block], "two members disagree about the type; rejects the batch", ["TAR-04", "TAR-15"];
     HEADER_CHECKSUM = "header.checksum", [Block], "a header's checksum is wrong; rejects the batch", ["TAR-38"];
-    HEADER_HIDDEN_BYTES = "header.hidden_bytes", [Block], "a header holds bytes that nobody reads; rejects the batch", [];
+    HEADER_HIDDEN_BYTES = "header.hidden_bytes", [Block], "a header holds bytes that no reader uses; rejects the batch", [];
     HEADER_LINKNAME_NONLINK = "header.linkname_nonlink", [Block], "something other than a link has a target; rejects the batch", [];
     HEADER_MAGIC = "header.magic", [Block], "a header is not ustar; rejects the batch", [];
     HEADER_NUMBER = "header.number", [Block], "a field is no number; rejects the batch", ["TAR-24"];
