@@ -49,9 +49,6 @@ pub use spec::names::{
 /// The profiles that come with lazaret: name and text, sorted by name.
 pub const PROFILES: &[(&str, &str)] = spec::embedded::PROFILES;
 
-/// Where the porter is in every image: its entrypoint, and so PID 1.
-pub const PORTER_PATH: &str = "/lazaret/porter";
-
 /// The label that names the image's spec.
 pub const IMAGE_LABEL: &str = "io.lazaret.image";
 

@@ -6,13 +6,12 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::thread;
 
-use flate2::Compression;
-use flate2::write::{ZlibDecoder, ZlibEncoder};
+use lazaret_protocol::{Compressor, Decompressor};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::root;
@@ -77,25 +76,21 @@ fn close_stdout() -> io::Result<()> {
 
 /// Ends with either side; a stream that is cut off ends the verb's stdin, and it knows by its
 /// own grammar that this is too early.
-fn inflate(from: File, to: File) {
-    let mut decoder = ZlibDecoder::new(to);
-    drop(copy(from, |piece| {
-        decoder.write_all(piece)?;
-        decoder.flush()
-    }));
+fn inflate(from: File, mut to: File) {
+    drop(copy(Decompressor::new(from), |piece| to.write_all(piece)));
 }
 
 fn deflate(from: File, to: File) -> io::Result<()> {
-    let mut encoder = ZlibEncoder::new(to, Compression::fast());
+    let mut compressor = Compressor::new(to);
     copy(from, |piece| {
-        encoder.write_all(piece)?;
-        encoder.flush()
+        compressor.write_all(piece)?;
+        compressor.flush()
     })?;
-    encoder.finish()?.flush()
+    compressor.finish()?.flush()
 }
 
 /// Hands over what can be read, as soon as it can.
-fn copy(mut from: File, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+fn copy(mut from: impl io::Read, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     loop {
         match from.read(&mut buffer) {

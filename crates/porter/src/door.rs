@@ -1,11 +1,5 @@
-//! The door of PID 1: one process that is handed in past the engine.
-//!
-//! ```text
-//! host → PID 1     "start", with stdin, stdout and stderr (SCM_RIGHTS, `man 7 unix`)
-//! PID 1 → host     "started"
-//! host → process   its order, on its stdin
-//! PID 1 → host     "ended N"
-//! ```
+//! The door of PID 1: one process that is handed in past the engine, by the words of
+//! [`init`](lazaret_protocol::init).
 //!
 //! PID 1's stdin is one end of a pair of sockets, and its stdout the other. Whoever may look
 //! into PID 1 from outside takes that one (`man 2 pidfd_getfd`): it has no name that anybody
@@ -19,17 +13,16 @@
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd as _, OwnedFd};
 
+use lazaret_protocol::exit;
+use lazaret_protocol::init::{InitNotice, START};
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendFlags, SocketFlags, SocketType, sendmsg, socketpair,
     sockopt,
 };
 use rustix::process::{Pid, WaitStatus};
 
-use crate::order;
+use crate::spawn;
 use crate::syscall;
-
-/// What the host says.
-const START: &[u8] = b"start";
 
 /// What has come in at the door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +65,7 @@ impl Door {
                     *self = Self::Taken(child);
                     // Only the host has the other end now.
                     close(rustix::stdio::dup2_stdout);
-                    say("started");
+                    say(InitNotice::Started);
                 }
                 Err(_) => self.shut(),
             },
@@ -87,7 +80,9 @@ impl Door {
         }
         let killed = status.terminating_signal().map(|signal| 128 + signal);
         if let Some(code) = status.exit_status().or(killed) {
-            say(&format!("ended {code}"));
+            // The kernel keeps eight bits of a code, and its signals end at 64.
+            let code = u8::try_from(code).unwrap_or(u8::MAX);
+            say(InitNotice::Ended { code });
             self.shut();
         }
     }
@@ -125,19 +120,20 @@ fn take() -> io::Result<Option<[OwnedFd; 3]>> {
 
 /// Starts a process that does what it hears on the first of its streams.
 fn start(streams: [OwnedFd; 3]) -> io::Result<i32> {
-    syscall::fork(|| match order::carry_out(&streams) {
+    syscall::fork(|| match spawn::become_process(&streams) {
         Ok(never) => match never {},
         Err(error) => {
             crate::complain(&error.to_string());
-            crate::FAILED
+            exit::FAILED
         }
     })
 }
 
 /// Says a word to the host, which may be gone.
-fn say(word: &str) {
+fn say(notice: InitNotice) {
     let mut nothing = SendAncillaryBuffer::default();
-    let word = [IoSlice::new(word.as_bytes())];
+    let notice = notice.to_string();
+    let word = [IoSlice::new(notice.as_bytes())];
     let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
     let _unheard = sendmsg(io::stdin(), &word, &mut nothing, flags);
 }

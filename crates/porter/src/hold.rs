@@ -2,7 +2,7 @@
 //!
 //! For engines that can't pause a container: rootless ones on cgroup v1 have no freezer. It
 //! comes by exec, as the command's own user, and waits for a byte. With the first one it
-//! stops everybody but PID 1 and says `held`; with [`END`], the end of its input or
+//! stops everybody but PID 1 and says `held`; with [`freeze::END`], the end of its input or
 //! [`SILENCE`] without a byte it lets them go on, so that one whose caller was killed holds
 //! nobody for long. Then it says `released`, unless it had to end by itself.
 //!
@@ -18,15 +18,13 @@ use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use lazaret_protocol::freeze::{self, FreezeReply};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{DumpableBehavior, Pid, Signal, getpid, kill_process};
 
 use crate::root;
 use crate::still::{Motion, Seen, first_is_porter, processes};
 use crate::syscall::{BlockedSignals, signal_everyone};
-
-/// The byte that ends the hold; any other one says that somebody is still there.
-const END: u8 = b'.';
 
 /// How long nobody need say anything. A caller speaks several times in it.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -116,10 +114,11 @@ fn hold() -> Result<(), HoldError> {
     let mut held = Held::default();
     held.everybody()?;
     let mut stdout = root::stdout()?;
-    writeln!(stdout, "held {}", held.stopped.len())?;
+    let processes = held.stopped.len();
+    writeln!(stdout, "{}", FreezeReply::Held { processes })?;
     while caller.listen()? == Word::Hold {}
     drop(held);
-    writeln!(stdout, "released")?;
+    writeln!(stdout, "{}", FreezeReply::Released)?;
     Ok(())
 }
 
@@ -166,7 +165,7 @@ impl Caller {
         if count > 0 {
             let mut bytes = [0; 64];
             let length = self.stdin.read(&mut bytes)?;
-            if length == 0 || bytes[..length].contains(&END) {
+            if length == 0 || bytes[..length].contains(&freeze::END) {
                 return Ok(Word::End);
             }
             self.heard = Some(Instant::now());

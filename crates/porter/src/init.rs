@@ -10,6 +10,7 @@ use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use lazaret_protocol::exit;
 use rustix::process::{Pid, WaitOptions, WaitStatus, wait};
 
 use crate::deadline::Deadline;
@@ -48,13 +49,13 @@ pub(crate) fn run() -> ExitCode {
     match supervise() {
         Ok(cause) => ExitCode::from(match (cause, oom::kills() > 0) {
             (Cause::Asked, false) => 0,
-            (Cause::Asked, true) => crate::OUT_OF_MEMORY,
-            (Cause::TimedOut, false) => crate::TIMED_OUT,
-            (Cause::TimedOut, true) => crate::TIMED_OUT_AND_OUT_OF_MEMORY,
+            (Cause::Asked, true) => exit::OUT_OF_MEMORY,
+            (Cause::TimedOut, false) => exit::TIMED_OUT,
+            (Cause::TimedOut, true) => exit::TIMED_OUT_AND_OUT_OF_MEMORY,
         }),
         Err(error) => {
             crate::complain(&format!("init: {error}"));
-            ExitCode::from(crate::FAILED)
+            ExitCode::from(exit::FAILED)
         }
     }
 }

@@ -3,7 +3,7 @@
 //! `porter init` is PID 1; every other verb comes by the engine's exec or through PID 1, and so
 //! inherits the container's hardening. The program is static, has one thread except where a
 //! survey lists and hashes and where `gateway`, `relay`, `dial` and `deflated` carry bytes, and its
-//! exit codes are 0, 1 for a failed verb, [`FAILED`], and those of the command it runs.
+//! exit codes are 0, 1 for a failed verb, [`exit::FAILED`], and those of the command it runs.
 
 mod arriving;
 mod clock;
@@ -22,7 +22,6 @@ mod lend;
 mod lifts;
 mod limit;
 mod oom;
-mod order;
 mod poised;
 mod probe;
 mod receive;
@@ -31,29 +30,18 @@ mod root;
 mod run;
 mod sealed;
 mod send;
+mod spawn;
 mod status;
 mod still;
 mod survey;
 mod syscall;
 mod update;
-mod words;
 
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-/// Exit code of a porter that could not do its work: lazaret's own failures are 125.
-const FAILED: u8 = 125;
-
-/// What `init` ends with when the kernel's OOM killer was in the container. The launcher
-/// knows this number and the next two as well.
-const OUT_OF_MEMORY: u8 = 37;
-
-/// What `init` ends with when it ended the command at its deadline.
-const TIMED_OUT: u8 = 38;
-
-/// Both.
-const TIMED_OUT_AND_OUT_OF_MEMORY: u8 = 39;
+use lazaret_protocol::exit;
 
 fn main() -> ExitCode {
     act(std::env::args_os().skip(1))
@@ -86,18 +74,18 @@ fn act(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
                 "usage: porter deflated|dial|empty|export|gateway|hold|init|layer|lend|probe|protect|receive|\
                  relay|release|run|sealed|thaw|update",
             );
-            ExitCode::from(FAILED)
+            ExitCode::from(exit::FAILED)
         }
     }
 }
 
-/// Ends a verb that moves files: 0, or one line on stderr and [`FAILED`].
+/// Ends a verb that moves files: 0, or one line on stderr and [`exit::FAILED`].
 fn settle<E: std::fmt::Display>(verb: &str, outcome: Result<(), E>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("{verb}: {error}"));
-            ExitCode::from(FAILED)
+            ExitCode::from(exit::FAILED)
         }
     }
 }

@@ -1,20 +1,16 @@
-//! What a poised command hears before it starts.
-//!
-//! ```text
-//! words = (verb "\n" what the verb reads)* ("go\n" | "end\n")
-//! verb  = "receive " ROOT | "update " ROOT [" --ahead"]
-//! ```
+//! What a poised command hears before it starts ([`bootstrap`]).
 //!
 //! Whoever starts a command brings its directory up to date first. That the same process does
 //! both saves an engine's exec, and nothing else runs where the command will. A verb that fails
-//! ends it, and so does any other word, or the end of stdin. The host says the next word only
-//! once it has read the last that the verb says.
+//! ends it, and so does any other word, or the end of stdin.
 
 use std::ffi::OsString;
 
+use lazaret_protocol::{bootstrap, read_line};
+
 use crate::receive::{self, ReceiveError};
+use crate::root;
 use crate::update::{self, UpdateError};
-use crate::words::word;
 
 /// Why a poised command does not start.
 #[derive(Debug, thiserror::Error)]
@@ -42,10 +38,12 @@ pub(crate) enum Heard {
 /// Does what it hears, up to the last word.
 pub(crate) fn listen() -> Result<Heard, PoisedError> {
     loop {
-        match &*word().map_err(|_| PoisedError::NeverTold)? {
-            "go" => return Ok(Heard::Go),
-            "end" => return Ok(Heard::End),
-            word => first(word)?,
+        let heard = root::stdin().and_then(|mut stdin| read_line(&mut stdin));
+        let word = heard.map_err(|_| PoisedError::NeverTold)?;
+        match format!("{word}\n").as_bytes() {
+            bootstrap::GO => return Ok(Heard::Go),
+            bootstrap::CANCEL => return Ok(Heard::End),
+            _ => first(&word)?,
         }
     }
 }

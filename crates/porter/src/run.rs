@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lazaret_protocol::{ArgumentError, Control, ProbeRequest, Ulimit};
+use lazaret_protocol::{ArgumentError, Control, ProbeRequest, Ulimit, exit};
 use rustix::process::DumpableBehavior;
 
 use crate::deadline::{self, DeadlineError};
@@ -29,10 +29,6 @@ use crate::probe::{self, ProbeError};
 use crate::status::Status;
 use crate::syscall;
 
-/// Found, but can't be executed.
-const NOT_EXECUTABLE: u8 = 126;
-/// Not found.
-const NOT_FOUND: u8 = 127;
 /// All rights of an owner.
 const OWNER_ALL: u32 = 0o700;
 
@@ -73,9 +69,11 @@ enum Error {
 impl Error {
     fn exit_code(&self) -> u8 {
         match self {
-            Self::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => NOT_FOUND,
-            Self::Exec { .. } => NOT_EXECUTABLE,
-            _ => crate::FAILED,
+            Self::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                exit::NOT_FOUND
+            }
+            Self::Exec { .. } => exit::NOT_EXECUTABLE,
+            _ => exit::FAILED,
         }
     }
 }

@@ -34,19 +34,30 @@
 //! and lists are parsed strictly and bounded before they are kept.
 
 mod argument;
+pub mod bootstrap;
 mod checksum;
+mod compress;
 mod control;
+pub mod exit;
 mod file_time;
+pub mod freeze;
+pub mod init;
+mod line;
 pub mod messages;
 pub mod probe;
 pub mod records;
 pub mod stream;
 mod ulimit;
 
+/// Where the porter is in every image: its entrypoint, and so PID 1.
+pub const PORTER_PATH: &str = "/lazaret/porter";
+
 pub use argument::ArgumentError;
 pub use checksum::{Checksum, ChecksumParseError, Summing};
+pub use compress::{Compressor, Decompressor};
 pub use control::{Control, UnknownControl};
 pub use file_time::FileTime;
+pub use line::read_line;
 pub use messages::{
     ArrivedFile, Asking, Digests, FoundEntry, FoundKind, Ground, GroundAnswer, Guarded,
     LARGEST_LENT, LentEvent, LentFile, LentMode, Lies, MOST_LENT, Manifest, ManifestWriter,

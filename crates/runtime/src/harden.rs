@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use lazaret_protocol::{Control, Resource, Ulimit};
+use lazaret_protocol::{Control, PORTER_PATH, Resource, Ulimit};
 
 use crate::{
     BuildNetwork, BuildSpec, ContainerSpec, EngineInfo, EngineKind, Label, Limits, Network,
@@ -349,7 +349,7 @@ impl Controls {
             env: environment(spec),
             workdir: spec.workdir.clone(),
             hostname: "lazaret",
-            entrypoint: &["/lazaret/porter"],
+            entrypoint: &[PORTER_PATH],
             cmd: &["init"],
             stop_signal: "SIGTERM",
             stop_timeout: 15,

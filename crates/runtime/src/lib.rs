@@ -41,7 +41,7 @@ pub use lease::{ContainerLease, LeaseError, Leftover, VolumeLease, leftovers, re
 pub use names::{
     AliasName, ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName,
 };
-pub use proof::{END, Expected, GO, ProbeFailure, Proof, Proven, ProvenControl};
+pub use proof::{Expected, ProbeFailure, Proof, Proven, ProvenControl};
 pub use seccomp::PROFILE as SECCOMP_PROFILE;
 pub use spec::{
     Access, BuildNetwork, BuildSpec, ContainerSpec, HostAlias, Limits, Network, Privilege, Role,

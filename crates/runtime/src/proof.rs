@@ -11,22 +11,12 @@ use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 use lazaret_protocol::{
-    Control, ForeignNamespace, IdMapping, ProbeReport, ProbeRequest, ReportError, ReportLine,
-    SizedPath, Verdict,
+    Control, ForeignNamespace, IdMapping, PORTER_PATH, ProbeReport, ProbeRequest, ReportError,
+    ReportLine, SizedPath, Verdict,
 };
 
 use crate::Namespace;
 use crate::{Access, ENGINE_ENV, EnvName, HardenedSpec, Network, UserNamespace};
-
-/// The porter, inside.
-const PORTER: &str = "/lazaret/porter";
-
-/// What lets a command start that was poised by [`HardenedSpec::poised_argv`]; the porter's
-/// `poised.rs` reads it.
-pub const GO: &[u8] = b"go\n";
-
-/// What such a command hears that is not to start.
-pub const END: &[u8] = b"end\n";
 
 /// The inodes of a kernel's first namespaces, the same everywhere (`PROC_*_INIT_INO` in the
 /// kernel's `include/linux/proc_ns.h`).
@@ -167,7 +157,7 @@ impl HardenedSpec {
     ///
     /// Its stdin is closed, its environment the container's, its directory the container's.
     pub fn probe_argv(&self) -> Vec<String> {
-        let mut argv = vec![PORTER.to_owned(), "probe".to_owned()];
+        let mut argv = vec![PORTER_PATH.to_owned(), "probe".to_owned()];
         argv.extend(self.limits());
         argv.extend(self.questions());
         argv
@@ -193,7 +183,8 @@ impl HardenedSpec {
     }
 
     /// As [`HardenedSpec::timed_argv`], for a command that first reports on every control, as
-    /// [`HardenedSpec::probe_argv`] does, then does what it hears on its stdin up to [`GO`]
+    /// [`HardenedSpec::probe_argv`] does, then does what it hears on its stdin up to
+    /// [`bootstrap::GO`](lazaret_protocol::bootstrap::GO)
     /// and goes to `dir`. It finds its own stdin empty. `env` names the variables that only it has.
     pub fn poised_argv<'a>(
         &self,
@@ -210,7 +201,7 @@ impl HardenedSpec {
     }
 
     fn run(&self, more: Vec<String>, command: &[String]) -> Vec<String> {
-        let mut argv = vec![PORTER.to_owned(), "run".to_owned()];
+        let mut argv = vec![PORTER_PATH.to_owned(), "run".to_owned()];
         argv.extend(self.limits());
         for control in self.engine().not_applicable.keys() {
             argv.push("--without".to_owned());

@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 
+use lazaret_protocol::PORTER_PATH;
+
+use crate::User;
 use crate::image::archive::{Archive, Layer, LayerSource};
 use crate::image::config::Config;
 use crate::layer::normalize;
 use crate::layer::writer::{Attributes, LayerDigest, LayerWriter};
-use crate::{PORTER_PATH, User};
 
 /// The agent's home inside; a tmpfs in every container.
 const HOME: &str = "/home/agent";

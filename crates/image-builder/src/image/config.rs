@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_protocol::PORTER_PATH;
 use serde::Serialize;
 
 use crate::layer::writer::EPOCH_TEXT;
-use crate::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH};
+use crate::{IMAGE_LABEL, INPUTS_LABEL};
 
 /// What a container of the image finds.
 #[derive(Debug, Clone, PartialEq, Eq)]

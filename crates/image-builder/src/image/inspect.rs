@@ -1,8 +1,9 @@
 //! `inspect`: what must be true of an image before a container is made of it (CON-25).
 
+use lazaret_protocol::PORTER_PATH;
 use lazaret_runtime::{ImageInfo, ImageRef, NameError};
 
-use crate::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH};
+use crate::{IMAGE_LABEL, INPUTS_LABEL};
 
 /// An image that was looked at, named by its id: a tag that moves afterwards
 /// changes nothing.

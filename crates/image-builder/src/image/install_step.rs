@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
+use lazaret_protocol::PORTER_PATH;
 use lazaret_runtime::{
     BuildNetwork, BuildSpec, ContainerLease, ContainerName, Engine, EngineError, EngineInfo,
     EnvName, ExecSpec, HardenedSpec, ImageRef, LeaseError, Process, Starter, Stdin, Terminal,
     Unenforceable,
 };
 use lazaret_tree::escape;
-
-use crate::PORTER_PATH;
 
 /// How much of a failed step's output is shown.
 const TAIL_LINES: usize = 15;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use insta::assert_snapshot;
-use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH, inspect};
+use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, inspect};
+use lazaret_protocol::PORTER_PATH;
 use lazaret_runtime::ImageInfo;
 
 fn ours() -> ImageInfo {

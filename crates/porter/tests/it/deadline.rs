@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use lazaret_runtime::{ExecSpec, FirstProcess, Process, Starter, Stdin, Terminal};
 
 /// What `init` ends with when it ended the command at its deadline.
-const TIMED_OUT: i32 = 38;
+const TIMED_OUT: i32 = lazaret_protocol::exit::TIMED_OUT as i32;
 
 /// Only what hangs takes that long.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lazaret_protocol::init::{InitNotice, LONGEST_NOTICE, START, SpawnMessage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
@@ -15,7 +16,6 @@ use rustix::net::{
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
 
-use super::order;
 use super::streams::{self, Reply};
 use crate::{ExecSpec, Process, Stdin};
 
@@ -32,7 +32,7 @@ const TICK: Duration = Duration::from_millis(1);
 const PIPE: usize = 1 << 20;
 
 pub(super) fn start(process: &OwnedFd, spec: &ExecSpec) -> io::Result<Process> {
-    let order = order::write(spec)?;
+    let message = message(spec)?.to_bytes();
     let door = find(process)?;
     let (inside, ours) = pipes()?;
     hand_in(&door, &inside)?;
@@ -44,12 +44,23 @@ pub(super) fn start(process: &OwnedFd, spec: &ExecSpec) -> io::Result<Process> {
         stdout,
         stderr,
     } = ours;
-    stdin.write_all(&order)?;
+    stdin.write_all(&message)?;
     let stdin = match spec.stdin {
         Stdin::Piped => Some(stdin),
         Stdin::Closed => None,
     };
     Ok(streams::process(Reply::new(door), stdin, stdout, stderr))
+}
+
+/// Returns what the process is to become.
+fn message(spec: &ExecSpec) -> io::Result<SpawnMessage> {
+    let directory = spec.workdir.as_deref().unwrap_or_default();
+    let variables = spec
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
+    let message = SpawnMessage::new(directory, &spec.argv, variables);
+    message.map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
 /// Takes the door's other end. Once something was handed in there is none any more.
@@ -108,7 +119,7 @@ fn hand_in(door: &OwnedFd, streams: &[OwnedFd; 3]) -> io::Result<()> {
     let mut control = SendAncillaryBuffer::new(&mut space);
     let streams = streams.each_ref().map(|stream| stream.as_fd());
     control.push(SendAncillaryMessage::ScmRights(&streams));
-    let word = [IoSlice::new(b"start")];
+    let word = [IoSlice::new(START)];
     let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
     sendmsg(door, &word, &mut control, flags)?;
     Ok(())
@@ -118,10 +129,10 @@ fn await_started(door: &OwnedFd) -> io::Result<()> {
     let limit = Timespec::try_from(ANSWER).map_err(io::Error::other)?;
     let mut ready = [PollFd::new(door, PollFlags::IN)];
     while matches!(poll(&mut ready, Some(&limit)), Err(Errno::INTR)) {}
-    let mut word = [0; 16];
+    let mut word = [0; LONGEST_NOTICE];
     let (_, length) = recv(door, &mut word[..], RecvFlags::DONTWAIT)?;
-    match word.get(..length) {
-        Some(b"started") => Ok(()),
+    match InitNotice::parse(word.get(..length).unwrap_or_default()) {
+        Some(InitNotice::Started) => Ok(()),
         _ => Err(io::ErrorKind::ConnectionRefused.into()),
     }
 }

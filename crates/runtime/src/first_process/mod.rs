@@ -1,8 +1,8 @@
 //! `FirstProcess`: PID 1 of a container, a porter, as this machine sees it.
 //!
 //! Its stdout is the end of a pair of sockets that is meant for us: over it, it takes the
-//! streams of one process, starts that, and says how it ended. (The porter's `door.rs` has the
-//! protocol.) Nothing of that passes the engine, whose exec takes as long as several of our own
+//! streams of one process, starts that, and says how it ended. ([`init`](lazaret_protocol::init)
+//! has the protocol.) Nothing of that passes the engine, whose exec takes as long as several of our own
 //! steps, and whose relays move 8 or 32 KiB at a time.
 //!
 //! Only Linux tells of other processes so, and only root's or those of the own user namespace;
@@ -10,8 +10,6 @@
 
 #[cfg(target_os = "linux")]
 mod door;
-#[cfg(target_os = "linux")]
-mod order;
 #[cfg(target_os = "linux")]
 mod streams;
 

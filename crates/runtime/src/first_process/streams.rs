@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use lazaret_protocol::init::{InitNotice, LONGEST_NOTICE};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
@@ -37,7 +38,7 @@ impl Reply {
         if let Some(code) = *known {
             return Ok(code);
         }
-        let mut word = [0; 32];
+        let mut word = [0; LONGEST_NOTICE];
         let length = loop {
             match recv(&self.door, &mut word[..], RecvFlags::empty()) {
                 Ok((_, length)) => break length,
@@ -48,17 +49,14 @@ impl Reply {
         };
         let code = match word.get(..length).unwrap_or_default() {
             [] => KILLED,
-            said => ended(said).ok_or(io::ErrorKind::InvalidData)?,
+            said => match InitNotice::parse(said) {
+                Some(InitNotice::Ended { code }) => code.into(),
+                _ => return Err(io::ErrorKind::InvalidData.into()),
+            },
         };
         *known = Some(code);
         Ok(code)
     }
-}
-
-/// Reads `ended N`, an exit code.
-fn ended(said: &[u8]) -> Option<i32> {
-    let code = std::str::from_utf8(said).ok()?.strip_prefix("ended ")?;
-    code.parse::<u8>().ok().map(i32::from)
 }
 
 /// Puts a process together.
@@ -153,26 +151,5 @@ impl ProcessControl for Control {
 
     fn starter(&self) -> Starter {
         Starter::FirstProcess
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_an_exit_code_is_an_end() {
-        assert_eq!(ended(b"ended 0"), Some(0));
-        assert_eq!(ended(b"ended 255"), Some(255));
-        for nonsense in [
-            "ended 256",
-            "ended -1",
-            "ended ",
-            "ended 0\n",
-            "started",
-            "0",
-        ] {
-            assert_eq!(ended(nonsense.as_bytes()), None, "{nonsense}");
-        }
     }
 }

@@ -9,8 +9,9 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use lazaret_protocol::bootstrap;
 use lazaret_runtime::{
-    ContainerName, END, Engine, EngineError, ExecSpec, GO, HardenedSpec, Process, Stdin, Terminal,
+    ContainerName, Engine, EngineError, ExecSpec, HardenedSpec, Process, Stdin, Terminal,
 };
 
 use crate::context::Site;
@@ -100,7 +101,7 @@ impl Call {
         match poised {
             Poised::Waiting(mut process) => {
                 // A porter that refused has ended, and says why itself.
-                tell(&mut process, GO);
+                tell(&mut process, bootstrap::GO);
                 Ok((process, Terminal::None))
             }
             Poised::Later => {
@@ -158,7 +159,7 @@ impl Proven {
         let poised = match self.connection {
             Connection::Streams => Poised::Waiting(process),
             Connection::Terminal => {
-                tell(&mut process, END);
+                tell(&mut process, bootstrap::CANCEL);
                 process.control.wait().map_err(PorterError::from)?;
                 Poised::Later
             }

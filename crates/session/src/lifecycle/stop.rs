@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
+use lazaret_protocol::exit;
 use lazaret_runtime::{ContainerLease, ContainerState, EngineError, LeaseError, VolumeLease};
 
 use crate::context::Site;
@@ -39,17 +40,6 @@ const GRACE: Duration = Duration::from_secs(15);
 /// How long a look at the session may take until its end no longer waits for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What `porter init` ends with when the OOM killer hit any process of the container; engines
-/// tell it of the first process only.
-const OUT_OF_MEMORY: i32 = 37;
-
-/// What it ends with when it ended the command at its deadline: the launcher was stopped, or
-/// killed, and could not.
-const TIMED_OUT: i32 = 38;
-
-/// Both.
-const TIMED_OUT_AND_OUT_OF_MEMORY: i32 = 39;
-
 /// A session whose container has ended: the volume changes no more.
 #[derive(Debug)]
 #[must_use = "its changes are in the volume only: collect them"]
@@ -84,9 +74,10 @@ impl Stopped {
                 Some(ContainerState::Exited { code, oom_killed }) => (code, oom_killed),
                 _ => (0, false),
             };
-            let is = |codes: [i32; 2]| codes.contains(&code);
-            let was_oom_killed = was_hit || is([OUT_OF_MEMORY, TIMED_OUT_AND_OUT_OF_MEMORY]);
-            let has_timed_out = is([TIMED_OUT, TIMED_OUT_AND_OUT_OF_MEMORY]);
+            let is = |codes: [u8; 2]| codes.map(i32::from).contains(&code);
+            let was_oom_killed =
+                was_hit || is([exit::OUT_OF_MEMORY, exit::TIMED_OUT_AND_OUT_OF_MEMORY]);
+            let has_timed_out = is([exit::TIMED_OUT, exit::TIMED_OUT_AND_OUT_OF_MEMORY]);
             // They keep the volume in use, and have nothing to look at any more.
             sweep(&*site.engine, session.dir(), session.record(), Sweep::All)?;
             if turn.is_none() || session.dir().file("intent").exists() {

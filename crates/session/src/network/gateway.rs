@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use lazaret_egress::{ConfigUpdate, Event, HEARTBEAT_INTERVAL, Policy};
-use lazaret_image_builder::PORTER_PATH;
+use lazaret_protocol::PORTER_PATH;
 use lazaret_runtime::{
     ContainerName, Engine, EngineError, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
 };

@@ -6,7 +6,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use lazaret_runtime::{ContainerName, END, EngineError, Process, ProcessControl};
+use lazaret_protocol::bootstrap;
+use lazaret_runtime::{ContainerName, EngineError, Process, ProcessControl};
 use lazaret_tree::escape;
 
 use crate::cancel::{Interrupt, Interrupted};
@@ -122,7 +123,12 @@ pub(crate) fn and_return<T, E: ExchangeError>(
         Err(error) => {
             let complaints = StderrTail::of(lines.stderr);
             // One that still hears it ends well: then we know better what went wrong.
-            drop(lines.said.write_all(END).and_then(|()| lines.said.flush()));
+            drop(
+                lines
+                    .said
+                    .write_all(bootstrap::CANCEL)
+                    .and_then(|()| lines.said.flush()),
+            );
             drop((lines.said, lines.stdout));
             let ended = call.await_exit(site, &complaints);
             site.interrupt.check().map_err(PorterError::from)?;

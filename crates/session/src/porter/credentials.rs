@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use lazaret_egress::Patterns;
-use lazaret_image_builder::PORTER_PATH;
+use lazaret_protocol::PORTER_PATH;
 use lazaret_protocol::{LentEvent, LentFile};
 use lazaret_runtime::{
     AGENT_HOME, EngineError, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,

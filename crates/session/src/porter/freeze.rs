@@ -5,6 +5,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
+use lazaret_protocol::exit;
+use lazaret_protocol::freeze::{END, FreezeReply, KEEP};
 use lazaret_runtime::{ContainerName, Engine, EngineError, Process, ProcessControl, Stdin};
 use lazaret_tree::escape;
 
@@ -16,10 +18,6 @@ const BEAT: Duration = Duration::from_millis(400);
 
 /// How long an answer may take: the porter gives everybody five seconds to stand still.
 const ANSWER: Duration = Duration::from_secs(20);
-
-/// The byte that ends a hold; any other one goes on with it.
-const END: u8 = b'.';
-const GO_ON: u8 = b'h';
 
 /// Why processes could not be held, or were not held all the time.
 #[derive(Debug, thiserror::Error)]
@@ -92,9 +90,9 @@ impl Hold {
     pub(crate) fn begin(&mut self) -> Result<(), HoldError> {
         if let Some(beat) = &self.beat {
             // A porter that is gone does not answer either.
-            let _gone = beat.send(GO_ON);
+            let _gone = beat.send(KEEP);
         }
-        self.expect("held ")
+        self.expect(|reply| matches!(reply, FreezeReply::Held { .. }))
     }
 
     /// Lets everybody go on.
@@ -102,12 +100,12 @@ impl Hold {
         if let Some(beat) = self.beat.take() {
             let _gone = beat.send(END);
         }
-        self.expect("released")
+        self.expect(|reply| reply == FreezeReply::Released)
     }
 
-    fn expect(&self, start: &str) -> Result<(), HoldError> {
+    fn expect(&self, is_right: impl Fn(FreezeReply) -> bool) -> Result<(), HoldError> {
         match self.lines.recv_timeout(ANSWER) {
-            Ok(line) if line.starts_with(start) => Ok(()),
+            Ok(line) if FreezeReply::parse(&line).is_some_and(is_right) => Ok(()),
             Ok(line) => Err(HoldError::Gone {
                 words: escape(line.as_bytes()),
             }),
@@ -123,7 +121,7 @@ impl Hold {
         let said = self.complaints.within(ANSWER).unwrap_or_default();
         let words = escape(String::from_utf8_lossy(&said).trim().as_bytes());
         match self.control.wait() {
-            Ok(125) => HoldError::GaveUp { words },
+            Ok(code) if code == i32::from(exit::FAILED) => HoldError::GaveUp { words },
             Ok(code) => HoldError::Gone {
                 words: format!("it ended with {code} {words}"),
             },
@@ -150,7 +148,7 @@ fn speak(mut stdin: Box<dyn Write + Send>, words: &Receiver<u8>) {
         }
         word = match words.recv_timeout(BEAT) {
             Ok(word) => word,
-            Err(RecvTimeoutError::Timeout) => GO_ON,
+            Err(RecvTimeoutError::Timeout) => KEEP,
             Err(RecvTimeoutError::Disconnected) => END,
         };
     }

@@ -13,7 +13,7 @@ use lazaret_runtime::{ExecSpec, Starter, Stdin, Terminal};
 
 /// Makes an exec of a verb of the porter.
 pub fn porter(argv: &[&str], stdin: Stdin) -> ExecSpec {
-    let program = std::iter::once(lazaret_image_builder::PORTER_PATH);
+    let program = std::iter::once(lazaret_protocol::PORTER_PATH);
     ExecSpec {
         argv: program
             .chain(argv.iter().copied())

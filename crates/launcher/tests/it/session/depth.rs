@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH};
+use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL};
+use lazaret_protocol::PORTER_PATH;
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{Engine as _, EngineError, ImageInfo};
 use lazaret_session::engine::inventory::Belongings;

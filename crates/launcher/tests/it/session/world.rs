@@ -11,7 +11,7 @@ use lazaret_egress::Route;
 use lazaret_gate::allowlist::Remembered;
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::{Consent, OnConflict};
-use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, PORTER_PATH, Pinned, inspect};
+use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, Pinned, inspect};
 use lazaret_launcher::decide::decide;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
@@ -25,9 +25,9 @@ use lazaret_launcher::ui::terminal::{Destination, TerminalIo};
 use lazaret_launcher::ui::{
     ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Streams, Ui, UiOptions, Verbosity,
 };
-use lazaret_protocol::Protection;
+use lazaret_protocol::{PORTER_PATH, Protection, bootstrap};
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
-use lazaret_runtime::{END, Engine as _, GO, ImageInfo, Limits, SessionId, Starter};
+use lazaret_runtime::{Engine as _, ImageInfo, Limits, SessionId, Starter};
 use lazaret_session::cancel::Interrupt;
 use lazaret_session::context::{Site, Timings};
 use lazaret_session::engine::cleanup::Chores;
@@ -184,8 +184,8 @@ fn poised(
             word.push(byte[0].into());
         }
         match word.as_bytes() {
-            GO => return Ok(None),
-            END => return Ok(Some(ExecOutcome::Exit(0))),
+            bootstrap::GO => return Ok(None),
+            bootstrap::CANCEL => return Ok(Some(ExecOutcome::Exit(0))),
             _ => {}
         }
         word.pop();

@@ -1,0 +1,14 @@
+//! What the porter of a command hears before it becomes the command.
+//!
+//! ```text
+//! words = (verb "\n" what the verb reads)* (GO | CANCEL)
+//! verb  = "receive " ROOT | "update " ROOT [" --ahead"]
+//! ```
+//!
+//! The host says the next word only once it has read the last that the verb says.
+
+/// The command may start.
+pub const GO: &[u8] = b"go\n";
+
+/// The command is not to start.
+pub const CANCEL: &[u8] = b"end\n";
