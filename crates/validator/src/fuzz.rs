@@ -8,30 +8,30 @@ use crate::rules::{lockfiles, manifests};
 
 /// Returns the names of lockfiles, in lower case.
 pub fn lockfile_names() -> Vec<&'static str> {
-    lockfiles::names().collect()
+    lockfiles::properties::names().collect()
 }
 
 /// Returns the names of manifests, in lower case.
 pub fn manifest_names() -> Vec<&'static str> {
-    manifests::names().collect()
+    manifests::properties::names().collect()
 }
 
 /// Reads a lockfile that is new.
 pub fn lockfile(name: &str, bytes: &[u8]) -> bool {
-    lockfiles::exercise(name, b"\0", bytes)
+    lockfiles::properties::exercise(name, b"\0", bytes)
 }
 
 /// Reads both sides of a lockfile and compares them.
 pub fn lockfile_change(name: &str, before: &[u8], after: &[u8]) -> bool {
-    lockfiles::exercise(name, before, after)
+    lockfiles::properties::exercise(name, before, after)
 }
 
 /// Reads a manifest that is new.
 pub fn manifest(name: &str, bytes: &[u8]) -> bool {
-    manifests::exercise(name, b"\0", bytes)
+    manifests::properties::exercise(name, b"\0", bytes)
 }
 
 /// Reads both sides of a manifest and compares them.
 pub fn manifest_change(name: &str, before: &[u8], after: &[u8]) -> bool {
-    manifests::exercise(name, before, after)
+    manifests::properties::exercise(name, before, after)
 }

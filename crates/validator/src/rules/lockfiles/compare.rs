@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::RandomState;
 
-use super::Before;
 use super::index::{Index, Key, substance};
 use super::lock::{Lock, Pin, Repetition, Trusted};
 use super::source::Source;
 use crate::Severity::{Block, Note, Warn};
 use crate::codes;
 use crate::file_findings::FileFindings;
+use crate::rules::structured::driver::Before;
 use crate::shown::shown;
 
 /// The most statements about one known version that a new one is held against. One is
@@ -18,7 +18,7 @@ use crate::shown::shown;
 const MOST_COMPARED: usize = 16;
 
 /// Compares, and returns what there is to say.
-pub(super) fn compare(before: &Before<'_>, after: &Lock<'_>) -> FileFindings {
+pub(super) fn compare(before: &Before<Lock<'_>>, after: &Lock<'_>) -> FileFindings {
     let nothing = Lock {
         pins: Vec::new(),
         repetition: after.repetition,

@@ -24,6 +24,8 @@ mod pdm;
 mod pipfile;
 mod pnpm;
 mod poetry;
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) mod properties;
 mod pubspec;
 mod pylock;
 mod source;
@@ -35,13 +37,14 @@ mod yarn_classic;
 
 use std::borrow::Cow;
 
-use lazaret_tree::{Change, Entry};
+use lazaret_tree::Change;
 
 use crate::Severity;
 use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::names::fold::skeleton;
-use crate::rules::structured::{Data, Unreadable, Value, line_of, text_of};
+use crate::rules::structured::driver::DocumentKind;
+use crate::rules::structured::{Data, Unreadable, Value, text_of};
 use crate::rules::{Context, Opened, Side};
 use lock::Lock;
 
@@ -86,52 +89,30 @@ fn format_of(path: &lazaret_tree::RelPath) -> Option<Read> {
     found.map(|(_, read)| *read)
 }
 
+const LOCKFILE: DocumentKind = DocumentKind {
+    noun: "lockfile",
+    link: codes::LOCKFILE_LINK,
+    deleted: codes::LOCKFILE_DELETED,
+    unreadable: codes::LOCKFILE_UNREADABLE,
+};
+
 /// What is not about contents: a lockfile that goes, or that becomes a link.
 pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
-    let path = &change.path;
-    if context.is_git(path) || format_of(path).is_none() {
-        return;
-    }
-    let was_file = matches!(change.before, Some(Entry::File { .. }));
-    match &change.after {
-        Some(Entry::Symlink { .. }) => {
-            let message = "a link stands where a lockfile is looked for";
-            report.path(path, Severity::Warn, codes::LOCKFILE_LINK, message);
-        }
-        None if was_file => {
-            let message = "was deleted: the next install takes what it finds";
-            report.path(path, Severity::Note, codes::LOCKFILE_DELETED, message);
-        }
-        Some(Entry::File { .. } | Entry::Dir) | None => {}
+    if format_of(&change.path).is_some() {
+        let message = "was deleted: the next install takes what it finds";
+        LOCKFILE.check_entry(context, change, message, report);
     }
 }
 
 /// Compares both sides.
 pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
-    let path = opened.path();
-    let Some(read) = format_of(path) else {
+    let Some(read) = format_of(opened.path()) else {
         return by_lines(opened, report);
     };
-    let before = match opened.before() {
-        Side::Absent => Before::New,
-        side => match text_of(side).and_then(read) {
-            Ok(lock) => Before::Known(lock),
-            Err(why) => Before::Unknown(why),
-        },
-    };
-    if let Side::Unreadable(_) = opened.after() {
-        // `content.unreadable` withholds it.
-        return;
+    if let Some(sides) = LOCKFILE.read(opened, read, report) {
+        let found = compare::compare(&sides.before, &sides.after);
+        found.report(opened.path(), sides.text, report);
     }
-    let text = match text_of(opened.after()) {
-        Ok(text) => text,
-        Err(why) => return unreadable(opened, "", &before, &why, report),
-    };
-    let after = match read(text) {
-        Ok(after) => after,
-        Err(why) => return unreadable(opened, text, &before, &why, report),
-    };
-    compare::compare(&before, &after).report(path, text, report);
 }
 
 /// Compares the lines of a lockfile whose format is not read.
@@ -144,34 +125,6 @@ fn by_lines(opened: &Opened<'_>, report: &mut FindingBuffer) {
     } else if !matches!(opened.before(), Side::Absent) {
         let message = "has changed, and is in a form that no rule reads";
         report.path(opened.path(), Severity::Warn, codes::LOCKFILE_LINE, message);
-    }
-}
-
-/// What is known of the lockfile before the change.
-enum Before<'a> {
-    /// There was none.
-    New,
-    /// It is not known, or says nothing that can be read.
-    Unknown(Unreadable),
-    Known(Lock<'a>),
-}
-
-fn unreadable(
-    opened: &Opened<'_>,
-    text: &str,
-    before: &Before<'_>,
-    why: &Unreadable,
-    report: &mut FindingBuffer,
-) {
-    let severity = match before {
-        Before::Known(_) => Severity::Block,
-        Before::New | Before::Unknown(_) => Severity::Warn,
-    };
-    let message = format!("can't be read as the lockfile that its name says: {why}");
-    let code = codes::LOCKFILE_UNREADABLE;
-    match why.at {
-        Some(at) => report.line((opened.path(), line_of(text, at)), severity, code, message),
-        None => report.path(opened.path(), severity, code, message),
     }
 }
 
@@ -213,48 +166,6 @@ fn split_version(text: &str) -> (&str, &str) {
 fn quoted(text: &str) -> Option<&str> {
     let text = text.trim().strip_prefix('"')?.strip_suffix('"')?;
     (!text.contains(['"', '\\', '#', '$'])).then_some(text)
-}
-
-/// Reads two sides of a lockfile, compares them, and asserts what must hold of any input.
-/// Returns whether the second could be read.
-#[cfg(any(test, feature = "fuzz"))]
-pub(crate) fn exercise(name: &str, before: &[u8], after: &[u8]) -> bool {
-    use crate::rules::structured::text_of_bytes;
-    let Some((_, read)) = FORMATS.iter().find(|(format, _)| *format == name) else {
-        return false;
-    };
-    let side = |bytes| text_of_bytes(bytes).and_then(read);
-    let Ok(lock) = side(after) else { return false };
-    let before = match side(before) {
-        Ok(lock) => Before::Known(lock),
-        Err(why) => Before::Unknown(why),
-    };
-    let remarks = compare::compare(&before, &lock).finish();
-    assert!(!remarks.is_empty(), "a change without a word");
-    assert!(remarks.len() < 400, "a flood");
-    for remark in &remarks {
-        assert!(remark.message.len() < 2000, "a long message");
-        assert!(!remark.message.contains(char::is_control), "a raw message");
-        assert!(remark.at.is_none_or(|at| at.is_within(after.len())));
-    }
-    let same = side(after).map(Before::Known);
-    for remark in same
-        .iter()
-        .flat_map(|same| compare::compare(same, &lock).finish())
-    {
-        let is_odd_before = remark.code.id.starts_with("lockfile.repeated");
-        assert!(
-            remark.severity == Severity::Note || is_odd_before,
-            "{remark:?}"
-        );
-    }
-    true
-}
-
-/// The names that [`exercise`] knows.
-#[cfg(feature = "fuzz")]
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    FORMATS.iter().map(|(name, _)| *name)
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use lazaret_tests::Random;
 
-use super::{Before, FORMATS, Read, compare};
+use super::{FORMATS, Read, compare};
 use crate::Severity;
+use crate::rules::structured::driver::Before;
 use crate::rules::{lockfiles, manifests};
 
 macro_rules! samples {
@@ -142,8 +143,8 @@ fn sus_15_18_23_damage_never_panics() {
     let mut random = Random::new(0x6c6f_636b);
     for (path, text) in SAMPLES.iter().chain(MANIFESTS) {
         let exercise = match path.starts_with("manifests/") {
-            true => manifests::exercise,
-            false => lockfiles::exercise,
+            true => manifests::properties::exercise,
+            false => lockfiles::properties::exercise,
         };
         let (mut read_well, mut refused) = (0, 0);
         for _ in 0..500 {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::lock::{Lock, Pin, Pins, Repetition};
 use super::source::{Address, Source};
 use super::{required, split_version, text_in, yarn_classic};
-use crate::rules::structured::{Unreadable, Value, yaml};
+use crate::rules::structured::{Unreadable, yaml};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
@@ -94,52 +94,4 @@ fn percent_decoded(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Reads the fields of one entry, which both formats name alike.
-pub(super) fn classic_pins<'a>(
-    asked: &[Cow<'a, str>],
-    package: &Value<'a>,
-    pins: &mut Pins<'a>,
-) -> Result<(), Unreadable> {
-    let version = required(package, "version")?;
-    let resolved = text_in(package, "resolved")?;
-    let integrity = text_in(package, "integrity")?;
-    let (source, fragment) = match resolved {
-        Some(resolved) => classic_source(resolved),
-        None => (Source::Unstated, None),
-    };
-    let integrity = match (fragment, integrity) {
-        (Some(fragment), Some(integrity)) => Some(Cow::Owned(format!("{integrity} #{fragment}"))),
-        (fragment, integrity) => fragment.map(Cow::Owned).or(integrity),
-    };
-    let mut known = None;
-    for asked in asked {
-        let (name, range) = split_version(asked);
-        let alias = range
-            .strip_prefix("npm:")
-            .map(|other| split_version(other).0);
-        if known == Some((name, alias)) {
-            continue;
-        }
-        known = Some((name, alias));
-        let pin = Pin::new(package.at, name.to_owned(), version.clone(), source.clone());
-        pins.push(Pin {
-            alias: alias.map(|alias| Cow::Owned(alias.to_owned())),
-            ..pin.hashed(integrity.clone())
-        })?;
-    }
-    Ok(())
-}
-
-/// `https://host/archive.tgz#sha1`, or a repository with its revision behind `#`.
-fn classic_source(resolved: Cow<'_, str>) -> (Source<'_>, Option<String>) {
-    let is_git = resolved.starts_with("git") || resolved.contains(".git#");
-    if is_git {
-        return (Source::git(resolved), None);
-    }
-    match resolved.split_once('#') {
-        None => (Source::web(resolved), None),
-        Some((url, fragment)) => (Source::web(url.to_owned()), Some(fragment.to_owned())),
-    }
 }

@@ -11,8 +11,9 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pins, Repetition};
-use super::yarn::classic_pins;
+use super::lock::{Lock, Pin, Pins, Repetition};
+use super::source::Source;
+use super::{required, split_version, text_in};
 use crate::rules::structured::{Builder, Data, Unreadable, Value, offset};
 
 /// Reads a lockfile.
@@ -155,5 +156,53 @@ fn token(text: &str) -> Option<(Cow<'_, str>, &str)> {
             _ => return None,
         });
         rest = tail.get(2..)?;
+    }
+}
+
+/// Reads the fields of one entry, which both formats name alike.
+fn classic_pins<'a>(
+    asked: &[Cow<'a, str>],
+    package: &Value<'a>,
+    pins: &mut Pins<'a>,
+) -> Result<(), Unreadable> {
+    let version = required(package, "version")?;
+    let resolved = text_in(package, "resolved")?;
+    let integrity = text_in(package, "integrity")?;
+    let (source, fragment) = match resolved {
+        Some(resolved) => classic_source(resolved),
+        None => (Source::Unstated, None),
+    };
+    let integrity = match (fragment, integrity) {
+        (Some(fragment), Some(integrity)) => Some(Cow::Owned(format!("{integrity} #{fragment}"))),
+        (fragment, integrity) => fragment.map(Cow::Owned).or(integrity),
+    };
+    let mut known = None;
+    for asked in asked {
+        let (name, range) = split_version(asked);
+        let alias = range
+            .strip_prefix("npm:")
+            .map(|other| split_version(other).0);
+        if known == Some((name, alias)) {
+            continue;
+        }
+        known = Some((name, alias));
+        let pin = Pin::new(package.at, name.to_owned(), version.clone(), source.clone());
+        pins.push(Pin {
+            alias: alias.map(|alias| Cow::Owned(alias.to_owned())),
+            ..pin.hashed(integrity.clone())
+        })?;
+    }
+    Ok(())
+}
+
+/// `https://host/archive.tgz#sha1`, or a repository with its revision behind `#`.
+fn classic_source(resolved: Cow<'_, str>) -> (Source<'_>, Option<String>) {
+    let is_git = resolved.starts_with("git") || resolved.contains(".git#");
+    if is_git {
+        return (Source::git(resolved), None);
+    }
+    match resolved.split_once('#') {
+        None => (Source::web(resolved), None),
+        Some((url, fragment)) => (Source::web(url.to_owned()), Some(fragment.to_owned())),
     }
 }

@@ -7,20 +7,23 @@
 mod cargo_toml;
 mod go_mod;
 mod package_json;
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) mod properties;
 mod pyproject;
 mod requirements;
 mod setup_cfg;
 
-use lazaret_tree::{Change, Entry, RelPath};
+use lazaret_tree::{Change, RelPath};
 
 use crate::Severity::{self, Block, Note, Warn};
 use crate::codes::{self, Code};
 use crate::file_findings::FileFindings;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::names::fold::skeleton;
+use crate::rules::structured::driver::{Before, DocumentKind};
 use crate::rules::structured::key_diff::{Difference, differences};
-use crate::rules::structured::{Document, Unreadable, ini, json, line_of, text_of, toml};
-use crate::rules::{Context, Opened, Side};
+use crate::rules::structured::{Document, Unreadable, ini, json, toml};
+use crate::rules::{Context, Opened};
 use crate::shown::shown;
 
 /// One kind of manifest.
@@ -153,23 +156,18 @@ fn is_requirements(name: &str, dir: Option<&str>) -> bool {
         .any(|word| stem.contains(word) || dir == Some(word))
 }
 
+const MANIFEST: DocumentKind = DocumentKind {
+    noun: "manifest",
+    link: codes::MANIFEST_LINK,
+    deleted: codes::MANIFEST_DELETED,
+    unreadable: codes::MANIFEST_UNREADABLE,
+};
+
 /// What is not about contents: a manifest that goes, or that becomes a link.
 pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
-    let path = &change.path;
-    let Some(format) = format_of(path).filter(|_| !context.is_git(path)) else {
-        return;
-    };
-    let was_file = matches!(change.before, Some(Entry::File { .. }));
-    match &change.after {
-        Some(Entry::Symlink { .. }) => {
-            let message = "a link stands where a manifest is looked for";
-            report.path(path, Warn, codes::MANIFEST_LINK, message);
-        }
-        None if was_file => {
-            let message = format!("the {} was deleted", format.name);
-            report.path(path, Note, codes::MANIFEST_DELETED, message);
-        }
-        Some(Entry::File { .. } | Entry::Dir) | None => {}
+    if let Some(format) = format_of(&change.path) {
+        let message = format!("the {} was deleted", format.name);
+        MANIFEST.check_entry(context, change, &message, report);
     }
 }
 
@@ -179,39 +177,22 @@ pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut Findin
     let Some(format) = format_of(path) else {
         return;
     };
-    if let Side::Unreadable(_) = opened.after() {
-        // `content.unreadable` withholds it.
-        return;
+    if let Some(sides) = MANIFEST.read(opened, format.read, report) {
+        let found = compare(format, &Manifest::at(path), &sides.before, &sides.after);
+        found.report(path, sides.text, report);
     }
-    let before = match opened.before() {
-        Side::Absent => None,
-        side => Some(text_of(side).and_then(format.read)),
-    };
-    let known = before.as_ref().and_then(|read| read.as_ref().ok());
-    let text = match text_of(opened.after()) {
-        Ok(text) => text,
-        Err(why) => return unreadable(path, "", known, &why, report),
-    };
-    let after = match (format.read)(text) {
-        Ok(after) => after,
-        Err(why) => return unreadable(path, text, known, &why, report),
-    };
-    let remarks = remarks_of(format, &Manifest::at(path), before.as_ref(), &after);
-    remarks.report(path, text, report);
 }
 
-type Reading<'a> = Result<Document<'a>, Unreadable>;
-
 /// Compares two documents; without the first everything is new.
-fn remarks_of(
+fn compare(
     format: &Format,
     manifest: &Manifest,
-    before: Option<&Reading<'_>>,
+    before: &Before<Document<'_>>,
     after: &Document<'_>,
 ) -> FileFindings {
-    let known = before.and_then(|read| read.as_ref().ok());
+    let known = before.known();
     let mut remarks = FileFindings::default();
-    if let Some(Err(why)) = before {
+    if let Before::Unknown(why) = before {
         remarks.add(Warn, codes::MANIFEST_NO_BASELINE, None, || {
             format!("there is nothing to compare with, because what was there before {why}")
         });
@@ -244,22 +225,6 @@ fn remarks_of(
         });
     }
     remarks
-}
-
-fn unreadable(
-    path: &RelPath,
-    text: &str,
-    known: Option<&Document<'_>>,
-    why: &Unreadable,
-    report: &mut FindingBuffer,
-) {
-    let severity = if known.is_some() { Block } else { Warn };
-    let message = format!("can't be read as the manifest that its name says: {why}");
-    let code = codes::MANIFEST_UNREADABLE;
-    match why.at {
-        Some(at) => report.line((path, line_of(text, at)), severity, code, message),
-        None => report.path(path, severity, code, message),
-    }
 }
 
 /// Says something about one difference: its key, why it matters, and what it says now.
@@ -348,41 +313,4 @@ fn runs_something(key: &str) -> bool {
     ];
     let mut words = key.split(['-', '_', '.', ':']);
     words.any(|word| WORDS.contains(&&*word.to_ascii_lowercase()))
-}
-
-/// Reads two sides of a manifest, compares them, and asserts what must hold of any input.
-/// Returns whether the second could be read.
-#[cfg(any(test, feature = "fuzz"))]
-pub(crate) fn exercise(name: &str, before: &[u8], after: &[u8]) -> bool {
-    use crate::rules::structured::text_of_bytes;
-    let Some(format) = FORMATS.iter().find(|format| format.name == name) else {
-        return false;
-    };
-    let side = |bytes| text_of_bytes(bytes).and_then(format.read);
-    let Ok(document) = side(after) else {
-        return false;
-    };
-    let before = side(before);
-    let manifest = Manifest {
-        place: Place::Own,
-        depth: 0,
-    };
-    let remarks = remarks_of(format, &manifest, Some(&before), &document).finish();
-    assert!(remarks.len() < 400, "a flood");
-    for remark in &remarks {
-        assert!(remark.message.len() < 2000, "a long message");
-        assert!(!remark.message.contains(char::is_control), "a raw message");
-        assert!(remark.at.is_none_or(|at| at.is_within(after.len())));
-    }
-    for remark in remarks_of(format, &manifest, Some(&side(after)), &document).finish() {
-        let is_odd_before = !document.repeated.is_empty();
-        assert!(remark.severity == Note || is_odd_before, "{remark:?}");
-    }
-    true
-}
-
-/// The names that [`exercise`] knows.
-#[cfg(feature = "fuzz")]
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    FORMATS.iter().map(|format| format.name)
 }

@@ -5,6 +5,7 @@
 //! programs read differently shows one thing to a reviewer and another to a package
 //! manager.
 
+pub(crate) mod driver;
 pub(crate) mod ini;
 pub(crate) mod json;
 pub(crate) mod key_diff;
