@@ -4,7 +4,6 @@
 //! direction is one zlib stream (RFC 1950), flushed whenever the verb pauses: what one side has
 //! said the other can read.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
@@ -19,10 +18,7 @@ use crate::root;
 const CHUNK: usize = 64 << 10;
 
 /// Runs `verb` behind a pipe on each side.
-pub(crate) fn run(
-    arguments: impl Iterator<Item = OsString>,
-    verb: impl FnOnce(Vec<OsString>) -> ExitCode,
-) -> ExitCode {
+pub(crate) fn run(verb: impl FnOnce() -> ExitCode) -> ExitCode {
     let (pipes, packed) = match Pipes::put() {
         Ok(put) => put,
         Err(error) => return crate::settle("deflated", Err(error)),
@@ -32,7 +28,7 @@ pub(crate) fn run(
     // Not joined: what comes after the verb has ended is for nobody.
     thread::spawn(move || inflate(incoming, stdin));
     let out = thread::spawn(move || deflate(stdout, outgoing));
-    let code = verb(arguments.collect());
+    let code = verb();
     // The other end of the pipe is the last thing that keeps the thread.
     let sent = close_stdout().and_then(|()| {
         let sent = out.join();

@@ -9,7 +9,7 @@
 //! which makes a directory its own before it opens it, whatever its owner and mode. Links are
 //! never followed, and a directory of another file system is an error.
 
-use std::ffi::{CStr, CString, OsString};
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
@@ -27,29 +27,22 @@ const DIR: OFlags = OFlags::PATH
     .union(OFlags::CLOEXEC);
 
 #[derive(Debug, thiserror::Error)]
-enum EmptyError {
-    #[error("usage: porter empty ROOT")]
-    Usage,
-    #[error("cannot empty {}: {source}", escape(.root))]
-    Root { root: Vec<u8>, source: io::Error },
+#[error("cannot empty {}: {source}", escape(.root))]
+struct EmptyError {
+    root: Vec<u8>,
+    source: io::Error,
 }
 
 /// Runs the verb.
-pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let emptied = match (arguments.next(), arguments.next()) {
-        (Some(root), None) => {
-            let name = root.into_encoded_bytes();
-            empty_root(&name).map_err(|errno| EmptyError::Root {
-                root: name,
-                source: errno.into(),
-            })
-        }
-        _ => Err(EmptyError::Usage),
-    };
+pub(crate) fn run(root: &str) -> ExitCode {
+    let emptied = empty_root(root).map_err(|errno| EmptyError {
+        root: root.as_bytes().to_vec(),
+        source: errno.into(),
+    });
     crate::settle("empty", emptied)
 }
 
-fn empty_root(path: &[u8]) -> Result<(), Errno> {
+fn empty_root(path: &str) -> Result<(), Errno> {
     let path = CString::new(path).map_err(|_| Errno::INVAL)?;
     let top = Rights::Taken.open(CWD, &path)?;
     empty(&top, Rights::Taken)

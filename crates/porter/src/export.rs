@@ -11,7 +11,6 @@
 //! is gone or paused. It is one process, since starting another takes an engine as long as
 //! all of this.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,8 +25,6 @@ use crate::survey::{self, Answered, SurveyFailure};
 
 #[derive(Debug, thiserror::Error)]
 enum ExportError {
-    #[error("usage: porter export ROOT")]
-    Usage,
     #[error(transparent)]
     Root(#[from] PathError),
     #[error(transparent)]
@@ -39,12 +36,8 @@ enum ExportError {
 }
 
 /// Runs the verb. A volume over the limits is an answer, not a failure.
-pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let exported = match (arguments.next(), arguments.next()) {
-        (Some(root), None) => export(Path::new(&root)),
-        _ => Err(ExportError::Usage),
-    };
-    crate::settle("export", exported)
+pub(crate) fn run(root: &str) -> ExitCode {
+    crate::settle("export", export(Path::new(root)))
 }
 
 fn export(path: &Path) -> Result<(), ExportError> {

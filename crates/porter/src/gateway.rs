@@ -4,7 +4,6 @@
 //! directory. The end of stdin ends it, or its silence, and with the process every connection
 //! (NET-23).
 
-use std::ffi::OsString;
 use std::io::{self, BufReader};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,9 +17,6 @@ use crate::limit::{self, NO_CORE};
 /// Why there is no gateway.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    /// The arguments make no sense.
-    #[error("usage: porter gateway DIRECTORY")]
-    Usage,
     /// The keys would not be safe in this process.
     #[error("can't keep memory from being read: {0}")]
     Prepare(io::Error),
@@ -36,12 +32,8 @@ enum Error {
 }
 
 /// Runs the verb.
-pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let outcome = match (arguments.next(), arguments.next()) {
-        (Some(directory), None) => gateway(directory.into()),
-        _ => Err(Error::Usage),
-    };
-    crate::settle("gateway", outcome)
+pub(crate) fn run(directory: &str) -> ExitCode {
+    crate::settle("gateway", gateway(directory.into()))
 }
 
 fn gateway(directory: PathBuf) -> Result<(), Error> {

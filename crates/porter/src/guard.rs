@@ -8,7 +8,7 @@
 //! each moment whatever is root's lies in directories that are root's, which is all that
 //! `release` has to walk; an agent's own tree, however deep, is never entered.
 
-use std::ffi::{CStr, CString, OsString};
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -28,8 +28,6 @@ const ANY: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 #[derive(Debug, thiserror::Error)]
 enum GuardError {
-    #[error("usage: porter {0} ROOT")]
-    Usage(&'static str),
     #[error(transparent)]
     Root(#[from] PathError),
     #[error("the list: {0}")]
@@ -58,21 +56,13 @@ impl GuardError {
 }
 
 /// Runs `protect`: stdin is a [`Protection`].
-pub(crate) fn protect(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let done = match (arguments.next(), arguments.next()) {
-        (Some(root), None) => take(Path::new(&root)),
-        _ => Err(GuardError::Usage("protect")),
-    };
-    crate::settle("protect", done)
+pub(crate) fn protect(root: &str) -> ExitCode {
+    crate::settle("protect", take(Path::new(root)))
 }
 
 /// Runs `release`.
-pub(crate) fn release(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let done = match (arguments.next(), arguments.next()) {
-        (Some(root), None) => give(Path::new(&root)),
-        _ => Err(GuardError::Usage("release")),
-    };
-    crate::settle("release", done)
+pub(crate) fn release(root: &str) -> ExitCode {
+    crate::settle("release", give(Path::new(root)))
 }
 
 fn take(path: &Path) -> Result<(), GuardError> {

@@ -12,7 +12,6 @@
 //! it sets to work, and `porter thaw` then sets all free.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
@@ -50,8 +49,6 @@ const TICK: Timespec = Timespec {
 
 #[derive(Debug, thiserror::Error)]
 enum HoldError {
-    #[error("usage: porter hold")]
-    Usage,
     #[error("this is no container of lazaret")]
     NoContainer,
     #[error("the processes can't be listed: {0}")]
@@ -69,12 +66,8 @@ enum HoldError {
 }
 
 /// Runs the verb.
-pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let held = match arguments.next() {
-        None => hold(),
-        Some(_) => Err(HoldError::Usage),
-    };
-    crate::settle("hold", held)
+pub(crate) fn run() -> ExitCode {
+    crate::settle("hold", hold())
 }
 
 /// Runs `porter thaw`: continues everybody, whoever stopped them. For when a hold was killed.

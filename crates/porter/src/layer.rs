@@ -9,11 +9,9 @@
 mod send;
 mod snapshot;
 
-use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use lazaret_tree::escape;
@@ -25,8 +23,6 @@ const COMPLETE: &str = "lazaret/complete";
 
 #[derive(Debug, thiserror::Error)]
 enum LayerError {
-    #[error("usage: porter layer ROOT [--only PATH]… -- COMMAND [ARGUMENT…]")]
-    Usage,
     #[error("can't run `{command}`: {source}")]
     Start { command: String, source: io::Error },
     #[error("{}: {source}", escape(.path))]
@@ -37,72 +33,46 @@ enum LayerError {
     Pipe(#[source] io::Error),
 }
 
-/// What the arguments ask for.
-#[derive(Debug, PartialEq, Eq)]
-struct Plan {
-    root: PathBuf,
-    /// Relative to the root; empty for everything.
-    only: Vec<Vec<u8>>,
-    argv: Vec<OsString>,
-}
-
-/// Runs the verb.
-pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    match layer(arguments) {
+/// Runs the verb: `argv`, and what it changes in `root` goes to stdout, below the paths of `only`.
+pub(crate) fn run(root: &str, only: &[String], argv: &[String]) -> ExitCode {
+    match layer(Path::new(root), only, argv) {
         Ok(code) => code,
         Err(error) => crate::settle("layer", Err(error)),
     }
 }
 
-fn layer(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, LayerError> {
-    let plan = Plan::parse(arguments)?;
-    let before = Snapshot::take(&plan.root)?;
-    let status = command(&plan.argv)?;
+fn layer(root: &Path, only: &[String], argv: &[String]) -> Result<ExitCode, LayerError> {
+    // Relative to the root; empty for everything.
+    let only = only
+        .iter()
+        .map(|path| path.strip_prefix('/').unwrap_or(path));
+    let only: Vec<Vec<u8>> = only.map(|path| path.as_bytes().to_vec()).collect();
+    let before = Snapshot::take(root)?;
+    let status = command(argv)?;
     if !status.success() {
         return Ok(ExitCode::from(code(status)));
     }
-    let after = Snapshot::take(&plan.root)?;
-    send::changes(&plan.root, &before, &after, &plan.only, io::stdout().lock())?;
+    let after = Snapshot::take(root)?;
+    send::changes(root, &before, &after, &only, io::stdout().lock())?;
     Ok(ExitCode::SUCCESS)
-}
-
-impl Plan {
-    fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Self, LayerError> {
-        let root = PathBuf::from(arguments.next().ok_or(LayerError::Usage)?);
-        let mut only = Vec::new();
-        loop {
-            let argument = arguments.next().ok_or(LayerError::Usage)?;
-            match argument.to_str() {
-                Some("--") => break,
-                Some("--only") => {
-                    let path = arguments.next().ok_or(LayerError::Usage)?.into_vec();
-                    let path = path.strip_prefix(b"/").unwrap_or(&path);
-                    only.push(path.to_vec());
-                }
-                _ => return Err(LayerError::Usage),
-            }
-        }
-        let argv: Vec<_> = arguments.collect();
-        match argv.is_empty() {
-            true => Err(LayerError::Usage),
-            false => Ok(Self { root, only, argv }),
-        }
-    }
 }
 
 #[expect(
     clippy::disallowed_methods,
     reason = "the porter has no duct; the streams are all named here"
 )]
-fn command(argv: &[OsString]) -> Result<ExitStatus, LayerError> {
-    let (program, arguments) = argv.split_first().ok_or(LayerError::Usage)?;
+fn command(argv: &[String]) -> Result<ExitStatus, LayerError> {
+    let (program, arguments) = match argv {
+        [program, arguments @ ..] => (program.as_str(), arguments),
+        [] => ("", argv),
+    };
     Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(io::stderr())
         .status()
         .map_err(|source| LayerError::Start {
-            command: escape(program.as_encoded_bytes()),
+            command: escape(program.as_bytes()),
             source,
         })
 }

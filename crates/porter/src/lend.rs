@@ -7,7 +7,6 @@
 //! last look. It runs as the agent, which can stop it, and can write what it likes to what it
 //! was lent: only regular files are read, through no link, and not beyond a size.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -38,8 +37,6 @@ const DIR_MODE: u32 = 0o700;
 /// Why nothing is lent.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error("usage: porter lend HOME")]
-    Usage,
     #[error(transparent)]
     Home(#[from] PathError),
     #[error(transparent)]
@@ -51,12 +48,8 @@ enum Error {
 }
 
 /// Runs the verb.
-pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let outcome = match (arguments.next(), arguments.next()) {
-        (Some(home), None) => lend(Path::new(&home)),
-        _ => Err(Error::Usage),
-    };
-    crate::settle("lend", outcome)
+pub(crate) fn run(home: &str) -> ExitCode {
+    crate::settle("lend", lend(Path::new(home)))
 }
 
 fn lend(home: &Path) -> Result<(), Error> {

@@ -37,45 +37,41 @@ mod survey;
 mod syscall;
 mod update;
 
-use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use lazaret_protocol::exit;
+use lazaret_protocol::{Verb, exit};
 
 fn main() -> ExitCode {
-    act(std::env::args_os().skip(1))
-}
-
-/// Runs a verb.
-fn act(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let verb = arguments.next().unwrap_or_default();
-    match verb.to_str() {
-        Some("deflated") => deflated::run(arguments, |rest| act(rest.into_iter())),
-        Some("dial") => dial::run(arguments),
-        Some("empty") => empty::run(arguments),
-        Some("export") => export::run(arguments),
-        Some("gateway") => gateway::run(arguments),
-        Some("hold") => hold::run(arguments),
-        Some("init") => init::run(),
-        Some("layer") => layer::run(arguments),
-        Some("lend") => lend::run(arguments),
-        Some("probe") => probe::run(arguments),
-        Some("protect") => guard::protect(arguments),
-        Some("receive") => receive::run(arguments),
-        Some("relay") => relay::run(arguments),
-        Some("release") => guard::release(arguments),
-        Some("run") => run::run(arguments),
-        Some("sealed") => sealed::run(arguments),
-        Some("thaw") => hold::thaw(),
-        Some("update") => update::run(arguments),
-        _ => {
-            complain(
-                "usage: porter deflated|dial|empty|export|gateway|hold|init|layer|lend|probe|protect|receive|\
-                 relay|release|run|sealed|thaw|update",
-            );
+    match Verb::parse(std::env::args_os().skip(1)) {
+        Ok(verb) => act(verb),
+        Err(error) => {
+            complain(&error.to_string());
             ExitCode::from(exit::FAILED)
         }
+    }
+}
+
+fn act(verb: Verb) -> ExitCode {
+    match verb {
+        Verb::Deflated(verb) => deflated::run(|| act(*verb)),
+        Verb::Dial { port } => dial::run(port),
+        Verb::Empty { root } => empty::run(&root),
+        Verb::Export { root } => export::run(&root),
+        Verb::Gateway { directory } => gateway::run(&directory),
+        Verb::Hold => hold::run(),
+        Verb::Init => init::run(),
+        Verb::Layer { root, only, argv } => layer::run(&root, &only, &argv),
+        Verb::Lend { home } => lend::run(&home),
+        Verb::Probe { limits, request } => probe::run(&limits, *request),
+        Verb::Protect { root } => guard::protect(&root),
+        Verb::Receive { root } => receive::run(&root),
+        Verb::Relay { routes } => relay::run(&routes),
+        Verb::Release { root } => guard::release(&root),
+        Verb::Run(command) => run::run(command),
+        Verb::Sealed { root } => sealed::run(&root),
+        Verb::Thaw => hold::thaw(),
+        Verb::Update { root, mode } => update::run(&root, mode),
     }
 }
 

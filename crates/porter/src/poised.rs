@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 
-use lazaret_protocol::{bootstrap, read_line};
+use lazaret_protocol::{Verb, bootstrap, read_line};
 
 use crate::receive::{self, ReceiveError};
 use crate::root;
@@ -50,11 +50,9 @@ pub(crate) fn listen() -> Result<Heard, PoisedError> {
 
 /// Does what comes before the command.
 fn first(word: &str) -> Result<(), PoisedError> {
-    let (verb, arguments) = word.split_once(' ').ok_or(PoisedError::NeverTold)?;
-    let arguments = arguments.split(' ').map(OsString::from);
-    match verb {
-        "receive" => Ok(receive::act(arguments)?),
-        "update" => Ok(update::act(arguments)?),
+    match Verb::parse(word.split(' ').map(OsString::from)) {
+        Ok(Verb::Receive { root }) => Ok(receive::act(&root)?),
+        Ok(Verb::Update { root, mode }) => Ok(update::act(&root, mode)?),
         _ => Err(PoisedError::NeverTold),
     }
 }

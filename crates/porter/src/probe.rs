@@ -15,16 +15,13 @@ mod mounts;
 mod network;
 mod syscalls;
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lazaret_protocol::{
-    ArgumentError, Control, ProbeReport, ProbeRequest, ReportLine, Ulimit, Verdict,
-};
+use lazaret_protocol::{Control, ProbeReport, ProbeRequest, ReportLine, Ulimit, Verdict};
 
 use crate::limit;
 use crate::status::Status;
@@ -60,53 +57,13 @@ struct Scene {
     mounts: Mounts,
 }
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ProbeError {
-    #[error(transparent)]
-    Argument(#[from] ArgumentError),
-    #[error(transparent)]
-    Look(#[from] io::Error),
-}
-
 /// Runs the verb.
-pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let told = parse(arguments).and_then(|(limits, request)| tell(&limits, request));
-    crate::settle("probe", told)
-}
-
-fn parse(
-    mut arguments: impl Iterator<Item = OsString>,
-) -> Result<(Vec<Ulimit>, ProbeRequest), ProbeError> {
-    let mut limits = Vec::new();
-    let mut pairs = Vec::new();
-    while let Some(option) = arguments.next() {
-        let value = arguments.next().unwrap_or_default();
-        let value = value.to_string_lossy();
-        match option.to_str() {
-            Some("--expect") => pairs.push(pair(&value)?),
-            Some("--limit") => limits.push(value.parse()?),
-            _ => {
-                let found = option.to_string_lossy().into_owned();
-                return Err(ArgumentError::Unexpected { found }.into());
-            }
-        }
-    }
-    Ok((limits, ProbeRequest::parse(pairs)?))
-}
-
-/// Reads `KEY=VALUE`.
-pub(crate) fn pair(text: &str) -> Result<(String, String), ArgumentError> {
-    match text.split_once('=') {
-        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
-        None => Err(ArgumentError::Unexpected {
-            found: text.to_owned(),
-        }),
-    }
+pub(crate) fn run(limits: &[Ulimit], request: ProbeRequest) -> ExitCode {
+    crate::settle("probe", tell(limits, request))
 }
 
 /// Writes the report to stdout.
-pub(crate) fn tell(limits: &[Ulimit], request: ProbeRequest) -> Result<(), ProbeError> {
+pub(crate) fn tell(limits: &[Ulimit], request: ProbeRequest) -> io::Result<()> {
     // As `porter run` does, so that what is read below is what the command will have.
     for limit in limits {
         limit::lower(*limit)?;
@@ -114,7 +71,7 @@ pub(crate) fn tell(limits: &[Ulimit], request: ProbeRequest) -> Result<(), Probe
     let report = look(request)?.to_string();
     let mut stdout = io::stdout().lock();
     stdout.write_all(report.as_bytes())?;
-    Ok(stdout.flush()?)
+    stdout.flush()
 }
 
 fn look(expected: ProbeRequest) -> io::Result<ProbeReport> {

@@ -3,7 +3,6 @@
 //! Runs as the agent, hardened, before the command exists. Whatever goes wrong, no receipt
 //! is written: a command is never started on a part of a workspace.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -21,8 +20,6 @@ use crate::root::{self, LOST_AND_FOUND, Root};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReceiveError {
-    #[error("usage: porter receive ROOT")]
-    Usage,
     #[error(transparent)]
     Root(#[from] PathError),
     #[error("the directory is not empty")]
@@ -49,16 +46,13 @@ impl ReceiveError {
 }
 
 /// Runs the verb.
-pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    crate::settle("receive", act(arguments))
+pub(crate) fn run(root: &str) -> ExitCode {
+    crate::settle("receive", act(root))
 }
 
 /// Does what the verb does, in a process that goes on.
-pub(crate) fn act(mut arguments: impl Iterator<Item = OsString>) -> Result<(), ReceiveError> {
-    match (arguments.next(), arguments.next()) {
-        (Some(root), None) => receive(Path::new(&root)),
-        _ => Err(ReceiveError::Usage),
-    }
+pub(crate) fn act(root: &str) -> Result<(), ReceiveError> {
+    receive(Path::new(root))
 }
 
 fn receive(path: &Path) -> Result<(), ReceiveError> {

@@ -3,18 +3,15 @@
 //! One line on stdout, `ready`, when every port listens; the end of stdin or of the
 //! container ends it. It runs as the agent, which can stop it: then there is no way out.
 
-use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use lazaret_gateway::{Lead, Relay, RelayError};
+use lazaret_protocol::PortRoute;
 
 /// Why there is no relay.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    /// The arguments make no sense.
-    #[error("usage: porter relay PORT=SOCKET…")]
-    Usage,
     /// The relay itself.
     #[error(transparent)]
     Relay(#[from] RelayError),
@@ -24,21 +21,13 @@ enum Error {
 }
 
 /// Runs the verb.
-pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let leads: Option<Vec<Lead>> = arguments.map(|argument| lead(&argument)).collect();
-    let outcome = match leads {
-        Some(leads) if !leads.is_empty() => relay(&leads),
-        _ => Err(Error::Usage),
+pub(crate) fn run(routes: &[PortRoute]) -> ExitCode {
+    let lead = |route: &PortRoute| Lead {
+        port: route.port,
+        socket: (&route.socket).into(),
     };
-    crate::settle("relay", outcome)
-}
-
-fn lead(argument: &OsString) -> Option<Lead> {
-    let (port, socket) = argument.to_str()?.split_once('=')?;
-    Some(Lead {
-        port: port.parse().ok()?,
-        socket: socket.into(),
-    })
+    let leads: Vec<Lead> = routes.iter().map(lead).collect();
+    crate::settle("relay", relay(&leads))
 }
 
 fn relay(leads: &[Lead]) -> Result<(), Error> {

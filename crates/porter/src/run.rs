@@ -1,5 +1,4 @@
-//! `porter run [--limit nofile=1024]… [--timeout MILLISECONDS] [--without CON-04]…
-//! [--poised DIR [--expect KEY=VALUE]…] -- CMD…`: becomes the command.
+//! `porter run`: becomes the command.
 //!
 //! The probe has judged the container; this looks once more at what it is itself about to
 //! hand to the command, in the same process, and gives nothing else away: no descriptor
@@ -10,22 +9,21 @@
 //! itself before it waits: its report is the first that it says. `--timeout` has PID 1 end the
 //! command when its time is up ([`deadline`]).
 
-use std::ffi::{CString, OsString};
+use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use lazaret_protocol::{ArgumentError, Control, ProbeRequest, Ulimit, exit};
+use lazaret_protocol::verb::BootstrapCommand;
+use lazaret_protocol::{Control, RunCommand, exit};
 use rustix::process::DumpableBehavior;
 
 use crate::deadline::{self, DeadlineError};
 use crate::limit::{self, NO_CORE};
 use crate::poised::{self, Heard, PoisedError};
-use crate::probe::{self, ProbeError};
+use crate::probe;
 use crate::status::Status;
 use crate::syscall;
 
@@ -35,20 +33,12 @@ const OWNER_ALL: u32 = 0o700;
 /// Why the command was not started.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    /// The arguments make no sense.
-    #[error(
-        "usage: porter run [--limit NAME=NUMBER]… [--timeout MILLISECONDS] [--without CON-nn]… [--poised DIR [--expect KEY=VALUE]…] -- COMMAND [ARGUMENT…]"
-    )]
-    Usage,
     /// What the command would inherit is more than it may have.
     #[error("refused: {}: {found}", .control.id())]
     NotContained { control: Control, found: String },
-    /// A value of an argument makes no sense.
-    #[error(transparent)]
-    Argument(#[from] ArgumentError),
     /// Nobody knows what holds here.
     #[error("probe: {0}")]
-    Probe(#[from] ProbeError),
+    Probe(#[source] io::Error),
     /// Whoever held it never said that it may start.
     #[error(transparent)]
     Poised(#[from] PoisedError),
@@ -79,8 +69,8 @@ impl Error {
 }
 
 /// Runs the verb; returns only when the command was not started.
-pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    match become_command(arguments) {
+pub(crate) fn run(command: RunCommand) -> ExitCode {
+    match become_command(command) {
         Ok(NotWanted) => ExitCode::SUCCESS,
         Err(error) => {
             crate::complain(&error.to_string());
@@ -92,105 +82,47 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 /// A command that is not to be started after all.
 struct NotWanted;
 
-fn become_command(arguments: impl Iterator<Item = OsString>) -> Result<NotWanted, Error> {
-    let mut plan = Plan::parse(arguments)?;
-    if let Some(dir) = plan.poised.take() {
-        plan.prove()?;
+fn become_command(mut command: RunCommand) -> Result<NotWanted, Error> {
+    if let Some(BootstrapCommand { directory, request }) = command.bootstrap.take() {
+        if let Some(request) = request {
+            probe::tell(&command.limits, *request).map_err(Error::Probe)?;
+        }
         match poised::listen()? {
-            Heard::Go => enter(&dir)?,
+            Heard::Go => enter(&directory)?,
             Heard::End => {
                 // A command that has a terminal is started there by the engine.
-                let _its_own_affair = go_to(&dir);
+                let _its_own_affair = go_to(&directory);
                 return Ok(NotWanted);
             }
         }
     }
-    if let Some(timeout) = plan.timeout {
+    if let Some(timeout) = command.timeout {
         match deadline::set(timeout) {
             // A virtual machine may have another PID 1; the launcher keeps the limit there.
-            Err(DeadlineError::NoContainer) if plan.is_without(Control::Namespaces) => {}
+            Err(DeadlineError::NoContainer) if command.without.contains(&Control::Namespaces) => {}
             set => set?,
         }
     }
-    prepare(&plan)?;
-    let source = syscall::exec(&plan.argv);
-    let command = plan.argv.first().map(|name| name.as_bytes());
+    prepare(&command)?;
+    // An argument can't hold NUL: it came by execve.
+    let argv = command
+        .argv
+        .iter()
+        .map(|argument| CString::new(argument.as_str()));
+    let argv = argv.collect::<Result<Vec<_>, _>>();
+    let source = match argv {
+        Ok(argv) => syscall::exec(&argv),
+        Err(error) => error.into(),
+    };
+    let program = command.argv.first().map(|name| name.as_bytes());
     Err(Error::Exec {
-        command: lazaret_tree::escape(command.unwrap_or_default()),
+        command: lazaret_tree::escape(program.unwrap_or_default()),
         source,
     })
 }
 
-/// What the arguments ask for.
-#[derive(Debug, Default)]
-struct Plan {
-    limits: Vec<Ulimit>,
-    /// How long the command may take; `None` for ever.
-    timeout: Option<Duration>,
-    without: Vec<Control>,
-    /// Where a command goes to that waits for its word.
-    poised: Option<OsString>,
-    /// What is to be proven; none if another process has proven the container.
-    probe: Option<ProbeRequest>,
-    argv: Vec<CString>,
-}
-
-impl Plan {
-    fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Self, Error> {
-        let mut plan = Self::default();
-        let mut expected = Vec::new();
-        loop {
-            let argument = arguments.next().ok_or(Error::Usage)?;
-            if argument == "--" {
-                break;
-            }
-            let value = arguments.next().ok_or(Error::Usage)?;
-            let text = value.to_str().ok_or(Error::Usage);
-            match argument.to_str() {
-                Some("--limit") => plan.limits.push(text?.parse()?),
-                Some("--timeout") => {
-                    let millis = text?.parse().ok();
-                    plan.timeout = Some(millis.map(Duration::from_millis).ok_or(Error::Usage)?);
-                }
-                Some("--expect") => expected.push(probe::pair(text?)?),
-                Some("--without") => {
-                    plan.without.push(text?.parse().map_err(|_| Error::Usage)?);
-                }
-                Some("--poised") => plan.poised = Some(value),
-                _ => return Err(Error::Usage),
-            }
-        }
-        // An argument can't hold NUL: it came by execve.
-        plan.argv = arguments
-            .map(|argument| CString::new(argument.into_vec()))
-            .collect::<Result<_, _>>()
-            .map_err(|_| Error::Usage)?;
-        if !expected.is_empty() {
-            plan.probe = Some(ProbeRequest::parse(expected)?);
-        }
-        let is_whole = !plan.argv.is_empty() && (plan.poised.is_some() || plan.probe.is_none());
-        match is_whole {
-            true => Ok(plan),
-            false => Err(Error::Usage),
-        }
-    }
-
-    /// Whether the engine does not have a control.
-    fn is_without(&self, control: Control) -> bool {
-        self.without.contains(&control)
-    }
-
-    /// Says what holds here, where it was asked.
-    fn prove(&mut self) -> Result<(), Error> {
-        match self.probe.take() {
-            Some(request) => Ok(probe::tell(&self.limits, request)?),
-            None => Ok(()),
-        }
-    }
-}
-
 /// Goes to `dir`, and leaves the command an empty stdin.
-fn enter(dir: &OsString) -> Result<(), Error> {
+fn enter(dir: &str) -> Result<(), Error> {
     let step = |step| move |source| Error::Prepare { step, source };
     go_to(dir).map_err(step("enter the directory"))?;
     let nothing = std::fs::File::open("/dev/null").map_err(step("open /dev/null"))?;
@@ -200,7 +132,7 @@ fn enter(dir: &OsString) -> Result<(), Error> {
 
 /// Goes to `dir`. An earlier command of the session may have closed it, or what is above it: the
 /// next one starts there all the same.
-fn go_to(dir: &OsString) -> io::Result<()> {
+fn go_to(dir: &str) -> io::Result<()> {
     match std::env::set_current_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             open_up(dir.as_ref());
@@ -221,17 +153,17 @@ fn open_up(dir: &Path) {
     }
 }
 
-fn prepare(plan: &Plan) -> Result<(), Error> {
+fn prepare(command: &RunCommand) -> Result<(), Error> {
     let status = Status::read().map_err(|source| Error::Prepare {
         step: "read /proc/self/status",
         source,
     })?;
-    check(&status, &plan.without)?;
+    check(&status, &command.without)?;
     rustix::thread::set_no_new_privs(true).map_err(|error| Error::Prepare {
         step: "set no_new_privs",
         source: error.into(),
     })?;
-    for limit in plan.limits.iter().chain([&NO_CORE]) {
+    for limit in command.limits.iter().chain([&NO_CORE]) {
         limit::lower(*limit).map_err(|source| Error::Prepare {
             step: "lower a limit",
             source,

@@ -16,7 +16,7 @@
 
 mod attempts;
 
-use std::ffi::{CStr, OsString};
+use std::ffi::CStr;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
@@ -36,8 +36,6 @@ const DIR: &CStr = c"dir";
 
 #[derive(Debug, thiserror::Error)]
 enum SealedError {
-    #[error("usage: porter sealed ROOT")]
-    Usage,
     #[error(transparent)]
     Root(#[from] PathError),
     #[error("the list: {0}")]
@@ -57,12 +55,8 @@ enum SealedError {
 }
 
 /// Runs the verb. Something that is not refused is an answer, not a failure.
-pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let tried = match (arguments.next(), arguments.next()) {
-        (Some(root), None) => sealed(Path::new(&root)),
-        _ => Err(SealedError::Usage),
-    };
-    crate::settle("sealed", tried)
+pub(crate) fn run(root: &str) -> ExitCode {
+    crate::settle("sealed", sealed(Path::new(root)))
 }
 
 fn sealed(path: &Path) -> Result<(), SealedError> {

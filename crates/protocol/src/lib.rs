@@ -48,6 +48,7 @@ pub mod probe;
 pub mod records;
 pub mod stream;
 mod ulimit;
+pub mod verb;
 
 /// Where the porter is in every image: its entrypoint, and so PID 1.
 pub const PORTER_PATH: &str = "/lazaret/porter";
@@ -75,3 +76,4 @@ pub use stream::{
     StreamWriter, TRAILER_BYTES, Trailer, TrailerError,
 };
 pub use ulimit::{Resource, Ulimit};
+pub use verb::{PortRoute, RunCommand, UpdateMode, UsageError, Verb};

@@ -10,9 +10,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
+use lazaret_protocol::verb::BootstrapCommand;
 use lazaret_protocol::{
-    Control, ForeignNamespace, IdMapping, PORTER_PATH, ProbeReport, ProbeRequest, ReportError,
-    ReportLine, SizedPath, Verdict,
+    Control, ForeignNamespace, IdMapping, ProbeReport, ProbeRequest, ReportError, ReportLine,
+    RunCommand, SizedPath, Verb, Verdict,
 };
 
 use crate::Namespace;
@@ -157,15 +158,11 @@ impl HardenedSpec {
     ///
     /// Its stdin is closed, its environment the container's, its directory the container's.
     pub fn probe_argv(&self) -> Vec<String> {
-        let mut argv = vec![PORTER_PATH.to_owned(), "probe".to_owned()];
-        argv.extend(self.limits());
-        argv.extend(self.questions());
-        argv
-    }
-
-    fn questions(&self) -> impl Iterator<Item = String> {
-        let question = |(key, value)| ["--expect".to_owned(), format!("{key}={value}")];
-        self.request().to_pairs().into_iter().flat_map(question)
+        let verb = Verb::Probe {
+            limits: self.controls().ulimits.clone(),
+            request: Box::new(self.request()),
+        };
+        verb.to_command()
     }
 
     /// Returns the command that becomes `command` inside, for [`crate::Engine::exec`].
@@ -179,13 +176,13 @@ impl HardenedSpec {
     /// As [`HardenedSpec::run_argv`], for a command that PID 1 ends after `timeout`, whether its
     /// launcher still lives or not (FLT-27).
     pub fn timed_argv(&self, command: &[String], timeout: Option<Duration>) -> Vec<String> {
-        self.run(time_limit(timeout).collect(), command)
+        self.run(command, timeout, None)
     }
 
     /// As [`HardenedSpec::timed_argv`], for a command that first reports on every control, as
     /// [`HardenedSpec::probe_argv`] does, then does what it hears on its stdin up to
-    /// [`bootstrap::GO`](lazaret_protocol::bootstrap::GO)
-    /// and goes to `dir`. It finds its own stdin empty. `env` names the variables that only it has.
+    /// [`bootstrap::GO`](lazaret_protocol::bootstrap::GO) and goes to `dir`. It finds its own
+    /// stdin empty. `env` names the variables that only it has.
     pub fn poised_argv<'a>(
         &self,
         dir: &str,
@@ -193,29 +190,29 @@ impl HardenedSpec {
         command: &[String],
         timeout: Option<Duration>,
     ) -> Vec<String> {
-        let mut poised: Vec<String> = time_limit(timeout).collect();
-        poised.extend(["--poised".to_owned(), dir.to_owned()]);
-        poised.extend(self.questions());
-        poised.extend(env.flat_map(|name| ["--expect".to_owned(), format!("env={name}")]));
-        self.run(poised, command)
+        let mut request = self.request();
+        request.env.extend(env.map(EnvName::to_string));
+        let bootstrap = BootstrapCommand {
+            directory: dir.to_owned(),
+            request: Some(Box::new(request)),
+        };
+        self.run(command, timeout, Some(bootstrap))
     }
 
-    fn run(&self, more: Vec<String>, command: &[String]) -> Vec<String> {
-        let mut argv = vec![PORTER_PATH.to_owned(), "run".to_owned()];
-        argv.extend(self.limits());
-        for control in self.engine().not_applicable.keys() {
-            argv.push("--without".to_owned());
-            argv.push(control.id().to_owned());
-        }
-        argv.extend(more);
-        argv.push("--".to_owned());
-        argv.extend_from_slice(command);
-        argv
-    }
-
-    fn limits(&self) -> impl Iterator<Item = String> {
-        let ulimits = self.controls().ulimits.iter();
-        ulimits.flat_map(|ulimit| ["--limit".to_owned(), ulimit.to_string()])
+    fn run(
+        &self,
+        command: &[String],
+        timeout: Option<Duration>,
+        bootstrap: Option<BootstrapCommand>,
+    ) -> Vec<String> {
+        let verb = Verb::Run(RunCommand {
+            limits: self.controls().ulimits.clone(),
+            without: self.engine().not_applicable.keys().copied().collect(),
+            timeout,
+            bootstrap,
+            argv: command.to_vec(),
+        });
+        verb.to_command()
     }
 
     /// Returns what the porter compares with what it finds inside.
@@ -313,12 +310,6 @@ fn capability_mask(capabilities: &[&str]) -> u64 {
             _ => 1 << 63,
         })
         .fold(0, |mask, bit: u64| mask | bit)
-}
-
-/// Says how long a command may take, as the porter's `run` reads it.
-fn time_limit(timeout: Option<Duration>) -> impl Iterator<Item = String> {
-    let words = timeout.map(|timeout| ["--timeout".to_owned(), timeout.as_millis().to_string()]);
-    words.into_iter().flatten()
 }
 
 #[cfg(test)]

@@ -28,7 +28,6 @@ mod incoming;
 mod times;
 mod write;
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -37,7 +36,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use lazaret_protocol::{Ground, GroundAnswer, StreamError, UpdateOrder, UpdateReceipt, WireError};
+use lazaret_protocol::{
+    Ground, GroundAnswer, StreamError, UpdateMode, UpdateOrder, UpdateReceipt, WireError,
+};
 use lazaret_tree::{PathError, RelPath, RelPathBuf, escape};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -51,8 +52,6 @@ use times::Times;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UpdateError {
-    #[error("usage: porter update ROOT [--ahead|--ground]")]
-    Usage,
     #[error(transparent)]
     Root(#[from] PathError),
     #[error(transparent)]
@@ -106,40 +105,21 @@ impl UpdateError {
 }
 
 /// Runs the verb. A volume over the limits is an answer, not a failure.
-pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    crate::settle("update", act(arguments))
+pub(crate) fn run(root: &str, mode: UpdateMode) -> ExitCode {
+    crate::settle("update", act(root, mode))
 }
 
 /// Does what the verb does, in a process that goes on.
-pub(crate) fn act(mut arguments: impl Iterator<Item = OsString>) -> Result<(), UpdateError> {
-    let root = arguments.next();
-    let when = match (arguments.next(), arguments.next()) {
-        (None, None) => Some(Look::WhenAsked),
-        (Some(flag), None) if flag == *"--ahead" => Some(Look::Ahead),
-        (Some(flag), None) if flag == *"--ground" => Some(Look::Ground),
-        _ => None,
-    };
-    match (root, when) {
-        (Some(root), Some(when)) => update(Path::new(&root), when),
-        _ => Err(UpdateError::Usage),
-    }
+pub(crate) fn act(root: &str, mode: UpdateMode) -> Result<(), UpdateError> {
+    update(Path::new(root), mode)
 }
 
-/// When the volume may be listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
-    Ahead,
-    /// Not as a whole, where the ground holds.
-    Ground,
-    WhenAsked,
-}
-
-fn update(path: &Path, look: Look) -> Result<(), UpdateError> {
+fn update(path: &Path, mode: UpdateMode) -> Result<(), UpdateError> {
     // The modes of the stream are the modes of the volume.
     rustix::process::umask(rustix::fs::Mode::empty());
     let lifts = Arc::new(Lifts::default());
     let root = lifts.open_root(path)?;
-    let done = talk(&root, &lifts, look);
+    let done = talk(&root, &lifts, mode);
     // The modes that the agent chose come back, however this ended.
     let restored = lifts.restore(&root);
     let Some(receipt) = done? else {
@@ -156,19 +136,26 @@ fn update(path: &Path, look: Look) -> Result<(), UpdateError> {
 }
 
 /// Hears what is to be done and does it; `None` if the volume is over the limits.
-fn talk(root: &Root, lifts: &Arc<Lifts>, look: Look) -> Result<Option<UpdateReceipt>, UpdateError> {
+fn talk(
+    root: &Root,
+    lifts: &Arc<Lifts>,
+    mode: UpdateMode,
+) -> Result<Option<UpdateReceipt>, UpdateError> {
     let begun = Instant::now();
     let mut dirs = Dirs::new(root, lifts);
     let cleared = dirs.as_owner(None, |_| incoming::clear(root));
     cleared.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
     let mut stdin = root::stdin().map_err(UpdateError::Stdin)?;
-    let holds = look == Look::Ground && answer_ground(root, &mut stdin)? == GroundAnswer::Holds;
+    let holds =
+        mode == UpdateMode::Optimistic && answer_ground(root, &mut stdin)? == GroundAnswer::Holds;
     // Unless the survey finds that they are only held, the agent's processes are gone by now.
     let mut still_since = begun;
     if !holds {
-        let ahead = match look {
-            Look::Ahead => Some(survey::Listing::ahead(root.reopen()?, Arc::clone(lifts))),
-            Look::Ground | Look::WhenAsked => None,
+        let ahead = match mode {
+            UpdateMode::Prefetched => {
+                Some(survey::Listing::ahead(root.reopen()?, Arc::clone(lifts)))
+            }
+            UpdateMode::Optimistic | UpdateMode::Surveyed => None,
         };
         match survey::answer(root, &mut stdin, ahead, lifts)? {
             Answered::GivenUp => return Ok(None),

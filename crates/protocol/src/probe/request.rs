@@ -230,11 +230,12 @@ impl Pairs {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::Resource;
 
-    fn request() -> ProbeRequest {
+    /// Returns a request with something in every field.
+    pub(crate) fn request(ids: IdMapping) -> ProbeRequest {
         let text = |text: &str| text.to_owned();
         ProbeRequest {
             uid: 1000,
@@ -246,7 +247,7 @@ mod tests {
             nano_cpus: 5,
             hostname: text("lazaret"),
             workdir: text("/workspace/a=b"),
-            ids: IdMapping::Mapped,
+            ids,
             tmpfs: vec![SizedPath {
                 path: text("/tmp:x"),
                 bytes: 6,
@@ -269,18 +270,21 @@ mod tests {
     }
 
     fn pairs() -> Vec<(String, String)> {
-        let pairs = request().to_pairs().into_iter();
+        let pairs = request(IdMapping::Mapped).to_pairs().into_iter();
         pairs.map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
     #[test]
     fn a_request_is_read_as_it_was_written_in_any_order() {
-        assert_eq!(ProbeRequest::parse(pairs()), Ok(request()));
+        assert_eq!(ProbeRequest::parse(pairs()), Ok(request(IdMapping::Mapped)));
         let keys: std::collections::BTreeSet<_> = pairs().into_iter().map(|(key, _)| key).collect();
         assert_eq!(keys.len(), 19);
         let mut backwards = pairs();
         backwards.sort_by(|one, two| two.0.cmp(&one.0));
-        assert_eq!(ProbeRequest::parse(backwards), Ok(request()));
+        assert_eq!(
+            ProbeRequest::parse(backwards),
+            Ok(request(IdMapping::Mapped))
+        );
     }
 
     #[test]
