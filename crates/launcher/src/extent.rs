@@ -12,7 +12,7 @@ use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::{GitChoice, Isolation, Profile, Tightened};
 use crate::workspace;
-use lazaret_session::store::record::{Bounds, Outside};
+use lazaret_session::store::record::{OutsideFolder, WriteScope};
 
 /// What of a project goes in.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Extent {
     /// The directory from which everything is named.
     pub root: WorkspaceDir,
     /// How far the command reaches in it.
-    pub bounds: Bounds,
+    pub bounds: WriteScope,
     /// The profile, as the `lazaret.toml` that count have tightened it.
     pub profile: Profile,
     /// What they have tightened.
@@ -80,10 +80,10 @@ impl Extent {
             keys.extend(own.keys);
         }
         Ok(Self {
-            bounds: Bounds {
+            bounds: WriteScope {
                 protect: profile.workspace.protect.clone(),
                 folder: folder.map(|folder| folder.as_str().to_owned()),
-                ..Bounds::default()
+                ..WriteScope::default()
             },
             root,
             profile,
@@ -107,10 +107,10 @@ impl Extent {
         let mut protect = profile.workspace.protect.clone();
         protect.extend(share.iter().cloned());
         Ok(Self {
-            bounds: Bounds {
+            bounds: WriteScope {
                 protect,
                 folder: Some(folder.as_str().to_owned()),
-                outside: Outside::Closed,
+                outside: OutsideFolder::Closed,
             },
             root,
             profile,
@@ -135,7 +135,7 @@ impl Extent {
 pub fn of_profile(
     profile: &Profile,
     shared: Option<&[String]>,
-    bounds: &Bounds,
+    bounds: &WriteScope,
 ) -> Result<Selector, Failure> {
     let rules = &profile.workspace;
     let git = match rules.git {
@@ -154,7 +154,7 @@ pub fn selector(
     git: GitMode,
     exclude: Vec<String>,
     shared: Option<&[String]>,
-    bounds: &Bounds,
+    bounds: &WriteScope,
 ) -> Result<Selector, Failure> {
     let selector = Selection { git, exclude }.compile()?;
     let (Some(shared), Some(folder)) = (shared, &bounds.folder) else {
@@ -275,7 +275,7 @@ mod tests {
         let world = World::new();
         let extent = world.extent("").unwrap();
         assert!(extent.root.path().ends_with("p/groups/one"));
-        assert_eq!(extent.bounds, Bounds::default());
+        assert_eq!(extent.bounds, WriteScope::default());
         // What the folder's own file says widens nothing.
         world.says("groups/one", "[workspace]\nshare = [\"AGENTS.md\"]\n");
         let extent = world.extent("").unwrap();
@@ -303,7 +303,7 @@ mod tests {
             ["groups/one/mine", ".env", "AGENTS.md", "docs/api"]
         );
         assert_eq!(extent.bounds.folder.as_deref(), Some("groups/one"));
-        assert_eq!(extent.bounds.outside, Outside::Closed);
+        assert_eq!(extent.bounds.outside, OutsideFolder::Closed);
         assert_eq!(extent.profile.workspace.git, GitChoice::None);
     }
 

@@ -29,22 +29,22 @@ use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
 use crate::session_access::{reopen, site};
 use crate::ui::Ui;
 use crate::ui::terminal::{self, Destination, TerminalIo};
-use lazaret_session::context::Site;
+use lazaret_session::context::SessionContext;
 use lazaret_session::engine::memory::{EngineMemory, Recalled};
 use lazaret_session::engine::resources::VolumePresence;
-use lazaret_session::lifecycle::bootstrap::Connection;
+use lazaret_session::lifecycle::bootstrap::TerminalMode;
 use lazaret_session::lifecycle::collect::Collected;
 use lazaret_session::lifecycle::create::Setting;
 use lazaret_session::lifecycle::file_limit::FileLimit;
-use lazaret_session::lifecycle::follow::{CommandSpec, Patience};
-use lazaret_session::lifecycle::open::Again;
-use lazaret_session::lifecycle::run::{self, Cycle, Order};
+use lazaret_session::lifecycle::follow::{CommandLimits, CommandSpec};
+use lazaret_session::lifecycle::open::ReopenedSession;
+use lazaret_session::lifecycle::run::{self, Cycle, RunSpec};
 use lazaret_session::lifecycle::source::Source;
-use lazaret_session::lifecycle::update::Reading;
-use lazaret_session::network::{Bound, PortSpec, bind};
+use lazaret_session::lifecycle::update::Prefetch;
+use lazaret_session::network::{PortBinding, PortSpec, bind};
 use lazaret_session::pool::{Ahead, Filling, let_go};
 use lazaret_session::store::record::{
-    Bounds, CommandEnd, GateLimits, KeepVolume, Outcome, Picked, PickedGit, Record,
+    CommandEnd, GateLimits, GitSelection, KeepVolume, Outcome, Record, SelectionRecord, WriteScope,
 };
 use lazaret_session::store::{LockedSession, Store};
 
@@ -71,7 +71,7 @@ pub struct Job {
     /// What becomes of the volume.
     pub volume: KeepVolume,
     /// How far the command reaches.
-    pub bounds: Bounds,
+    pub bounds: WriteScope,
     /// What of the project goes in beside the folder; `None` where everything does.
     pub shared: Option<Vec<String>>,
     /// Whether the command has the user's terminal.
@@ -97,7 +97,7 @@ struct Project<'a> {
     source: Source<'a>,
     lent: Vec<CredentialFile>,
     network: Option<Network>,
-    ports: Vec<Bound>,
+    ports: Vec<PortBinding>,
 }
 
 /// A look at the sizes of what goes in, under way.
@@ -159,7 +159,7 @@ impl Job {
         let limit = FileLimit::of(gate_limits(&self.profile));
         thread::scope(|scope| {
             // Beside everything that the engine is asked.
-            let reading = dir.as_ref().map(|dir| Reading::begin(scope, dir, source));
+            let reading = dir.as_ref().map(|dir| Prefetch::begin(scope, dir, source));
             // Of a session with a volume only what is sent counts, and the reading tells that.
             let weighing = match dir {
                 Some(_) => None,
@@ -173,7 +173,7 @@ impl Job {
     fn run_in(
         self,
         project: Project<'_>,
-        (reading, weighing): (Option<Reading<'_>>, Option<Weighing<'_>>),
+        (reading, weighing): (Option<Prefetch<'_>>, Option<Weighing<'_>>),
         remembered: &Remembered,
         context: &Context,
     ) -> Result<JobEnd, Failure> {
@@ -231,7 +231,7 @@ impl Job {
             StreamKind::Other => Destination::Other,
         };
         let again = again
-            .map(|session| Again::find(&site, session))
+            .map(|session| ReopenedSession::find(&site, session))
             .transpose()?;
         if again
             .as_ref()
@@ -247,7 +247,7 @@ impl Job {
             },
             stderr: stream(context.env.streams.stderr),
         };
-        let order = Order {
+        let order = RunSpec {
             id,
             again,
             reading,
@@ -267,7 +267,7 @@ impl Job {
                 network: plan,
                 lent,
             },
-            patience: Patience {
+            patience: CommandLimits {
                 timeout: Some(self.timeout),
                 grace: GRACE,
             },
@@ -275,8 +275,8 @@ impl Job {
             ports,
             io: &io,
             connection: match self.attendance {
-                Attendance::Person => Connection::Terminal,
-                Attendance::Nobody => Connection::Streams,
+                Attendance::Person => TerminalMode::Terminal,
+                Attendance::Nobody => TerminalMode::Streams,
             },
         };
         let filling = order.setting.filling(&order.profile);
@@ -328,7 +328,7 @@ pub struct Terms<'a> {
 /// # Errors
 /// As [`Job::run`].
 pub fn gate_and_ahead(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     store: &Store,
     collected: Collected,
     terms: Terms<'_>,
@@ -366,7 +366,7 @@ pub fn gate_and_ahead(
 /// # Errors
 /// As [`Job::run`].
 pub fn gate(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     store: &Store,
     collected: Collected,
     terms: Terms<'_>,
@@ -463,12 +463,12 @@ fn exit_code(record: &Record, outcome: Outcome) -> ExitCode {
     }
 }
 
-fn picked(profile: &Profile, shared: Option<Vec<String>>) -> Picked {
-    Picked {
+fn picked(profile: &Profile, shared: Option<Vec<String>>) -> SelectionRecord {
+    SelectionRecord {
         git: match profile.workspace.git {
-            GitChoice::None => PickedGit::None,
-            GitChoice::Shallow => PickedGit::Shallow,
-            GitChoice::Full => PickedGit::Full,
+            GitChoice::None => GitSelection::None,
+            GitChoice::Shallow => GitSelection::Shallow,
+            GitChoice::Full => GitSelection::Full,
         },
         exclude: profile.workspace.exclude.clone(),
         shared,

@@ -18,14 +18,14 @@ pub struct Interrupted;
 
 /// How often the user has asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Urgency {
+pub enum CancelLevel {
     /// Once: end in good order, with the usual grace.
     Asked,
     /// Again: no grace for the command any more. Rollback and cleanup still happen.
     Insisted,
 }
 
-type Action = Box<dyn FnMut(Urgency) + Send>;
+type Action = Box<dyn FnMut(CancelLevel) + Send>;
 
 #[derive(Default)]
 struct Guards {
@@ -84,11 +84,11 @@ impl Interrupt {
     }
 
     /// Returns how urgent the end is, or `None` when nobody asked for one.
-    pub fn urgency(&self) -> Option<Urgency> {
+    pub fn urgency(&self) -> Option<CancelLevel> {
         match self.0.raised.load(Ordering::SeqCst) {
             0 => None,
-            1 => Some(Urgency::Asked),
-            _ => Some(Urgency::Insisted),
+            1 => Some(CancelLevel::Asked),
+            _ => Some(CancelLevel::Insisted),
         }
     }
 
@@ -143,7 +143,7 @@ impl Interrupt {
     /// The action makes blocked calls return (stops a container, closes a channel).
     /// What has to be undone belongs into the `Drop` of what did it, so that it is
     /// undone after failures too.
-    pub fn guard(&self, action: impl FnMut(Urgency) + Send + 'static) -> Guard {
+    pub fn guard(&self, action: impl FnMut(CancelLevel) + Send + 'static) -> Guard {
         let action: Arc<Mutex<Action>> = Arc::new(Mutex::new(Box::new(action)));
         let (id, urgency) = {
             let mut guards = locked(&self.0.guards);
@@ -163,7 +163,7 @@ impl Interrupt {
 
     /// Makes a mailbox in which both values and signals arrive: the way to block on
     /// "the process ended, or the user wants an end".
-    pub fn mailbox<T: Send + 'static>(&self) -> (Sender<Event<T>>, Mailbox<T>) {
+    pub fn mailbox<T: Send + 'static>(&self) -> (Sender<Event<T>>, EventQueue<T>) {
         let (sender, receiver) = mpsc::channel();
         let signals = sender.clone();
         let guard = self.guard(move |urgency| {
@@ -172,7 +172,7 @@ impl Interrupt {
         });
         (
             sender,
-            Mailbox {
+            EventQueue {
                 receiver,
                 _guard: guard,
             },
@@ -198,25 +198,25 @@ impl Drop for Guard {
     }
 }
 
-/// What arrives in a [`Mailbox`].
+/// What arrives in an [`EventQueue`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<T> {
     /// A sender's value.
     Value(T),
     /// A signal.
-    Interrupt(Urgency),
+    Interrupt(CancelLevel),
     /// The deadline has passed.
     Deadline,
 }
 
 /// Receives values and signals in the order in which they happened.
 #[derive(Debug)]
-pub struct Mailbox<T> {
+pub struct EventQueue<T> {
     receiver: Receiver<Event<T>>,
     _guard: Guard,
 }
 
-impl<T> Mailbox<T> {
+impl<T> EventQueue<T> {
     /// Blocks until something arrives or `deadline` (monotonic) has passed.
     pub fn wait(&self, deadline: Option<Instant>) -> Event<T> {
         // The guard holds a sender for as long as the mailbox lives, so "disconnected"
@@ -260,9 +260,9 @@ mod tests {
         assert_eq!(
             events,
             [
-                ("a", Urgency::Asked),
-                ("b", Urgency::Asked),
-                ("a", Urgency::Insisted)
+                ("a", CancelLevel::Asked),
+                ("b", CancelLevel::Asked),
+                ("a", CancelLevel::Insisted)
             ]
         );
     }
@@ -273,7 +273,7 @@ mod tests {
         interrupt.raise();
         let (sender, receiver) = mpsc::channel();
         let _guard = interrupt.guard(move |urgency| sender.send(urgency).unwrap());
-        assert_eq!(receiver.try_recv(), Ok(Urgency::Asked));
+        assert_eq!(receiver.try_recv(), Ok(CancelLevel::Asked));
     }
 
     #[test]
@@ -288,8 +288,8 @@ mod tests {
             raiser.raise();
             sender.send(Event::Value(7)).unwrap();
         });
-        assert_eq!(mailbox.wait(None), Event::Interrupt(Urgency::Asked));
-        assert_eq!(mailbox.wait(None), Event::Interrupt(Urgency::Insisted));
+        assert_eq!(mailbox.wait(None), Event::Interrupt(CancelLevel::Asked));
+        assert_eq!(mailbox.wait(None), Event::Interrupt(CancelLevel::Insisted));
         assert_eq!(mailbox.wait(None), Event::Value(7));
         thread.join().unwrap();
     }
@@ -301,10 +301,10 @@ mod tests {
         interrupt.answered();
         assert_eq!(interrupt.check(), Ok(()));
         interrupt.raise();
-        assert_eq!(interrupt.urgency(), Some(Urgency::Asked));
+        assert_eq!(interrupt.urgency(), Some(CancelLevel::Asked));
         interrupt.raise();
         interrupt.answered();
-        assert_eq!(interrupt.urgency(), Some(Urgency::Insisted));
+        assert_eq!(interrupt.urgency(), Some(CancelLevel::Insisted));
     }
 
     #[test]
@@ -320,12 +320,12 @@ mod tests {
     #[test]
     fn a_panic_in_a_guard_leaves_the_others() {
         let interrupt = Interrupt::new();
-        let _bad = interrupt.guard(|urgency| assert_eq!(urgency, Urgency::Insisted));
+        let _bad = interrupt.guard(|urgency| assert_eq!(urgency, CancelLevel::Insisted));
         let raiser = interrupt.clone();
         assert!(thread::spawn(move || raiser.raise()).join().is_err());
         let (sender, receiver) = mpsc::channel();
         let _good = interrupt.guard(move |urgency| sender.send(urgency).unwrap());
         interrupt.raise();
-        assert_eq!(receiver.try_iter().last(), Some(Urgency::Insisted));
+        assert_eq!(receiver.try_iter().last(), Some(CancelLevel::Insisted));
     }
 }

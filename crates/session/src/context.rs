@@ -1,4 +1,4 @@
-//! `Site`: what every step of a session works with.
+//! `SessionContext`: what every step of a session works with.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,8 +13,8 @@ use lazaret_runtime::{
 };
 
 use crate::cancel::{Guard, Interrupt};
-use crate::engine::cleanup::Chores;
-use crate::engine::owner::Owner;
+use crate::engine::cleanup::BackgroundRemovals;
+use crate::engine::owner::ResourceOwner;
 use crate::engine::signal::SIGKILL;
 use crate::event::{Counter, Event, EventSink};
 use crate::network::{SOCKETS, aliases};
@@ -25,7 +25,7 @@ pub const WORKSPACE: &str = "/workspace";
 
 /// What every step works with.
 #[derive(Debug)]
-pub struct Site<'a> {
+pub struct SessionContext<'a> {
     /// The engine.
     pub engine: Arc<dyn Engine>,
     /// What its probe said.
@@ -39,7 +39,7 @@ pub struct Site<'a> {
     /// How long each step took.
     pub timings: Timings,
     /// What is being removed meanwhile.
-    pub chores: Chores,
+    pub chores: BackgroundRemovals,
     /// Who starts the first process of ours in a container.
     pub starter: Starter,
 }
@@ -68,7 +68,7 @@ impl Timings {
     }
 }
 
-impl Site<'_> {
+impl SessionContext<'_> {
     /// Ends a container as soon as the user wants an end, so that whatever waits for it
     /// returns (FLT-08). It is removed in any case.
     pub(crate) fn doom(&self, container: &ContainerName) -> Guard {
@@ -125,7 +125,7 @@ impl Site<'_> {
     /// Names the control that the engine can't enforce.
     pub fn agent_spec(
         &self,
-        owner: &Owner,
+        owner: &ResourceOwner,
         image: &Pinned,
         limits: Limits,
         policy: Option<&Policy>,
@@ -156,7 +156,7 @@ impl Site<'_> {
     /// Names what the engine can't enforce, or that it can have no gateway.
     pub fn gateway_spec(
         &self,
-        owner: &Owner,
+        owner: &ResourceOwner,
         image: &Pinned,
     ) -> Result<HardenedSpec, Unenforceable> {
         const MIB: u64 = 1 << 20;
@@ -286,7 +286,7 @@ impl Site<'_> {
 /// # Errors
 /// Names the control that the engine can't enforce.
 pub(crate) fn guard_spec(
-    owner: &Owner,
+    owner: &ResourceOwner,
     engine: &EngineInfo,
     image: &Pinned,
 ) -> Result<HardenedSpec, Unenforceable> {
@@ -306,7 +306,7 @@ pub(crate) fn guard_spec(
     HardenedSpec::new(spec, engine)
 }
 
-fn sockets(owner: &Owner, access: Access) -> VolumeMount {
+fn sockets(owner: &ResourceOwner, access: Access) -> VolumeMount {
     VolumeMount {
         volume: owner.sockets(),
         target: SOCKETS.to_owned(),

@@ -18,7 +18,7 @@ use crate::ui::{OutputFormat, Tone};
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::store::Store;
 use lazaret_session::store::record::Outcome;
-use lazaret_session::store::record::{Bounds, KeepVolume};
+use lazaret_session::store::record::{KeepVolume, WriteScope};
 
 /// One act: who plays, and what becomes of the changes.
 struct Act {
@@ -46,7 +46,7 @@ pub(crate) fn dry_run(profile: &Profile, context: &Context) -> Result<ExitCode, 
     super::dry_run::run(
         &project.workspace,
         &project.selector,
-        Reach::of(profile, &Bounds::default(), &context.env),
+        Reach::of(profile, &WriteScope::default(), &context.env),
         FileLimit::of(gate_limits(profile)),
         context,
     )
@@ -68,7 +68,7 @@ impl SampleProject {
         materialise(dir.path()).or_fail(FailureKind::State, "write the sample project")?;
         Ok(Self {
             workspace: WorkspaceDir::open_ambient(dir.path())?,
-            selector: extent::of_profile(profile, None, &Bounds::default())?,
+            selector: extent::of_profile(profile, None, &WriteScope::default())?,
             dir,
         })
     }
@@ -93,7 +93,7 @@ pub(crate) fn run(profile: &Profile, context: &Context) -> Result<ExitCode, Fail
             env: profile.env.clone(),
             ports: Vec::new(),
             volume: KeepVolume::UntilSettled,
-            bounds: Bounds::default(),
+            bounds: WriteScope::default(),
             shared: None,
             attendance: Attendance::Nobody,
             profile: profile.clone(),

@@ -13,7 +13,7 @@ use crate::gate::run_report::{Live, Report};
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Ui};
-use lazaret_session::live::view::Look;
+use lazaret_session::live::view::LiveSnapshot;
 use lazaret_session::porter::export::Broken;
 use lazaret_session::store::Store;
 use lazaret_session::store::record::Record;
@@ -59,8 +59,8 @@ fn look(
     let site = running.site(store, context)?;
     let mut viewer = running.view(&site)?;
     let seen = match viewer.look()? {
-        Look::Seen(seen) => seen,
-        Look::Same | Look::Ended => {
+        LiveSnapshot::Seen(seen) => seen,
+        LiveSnapshot::Same | LiveSnapshot::Ended => {
             let text = format!("the command of session {id} has just ended");
             return Err(Failure::message(FailureKind::Refused, text)
                 .hinted("Look again when its changes are collected."));

@@ -14,9 +14,9 @@ use crate::gate::workspace_lock::lock_workspace;
 use crate::image;
 use crate::session_access::site;
 use crate::ui::OutputFormat;
-use lazaret_session::lifecycle::recover::{Resumed, resume, sweep};
+use lazaret_session::lifecycle::recover::{RecoverOutcome, resume, sweep};
 use lazaret_session::lifecycle::repair::{End, Repaired, repair};
-use lazaret_session::pool::Spare;
+use lazaret_session::pool::NextContainer;
 use lazaret_session::store::record::{Outcome, Record};
 use lazaret_session::store::status::State;
 use lazaret_session::store::{Store, StoreError};
@@ -73,7 +73,7 @@ fn broken(store: &Store, context: &Context) -> Result<Vec<SessionId>, Failure> {
     let mut found = Vec::new();
     for dir in store.list()? {
         match store.lock(dir.id()) {
-            Ok(session) if is_broken(session.record()) || Spare::is_partial(&dir) => {
+            Ok(session) if is_broken(session.record()) || NextContainer::is_partial(&dir) => {
                 found.push(dir.id().clone());
             }
             Err(StoreError::Unfinished { id, .. }) => found.push(id),
@@ -106,7 +106,7 @@ fn take_up(
         report(&repaired.left_alone, context);
         say(word(repaired));
     }
-    let is_at_rest = !is_broken(session.record()) && !Spare::is_partial(session.dir());
+    let is_at_rest = !is_broken(session.record()) && !NextContainer::is_partial(session.dir());
     if is_at_rest && !repaired.is_empty() {
         return Ok(());
     }
@@ -117,24 +117,24 @@ fn take_up(
     // What an engine finished only after its session had been removed.
     sweep(&site, store)?;
     say(match resumed {
-        Resumed::Removed => "removed",
-        Resumed::SyncCutShort(_session) => "sync_cut_short",
-        Resumed::Collected(mut session) => {
+        RecoverOutcome::Removed => "removed",
+        RecoverOutcome::SyncCutShort(_session) => "sync_cut_short",
+        RecoverOutcome::Collected(mut session) => {
             session.update(|record| record.outcome = Some(Outcome::Kept))?;
             "collected"
         }
-        Resumed::Rejected(mut session) => {
+        RecoverOutcome::Rejected(mut session) => {
             session.update(|record| record.outcome = Some(Outcome::Rejected))?;
             "rejected"
         }
-        Resumed::RolledBack(mut session, left_alone) => {
+        RecoverOutcome::RolledBack(mut session, left_alone) => {
             report(&left_alone, context);
             session.update(|record| record.outcome = Some(Outcome::Kept))?;
             "rolled_back"
         }
-        Resumed::Applied(_session) => "applied",
-        Resumed::Cleared(_session) => "cleared",
-        Resumed::Sound(_session) => "sound",
+        RecoverOutcome::Applied(_session) => "applied",
+        RecoverOutcome::Cleared(_session) => "cleared",
+        RecoverOutcome::Sound(_session) => "sound",
     });
     Ok(())
 }

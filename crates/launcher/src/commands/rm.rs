@@ -8,7 +8,7 @@ use lazaret_transfer::HistoryState;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::engine::inventory::Belongings;
+use lazaret_session::engine::inventory::Inventory;
 use lazaret_session::store::history::applies;
 use lazaret_session::store::record::{Phase, Record};
 use lazaret_session::store::unlanded::Unlanded;
@@ -125,7 +125,7 @@ pub(crate) fn remove(
     context: &Context,
 ) -> Result<(), Failure> {
     let detected = context.engine_of(session.record())?;
-    Belongings::of_store(&*detected.engine, store.id())?
+    Inventory::of_store(&*detected.engine, store.id())?
         .of(&session.record().owner())
         .surveyed(session.record())
         .remove(&*detected.engine)?;

@@ -25,7 +25,7 @@ use crate::workspace;
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::lifecycle::source::Source;
 use lazaret_session::store::Store;
-use lazaret_session::store::record::{Bounds, KeepVolume};
+use lazaret_session::store::record::{KeepVolume, WriteScope};
 
 /// Run a command on a copy of the workspace, then pass its changes through the gate
 ///
@@ -186,7 +186,7 @@ fn is_demo(profile: &Profile, args: &Args) -> bool {
 fn job(
     args: Args,
     profile: Profile,
-    (bounds, shared): (Bounds, Option<Vec<String>>),
+    (bounds, shared): (WriteScope, Option<Vec<String>>),
     context: &Context,
 ) -> Result<Job, Failure> {
     let attendance = attendance(&args, &profile, context)?;

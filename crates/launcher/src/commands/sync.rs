@@ -20,18 +20,18 @@ use crate::session_access::{reopen, site, waiting};
 use crate::ui::session_events::{describe, report_synced};
 use crate::ui::{OutputFormat, Tone, Ui, bytes, count};
 use crate::{git, image, workspace};
-use lazaret_session::context::Site;
+use lazaret_session::context::SessionContext;
 use lazaret_session::engine::resources::VolumePresence;
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::lifecycle::merge_base;
 use lazaret_session::lifecycle::open::{fits, standing};
 use lazaret_session::lifecycle::protect::Guard;
 use lazaret_session::lifecycle::source::Source;
-use lazaret_session::lifecycle::update::{Footing, Started, Terms, Update, plan, quiet_since};
+use lazaret_session::lifecycle::update::{Started, Terms, Update, UpdateMode, plan, quiet_since};
 use lazaret_session::lifecycle::update_summary::Synced;
-use lazaret_session::live::pause::Pausable;
-use lazaret_session::live::pause_lock::Turn;
-use lazaret_session::store::record::{Outside, Phase, PickedGit, Record};
+use lazaret_session::live::pause::PreparedPause;
+use lazaret_session::live::pause_lock::PauseLock;
+use lazaret_session::store::record::{GitSelection, OutsideFolder, Phase, Record};
 use lazaret_session::store::{SessionDir, Store};
 
 /// How long others may look, or copy, before us.
@@ -210,9 +210,9 @@ fn selector(record: &Record) -> Result<Selector, Failure> {
             .hinted(format!("Run it again first: `lazaret run --name {id} …`.")));
     };
     let git = match picked.git {
-        PickedGit::None => GitMode::None,
-        PickedGit::Shallow => GitMode::Shallow,
-        PickedGit::Full => GitMode::Full,
+        GitSelection::None => GitMode::None,
+        GitSelection::Shallow => GitMode::Shallow,
+        GitSelection::Full => GitMode::Full,
     };
     let exclude = picked.exclude.clone();
     extent::selector(git, exclude, picked.shared.as_deref(), &record.bounds)
@@ -228,12 +228,12 @@ fn while_it_runs(
     let (site, porter) = running.site(store, context)?;
     let (dir, record) = (&running.dir, &running.record);
     let bounds = &record.bounds;
-    if bounds.outside == Outside::Closed {
+    if bounds.outside == OutsideFolder::Closed {
         let text = format!("session {} sees its own folder only", record.id);
         return Err(Failure::message(FailureKind::Refused, text)
             .hinted("Send your changes when its command has ended, with `sync` or the next run."));
     }
-    let turn = Turn::take(dir, PATIENCE, &context.interrupt)?;
+    let turn = PauseLock::take(dir, PATIENCE, &context.interrupt)?;
     let importer = importer(&site, record, &porter)?;
     let synced = site.step("sync", |counter| {
         let update = Update {
@@ -244,12 +244,12 @@ fn while_it_runs(
             terms: Terms::of(record),
             counter,
             writers: Writers::Held,
-            footing: Footing::Survey,
+            footing: UpdateMode::Survey,
             quiet_since: None,
             fenced: bounds.is_fenced().then_some(bounds),
         };
         let started = update.start()?;
-        let pausable = Pausable::new(&site, dir, record)?;
+        let pausable = PreparedPause::new(&site, dir, record)?;
         let ended = || {
             let text = format!("the command of session {} has just ended", record.id);
             Failure::message(FailureKind::Refused, text)
@@ -312,7 +312,7 @@ fn at_rest(
 }
 
 fn in_a_container(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     dir: &SessionDir,
     record: &Record,
     porter: &Pinned,
@@ -334,7 +334,7 @@ fn in_a_container(
             terms: Terms::of(record),
             counter,
             writers: Writers::Gone,
-            footing: Footing::Survey,
+            footing: UpdateMode::Survey,
             quiet_since: quiet_since(site, record),
             fenced: None,
         };
@@ -347,7 +347,11 @@ fn in_a_container(
 }
 
 /// Starts the container through which the volume is written.
-fn importer(site: &Site<'_>, record: &Record, porter: &Pinned) -> Result<ContainerLease, Failure> {
+fn importer(
+    site: &SessionContext<'_>,
+    record: &Record,
+    porter: &Pinned,
+) -> Result<ContainerLease, Failure> {
     // Whoever made one before us is dead: we have the turn, or the session.
     site.engine.remove_container(&record.importer())?;
     let spec = site.importer_spec(record, porter)?;

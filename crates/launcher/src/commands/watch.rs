@@ -22,7 +22,7 @@ use crate::profile::units::Span;
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Tone, Ui, elapsed};
-use lazaret_session::live::view::{Look, Seen, Viewer};
+use lazaret_session::live::view::{LiveSnapshot, Seen, Viewer};
 use lazaret_session::porter::export::Broken;
 use lazaret_session::store::record::Phase;
 use lazaret_session::store::status::State;
@@ -92,9 +92,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let watched = running.view(&site).and_then(|mut viewer| {
         loop {
             match viewer.look()? {
-                Look::Ended => return Ok(()),
-                Look::Same => {}
-                Look::Seen(seen) => watch.show(&viewer, seen, &remembered)?,
+                LiveSnapshot::Ended => return Ok(()),
+                LiveSnapshot::Same => {}
+                LiveSnapshot::Seen(seen) => watch.show(&viewer, seen, &remembered)?,
             }
             if !context.ui.is_heard() || !is_alive(&store, &args.session)? {
                 return Ok(());

@@ -12,8 +12,8 @@ use lazaret_tree::PathError;
 use super::{Failure, FailureKind};
 use crate::profile::ProfileError;
 use lazaret_session::cancel::Interrupted;
-use lazaret_session::live::pause_lock::TurnError;
-use lazaret_session::porter::freeze::HoldError;
+use lazaret_session::live::pause_lock::PauseLockError;
+use lazaret_session::porter::freeze::FreezeError;
 use lazaret_session::store::StoreError;
 use lazaret_session::store::unfinished::Unfinished;
 
@@ -156,23 +156,23 @@ impl From<Interrupted> for Failure {
     }
 }
 
-impl From<TurnError> for Failure {
-    fn from(error: TurnError) -> Self {
+impl From<PauseLockError> for Failure {
+    fn from(error: PauseLockError) -> Self {
         match error {
-            TurnError::Interrupted(error) => error.into(),
-            TurnError::Store(error) => error.into(),
-            TurnError::Taken { .. } => Self::new(FailureKind::Refused, error).hinted(
+            PauseLockError::Interrupted(error) => error.into(),
+            PauseLockError::Store(error) => error.into(),
+            PauseLockError::Taken { .. } => Self::new(FailureKind::Refused, error).hinted(
                 "Wait for it, or end it: only one at a time can make the command stand still.",
             ),
         }
     }
 }
 
-impl From<HoldError> for Failure {
-    fn from(error: HoldError) -> Self {
+impl From<FreezeError> for Failure {
+    fn from(error: FreezeError) -> Self {
         match error {
-            HoldError::Engine(error) => error.into(),
-            HoldError::GaveUp { .. } | HoldError::Gone { .. } => {
+            FreezeError::Engine(error) => error.into(),
+            FreezeError::GaveUp { .. } | FreezeError::Gone { .. } => {
                 Self::new(FailureKind::Engine, error)
             }
         }

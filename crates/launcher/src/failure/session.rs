@@ -50,16 +50,16 @@ macro_rules! words {
 
 words!(SweepError: Engine | Store | Io);
 words!(VerifyError: Engine | Porter | Probe);
-words!(HistoryError: Io | Journal | Changes | Store);
+words!(HistoryError: Io | DecisionLog | Changes | Store);
 words!(ExporterError: Engine | Unenforceable | Lease);
 words!(CreateError: Resources | Unenforceable | Lease | Store | Sweep);
 words!(CollectError: Exporter | Export | Store);
-words!(StopError: Engine | Turn | Sweep | Lease | Store);
+words!(StopError: Engine | PauseLock | Sweep | Lease | Store);
 words!(PoolError: Interrupted | Resources | Unenforceable | Store | Io | Engine | Sweep);
-words!(ResumeError: Interrupted | Engine | Sweep | Store | Stop | Collect | Journal | Recover);
-words!(RepairError: Io | Journal | Recover | History);
+words!(ResumeError: Interrupted | Engine | Sweep | Store | Stop | Collect | DecisionLog | Recover);
+words!(RepairError: Io | DecisionLog | Recover | History);
 words!(LookError: Engine | Unenforceable | Lease | Interrupted | Sweep | Store | Io | State
-    | Quarantine | Export | Pause | Turn);
+    | Quarantine | Export | Pause | PauseLock);
 words!(SizeError: Walk | TooLarge);
 
 words!(PorterError: Engine | Interrupted;
@@ -86,7 +86,7 @@ words!(ExportError: Porter | State | Quarantine | Io | Interrupted;
     error @ ExportError::BrokeOff(_) => Self::new(FailureKind::Engine, error),
 );
 
-words!(PauseError: Engine | Io | Hold;
+words!(PauseError: Engine | Io | SignalFreezer;
     error @ PauseError::Unsupported => Self::new(FailureKind::Refused, error),
     error @ PauseError::WentOn(_) => Self::new(FailureKind::Engine, error),
 );
@@ -100,7 +100,7 @@ words!(LendError: Engine;
     }
 );
 
-words!(GatewayError: Engine | Journal | Verify;
+words!(GatewayError: Engine | DecisionLog | Verify;
     error @ GatewayError::NoStdin { .. } => Self::new(FailureKind::Internal, error),
     error @ GatewayError::NoOrder(_) => Self::new(FailureKind::Engine, error),
     GatewayError::NotReady { verb, source } => {

@@ -13,7 +13,7 @@ use lazaret_validator::Policy;
 use crate::decide::full_listing;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::store::handed_out::Ledger;
+use lazaret_session::store::handed_out::HandedOutFile;
 use lazaret_session::store::history::applies;
 use lazaret_session::store::record::{Record, identity};
 use lazaret_session::store::sync_state::read_collection;
@@ -101,7 +101,7 @@ pub(super) fn policy_of(
     dir: &SessionDir,
     baseline: &Tree,
 ) -> Result<Policy, Failure> {
-    let handed = Ledger::of(dir).handed_out().map_err(|error| {
+    let handed = HandedOutFile::of(dir).handed_out().map_err(|error| {
         Failure::new(FailureKind::State, error)
             .context("cannot tell what the session was handed, so its changes can't be judged")
     })?;

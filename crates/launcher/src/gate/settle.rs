@@ -10,8 +10,8 @@ use crate::decide::summary;
 use crate::failure::Failure;
 use crate::ui::Ui;
 use lazaret_session::cancel::Interrupt;
-use lazaret_session::context::Site;
-use lazaret_session::engine::inventory::Belongings;
+use lazaret_session::context::SessionContext;
+use lazaret_session::engine::inventory::Inventory;
 use lazaret_session::store::moment::Moment;
 use lazaret_session::store::record::{KeepVolume, Outcome, Phase};
 use lazaret_session::store::unlanded::{self, Unlanded};
@@ -30,14 +30,14 @@ pub struct Settled {
 #[derive(Debug, Clone, Copy)]
 pub enum Volume<'a> {
     /// Remove it from this engine, unless the session keeps it.
-    Remove(&'a Site<'a>),
+    Remove(&'a SessionContext<'a>),
     /// Leave it: the engine can't be reached now.
     Keep,
 }
 
 impl<'a> Volume<'a> {
     /// Returns where a session's volume is to be removed; `None` where it stays.
-    fn goes(self, session: &LockedSession) -> Option<&'a Site<'a>> {
+    fn goes(self, session: &LockedSession) -> Option<&'a SessionContext<'a>> {
         let record = session.record();
         match (self, record.keep) {
             (Self::Remove(site), KeepVolume::UntilSettled) if record.commits.is_empty() => {
@@ -212,9 +212,9 @@ pub fn finish(
 
 /// What can't be removed now is left to `prune`, with a word about it; how the run ended
 /// does not change by it (FLT-24).
-fn remove_belongings(session: &LockedSession, site: &Site<'_>, ui: &Ui) {
+fn remove_belongings(session: &LockedSession, site: &SessionContext<'_>, ui: &Ui) {
     site.chores.finish();
-    let removed = Belongings::of_store(&*site.engine, &site.store_id).and_then(|all| {
+    let removed = Inventory::of_store(&*site.engine, &site.store_id).and_then(|all| {
         let all = all.of(&session.record().owner());
         all.surveyed(session.record()).remove(&*site.engine)
     });

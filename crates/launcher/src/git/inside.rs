@@ -13,7 +13,7 @@ use lazaret_runtime::EnvName;
 use lazaret_transfer::{GitMode, Selector, WorkspaceDir};
 
 use crate::environment::Environment;
-use lazaret_session::store::record::Bounds;
+use lazaret_session::store::record::WriteScope;
 
 /// Who commits where the user has not said who it is, or no repository goes in.
 const AGENT: (&str, &str) = ("lazaret agent", "agent@lazaret.invalid");
@@ -30,7 +30,7 @@ pub fn variables(
     env: &Environment,
     workspace: &WorkspaceDir,
     selector: &Selector,
-    bounds: &Bounds,
+    bounds: &WriteScope,
 ) -> BTreeMap<EnvName, String> {
     // An agent that has no commit of the user's need not know who that is.
     let goes_in = selector.git() != GitMode::None && workspace.path().join(".git").exists();

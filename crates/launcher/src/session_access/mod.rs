@@ -9,23 +9,27 @@ use lazaret_runtime::Detected;
 use lazaret_tree::escape;
 
 use crate::context::Context;
-use lazaret_session::context::{Site, Timings};
-use lazaret_session::engine::cleanup::Chores;
+use lazaret_session::context::{SessionContext, Timings};
+use lazaret_session::engine::cleanup::BackgroundRemovals;
 use lazaret_session::store::Store;
 
 /// Puts together what the steps of a session work with.
-pub(crate) fn site<'a>(context: &'a Context, store: &Store, detected: Detected) -> Site<'a> {
+pub(crate) fn site<'a>(
+    context: &'a Context,
+    store: &Store,
+    detected: Detected,
+) -> SessionContext<'a> {
     for warning in &detected.info.warnings {
         context.ui.detail(&escape(warning.as_bytes()));
     }
-    Site {
+    SessionContext {
         engine: detected.engine,
         info: detected.info,
         store_id: store.id().to_owned(),
         events: &context.events,
         interrupt: &context.interrupt,
         timings: Timings::default(),
-        chores: Chores::default(),
+        chores: BackgroundRemovals::default(),
         starter: context.options.starter,
     }
 }

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::run_report::Live;
 use crate::image;
-use lazaret_session::context::Site;
+use lazaret_session::context::SessionContext;
 use lazaret_session::live::view::Viewer;
 use lazaret_session::store::record::{Phase, Record};
 use lazaret_session::store::{SessionDir, Store};
@@ -54,7 +54,7 @@ impl Running {
         &self,
         store: &Store,
         context: &'a Context,
-    ) -> Result<(Site<'a>, lazaret_image_builder::Pinned), Failure> {
+    ) -> Result<(SessionContext<'a>, lazaret_image_builder::Pinned), Failure> {
         let detected = context.engine_of(&self.record)?;
         let porter = image::ensure(context, &detected, "porter")?.pinned;
         Ok((site(context, store, detected), porter))
@@ -66,7 +66,7 @@ impl Running {
     /// As [`Viewer::open`].
     pub(crate) fn view<'a>(
         self,
-        (site, porter): &'a (Site<'a>, lazaret_image_builder::Pinned),
+        (site, porter): &'a (SessionContext<'a>, lazaret_image_builder::Pinned),
     ) -> Result<Viewer<'a>, Failure> {
         Ok(Viewer::open(site, self.dir, self.record, porter)?)
     }

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, SystemTime};
 
 use lazaret_session::store::record::{
-    GateLimits, KeepVolume, NewRecord, Phase, Picked, PickedGit, Record, RecordError,
+    GateLimits, GitSelection, KeepVolume, NewRecord, Phase, Record, RecordError, SelectionRecord,
 };
 use lazaret_session::store::{Store, StoreError};
 
@@ -24,9 +24,9 @@ fn record(id: &str) -> Record {
             max_file_bytes: 3,
         },
         keep: KeepVolume::Always,
-        bounds: lazaret_session::store::record::Bounds::default(),
-        selection: Picked {
-            git: PickedGit::Full,
+        bounds: lazaret_session::store::record::WriteScope::default(),
+        selection: SelectionRecord {
+            git: GitSelection::Full,
             exclude: vec!["*.log".to_owned()],
             shared: None,
         },

@@ -8,9 +8,9 @@ use lazaret_runtime::{ContainerLease, VolumeLease};
 /// Containers on their way out, each on a thread of its own, beside whatever comes next.
 /// What could not be removed is among the runtime's leftovers, which are named at the end.
 #[derive(Debug, Default)]
-pub struct Chores(Mutex<Vec<JoinHandle<()>>>);
+pub struct BackgroundRemovals(Mutex<Vec<JoinHandle<()>>>);
 
-impl Chores {
+impl BackgroundRemovals {
     /// Removes a container, and returns at once.
     pub fn remove(&self, container: ContainerLease) {
         // A failure is in the list of leftovers.
@@ -44,7 +44,7 @@ impl Chores {
     }
 }
 
-impl Drop for Chores {
+impl Drop for BackgroundRemovals {
     fn drop(&mut self) {
         self.finish();
     }

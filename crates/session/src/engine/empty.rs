@@ -9,7 +9,7 @@ use lazaret_image_builder::{IMAGE_LABEL, Pinned, inspect};
 use lazaret_runtime::{Engine, EngineError, EngineInfo, EngineKind, Stdin, Unenforceable};
 
 use crate::context::{WORKSPACE, guard_spec};
-use crate::engine::owner::Owner;
+use crate::engine::owner::ResourceOwner;
 use crate::porter::conversation::{PorterError, finish, porter_error};
 use crate::porter::porter;
 
@@ -38,7 +38,7 @@ const PORTER: &str = "porter";
 /// # Errors
 /// The engine's or the porter's, or that the engine has no porter image; what was removed until
 /// then is gone.
-pub(crate) fn empty(engine: &dyn Engine, owner: &Owner) -> Result<(), EmptyError> {
+pub(crate) fn empty(engine: &dyn Engine, owner: &ResourceOwner) -> Result<(), EmptyError> {
     let info = engine.probe()?;
     // There a volume is an image of a disk, which is removed as one file.
     if info.kind == EngineKind::Apple {
@@ -63,7 +63,7 @@ pub(crate) fn empty(engine: &dyn Engine, owner: &Owner) -> Result<(), EmptyError
 fn empty_by(
     engine: &dyn Engine,
     info: &EngineInfo,
-    owner: &Owner,
+    owner: &ResourceOwner,
     image: &Pinned,
 ) -> Result<(), EmptyError> {
     let spec = guard_spec(owner, info, image)?;

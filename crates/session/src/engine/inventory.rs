@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::engine::empty::empty;
-use crate::engine::owner::Owner;
+use crate::engine::owner::ResourceOwner;
 use lazaret_tree::PathError;
 
 use crate::store::StoreError;
@@ -35,7 +35,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 
 /// Containers and volumes of one store, with the tag of the owner of each.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Belongings {
+pub struct Inventory {
     /// The id of the store.
     pub store: String,
     /// Containers, in any state.
@@ -58,7 +58,7 @@ enum Depth {
     Bounded,
 }
 
-impl Belongings {
+impl Inventory {
     /// Asks the engine for everything that carries the store's label.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl Belongings {
 
     /// Keeps what belongs to one owner.
     #[must_use]
-    pub fn of(self, owner: &Owner) -> Self {
+    pub fn of(self, owner: &ResourceOwner) -> Self {
         self.only(|tag| tag == owner.tag.as_str())
     }
 
@@ -146,18 +146,18 @@ impl Belongings {
             && self.running.contains(container)
     }
 
-    /// Keeps what is a part of an owner's spare, if it has one: see [`crate::pool::Spare`].
+    /// Keeps what is a part of an owner's spare, if it has one: see [`crate::pool::NextContainer`].
     #[must_use]
-    pub fn of_spare(self, owner: &Owner) -> Self {
+    pub fn of_spare(self, owner: &ResourceOwner) -> Self {
         self.of(owner).divide(owner, true)
     }
 
     /// Keeps what is no part of it.
-    pub(crate) fn but_spare(self, owner: &Owner) -> Self {
+    pub(crate) fn but_spare(self, owner: &ResourceOwner) -> Self {
         self.divide(owner, false)
     }
 
-    fn divide(mut self, owner: &Owner, is_wanted: bool) -> Self {
+    fn divide(mut self, owner: &ResourceOwner, is_wanted: bool) -> Self {
         let (spare, sockets) = ([owner.agent(), owner.gateway()], owner.sockets());
         (self.containers).retain(|(name, _)| spare.contains(name) == is_wanted);
         (self.volumes).retain(|(name, _)| (*name == sockets) == is_wanted);
@@ -180,7 +180,11 @@ impl Belongings {
     ///
     /// # Errors
     /// The engine's; what is gone is no error.
-    pub fn remove_passing(&self, engine: &dyn Engine, owner: &Owner) -> Result<(), EngineError> {
+    pub fn remove_passing(
+        &self,
+        engine: &dyn Engine,
+        owner: &ResourceOwner,
+    ) -> Result<(), EngineError> {
         self.remove_containers(engine)?;
         let sockets = owner.sockets();
         for (volume, tag) in self.volumes.iter().filter(|(name, _)| *name == sockets) {
@@ -241,8 +245,8 @@ impl Belongings {
     }
 
     /// Returns whose workspace a volume holds; `None` if it holds something else.
-    fn owner_of(&self, volume: &VolumeName, tag: &str) -> Option<Owner> {
-        let owner = Owner {
+    fn owner_of(&self, volume: &VolumeName, tag: &str) -> Option<ResourceOwner> {
+        let owner = ResourceOwner {
             tag: tag.parse().ok()?,
             store: self.store.clone(),
             workspace: None,
@@ -273,7 +277,7 @@ impl Belongings {
     }
 }
 
-/// Names the volume that a container of ours has mounted: see `Owner::volume`. A view is
+/// Names the volume that a container of ours has mounted: see `ResourceOwner::volume`. A view is
 /// left out: it is removed by itself, while its session goes on.
 fn volume_of(container: &ContainerName) -> Option<VolumeName> {
     let (start, role) = container.as_str().rsplit_once('-')?;

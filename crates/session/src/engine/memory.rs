@@ -17,7 +17,7 @@ use lazaret_runtime::{Engine, EngineInfo, Greeting, Memory};
 use lazaret_tree::Digest;
 use serde::{Deserialize, Serialize};
 
-use crate::store::deferred_sync::Unsynced;
+use crate::store::deferred_sync::DeferredSync;
 
 /// How long nobody need ask again.
 const TRUSTED: Duration = Duration::from_secs(24 * 60 * 60);
@@ -116,7 +116,7 @@ impl Memory for EngineMemory {
                 .create(&self.dir),
         );
         let write = |out: &mut dyn std::io::Write| Ok(serde_json::to_writer(out, &said)?);
-        drop(Unsynced::default().put(&self.file(greeting), write));
+        drop(DeferredSync::default().put(&self.file(greeting), write));
     }
 }
 

@@ -1,4 +1,4 @@
-//! `Owner`: whose things in an engine are, and what they are called.
+//! `ResourceOwner`: whose things in an engine are, and what they are called.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use lazaret_tree::Digest;
 
 /// A session, or a place in the pool that a session may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
+pub struct ResourceOwner {
     /// What labels and names say. A session that took a place from the pool keeps that
     /// place's, since an engine can't give a volume another name or label.
     pub tag: SessionId,
@@ -19,7 +19,7 @@ pub struct Owner {
     pub workspace: Option<PathBuf>,
 }
 
-impl Owner {
+impl ResourceOwner {
     /// `lazaret-<tag>-<store>-<role>`: at most 63 bytes, so within every engine's grammar.
     /// The start of the store's id keeps the sessions of two users apart that share an
     /// engine and like the same names.

@@ -11,9 +11,9 @@ use lazaret_runtime::{
 };
 
 use crate::cancel::Interrupted;
-use crate::context::Site;
-use crate::engine::inventory::Belongings;
-use crate::engine::owner::Owner;
+use crate::context::SessionContext;
+use crate::engine::inventory::Inventory;
+use crate::engine::owner::ResourceOwner;
 
 /// Why volumes and containers could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -67,8 +67,8 @@ impl Specs {
     /// # Errors
     /// Names the control that the engine can't enforce.
     pub(crate) fn of(
-        site: &Site<'_>,
-        owner: &Owner,
+        site: &SessionContext<'_>,
+        owner: &ResourceOwner,
         wanted: Wanted<'_>,
     ) -> Result<Self, Unenforceable> {
         let Wanted {
@@ -91,7 +91,7 @@ impl Specs {
 #[derive(Debug)]
 #[must_use = "it is removed at once; keep it"]
 pub(crate) struct Berth {
-    owner: Owner,
+    owner: ResourceOwner,
     agent: Option<ContainerLease>,
     gateway: Option<ContainerLease>,
     sockets: Option<VolumeLease>,
@@ -106,7 +106,7 @@ pub(crate) struct Berth {
 
 impl Berth {
     /// One that has nothing yet, but its volume if that was there before.
-    pub(crate) fn new(owner: Owner, standing: VolumePresence) -> Self {
+    pub(crate) fn new(owner: ResourceOwner, standing: VolumePresence) -> Self {
         Self {
             owner,
             agent: None,
@@ -123,8 +123,8 @@ impl Berth {
     /// # Errors
     /// When everything is being released.
     pub(crate) fn adopt(
-        site: &Site<'_>,
-        owner: Owner,
+        site: &SessionContext<'_>,
+        owner: ResourceOwner,
         standing: VolumePresence,
         specs: &Specs,
     ) -> Result<Self, LeaseError> {
@@ -145,7 +145,11 @@ impl Berth {
     ///
     /// # Errors
     /// The engine's. What was made stays with this value.
-    pub(crate) fn make(&mut self, site: &Site<'_>, specs: &Specs) -> Result<(), ResourceError> {
+    pub(crate) fn make(
+        &mut self,
+        site: &SessionContext<'_>,
+        specs: &Specs,
+    ) -> Result<(), ResourceError> {
         site.interrupt.check()?;
         if specs.gateway.is_some() {
             let labels = self.owner.labels("egress");
@@ -175,7 +179,11 @@ impl Berth {
         })
     }
 
-    fn start_agent(&mut self, site: &Site<'_>, spec: &HardenedSpec) -> Result<(), ResourceError> {
+    fn start_agent(
+        &mut self,
+        site: &SessionContext<'_>,
+        spec: &HardenedSpec,
+    ) -> Result<(), ResourceError> {
         if self.standing == VolumePresence::Missing {
             let labels = self.owner.labels("workspace");
             let volume = VolumeLease::create(&site.engine, &self.owner.volume(), &labels);
@@ -236,7 +244,7 @@ impl Berth {
         let Some(engine) = self.in_doubt.take() else {
             return Ok(());
         };
-        let all = Belongings::of_store(&*engine, &self.owner.store)?.of(&self.owner);
+        let all = Inventory::of_store(&*engine, &self.owner.store)?.of(&self.owner);
         match self.standing {
             VolumePresence::Present => all.remove_passing(&*engine, &self.owner),
             VolumePresence::Missing => all.unused().remove(&*engine),

@@ -1,26 +1,26 @@
-//! `Tags`: what in an engine is somebody's.
+//! `KnownPrefixes`: what in an engine is somebody's.
 
 use std::collections::BTreeSet;
 
-use crate::pool::{self, PlaceFile, Shelf};
+use crate::pool::{self, PlaceFile, PoolStore};
 use crate::store::{Store, StoreError};
 
-/// The tags of all sessions and of all places in the pool; see [`crate::engine::owner::Owner::tag`].
+/// The tags of all sessions and of all places in the pool; see [`crate::engine::owner::ResourceOwner::tag`].
 #[derive(Debug)]
-pub struct Tags {
+pub struct KnownPrefixes {
     known: BTreeSet<String>,
     /// Whether each record could be read. Where one could not, it may name any place.
     is_complete: bool,
 }
 
-impl Tags {
+impl KnownPrefixes {
     /// Reads them. Whoever sweeps lists what the engine has before this: what is made or
     /// taken meanwhile is in a file before it is in an engine.
     ///
     /// # Errors
     /// The disk's.
     pub fn of(store: &Store) -> Result<Self, StoreError> {
-        let shelf = Shelf::of(store);
+        let shelf = PoolStore::of(store);
         let mut files = shelf.files()?;
         files.extend(shelf.files()?);
         files.sort_unstable();
@@ -41,7 +41,11 @@ impl Tags {
         }
     }
 
-    pub(crate) fn add_place(&mut self, shelf: &Shelf, file: PlaceFile) -> Result<(), StoreError> {
+    pub(crate) fn add_place(
+        &mut self,
+        shelf: &PoolStore,
+        file: PlaceFile,
+    ) -> Result<(), StoreError> {
         if shelf.counts(&file)? {
             self.known.insert(file.tag.to_string());
         }

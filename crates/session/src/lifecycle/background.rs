@@ -7,21 +7,21 @@ use lazaret_image_builder::Pinned;
 use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::PathError;
 
-use crate::context::Site;
+use crate::context::SessionContext;
 use crate::engine::memory::Recalled;
 use crate::event::Event;
 use crate::lifecycle::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
 use crate::lifecycle::merge_base;
 use crate::lifecycle::standby::Standby;
-use crate::pool::{self, Filling, Shelf, Targets};
-use crate::store::deferred_sync::Unsynced;
+use crate::pool::{self, Filling, PoolSizes, PoolStore};
+use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::Record;
 use crate::store::{SessionDir, Store};
 
 /// What is done beside a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tasks<'a> {
-    pub(crate) site: &'a Site<'a>,
+    pub(crate) site: &'a SessionContext<'a>,
     pub(crate) store: &'a Store,
     pub(crate) dir: &'a SessionDir,
     pub(crate) record: &'a Record,
@@ -47,7 +47,7 @@ impl<'a> Tasks<'a> {
         self,
         scope: &'scope Scope<'scope, 'env>,
         over: &'env Latch<CommandEnded>,
-        unsynced: Unsynced,
+        unsynced: DeferredSync,
     ) -> Background<'scope>
     where
         'a: 'scope,
@@ -74,13 +74,13 @@ impl<'a> Tasks<'a> {
     /// Makes the places of the pool that are missing, once the command had the machine to
     /// itself for a moment.
     fn top_up(self, over: &Latch<CommandEnded>) {
-        let count = Targets::of(self.store).get(&self.filling.profile);
+        let count = PoolSizes::of(self.store).get(&self.filling.profile);
         if count == 0 {
             return;
         }
         // Either way: what is missing is missing, whether the command still runs or not.
         let _ended = over.wait_for(BACKGROUND_DELAY);
-        if let Err(error) = pool::fill(self.site, &Shelf::of(self.store), self.filling, count) {
+        if let Err(error) = pool::fill(self.site, &PoolStore::of(self.store), self.filling, count) {
             self.site.events.event(Event::PoolNotFilled(&error));
         }
     }

@@ -1,4 +1,4 @@
-//! `Poised`: a command's process, started before the command may start.
+//! `PendingCommand`: a command's process, started before the command may start.
 //!
 //! Starting a process inside takes an engine as long as several of our own steps. So it is
 //! started once, as a porter that proves every control, brings the volume up to date, and then
@@ -14,7 +14,7 @@ use lazaret_runtime::{
     ContainerName, Engine, EngineError, ExecSpec, HardenedSpec, Process, Stdin, Terminal,
 };
 
-use crate::context::Site;
+use crate::context::SessionContext;
 use crate::lifecycle::follow::CommandSpec;
 use crate::lifecycle::verify::{VerifyError, believe, report_of};
 use crate::output::terminal;
@@ -30,14 +30,14 @@ pub(crate) struct Call {
     /// Where it starts.
     pub(crate) workdir: String,
     /// Whether it has the user's terminal.
-    pub(crate) connection: Connection,
+    pub(crate) connection: TerminalMode,
     /// How long it may take: PID 1 ends it then, unless the launcher has.
     pub(crate) timeout: Option<Duration>,
 }
 
 /// What a command is connected with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Connection {
+pub enum TerminalMode {
     /// With the user's terminal.
     Terminal,
     /// With its output alone.
@@ -49,13 +49,13 @@ pub enum Connection {
 #[must_use = "dropping it ends the process"]
 pub(crate) struct Proven {
     process: Process,
-    connection: Connection,
+    connection: TerminalMode,
 }
 
 /// A porter that has done what comes first, or nothing yet.
 #[derive(Debug)]
 #[must_use = "dropping it ends the process"]
-pub(crate) enum Poised {
+pub(crate) enum PendingCommand {
     /// It becomes the command when it is told.
     Waiting(Process),
     /// A terminal is not given away before the command has it.
@@ -70,7 +70,7 @@ impl Call {
     /// The engine's, or a control that is not in force (P12).
     pub(crate) fn prove(
         &self,
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         agent: &HardenedSpec,
     ) -> Result<Proven, VerifyError> {
         let CommandSpec { argv, env } = &self.invocation;
@@ -94,17 +94,17 @@ impl Call {
     /// The engine's.
     pub(crate) fn go(
         &self,
-        poised: Poised,
+        poised: PendingCommand,
         engine: &dyn Engine,
         agent: &HardenedSpec,
     ) -> Result<(Process, Terminal), EngineError> {
         match poised {
-            Poised::Waiting(mut process) => {
+            PendingCommand::Waiting(mut process) => {
                 // A porter that refused has ended, and says why itself.
                 tell(&mut process, bootstrap::GO);
                 Ok((process, Terminal::None))
             }
-            Poised::Later => {
+            PendingCommand::Later => {
                 let terminal = Terminal::Allocated(terminal::size());
                 let exec = ExecSpec {
                     argv: agent.timed_argv(&self.invocation.argv, self.timeout),
@@ -136,11 +136,11 @@ impl Proven {
     /// The engine's, or the talk's.
     pub(crate) fn first<T, E: ExchangeError>(
         self,
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         container: &ContainerName,
         words: &[&str],
         talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, E>,
-    ) -> Result<(T, Poised), E> {
+    ) -> Result<(T, PendingCommand), E> {
         let name = words.first().copied().unwrap_or_default();
         let verb = PorterCall { name, container };
         let (talked, mut process) = match site.info.is_remote() {
@@ -157,11 +157,11 @@ impl Proven {
             })?,
         };
         let poised = match self.connection {
-            Connection::Streams => Poised::Waiting(process),
-            Connection::Terminal => {
+            TerminalMode::Streams => PendingCommand::Waiting(process),
+            TerminalMode::Terminal => {
                 tell(&mut process, bootstrap::CANCEL);
                 process.control.wait().map_err(PorterError::from)?;
-                Poised::Later
+                PendingCommand::Later
             }
         };
         Ok((talked, poised))

@@ -9,7 +9,7 @@ use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{Quarantine, Surveyed};
 use lazaret_tree::{PathError, Tree};
 
-use crate::context::Site;
+use crate::context::SessionContext;
 use crate::event::Counter;
 use crate::lifecycle::merge_base;
 use crate::lifecycle::standby::{ExporterError, Standby};
@@ -55,7 +55,7 @@ impl Stopped {
     /// kept and `recover` tries again.
     pub fn collect(
         self,
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         standby: Option<Standby>,
     ) -> Result<Collected, CollectError> {
         let Self {
@@ -99,7 +99,7 @@ fn milliseconds(now: SystemTime) -> Option<u64> {
 }
 
 fn bring_out(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     session: &LockedSession,
     standby: Standby,
     counter: &Counter,
@@ -131,7 +131,7 @@ fn fetch_all(
     (exporter, porter): (&ContainerName, Process),
     known: Known,
     counter: &Counter,
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
 ) -> Attempt<Seen> {
     let (dir, record) = (session.dir(), session.record());
     let limits = record.gate.stream();

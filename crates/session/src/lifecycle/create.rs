@@ -5,16 +5,16 @@ use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError, Limits, Unenforc
 use lazaret_transfer::Tips;
 use lazaret_tree::PathError;
 
-use crate::context::Site;
+use crate::context::SessionContext;
 use crate::credentials::file::CredentialFile;
 use crate::engine::inventory::SweepError;
-use crate::engine::owner::Owner;
+use crate::engine::owner::ResourceOwner;
 use crate::engine::resources::{Berth, ResourceError, Specs, VolumePresence, Wanted};
-use crate::lifecycle::open::Again;
+use crate::lifecycle::open::ReopenedSession;
 use crate::network::Plan;
-use crate::pool::{Filling, Fit, Spare, drop_spare};
-use crate::store::deferred_sync::Unsynced;
-use crate::store::record::{Bounds, Phase, Record};
+use crate::pool::{Filling, Fingerprint, NextContainer, drop_spare};
+use crate::store::deferred_sync::DeferredSync;
+use crate::store::record::{Phase, Record, WriteScope};
 use crate::store::sync_state::{Known, add_tips};
 use crate::store::{LockedSession, StoreError};
 
@@ -48,7 +48,7 @@ pub struct Setting {
     /// Limits.
     pub limits: Limits,
     /// How far the command reaches.
-    pub bounds: Bounds,
+    pub bounds: WriteScope,
     /// Its network.
     pub network: Option<Plan>,
     /// Logins that it is lent.
@@ -82,10 +82,10 @@ impl Setting {
 #[derive(Debug)]
 #[must_use = "dropping it removes container, volume and session"]
 pub struct Prepared {
-    pub(crate) nest: Nest,
+    pub(crate) nest: SetupGuard,
     pub(crate) spec: HardenedSpec,
     pub(crate) exporter: Pinned,
-    pub(crate) bounds: Bounds,
+    pub(crate) bounds: WriteScope,
     /// Whether an earlier command may have left entries that are root's.
     pub(crate) was_fenced: bool,
     pub(crate) network: Option<Way>,
@@ -105,13 +105,13 @@ pub(crate) struct Way {
 /// value in it, so dropping it removes everything, the record last: what could not be removed
 /// is still named by a record, for `recover`.
 #[derive(Debug)]
-pub(crate) struct Nest {
+pub(crate) struct SetupGuard {
     berth: Option<Berth>,
     session: Option<LockedSession>,
     /// Where a session goes back to that was there before; `None` for one that was not.
     before: Option<Phase>,
     /// What was written on the way.
-    unsynced: Unsynced,
+    unsynced: DeferredSync,
 }
 
 /// What is left of a nest once its command may start.
@@ -119,10 +119,10 @@ pub(crate) struct Nest {
 pub(crate) struct Hatched {
     pub(crate) session: LockedSession,
     pub(crate) gateway: Option<ContainerLease>,
-    pub(crate) unsynced: Unsynced,
+    pub(crate) unsynced: DeferredSync,
 }
 
-impl Nest {
+impl SetupGuard {
     pub(crate) fn session(&mut self) -> &mut LockedSession {
         match &mut self.session {
             Some(session) => session,
@@ -138,7 +138,7 @@ impl Nest {
     }
 
     /// Takes over what an update has written.
-    pub(crate) fn append(&mut self, unsynced: Unsynced) {
+    pub(crate) fn append(&mut self, unsynced: DeferredSync) {
         self.unsynced.append(unsynced);
     }
 
@@ -153,7 +153,7 @@ impl Nest {
     /// Takes note when nobody knows whether a creation took place.
     pub(crate) fn created<L>(
         &mut self,
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         lease: Result<L, LeaseError>,
     ) -> Result<L, LeaseError> {
         match &mut self.berth {
@@ -178,7 +178,7 @@ impl Nest {
     }
 }
 
-impl Drop for Nest {
+impl Drop for SetupGuard {
     fn drop(&mut self) {
         let is_clear = self.berth.take().is_none_or(|mut berth| berth.clear());
         if let Some(mut session) = self.session.take()
@@ -203,16 +203,16 @@ impl Prepared {
     /// The engine's, or a control that it can't enforce. Everything that was made is
     /// removed again, the session too.
     pub fn create(
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         session: LockedSession,
         setting: Setting,
     ) -> Result<Self, CreateError> {
         let owner = session.record().owner();
-        let nest = Nest {
+        let nest = SetupGuard {
             berth: Some(Berth::new(owner.clone(), VolumePresence::Missing)),
             session: Some(session),
             before: None,
-            unsynced: Unsynced::default(),
+            unsynced: DeferredSync::default(),
         };
         Self::start(site, nest, &owner, setting, false)
     }
@@ -222,16 +222,16 @@ impl Prepared {
     /// # Errors
     /// As [`Prepared::create`].
     pub(crate) fn adopt(
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         session: LockedSession,
         setting: Setting,
     ) -> Result<Self, CreateError> {
         let owner = session.record().owner();
-        let mut nest = Nest {
+        let mut nest = SetupGuard {
             berth: None,
             session: Some(session),
             before: None,
-            unsynced: Unsynced::default(),
+            unsynced: DeferredSync::default(),
         };
         let specs = Specs::of(site, &owner, setting.wanted())?;
         nest.berth = Some(Berth::adopt(site, owner, VolumePresence::Missing, &specs)?);
@@ -243,8 +243,12 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`Prepared::create`]. The session is as it was before then.
-    pub fn again(site: &Site<'_>, again: Again, setting: Setting) -> Result<Self, CreateError> {
-        let Again {
+    pub fn again(
+        site: &SessionContext<'_>,
+        again: ReopenedSession,
+        setting: Setting,
+    ) -> Result<Self, CreateError> {
+        let ReopenedSession {
             mut session,
             volume,
             spare,
@@ -252,7 +256,7 @@ impl Prepared {
         if volume == VolumePresence::Missing {
             session.forget_volume()?;
         }
-        let fit = Fit::of(site, setting.wanted());
+        let fit = Fingerprint::of(site, setting.wanted());
         let takes =
             spare.is_some_and(|spare| volume == VolumePresence::Present && spare.fit == fit);
         if !takes {
@@ -260,7 +264,7 @@ impl Prepared {
         }
         let before = session.record().phase;
         let was_fenced = session.record().bounds.is_fenced();
-        let mut unsynced = Unsynced::default();
+        let mut unsynced = DeferredSync::default();
         session.update_soon(&mut unsynced, |record| {
             record.before = Some(before);
             record.phase = Phase::Syncing;
@@ -273,7 +277,7 @@ impl Prepared {
             }
         })?;
         let owner = session.record().owner();
-        let mut nest = Nest {
+        let mut nest = SetupGuard {
             berth: None,
             session: Some(session),
             before: Some(before),
@@ -283,7 +287,7 @@ impl Prepared {
             let specs = Specs::of(site, &owner, setting.wanted())?;
             nest.berth = Some(Berth::adopt(site, owner, volume, &specs)?);
             // From here on it is a command's, and removed if that does not start.
-            Spare::forget(nest.session().dir())?;
+            NextContainer::forget(nest.session().dir())?;
             return Ok(Self::of(nest, specs, setting, was_fenced));
         }
         nest.berth = Some(Berth::new(owner.clone(), volume));
@@ -291,9 +295,9 @@ impl Prepared {
     }
 
     fn start(
-        site: &Site<'_>,
-        mut nest: Nest,
-        owner: &Owner,
+        site: &SessionContext<'_>,
+        mut nest: SetupGuard,
+        owner: &ResourceOwner,
         setting: Setting,
         was_fenced: bool,
     ) -> Result<Self, CreateError> {
@@ -305,7 +309,7 @@ impl Prepared {
         Ok(Self::of(nest, specs, setting, was_fenced))
     }
 
-    fn of(nest: Nest, specs: Specs, setting: Setting, was_fenced: bool) -> Self {
+    fn of(nest: SetupGuard, specs: Specs, setting: Setting, was_fenced: bool) -> Self {
         let network = setting.network.zip(specs.gateway);
         Self {
             nest,

@@ -15,20 +15,20 @@ use lazaret_transfer::{
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
 use crate::cancel::Interrupted;
-use crate::context::{Site, WORKSPACE};
+use crate::context::{SessionContext, WORKSPACE};
 use crate::event::Counter;
-use crate::lifecycle::bootstrap::{Call, Poised};
-use crate::lifecycle::create::{CreateError, Hatched, Nest, Prepared, Way};
-use crate::lifecycle::protect::{Fence, Guard, ProtectError, prove_sealed};
+use crate::lifecycle::bootstrap::{Call, PendingCommand};
+use crate::lifecycle::create::{CreateError, Hatched, Prepared, SetupGuard, Way};
+use crate::lifecycle::protect::{Guard, ProtectError, ProtectionPlan, prove_sealed};
 use crate::lifecycle::source::Source;
-use crate::lifecycle::update::{Footing, Reading, Terms, Update, UpdateError, quiet_since};
+use crate::lifecycle::update::{Prefetch, Terms, Update, UpdateError, UpdateMode, quiet_since};
 use crate::lifecycle::update_summary::Synced;
 use crate::lifecycle::verify::VerifyError;
 use crate::network::{Gateway, GatewayError};
 use crate::porter::conversation::{ANSWER_CAP, ExchangeError, FromPorter, PorterError, ToPorter};
-use crate::porter::credentials::{LendError, Lender};
-use crate::store::deferred_sync::Unsynced;
-use crate::store::handed_out::Ledger;
+use crate::porter::credentials::{CredentialLender, LendError};
+use crate::store::deferred_sync::DeferredSync;
+use crate::store::handed_out::HandedOutFile;
 use crate::store::record::NewRecord;
 use crate::store::sync_state::{Known, SyncStateError};
 use crate::store::{LockedSession, SessionDir, StoreError};
@@ -107,14 +107,14 @@ impl ExchangeError for FillError {
 #[derive(Debug)]
 #[must_use = "dropping it removes container, volume and session"]
 pub(crate) struct Populated {
-    nest: Nest,
+    nest: SetupGuard,
     spec: HardenedSpec,
     exporter: Pinned,
     skipped: Vec<Skipped>,
     synced: Option<Synced>,
     network: Option<Egress>,
-    lender: Option<Lender>,
-    poised: Poised,
+    lender: Option<CredentialLender>,
+    poised: PendingCommand,
 }
 
 /// The way out of a session that is open.
@@ -134,7 +134,7 @@ pub(crate) struct Launched {
     pub(crate) exporter: Pinned,
     pub(crate) synced: Option<Synced>,
     pub(crate) network: Option<Egress>,
-    pub(crate) lender: Option<Lender>,
+    pub(crate) lender: Option<CredentialLender>,
     /// The gateway's container: removed with this value, unless the session is stopped.
     pub(crate) gateway: Option<ContainerLease>,
 }
@@ -144,15 +144,15 @@ pub(crate) struct Launched {
 #[must_use = "its container runs: stop it"]
 pub(crate) struct Start {
     pub(crate) launched: Launched,
-    pub(crate) poised: Poised,
+    pub(crate) poised: PendingCommand,
     /// What is synced while the command runs.
-    pub(crate) unsynced: Unsynced,
+    pub(crate) unsynced: DeferredSync,
 }
 
 impl Prepared {
     /// Notes by what is known again what the command is about to get.
-    fn hand_out(&mut self) -> Result<Ledger, PathError> {
-        let ledger = Ledger::of(self.nest.session().dir());
+    fn hand_out(&mut self) -> Result<HandedOutFile, PathError> {
+        let ledger = HandedOutFile::of(self.nest.session().dir());
         let routes = self.network.iter().flat_map(|way| &way.plan.order.routes);
         let placeholders = routes.map(|route| (route.name.as_str(), route.placeholder()));
         ledger.add(&self.lent, placeholders)?;
@@ -169,7 +169,7 @@ impl Prepared {
     /// session are removed then: the command never starts on half a copy.
     pub(crate) fn populate(
         mut self,
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         Source {
             workspace,
             selector,
@@ -201,14 +201,14 @@ impl Prepared {
         } = sent;
         let volume = VolumeState::received(&baseline, &receipt)?;
         self.bounds.starts_in(&baseline)?;
-        let fence = Fence::of(&baseline, &self.bounds)?;
+        let fence = ProtectionPlan::of(&baseline, &self.bounds)?;
         self.nest.put(&Known { baseline, volume }, &tips)?;
         if let Some(fence) = fence {
             let guard = self.guard(site)?;
             self.fence(site, guard, &fence)?;
         }
         let ledger = self.hand_out()?;
-        let lender = Lender::open(site, &self.spec, self.lent, ledger)?;
+        let lender = CredentialLender::open(site, &self.spec, self.lent, ledger)?;
         Ok(Populated {
             nest: self.nest,
             spec: self.spec,
@@ -228,8 +228,8 @@ impl Prepared {
     /// As [`Prepared::populate`], but the volume and the session are kept.
     pub(crate) fn update(
         mut self,
-        site: &Site<'_>,
-        (source, reading): (Source<'_>, Reading<'_>),
+        site: &SessionContext<'_>,
+        (source, reading): (Source<'_>, Prefetch<'_>),
         terms: Terms,
         call: &Call,
     ) -> Result<Populated, FillError> {
@@ -245,8 +245,8 @@ impl Prepared {
         let is_surveyed = self.nest.session().record().surveyed && !Known::has_intent(&dir)?;
         let quiet_since = quiet_since(site, self.nest.session().record());
         let footing = match is_surveyed && guard.is_none() {
-            true => Footing::Known,
-            false => Footing::Survey,
+            true => UpdateMode::Known,
+            false => UpdateMode::Survey,
         };
         let (((synced, unsynced), poised), network) = site.step("sync in", |counter| {
             beside_gateway(site, &self.spec, self.network.as_ref(), &dir, || {
@@ -272,7 +272,7 @@ impl Prepared {
         let fence = match self.bounds.is_fenced() {
             true => {
                 let Known { baseline, volume } = Known::read(&dir)?;
-                let fence = Fence::of(&baseline, &self.bounds)?;
+                let fence = ProtectionPlan::of(&baseline, &self.bounds)?;
                 if let Some(fence) = &fence {
                     fence.holds(&baseline, &volume.tree(), self.nest.session().record())?;
                 }
@@ -286,7 +286,7 @@ impl Prepared {
             (None, _) => {}
         }
         let ledger = self.hand_out()?;
-        let lender = Lender::open(site, &self.spec, self.lent, ledger)?;
+        let lender = CredentialLender::open(site, &self.spec, self.lent, ledger)?;
         Ok(Populated {
             nest: self.nest,
             spec: self.spec,
@@ -302,7 +302,7 @@ impl Prepared {
 
 impl Prepared {
     /// Makes the container that protects.
-    fn guard<'s>(&mut self, site: &'s Site<'s>) -> Result<Guard<'s>, ProtectError> {
+    fn guard<'s>(&mut self, site: &'s SessionContext<'s>) -> Result<Guard<'s>, ProtectError> {
         let record = self.nest.session().record().clone();
         let nest = &mut self.nest;
         Guard::start(site, &record, &self.exporter, |lease| {
@@ -313,9 +313,9 @@ impl Prepared {
     /// Protects what is to be protected, and has everything tried against it.
     fn fence(
         &mut self,
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         guard: Guard<'_>,
-        fence: &Fence,
+        fence: &ProtectionPlan,
     ) -> Result<(), ProtectError> {
         fence.report(site.events);
         let record = self.nest.session().record();
@@ -414,7 +414,7 @@ fn send(
 
 /// Opens the way out where there is to be one, beside other work in the command's container.
 fn beside_gateway<T>(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     agent: &HardenedSpec,
     way: Option<&Way>,
     dir: &SessionDir,

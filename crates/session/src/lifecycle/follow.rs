@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, Engine, EngineError, EnvName, Process, Terminal};
 
-use crate::cancel::{Event, Interrupt, Mailbox, Urgency};
+use crate::cancel::{CancelLevel, Event, EventQueue, Interrupt};
 use crate::engine::signal::{SIGKILL, SIGTERM};
-use crate::live::pause::Watchdog;
+use crate::live::pause::StalePauseWatch;
 use crate::output::terminal::Keyboard;
 use crate::store::record::CommandEnd;
 
@@ -29,7 +29,7 @@ pub struct CommandSpec {
 
 /// How long a command may take.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct CommandLimits {
     /// Until SIGTERM; `None` for ever. Measured on the monotonic clock (FLT-23), pauses
     /// included. PID 1 keeps the same limit, two seconds later (FLT-27).
     pub timeout: Option<Duration>,
@@ -79,10 +79,10 @@ enum Ending {
 pub fn run(
     (engine, container): (&dyn Engine, &ContainerName),
     (process, terminal): (Process, Terminal),
-    patience: Patience,
+    patience: CommandLimits,
     output: Arc<dyn Output>,
     interrupt: &Interrupt,
-    watchdog: Watchdog,
+    watchdog: StalePauseWatch,
 ) -> Result<CommandEnd, CommandError> {
     let started = Instant::now();
     let (done, mailbox) = interrupt.mailbox();
@@ -173,23 +173,23 @@ fn copy(mut from: Box<dyn Read + Send>, mut to: impl FnMut(&[u8])) -> io::Result
 struct Supervisor<'a> {
     engine: &'a dyn Engine,
     container: &'a ContainerName,
-    patience: Patience,
+    patience: CommandLimits,
     started: Instant,
-    watchdog: Watchdog,
+    watchdog: StalePauseWatch,
 }
 
 impl Supervisor<'_> {
     /// Waits for the command, and ends it when its time is up or the user wants an end.
     fn watch(
         mut self,
-        mailbox: &Mailbox<Result<i32, CommandError>>,
+        mailbox: &EventQueue<Result<i32, CommandError>>,
     ) -> Result<(i32, Option<Ending>), CommandError> {
         let timeout = self
             .patience
             .timeout
             .and_then(|timeout| self.started.checked_add(timeout));
         let ending = loop {
-            let tick = Instant::now() + Watchdog::TICK;
+            let tick = Instant::now() + StalePauseWatch::TICK;
             let deadline = timeout.map_or(tick, |timeout| timeout.min(tick));
             match mailbox.wait(Some(deadline)) {
                 // A launcher that was stopped meanwhile: PID 1 has ended the command, and the
@@ -215,16 +215,16 @@ impl Supervisor<'_> {
     /// After SIGTERM: waits for the grace, or until the user insists, then kills.
     fn wait_for_end(
         &mut self,
-        mailbox: &Mailbox<Result<i32, CommandError>>,
+        mailbox: &EventQueue<Result<i32, CommandError>>,
     ) -> Result<i32, CommandError> {
         let kill_at = Instant::now() + self.patience.grace;
         loop {
-            let tick = Instant::now() + Watchdog::TICK;
+            let tick = Instant::now() + StalePauseWatch::TICK;
             match mailbox.wait(Some(kill_at.min(tick))) {
                 Event::Value(end) => return Ok(asked_for(end, SIGTERM)),
-                Event::Interrupt(Urgency::Asked) => {}
+                Event::Interrupt(CancelLevel::Asked) => {}
                 Event::Deadline if Instant::now() < kill_at => self.watchdog.look(self.engine),
-                Event::Interrupt(Urgency::Insisted) | Event::Deadline => break,
+                Event::Interrupt(CancelLevel::Insisted) | Event::Deadline => break,
             }
         }
         self.watchdog.let_go(self.engine)?;

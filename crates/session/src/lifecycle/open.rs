@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use lazaret_runtime::{Engine, EngineError, SessionId};
 use lazaret_transfer::WorkspaceDir;
 
-use crate::context::Site;
-use crate::engine::inventory::{Belongings, SweepError};
+use crate::context::SessionContext;
+use crate::engine::inventory::{Inventory, SweepError};
 use crate::engine::resources::VolumePresence;
 use crate::event::Event;
-use crate::pool::{Spare, sweep_all};
+use crate::pool::{NextContainer, sweep_all};
 use crate::store::LockedSession;
 use crate::store::record::{Phase, Record, identity};
 
@@ -58,22 +58,22 @@ pub enum OpenError {
 
 /// A session to go on with.
 #[derive(Debug)]
-pub struct Again {
+pub struct ReopenedSession {
     /// It, locked.
     pub session: LockedSession,
     /// Its volume.
     pub volume: VolumePresence,
     /// Its next container, where one was made ahead and runs.
-    pub spare: Option<Spare>,
+    pub spare: Option<NextContainer>,
 }
 
-impl Again {
+impl ReopenedSession {
     /// Looks for the volume of a session that [`fits`].
     ///
     /// # Errors
     /// When the engine is another one than the session's, or the volume is gone and changes
     /// that wait were in it.
-    pub fn find(site: &Site<'_>, session: LockedSession) -> Result<Self, OpenError> {
+    pub fn find(site: &SessionContext<'_>, session: LockedSession) -> Result<Self, OpenError> {
         let record = session.record();
         let id = &record.id;
         if site.info.endpoint != record.engine {
@@ -84,7 +84,7 @@ impl Again {
         }
         // It was made when nothing else of the session was left, on the volume; so there is
         // nothing to list.
-        if let Some(spare) = Spare::of(session.dir())
+        if let Some(spare) = NextContainer::of(session.dir())
             && spare.is_up(&*site.engine, &record.owner())?
         {
             return Ok(Self {
@@ -93,7 +93,7 @@ impl Again {
                 spare: Some(spare),
             });
         }
-        let all = Belongings::of_store(&*site.engine, &record.store)?.of(&record.owner());
+        let all = Inventory::of_store(&*site.engine, &record.store)?.of(&record.owner());
         let volume = all.standing(record);
         // What a launcher that was killed left behind may not write any more.
         sweep_all(&*site.engine, &session, all)?;
@@ -116,11 +116,11 @@ impl Again {
 /// # Errors
 /// The engine's.
 pub fn standing(engine: &dyn Engine, record: &Record) -> Result<VolumePresence, EngineError> {
-    let all = Belongings::of_store(engine, &record.store)?.of(&record.owner());
+    let all = Inventory::of_store(engine, &record.store)?.of(&record.owner());
     Ok(all.standing(record))
 }
 
-impl Belongings {
+impl Inventory {
     fn standing(&self, record: &Record) -> VolumePresence {
         let wanted = record.volume();
         match self.volumes.iter().any(|(volume, _)| *volume == wanted) {

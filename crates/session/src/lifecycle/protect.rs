@@ -14,11 +14,11 @@ use lazaret_runtime::{
 use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Tree, escape};
 
 use crate::cancel::Interrupted;
-use crate::context::{Site, WORKSPACE};
+use crate::context::{SessionContext, WORKSPACE};
 use crate::event::{Event, EventSink};
 use crate::porter::conversation::{PorterError, finish, porter_error};
 use crate::porter::porter;
-use crate::store::record::{Bounds, Outside, Record};
+use crate::store::record::{OutsideFolder, Record, WriteScope};
 
 /// Why something is not protected.
 #[derive(Debug, thiserror::Error)]
@@ -92,24 +92,24 @@ const NAMED: usize = 5;
 
 /// What of a tree is to be root's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fence {
+pub struct ProtectionPlan {
     /// It.
     pub protection: Protection,
     /// Paths that are to be protected and that the tree does not have.
     pub absent: Vec<RelPathBuf>,
 }
 
-impl Fence {
+impl ProtectionPlan {
     /// Works out what is to be root's in a volume that holds `tree`; `None` where nothing is.
     ///
     /// # Errors
     /// Names a path that lies behind a link, or a protected link that leads to what is not
     /// protected: contents that are read through it could be changed.
-    pub fn of(tree: &Tree, bounds: &Bounds) -> Result<Option<Self>, ProtectError> {
+    pub fn of(tree: &Tree, bounds: &WriteScope) -> Result<Option<Self>, ProtectError> {
         if !bounds.is_fenced() {
             return Ok(None);
         }
-        let closed = bounds.outside == Outside::Closed;
+        let closed = bounds.outside == OutsideFolder::Closed;
         let folder = bounds.folder.as_deref().map(parse).transpose()?;
         // Where the command may make entries, and where it may not.
         let ground = |path: &RelPath| match &folder {
@@ -197,7 +197,7 @@ impl Fence {
     }
 }
 
-impl Bounds {
+impl WriteScope {
     /// Parses the protected paths.
     ///
     /// # Errors
@@ -306,7 +306,7 @@ fn leads_to(link: &RelPath, target: &LinkTarget) -> Option<RelPathBuf> {
 #[derive(Debug)]
 #[must_use = "dropping it removes the container"]
 pub struct Guard<'a> {
-    site: &'a Site<'a>,
+    site: &'a SessionContext<'a>,
     lease: ContainerLease,
 }
 
@@ -316,7 +316,7 @@ impl<'a> Guard<'a> {
     /// # Errors
     /// The engine's.
     pub fn start(
-        site: &'a Site<'a>,
+        site: &'a SessionContext<'a>,
         record: &Record,
         image: &Pinned,
         taken: impl FnOnce(Result<ContainerLease, LeaseError>) -> Result<ContainerLease, LeaseError>,
@@ -334,7 +334,7 @@ impl<'a> Guard<'a> {
     ///
     /// # Errors
     /// The engine's, or the porter's: then nothing may start.
-    pub fn protect(&self, fence: &Fence) -> Result<(), ProtectError> {
+    pub fn protect(&self, fence: &ProtectionPlan) -> Result<(), ProtectError> {
         self.tell("protect", Some(&fence.protection))
     }
 
@@ -374,10 +374,10 @@ impl<'a> Guard<'a> {
 /// # Errors
 /// Names what was not refused, or what could not be tried (P12).
 pub fn prove_sealed(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     record: &Record,
-    fence: &Fence,
-    bounds: &Bounds,
+    fence: &ProtectionPlan,
+    bounds: &WriteScope,
 ) -> Result<(), ProtectError> {
     let mut spec = porter(&["sealed", WORKSPACE], Stdin::Piped);
     spec.workdir = Some(bounds.workdir());
@@ -458,18 +458,18 @@ mod tests {
             .collect()
     }
 
-    fn bounds(protect: &[&str]) -> Bounds {
-        Bounds {
+    fn bounds(protect: &[&str]) -> WriteScope {
+        WriteScope {
             protect: protect.iter().map(|&path| path.to_owned()).collect(),
-            ..Bounds::default()
+            ..WriteScope::default()
         }
     }
 
-    fn fenced(entries: &[(&str, &str)], bounds: &Bounds) -> String {
-        match Fence::of(&tree(entries), bounds) {
+    fn fenced(entries: &[(&str, &str)], bounds: &WriteScope) -> String {
+        match ProtectionPlan::of(&tree(entries), bounds) {
             Err(error) => error.to_string(),
             Ok(None) => "nothing".to_owned(),
-            Ok(Some(Fence { protection, absent })) => {
+            Ok(Some(ProtectionPlan { protection, absent })) => {
                 let mut text = format!("{:?}", protection.root);
                 for (path, guarded) in &protection.entries {
                     text.push_str(&format!(" {path}={guarded:?}"));
@@ -544,9 +544,9 @@ mod tests {
             ("groups/one/rules", "f"),
             ("groups/one/src", "d"),
         ];
-        let bounds = Bounds {
+        let bounds = WriteScope {
             folder: Some("groups/one".to_owned()),
-            outside: Outside::Closed,
+            outside: OutsideFolder::Closed,
             ..bounds(&["AGENTS.md", "groups/one/rules"])
         };
         assert_eq!(

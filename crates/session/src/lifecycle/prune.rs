@@ -8,11 +8,11 @@ use lazaret_runtime::{ContainerName, Engine, EngineError, SessionId, VolumeName}
 use lazaret_transfer::HistoryState;
 use lazaret_tree::AtPath as _;
 
-use crate::engine::inventory::{Belongings, SweepError};
-use crate::engine::owner::Owner;
-use crate::engine::tags::Tags;
+use crate::engine::inventory::{Inventory, SweepError};
+use crate::engine::owner::ResourceOwner;
+use crate::engine::tags::KnownPrefixes;
 use crate::live::views;
-use crate::pool::{Spare, sweep};
+use crate::pool::{NextContainer, sweep};
 use crate::store::history::{HistoryError, applies};
 use crate::store::moment::Moment;
 use crate::store::record::{KeepVolume, Phase};
@@ -85,7 +85,7 @@ pub struct Plan {
     settled: Vec<Settled>,
     half_made: Vec<LockedSession>,
     /// In the engine, by the tag of the owner.
-    belongings: BTreeMap<String, Belongings>,
+    belongings: BTreeMap<String, Inventory>,
 }
 
 /// Names of what is, or was, removed.
@@ -137,7 +137,7 @@ impl Candidates {
                         source: Box::new(error),
                     }),
                 }
-            } else if Spare::is_partial(&dir) {
+            } else if NextContainer::is_partial(&dir) {
                 found.half_made.push(session);
             }
         }
@@ -151,7 +151,7 @@ impl Candidates {
     pub fn plan(self, store: &Store, engine: &dyn Engine) -> Result<Plan, PruneError> {
         // Listed before the sessions are looked at: a session that is created meanwhile has
         // its directory before it has anything in the engine.
-        let all = Belongings::of_store(engine, store.id())?;
+        let all = Inventory::of_store(engine, store.id())?;
         let mut plan = Plan {
             settled: self.settled,
             half_made: self.half_made,
@@ -226,7 +226,7 @@ impl Plan {
         let doom = Doom::of(store, &self)?;
         let mut stuck = BTreeSet::new();
         for session in self.sessions() {
-            if !Spare::is_partial(session.dir()) {
+            if !NextContainer::is_partial(session.dir()) {
                 continue;
             }
             if let Err(error) = sweep(engine, session) {
@@ -278,17 +278,17 @@ impl Plan {
 
 /// What in an engine may go.
 struct Doom {
-    tags: Tags,
+    tags: KnownPrefixes,
     /// Of sessions to which nothing in the engine is left.
     settled: BTreeSet<String>,
-    half_made: Vec<Owner>,
+    half_made: Vec<ResourceOwner>,
     /// Views whose launcher is gone.
     views: BTreeSet<ContainerName>,
 }
 
 impl Doom {
     fn of(store: &Store, plan: &Plan) -> Result<Self, PruneError> {
-        let tags = Tags::of(store)?;
+        let tags = KnownPrefixes::of(store)?;
         let mut dead = BTreeSet::new();
         for dir in store.list()? {
             // A record that can't be read names no view that could be told from others.
@@ -307,8 +307,8 @@ impl Doom {
     }
 
     /// Keeps what may go.
-    fn of_these(&self, mut all: Belongings) -> Belongings {
-        let mut spares = Belongings::default();
+    fn of_these(&self, mut all: Inventory) -> Inventory {
+        let mut spares = Inventory::default();
         for owner in &self.half_made {
             let spare = all.clone().of_spare(owner);
             spares.containers.extend(spare.containers);
@@ -338,7 +338,7 @@ impl Pruned {
 }
 
 impl Names {
-    fn add(&mut self, belongings: &Belongings) {
+    fn add(&mut self, belongings: &Inventory) {
         let containers = belongings.containers.iter();
         self.containers
             .extend(containers.map(|(name, _)| name.clone()));

@@ -9,12 +9,12 @@ use lazaret_transfer::{
 };
 
 use crate::cancel::Interrupted;
-use crate::context::Site;
-use crate::engine::inventory::{Belongings, SweepError};
-use crate::engine::tags::Tags;
+use crate::context::SessionContext;
+use crate::engine::inventory::{Inventory, SweepError};
+use crate::engine::tags::KnownPrefixes;
 use crate::lifecycle::collect::{CollectError, Collected};
 use crate::lifecycle::stop::{StopError, Stopped};
-use crate::pool::{self, SECOND_LOOK, Spare};
+use crate::pool::{self, NextContainer, SECOND_LOOK};
 use crate::store::moment::Moment;
 use crate::store::record::{KeepVolume, Outcome, Phase};
 use crate::store::sync_state::is_collected;
@@ -43,7 +43,7 @@ pub enum ResumeError {
     Collect(#[from] CollectError),
     /// The journal of its apply can't be read.
     #[error(transparent)]
-    Journal(#[from] ApplyError),
+    DecisionLog(#[from] ApplyError),
     /// Its apply could not be finished.
     #[error(transparent)]
     Recover(#[from] RecoverError),
@@ -54,7 +54,7 @@ const IN_FLIGHT: Duration = Duration::from_secs(120);
 
 /// What became of a session that was taken up.
 #[derive(Debug)]
-pub enum Resumed {
+pub enum RecoverOutcome {
     /// The command had not started: everything of it is removed.
     Removed,
     /// The volume was being brought up to date: the session is as it was before.
@@ -83,22 +83,22 @@ pub enum Resumed {
 /// # Errors
 /// When the engine can't be reached or the disk refuses; the session stays as it is.
 pub fn resume(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     exporter: Pinned,
     mut session: LockedSession,
-) -> Result<Resumed, ResumeError> {
-    let sound = match Spare::is_partial(session.dir()) {
+) -> Result<RecoverOutcome, ResumeError> {
+    let sound = match NextContainer::is_partial(session.dir()) {
         true => {
             pool::sweep(&*site.engine, &session)?;
-            Resumed::Cleared
+            RecoverOutcome::Cleared
         }
-        false => Resumed::Sound,
+        false => RecoverOutcome::Sound,
     };
     match session.record().phase {
         Phase::Preparing => {
             remove_all(site, &session)?;
             session.remove()?;
-            Ok(Resumed::Removed)
+            Ok(RecoverOutcome::Removed)
         }
         Phase::Syncing => {
             // The volume is sound, however far that came; the next update knows.
@@ -106,7 +106,7 @@ pub fn resume(
             session.update(|record| {
                 record.phase = record.before.take().unwrap_or(Phase::Settled);
             })?;
-            Ok(Resumed::SyncCutShort(session))
+            Ok(RecoverOutcome::SyncCutShort(session))
         }
         Phase::Collected if !is_collected(session.dir()) => {
             session.update(|record| record.phase = Phase::Stopped)?;
@@ -123,8 +123,8 @@ pub fn resume(
                 })?;
             }
             match Stopped::stop(site, session, exporter)?.collect(site, None)? {
-                Collected::Ready(session) => Ok(Resumed::Collected(session)),
-                Collected::Rejected(session) => Ok(Resumed::Rejected(session)),
+                Collected::Ready(session) => Ok(RecoverOutcome::Collected(session)),
+                Collected::Rejected(session) => Ok(RecoverOutcome::Rejected(session)),
             }
         }
         Phase::Applying => {
@@ -133,7 +133,7 @@ pub fn resume(
                     if session.record().left_out > 0 || !session.record().commits.is_empty() =>
                 {
                     session.update(|record| record.phase = Phase::Collected)?;
-                    Ok(Resumed::Applied(session))
+                    Ok(RecoverOutcome::Applied(session))
                 }
                 Recovered::Completed => {
                     session.update(|record| {
@@ -143,16 +143,16 @@ pub fn resume(
                     })?;
                     remove_settled(site, &session)?;
                     session.remove_collection()?;
-                    Ok(Resumed::Applied(session))
+                    Ok(RecoverOutcome::Applied(session))
                 }
                 Recovered::RolledBack { left_alone } => {
                     session.update(|record| record.phase = Phase::Collected)?;
-                    Ok(Resumed::RolledBack(session, left_alone))
+                    Ok(RecoverOutcome::RolledBack(session, left_alone))
                 }
                 // It was killed before it had a journal, so before it changed anything.
                 Recovered::Nothing => {
                     session.update(|record| record.phase = Phase::Collected)?;
-                    Ok(Resumed::RolledBack(session, Vec::new()))
+                    Ok(RecoverOutcome::RolledBack(session, Vec::new()))
                 }
             }
         }
@@ -187,7 +187,7 @@ fn finish_apply(session: &LockedSession) -> Result<Recovered, ResumeError> {
 
 /// Removes what a settled session needs no more: its containers, and its volume unless it
 /// keeps that.
-fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), ResumeError> {
+fn remove_settled(site: &SessionContext<'_>, session: &LockedSession) -> Result<(), ResumeError> {
     match session.record().keep {
         KeepVolume::UntilSettled => {
             let all = belongings(site, session)?.surveyed(session.record());
@@ -202,7 +202,7 @@ fn remove_settled(site: &Site<'_>, session: &LockedSession) -> Result<(), Resume
 /// asked for a container that the engine is still making: so what is gone is looked for
 /// again, and counts as gone only if nothing came meanwhile. What comes even later carries
 /// the labels, and `prune` and the next `recover` find it.
-fn remove_all(site: &Site<'_>, session: &LockedSession) -> Result<(), ResumeError> {
+fn remove_all(site: &SessionContext<'_>, session: &LockedSession) -> Result<(), ResumeError> {
     let is_young = session
         .record()
         .is_younger_than(IN_FLIGHT, SystemTime::now());
@@ -224,14 +224,17 @@ fn remove_all(site: &Site<'_>, session: &LockedSession) -> Result<(), ResumeErro
 ///
 /// # Errors
 /// The engine's, or the disk's.
-pub fn sweep(site: &Site<'_>, store: &Store) -> Result<(), ResumeError> {
-    let all = Belongings::of_store(&*site.engine, &site.store_id)?;
-    let tags = Tags::of(store)?;
+pub fn sweep(site: &SessionContext<'_>, store: &Store) -> Result<(), ResumeError> {
+    let all = Inventory::of_store(&*site.engine, &site.store_id)?;
+    let tags = KnownPrefixes::of(store)?;
     let orphans = all.only(|tag| !tags.knows(tag));
     Ok(orphans.remove(&*site.engine)?)
 }
 
-fn belongings(site: &Site<'_>, session: &LockedSession) -> Result<Belongings, EngineError> {
-    let all = Belongings::of_store(&*site.engine, &site.store_id)?;
+fn belongings(
+    site: &SessionContext<'_>,
+    session: &LockedSession,
+) -> Result<Inventory, EngineError> {
+    let all = Inventory::of_store(&*site.engine, &site.store_id)?;
     Ok(all.of(&session.record().owner()))
 }

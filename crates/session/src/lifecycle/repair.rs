@@ -17,7 +17,7 @@ pub enum RepairError {
     Io(#[from] PathError),
     /// Its journal can't be read.
     #[error(transparent)]
-    Journal(#[from] ApplyError),
+    DecisionLog(#[from] ApplyError),
     /// It could not be taken to an end.
     #[error(transparent)]
     Recover(#[from] RecoverError),

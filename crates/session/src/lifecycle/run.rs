@@ -10,43 +10,45 @@ use std::time::SystemTime;
 use lazaret_runtime::{ContainerLease, SessionId};
 use lazaret_tree::PathError;
 
-use crate::cancel::{Interrupted, Urgency};
-use crate::context::Site;
+use crate::cancel::{CancelLevel, Interrupted};
+use crate::context::SessionContext;
 use crate::engine::memory::Recalled;
 use crate::engine::resources::VolumePresence;
 use crate::event::{Event, EventSink};
 use crate::lifecycle::background::Tasks;
-use crate::lifecycle::bootstrap::{Call, Connection, Poised};
+use crate::lifecycle::bootstrap::{Call, PendingCommand, TerminalMode};
 use crate::lifecycle::collect::{CollectError, Collected};
 use crate::lifecycle::create::{CreateError, Prepared, Setting};
 use crate::lifecycle::fill::{FillError, Launched, Start};
-use crate::lifecycle::follow::{self, CommandError, CommandSpec, Patience};
+use crate::lifecycle::follow::{self, CommandError, CommandLimits, CommandSpec};
 use crate::lifecycle::latch::{CommandEnded, Latch};
-use crate::lifecycle::open::Again;
+use crate::lifecycle::open::ReopenedSession;
 use crate::lifecycle::source::Source;
 use crate::lifecycle::stop::{StopError, Stopped};
-use crate::lifecycle::update::{Reading, Terms, UpdateError};
+use crate::lifecycle::update::{Prefetch, Terms, UpdateError};
 use crate::lifecycle::update_summary::Synced;
-use crate::live::pause::Watchdog;
-use crate::network::{Bound, Gateway, JournalEnd, Published, Watcher};
-use crate::output::relay::Relay;
+use crate::live::pause::StalePauseWatch;
+use crate::network::{Gateway, JournalEnd, PolicyWatcher, PortBinding, PortForwarder};
+use crate::output::relay::CommandOutputSink;
 use crate::pool::{self, PoolError};
-use crate::porter::credentials::Renewed;
-use crate::store::record::{Egress, GateLimits, KeepVolume, NewRecord, Picked, Record, identity};
+use crate::porter::credentials::RefreshedCredentials;
+use crate::store::record::{
+    Egress, GateLimits, KeepVolume, NewRecord, Record, SelectionRecord, identity,
+};
 use crate::store::run_log::{LogEnd, LogFile};
 use crate::store::{Store, StoreError};
 
 /// What is to be run, where, and within which limits.
 #[derive(Debug)]
-pub struct Order<'a> {
+pub struct RunSpec<'a> {
     /// The session's name.
     pub id: SessionId,
     /// The session, where it was there before.
-    pub again: Option<Again>,
+    pub again: Option<ReopenedSession>,
     /// The workspace, and what of it goes in.
     pub source: Source<'a>,
     /// What is being read of a session that was there before.
-    pub reading: Option<Reading<'a>>,
+    pub reading: Option<Prefetch<'a>>,
     /// The profile's name.
     pub profile: String,
     /// The command.
@@ -54,19 +56,19 @@ pub struct Order<'a> {
     /// What it runs in.
     pub setting: Setting,
     /// How long it may take.
-    pub patience: Patience,
+    pub patience: CommandLimits,
     /// What the gate holds the collection to.
     pub gate: GateLimits,
     /// What becomes of the volume.
     pub keep: KeepVolume,
     /// What goes in, for the record.
-    pub selection: Picked,
+    pub selection: SelectionRecord,
     /// Ports of the host's that lead inside.
-    pub ports: Vec<Bound>,
+    pub ports: Vec<PortBinding>,
     /// The user's side of the command's streams.
     pub io: &'a dyn CommandIo,
     /// Whether the command has the user's terminal.
-    pub connection: Connection,
+    pub connection: TerminalMode,
 }
 
 /// Why a run ended before the gate.
@@ -157,9 +159,9 @@ pub struct Cycle {
 /// Before the command starts, everything that was made is removed again. Afterwards
 /// nothing is: `recover` takes up what a failure left.
 pub fn run(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     store: &Store,
-    order: Order<'_>,
+    order: RunSpec<'_>,
     recalled: Option<Recalled<'_>>,
 ) -> Result<Cycle, RunError> {
     let cycle = cycle(site, store, order, recalled.as_ref());
@@ -171,9 +173,9 @@ pub fn run(
 }
 
 fn cycle(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     store: &Store,
-    order: Order<'_>,
+    order: RunSpec<'_>,
     recalled: Option<&Recalled<'_>>,
 ) -> Result<Cycle, RunError> {
     let new = NewRecord {
@@ -226,7 +228,7 @@ fn cycle(
                     prepared.update(site, (order.source, reading), terms, &call)?
                 }
                 (VolumePresence::Present, None) => {
-                    let reading = Reading::whole(&dir, order.source)?;
+                    let reading = Prefetch::whole(&dir, order.source)?;
                     prepared.update(site, (order.source, reading), terms, &call)?
                 }
                 (VolumePresence::Missing, _) => prepared.populate(site, order.source, &call)?,
@@ -287,7 +289,7 @@ fn cycle(
                 }
             })?;
         let standby = background.standby.join().ok().flatten();
-        if site.interrupt.urgency() == Some(Urgency::Insisted) {
+        if site.interrupt.urgency() == Some(CancelLevel::Insisted) {
             return Err(RunError::Insisted { id });
         }
         let collected = (stopped.collect(site, standby))
@@ -303,9 +305,9 @@ fn cycle(
 #[derive(Debug)]
 struct Following<'a> {
     call: &'a Call,
-    poised: Poised,
-    patience: Patience,
-    ports: Vec<Bound>,
+    poised: PendingCommand,
+    patience: CommandLimits,
+    ports: Vec<PortBinding>,
     io: &'a dyn CommandIo,
     log: LogFile,
     /// Set once the command has ended.
@@ -317,7 +319,11 @@ impl Launched {
     ///
     /// # Errors
     /// When the engine is lost: the container may still run then, and `recover` ends it.
-    fn run(mut self, site: &Site<'_>, following: Following<'_>) -> Result<Self, RunError> {
+    fn run(
+        mut self,
+        site: &SessionContext<'_>,
+        following: Following<'_>,
+    ) -> Result<Self, RunError> {
         let Following {
             call,
             poised,
@@ -328,7 +334,7 @@ impl Launched {
             over,
         } = following;
         let record = self.session.record().clone();
-        let relay = Arc::new(Relay::new(
+        let relay = Arc::new(CommandOutputSink::new(
             log,
             io.stdout(),
             io.stderr(),
@@ -347,14 +353,14 @@ impl Launched {
         }
         // From here on nothing of ours is said until it is given back.
         let terminal = match call.connection {
-            Connection::Terminal => Some(io.take_terminal().map_err(RunError::Terminal)?),
-            Connection::Streams => None,
+            TerminalMode::Terminal => Some(io.take_terminal().map_err(RunError::Terminal)?),
+            TerminalMode::Streams => None,
         };
-        let published = Published::start(&site.engine, &record.agent(), ports);
+        let published = PortForwarder::start(&site.engine, &record.agent(), ports);
         let started = std::time::Instant::now();
         let ended = thread::scope(|scope| {
             if let Some(network) = &self.network {
-                let watcher = Watcher {
+                let watcher = PolicyWatcher {
                     gateway: &network.gateway,
                     dir: self.session.dir(),
                     events: site.events,
@@ -371,7 +377,7 @@ impl Launched {
                     patience,
                     Arc::clone(&relay) as Arc<dyn follow::Output>,
                     site.interrupt,
-                    Watchdog::new(self.session.dir(), &record),
+                    StalePauseWatch::new(self.session.dir(), &record),
                 )
             });
             over.set(match &ended {
@@ -421,7 +427,7 @@ impl Launched {
 }
 
 /// Says which logins were renewed inside.
-fn tell_renewed(events: &dyn EventSink, renewed: &Renewed) {
+fn tell_renewed(events: &dyn EventSink, renewed: &RefreshedCredentials) {
     for name in &renewed.names {
         events.event(Event::CredentialRefreshed { name });
     }
@@ -434,7 +440,7 @@ fn tell_renewed(events: &dyn EventSink, renewed: &Renewed) {
 }
 
 /// Closes the network, and says what was decided.
-fn settle(site: &Site<'_>, record: &Record, gateway: &Gateway) -> Egress {
+fn settle(site: &SessionContext<'_>, record: &Record, gateway: &Gateway) -> Egress {
     let gateway_lost = gateway.has_ended();
     let (totals, journal) = gateway.finish();
     if let JournalEnd::Failed(cause) = journal {

@@ -8,7 +8,7 @@ use lazaret_runtime::{
     ContainerLease, EngineError, EngineKind, LeaseError, Process, Unenforceable,
 };
 
-use crate::context::{Site, WORKSPACE};
+use crate::context::{SessionContext, WORKSPACE};
 use crate::event::Event;
 use crate::lifecycle::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
 use crate::porter::export::EXPORT;
@@ -46,7 +46,7 @@ impl Standby {
     /// `None` where the command was lost, or anything went wrong: then the collection
     /// begins with a container of its own.
     pub fn beside(
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         dir: &SessionDir,
         record: &Record,
         image: &Pinned,
@@ -76,7 +76,7 @@ impl Standby {
     /// # Errors
     /// The engine's, or the disk's.
     pub(crate) fn now(
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         session @ (_, record): (&SessionDir, &Record),
         image: &Pinned,
     ) -> Result<Self, ExporterError> {
@@ -87,7 +87,7 @@ impl Standby {
 
     /// Starts the porter, and reads what is known meanwhile.
     fn listen(
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         (dir, record): (&SessionDir, &Record),
         lease: ContainerLease,
     ) -> Result<Self, ExporterError> {
@@ -107,7 +107,7 @@ impl Standby {
 
 /// Creates and starts the container; removed again with the lease.
 fn start(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     record: &Record,
     image: &Pinned,
 ) -> Result<ContainerLease, ExporterError> {

@@ -6,10 +6,10 @@ use lazaret_image_builder::Pinned;
 use lazaret_protocol::exit;
 use lazaret_runtime::{ContainerLease, ContainerState, EngineError, LeaseError, VolumeLease};
 
-use crate::context::Site;
+use crate::context::SessionContext;
 use crate::engine::inventory::SweepError;
-use crate::live::pause::Watchdog;
-use crate::live::pause_lock::{Turn, TurnError};
+use crate::live::pause::StalePauseWatch;
+use crate::live::pause_lock::{PauseLock, PauseLockError};
 use crate::live::views::{Sweep, sweep};
 use crate::store::record::Phase;
 use crate::store::{LockedSession, StoreError};
@@ -22,7 +22,7 @@ pub enum StopError {
     Engine(#[from] EngineError),
     /// Others look at it.
     #[error(transparent)]
-    Turn(#[from] TurnError),
+    PauseLock(#[from] PauseLockError),
     /// What an earlier command left could not be removed.
     #[error(transparent)]
     Sweep(#[from] SweepError),
@@ -55,7 +55,7 @@ impl Stopped {
     /// # Errors
     /// The engine's. The session stays as it is then, for another try.
     pub fn stop(
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         mut session: LockedSession,
         exporter: Pinned,
     ) -> Result<Self, StopError> {
@@ -63,7 +63,7 @@ impl Stopped {
         site.step("stop", |_| {
             let turn = take_turn(site, &session)?;
             if site.engine.container(&agent)?.is_some() {
-                Watchdog::new(session.dir(), session.record()).let_go(&*site.engine)?;
+                StalePauseWatch::new(session.dir(), session.record()).let_go(&*site.engine)?;
                 site.engine.stop_container(&agent, GRACE)?;
             }
             let state = site
@@ -115,10 +115,13 @@ impl Stopped {
 
 /// Waits for those who look at the session, but not for long: one that hangs, or was itself
 /// stopped, holds no end up.
-fn take_turn(site: &Site<'_>, session: &LockedSession) -> Result<Option<Turn>, StopError> {
-    match Turn::take(session.dir(), PATIENCE, site.interrupt) {
+fn take_turn(
+    site: &SessionContext<'_>,
+    session: &LockedSession,
+) -> Result<Option<PauseLock>, StopError> {
+    match PauseLock::take(session.dir(), PATIENCE, site.interrupt) {
         Ok(turn) => Ok(Some(turn)),
-        Err(TurnError::Taken { .. } | TurnError::Interrupted(_)) => Ok(None),
+        Err(PauseLockError::Taken { .. } | PauseLockError::Interrupted(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

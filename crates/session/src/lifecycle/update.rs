@@ -24,7 +24,7 @@ use lazaret_transfer::{
 use lazaret_tree::{PathError, RelPathBuf, escape};
 
 use crate::cancel::{Guard, Interrupted};
-use crate::context::{Site, WORKSPACE};
+use crate::context::{SessionContext, WORKSPACE};
 use crate::event::Counter;
 use crate::lifecycle::file_limit::{FileLimit, TooLarge};
 use crate::lifecycle::protect::ProtectError;
@@ -34,8 +34,8 @@ use crate::porter::conversation::{
     ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, until_exit,
 };
 use crate::store::SessionDir;
-use crate::store::deferred_sync::Unsynced;
-use crate::store::record::{Bounds, GateLimits, Record};
+use crate::store::deferred_sync::DeferredSync;
+use crate::store::record::{GateLimits, Record, WriteScope};
 use crate::store::sync_state::{
     Known, ReadAhead, SyncStateError, add_tips, put_intent, remove_intent,
 };
@@ -151,7 +151,7 @@ fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, UpdateError> {
     let walked = walk_cached(source.workspace, source.selector, &cache, &mut recorder)?;
     if let Ok(Recorded::Anew) = recorder.finish() {
         // One that a power cut takes is made again.
-        let mut unsynced = Unsynced::default();
+        let mut unsynced = DeferredSync::default();
         unsynced.put(&path, |out| out.write_all(&next))?;
     }
     let took = started.elapsed();
@@ -177,7 +177,7 @@ pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<Plan
 
 /// By what an update finds out what to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Footing {
+pub enum UpdateMode {
     /// A survey of the volume.
     Survey,
     /// What is known of it, if that still lies where it writes; else a survey.
@@ -186,7 +186,7 @@ pub enum Footing {
 
 /// Returns when the last process of a session's command had ended. An engine on another machine
 /// goes by another clock.
-pub fn quiet_since(site: &Site<'_>, record: &Record) -> Option<FileTime> {
+pub fn quiet_since(site: &SessionContext<'_>, record: &Record) -> Option<FileTime> {
     let ms = record.quiet_since_ms.filter(|_| !site.info.is_remote())?;
     Some(FileTime {
         seconds: i64::try_from(ms / 1000).ok()?,
@@ -198,7 +198,7 @@ pub fn quiet_since(site: &Site<'_>, record: &Record) -> Option<FileTime> {
 #[derive(Debug)]
 pub struct Update<'a> {
     /// What every step works with.
-    pub site: &'a Site<'a>,
+    pub site: &'a SessionContext<'a>,
     /// The container that has the volume at [`WORKSPACE`], for writing.
     pub container: &'a ContainerName,
     /// The session.
@@ -212,17 +212,17 @@ pub struct Update<'a> {
     /// What has become of the command.
     pub writers: Writers,
     /// What it goes by.
-    pub footing: Footing,
+    pub footing: UpdateMode,
     /// When the command's last process had ended, if that is known in the volume's own time.
     pub quiet_since: Option<FileTime>,
     /// What the command is kept from while it stands still: none of it is written to.
-    pub fenced: Option<&'a Bounds>,
+    pub fenced: Option<&'a WriteScope>,
 }
 
 /// What an update goes by, read before its porter answers: the workspace, and what is known of
 /// the volume.
 #[derive(Debug)]
-pub struct Reading<'scope> {
+pub struct Prefetch<'scope> {
     scanned: Ahead<'scope, Scanned>,
     known: Ahead<'scope, ReadAhead>,
 }
@@ -234,7 +234,7 @@ enum Ahead<'scope, T> {
     Going(ScopedJoinHandle<'scope, Result<T, UpdateError>>),
 }
 
-impl<'scope> Reading<'scope> {
+impl<'scope> Prefetch<'scope> {
     /// Begins to read.
     pub fn begin<'env>(
         scope: &'scope Scope<'scope, 'env>,
@@ -248,14 +248,14 @@ impl<'scope> Reading<'scope> {
     }
 }
 
-impl Reading<'static> {
+impl Prefetch<'static> {
     /// Reads all of it.
     ///
     /// # Errors
     /// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
     pub(crate) fn whole(dir: &SessionDir, source: Source<'_>) -> Result<Self, UpdateError> {
         thread::scope(|scope| {
-            let Reading { scanned, known } = Reading::begin(scope, dir, source);
+            let Prefetch { scanned, known } = Prefetch::begin(scope, dir, source);
             let known = Ahead::Done(known.finish());
             let scanned = Ahead::Done(Ok(scanned.finish()?));
             Ok(Self { scanned, known })
@@ -278,7 +278,7 @@ impl<T> Ahead<'_, T> {
 pub struct Started<'a> {
     update: Update<'a>,
     process: Process,
-    reading: Reading<'static>,
+    reading: Prefetch<'static>,
     _guard: Guard,
 }
 
@@ -291,7 +291,7 @@ impl<'a> Update<'a> {
     pub fn start(self) -> Result<Started<'a>, UpdateError> {
         let process = self.site.carry(self.container, self.verb())?;
         let guard = self.site.doom(self.container);
-        let reading = Reading::whole(self.dir, self.source)?;
+        let reading = Prefetch::whole(self.dir, self.source)?;
         self.site.interrupt.check()?;
         Ok(Started {
             update: self,
@@ -304,10 +304,10 @@ impl<'a> Update<'a> {
     /// Returns the verb that a porter is asked for.
     pub(crate) fn verb(&self) -> &'static [&'static str] {
         match (self.footing, self.writers) {
-            (Footing::Known, _) => &["update", WORKSPACE, "--ground"],
+            (UpdateMode::Known, _) => &["update", WORKSPACE, "--ground"],
             // Nobody can write: what lies there may be looked at right away.
-            (Footing::Survey, Writers::Gone) => &["update", WORKSPACE, "--ahead"],
-            (Footing::Survey, Writers::Held) => &["update", WORKSPACE],
+            (UpdateMode::Survey, Writers::Gone) => &["update", WORKSPACE, "--ahead"],
+            (UpdateMode::Survey, Writers::Held) => &["update", WORKSPACE],
         }
     }
 
@@ -319,10 +319,10 @@ impl<'a> Update<'a> {
         &self,
         out: ToPorter<'_>,
         answers: FromPorter<'_>,
-        reading: Reading<'_>,
-    ) -> Result<(Synced, Unsynced), UpdateError> {
+        reading: Prefetch<'_>,
+    ) -> Result<(Synced, DeferredSync), UpdateError> {
         let started = Instant::now();
-        let Reading { scanned, known } = reading;
+        let Prefetch { scanned, known } = reading;
         let known = known.finish().ok().and_then(ReadAhead::if_current);
         let known = match known {
             Some(known) => known,
@@ -330,7 +330,7 @@ impl<'a> Update<'a> {
         };
         self.site.timings.note("reconcile", started.elapsed());
         let (Known { baseline, volume }, scanned, mut plan) = match self.footing {
-            Footing::Survey => {
+            UpdateMode::Survey => {
                 self.ask(out, &known)?;
                 // Both sides are looked at by now.
                 let scanned = self.scanned(scanned)?;
@@ -338,7 +338,7 @@ impl<'a> Update<'a> {
                 let plan = self.reconcile(&known, &scanned.walked);
                 (known, scanned, plan)
             }
-            Footing::Known => {
+            UpdateMode::Known => {
                 let known = known.fold(self.dir)?;
                 let scanned = self.scanned(scanned)?;
                 let plan = self.reconcile(&known, &scanned.walked);
@@ -360,7 +360,7 @@ impl<'a> Update<'a> {
         if let Some(bounds) = self.fenced {
             leave_alone(bounds, &plan)?;
         }
-        let mut unsynced = Unsynced::default();
+        let mut unsynced = DeferredSync::default();
         add_tips(self.dir, &scanned.walked.tips, &mut unsynced)?;
         put_intent(self.dir, &plan.intent(), &mut unsynced)?;
         plan.order.quiet_since = self.quiet_since;
@@ -458,7 +458,7 @@ impl Started<'_> {
     /// A file of the workspace that is not what it was (FLT-04), a full disk, a broken
     /// stream, an interruption. The volume is sound then: what had arrived is there as a
     /// whole, and the next update knows of it.
-    pub fn finish(self) -> Result<(Synced, Unsynced), UpdateError> {
+    pub fn finish(self) -> Result<(Synced, DeferredSync), UpdateError> {
         let Self {
             update,
             process,
@@ -477,7 +477,7 @@ impl Started<'_> {
 
 /// Refuses an update that would write to what is protected: it is root's as long as the
 /// command is there, and there is no moment at which it could safely be the command's.
-fn leave_alone(bounds: &Bounds, plan: &Plan) -> Result<(), UpdateError> {
+fn leave_alone(bounds: &WriteScope, plan: &Plan) -> Result<(), UpdateError> {
     let sent = plan.order.send.iter().map(|(path, _)| path);
     let removed = plan.order.remove.iter().map(|path| &**path);
     for path in sent.chain(removed) {

@@ -1,6 +1,6 @@
 //! Pauses the command of a live session while somebody looks, and never for longer.
 //!
-//! Whoever pauses has the [`Turn`], and writes a mark before, which goes when the command
+//! Whoever pauses has the [`PauseLock`], and writes a mark before, which goes when the command
 //! runs again. A mark that nobody has the turn for was left by somebody who was killed: the
 //! launcher of the session looks for such a one all the time, and lets the command go on;
 //! so does whoever has the next turn. Where the engine has no freezer, the porter holds the
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use lazaret_runtime::{ContainerName, ContainerState, Engine, EngineError, Pausing, Stdin};
 use lazaret_tree::{AtPath as _, PathError};
 
-use crate::context::Site;
-use crate::live::pause_lock::Turn;
-use crate::porter::freeze::{Hold, HoldError};
+use crate::context::SessionContext;
+use crate::live::pause_lock::PauseLock;
+use crate::porter::freeze::{FreezeError, SignalFreezer};
 use crate::porter::porter;
 use crate::store::SessionDir;
 use crate::store::record::Record;
@@ -32,7 +32,7 @@ pub enum PauseError {
     Io(#[from] PathError),
     /// Its processes could not be held.
     #[error(transparent)]
-    Hold(#[from] HoldError),
+    SignalFreezer(#[from] FreezeError),
     /// The engine knows no way.
     #[error("this engine can neither pause a container nor show its volume to another one")]
     Unsupported,
@@ -51,11 +51,11 @@ const UNDER_WAY: Duration = Duration::from_secs(30);
 
 /// What is needed for a pause, made ready beforehand to keep the pause short.
 #[derive(Debug)]
-pub struct Pausable<'a> {
+pub struct PreparedPause<'a> {
     engine: &'a dyn Engine,
     agent: ContainerName,
     mark: PathBuf,
-    hold: Option<Hold>,
+    hold: Option<SignalFreezer>,
 }
 
 /// A command that stands still. Dropping it lets the command go on.
@@ -65,7 +65,7 @@ pub struct Paused<'a> {
     engine: &'a dyn Engine,
     agent: ContainerName,
     mark: PathBuf,
-    hold: Option<Hold>,
+    hold: Option<SignalFreezer>,
     since: Instant,
     is_over: Over,
 }
@@ -76,16 +76,20 @@ enum Over {
     No,
 }
 
-impl<'a> Pausable<'a> {
+impl<'a> PreparedPause<'a> {
     /// Makes a pause ready.
     ///
     /// # Errors
     /// The engine's, or that it knows no way.
-    pub fn new(site: &'a Site<'_>, dir: &SessionDir, record: &Record) -> Result<Self, PauseError> {
+    pub fn new(
+        site: &'a SessionContext<'_>,
+        dir: &SessionDir,
+        record: &Record,
+    ) -> Result<Self, PauseError> {
         let (engine, agent) = (&*site.engine, record.agent());
         let hold = match site.info.pausing() {
             Pausing::Freezer => None,
-            Pausing::Signals => Some(Hold::prepare(engine, &agent)?),
+            Pausing::Signals => Some(SignalFreezer::prepare(engine, &agent)?),
             Pausing::None => return Err(PauseError::Unsupported),
         };
         Ok(Self {
@@ -100,7 +104,7 @@ impl<'a> Pausable<'a> {
     ///
     /// # Errors
     /// The engine's, or the disk's.
-    pub fn begin(self, _turn: &Turn) -> Result<Option<Paused<'a>>, PauseError> {
+    pub fn begin(self, _turn: &PauseLock) -> Result<Option<Paused<'a>>, PauseError> {
         let state = self.engine.container(&self.agent)?;
         match state.map(|container| container.state) {
             Some(ContainerState::Running) => {}
@@ -178,8 +182,8 @@ impl Drop for Paused<'_> {
 
 /// Frees those whom nobody else would continue: a porter that gave up has done so itself, one
 /// that was killed, or does not answer, has not.
-fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: HoldError) -> PauseError {
-    if !matches!(error, HoldError::GaveUp { .. }) {
+fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: FreezeError) -> PauseError {
+    if !matches!(error, FreezeError::GaveUp { .. }) {
         let thaw = engine.exec(agent, &porter(&["thaw"], Stdin::Closed));
         // There may be nobody left to continue: the first failure is the one to tell.
         drop(thaw.and_then(|process| process.control.wait()));
@@ -212,7 +216,7 @@ fn free(engine: &dyn Engine, agent: &ContainerName) -> Result<Freed, EngineError
 
 /// Looks whether the command was left paused, for the launcher of its session.
 #[derive(Debug)]
-pub struct Watchdog {
+pub struct StalePauseWatch {
     dir: SessionDir,
     agent: ContainerName,
     /// Since when the mark is there.
@@ -221,7 +225,7 @@ pub struct Watchdog {
     forgotten: Option<Instant>,
 }
 
-impl Watchdog {
+impl StalePauseWatch {
     /// How often to look. It costs one look at a directory.
     pub const TICK: Duration = Duration::from_millis(500);
 
@@ -244,7 +248,7 @@ impl Watchdog {
             return;
         }
         let seen = *self.seen.get_or_insert_with(Instant::now);
-        let turn = Turn::try_take(&self.dir).ok().flatten();
+        let turn = PauseLock::try_take(&self.dir).ok().flatten();
         // With the turn in hand: who had it a moment ago may just have ended his pause.
         if !mark.exists() {
             return;

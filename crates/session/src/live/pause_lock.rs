@@ -1,4 +1,4 @@
-//! `Turn`: one at a time looks into a live session, copies into it, or ends its command.
+//! `PauseLock`: one at a time looks into a live session, copies into it, or ends its command.
 //!
 //! A lock beside the session's own, which the launcher of a live session holds all the time.
 //! It goes with its process, as that one does (FLT-12).
@@ -16,13 +16,13 @@ const TICK: Duration = Duration::from_millis(20);
 /// The right to pause the command of a session, or to end it.
 #[derive(Debug)]
 #[must_use = "dropping it gives the turn to others"]
-pub struct Turn {
+pub struct PauseLock {
     _lock: File,
 }
 
 /// Why there was no turn.
 #[derive(Debug, thiserror::Error)]
-pub enum TurnError {
+pub enum PauseLockError {
     /// Somebody else has it for longer than that.
     #[error("another lazaret looks into session {session}, and has for {} s", .after.as_secs())]
     Taken {
@@ -39,7 +39,7 @@ pub enum TurnError {
     Store(#[from] StoreError),
 }
 
-impl Turn {
+impl PauseLock {
     /// Takes the turn if nobody has it.
     ///
     /// # Errors
@@ -52,19 +52,19 @@ impl Turn {
     /// Takes the turn, and waits for it as long as `patience` says.
     ///
     /// # Errors
-    /// See [`TurnError`].
+    /// See [`PauseLockError`].
     pub fn take(
         session: &SessionDir,
         patience: Duration,
         interrupt: &Interrupt,
-    ) -> Result<Self, TurnError> {
+    ) -> Result<Self, PauseLockError> {
         let give_up = Instant::now() + patience;
         loop {
             if let Some(turn) = Self::try_take(session)? {
                 return Ok(turn);
             }
             if Instant::now() >= give_up {
-                return Err(TurnError::Taken {
+                return Err(PauseLockError::Taken {
                     session: session.id().to_string(),
                     after: patience,
                 });

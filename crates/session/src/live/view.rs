@@ -20,11 +20,11 @@ use lazaret_transfer::{
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
 use crate::cancel::{Guard, Interrupted};
-use crate::context::{Site, WORKSPACE};
+use crate::context::{SessionContext, WORKSPACE};
 use crate::engine::inventory::SweepError;
 use crate::event::Counter;
-use crate::live::pause::{Pausable, PauseError, is_up};
-use crate::live::pause_lock::{Turn, TurnError};
+use crate::live::pause::{PauseError, PreparedPause, is_up};
+use crate::live::pause_lock::{PauseLock, PauseLockError};
 use crate::live::views::{Sweep, Trace, View, sweep};
 use crate::porter::export::{
     Answered, Attempt, Broken, EXPORT, ExportError, export, survey_broken,
@@ -71,7 +71,7 @@ pub enum LookError {
     Pause(#[from] PauseError),
     /// Others look at it.
     #[error(transparent)]
-    Turn(#[from] TurnError),
+    PauseLock(#[from] PauseLockError),
 }
 
 /// How long others may look, or copy, before us.
@@ -81,7 +81,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 #[must_use = "dropping it ends the look"]
 pub struct Viewer<'a> {
-    site: &'a Site<'a>,
+    site: &'a SessionContext<'a>,
     session: SessionDir,
     record: Record,
     baseline: Tree,
@@ -121,7 +121,7 @@ impl Drop for Desk {
 
 /// What a look came to.
 #[derive(Debug)]
-pub enum Look {
+pub enum LiveSnapshot {
     /// What the command has changed up to now.
     Seen(Seen),
     /// The same as the last time. The command was not paused for it.
@@ -145,7 +145,7 @@ impl<'a> Viewer<'a> {
     /// # Errors
     /// The engine's, the disk's, or damage to the session's files.
     pub fn open(
-        site: &'a Site<'a>,
+        site: &'a SessionContext<'a>,
         session: SessionDir,
         record: Record,
         image: &Pinned,
@@ -225,30 +225,30 @@ impl<'a> Viewer<'a> {
     /// # Errors
     /// The engine's or the disk's, or an interruption. That the session ends meanwhile is
     /// none.
-    pub fn look(&mut self) -> Result<Look, LookError> {
+    pub fn look(&mut self) -> Result<LiveSnapshot, LookError> {
         let looked = self.try_look();
         self.site.interrupt.check()?;
         match looked {
             // The launcher removes us when it is done with the command.
-            Err(_) if self.has_ended() => Ok(Look::Ended),
+            Err(_) if self.has_ended() => Ok(LiveSnapshot::Ended),
             other => other,
         }
     }
 
-    fn try_look(&mut self) -> Result<Look, LookError> {
+    fn try_look(&mut self) -> Result<LiveSnapshot, LookError> {
         self.refresh()?;
         if self.peek()? {
-            return Ok(Look::Same);
+            return Ok(LiveSnapshot::Same);
         }
         let porter = self.exec()?;
-        let pausable = Pausable::new(self.site, &self.session, &self.record)?;
-        let turn = Turn::take(&self.session, PATIENCE, self.site.interrupt)?;
+        let pausable = PreparedPause::new(self.site, &self.session, &self.record)?;
+        let turn = PauseLock::take(&self.session, PATIENCE, self.site.interrupt)?;
         if self.has_ended() {
-            return Ok(Look::Ended);
+            return Ok(LiveSnapshot::Ended);
         }
         self.refresh()?;
         let Some(paused) = pausable.begin(&turn)? else {
-            return Ok(Look::Ended);
+            return Ok(LiveSnapshot::Ended);
         };
         let found = self.export(porter, |viewer, known, porter| {
             viewer.known = known;
@@ -258,10 +258,10 @@ impl<'a> Viewer<'a> {
         let paused = paused.end()?;
         drop(turn);
         if self.last.as_ref() == Some(&found) {
-            return Ok(Look::Same);
+            return Ok(LiveSnapshot::Same);
         }
         self.last = Some(found.clone());
-        Ok(Look::Seen(Seen { found, paused }))
+        Ok(LiveSnapshot::Seen(Seen { found, paused }))
     }
 
     /// Looks without a pause, and says whether all is as it was the last time. What it finds

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use lazaret_runtime::{ContainerName, Engine};
 use lazaret_tree::{AtPath as _, PathError};
 
-use crate::engine::inventory::{Belongings, SweepError};
+use crate::engine::inventory::{Inventory, SweepError};
 use crate::store::file::{private_dir, random_hex};
 use crate::store::file_lock::take_lock;
 use crate::store::record::Record;
@@ -131,7 +131,7 @@ pub fn sweep(
     if doomed.is_empty() {
         return Ok(());
     }
-    let all = Belongings::of_store(engine, &record.store)?.of(&record.owner());
+    let all = Inventory::of_store(engine, &record.store)?.of(&record.owner());
     for (id, path, lock) in doomed {
         let name = record.viewer(&id);
         if all.containers.iter().any(|(found, _)| *found == name) {

@@ -1,4 +1,4 @@
-//! `Voice`: what a launcher says to its gateway, and that it is still there.
+//! `GatewayChannel`: what a launcher says to its gateway, and that it is still there.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -21,9 +21,9 @@ struct Word {
 /// else to say. A gateway that hears nothing takes its launcher for dead (NET-23). Dropping
 /// it ends the input.
 #[derive(Debug)]
-pub(crate) struct Voice(Mutex<Option<Sender<Word>>>);
+pub(crate) struct GatewayChannel(Mutex<Option<Sender<Word>>>);
 
-impl Voice {
+impl GatewayChannel {
     /// Begins to speak, at least once every `beat`.
     pub(crate) fn start(input: Box<dyn Write + Send>, beat: Duration) -> Self {
         let (say, words) = mpsc::channel();
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn net_23_it_speaks_by_itself_and_ends_with_its_launcher() {
         let (reader, writer) = io::pipe().unwrap();
-        let voice = Voice::start(Box::new(writer), BEAT);
+        let voice = GatewayChannel::start(Box::new(writer), BEAT);
         voice.tell(&"word").unwrap();
         let mut reader = BufReader::new(reader);
         let mut line = String::new();
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn flt_02_an_input_that_nobody_takes_holds_nobody_up() {
         let (reader, writer) = io::pipe().unwrap();
-        let voice = Voice::start(Box::new(writer), BEAT);
+        let voice = GatewayChannel::start(Box::new(writer), BEAT);
         // More than a pipe holds, in a thread of its own, which never comes back.
         thread::scope(|scope| {
             let telling = scope.spawn(|| voice.tell(&"x".repeat(1 << 20)));

@@ -1,4 +1,4 @@
-//! `Journal`: what the gateway decided, as it arrives, in the session's directory.
+//! `DecisionLog`: what the gateway decided, as it arrives, in the session's directory.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -44,7 +44,7 @@ pub enum JournalEnd {
 
 /// The journal of one run.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub(crate) struct DecisionLog {
     patterns: Option<Patterns>,
     state: Mutex<State>,
 }
@@ -57,7 +57,7 @@ struct State {
     failure: Option<io::Error>,
 }
 
-impl Journal {
+impl DecisionLog {
     /// Creates the file, readable by the user alone, or empties it.
     pub(crate) fn create(path: &Path, patterns: Option<Patterns>) -> Result<Self, PathError> {
         let file = OpenOptions::new()
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn flt_07_a_full_disk_loses_the_journal_and_not_the_numbers() {
-        let journal = Journal::create(Path::new("/dev/full"), None).unwrap();
+        let journal = DecisionLog::create(Path::new("/dev/full"), None).unwrap();
         for _ in 0..3 {
             journal.note(&denied());
         }
@@ -160,7 +160,7 @@ mod tests {
     fn what_does_not_fit_is_counted() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(JOURNAL);
-        let journal = Journal::create(&path, None).unwrap();
+        let journal = DecisionLog::create(&path, None).unwrap();
         journal.state.lock().unwrap().kept = CAP - 10;
         journal.note(&denied());
         let (totals, end) = journal.end();

@@ -14,10 +14,10 @@ use lazaret_runtime::{
 };
 use lazaret_tree::PathError;
 
-use crate::context::Site;
+use crate::context::SessionContext;
 use crate::lifecycle::verify::{VerifyError, prove};
-use crate::network::channel::Voice;
-use crate::network::decision_log::{Journal, JournalEnd, Totals};
+use crate::network::channel::GatewayChannel;
+use crate::network::decision_log::{DecisionLog, JournalEnd, Totals};
 use crate::network::plan::{Plan, SOCKETS};
 use crate::porter::conversation::StderrTail;
 use crate::porter::porter;
@@ -32,7 +32,7 @@ pub enum GatewayError {
     Engine(#[from] EngineError),
     /// Its log can't be written.
     #[error(transparent)]
-    Journal(#[from] PathError),
+    DecisionLog(#[from] PathError),
     /// A control of the gateway's container is not in force.
     #[error(transparent)]
     Verify(#[from] VerifyError),
@@ -63,8 +63,8 @@ const LONGEST_EVENT: u64 = 64 << 10;
 
 /// A gateway that listens, and the relay that leads to it. Dropping it closes everything.
 pub struct Gateway {
-    voice: Voice,
-    journal: Arc<Journal>,
+    voice: GatewayChannel,
+    journal: Arc<DecisionLog>,
     /// Set when its output has ended: nothing is open any more.
     ended: Arc<AtomicBool>,
     end: Mutex<Receiver<()>>,
@@ -89,7 +89,7 @@ impl Gateway {
     /// A control that is not in force: no key was sent then (P12). Or the engine's, or the
     /// porter's own words.
     pub fn open(
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         spec: &HardenedSpec,
         agent: &HardenedSpec,
         plan: &Plan,
@@ -97,7 +97,7 @@ impl Gateway {
     ) -> Result<Self, GatewayError> {
         let engine = &*site.engine;
         let journal = dir.file(crate::network::JOURNAL);
-        let journal = Arc::new(Journal::create(&journal, plan.patterns.clone())?);
+        let journal = Arc::new(DecisionLog::create(&journal, plan.patterns.clone())?);
         prove(engine, spec, site.events)?;
         let started = run(engine, spec, &["gateway", SOCKETS])?;
         let Process {
@@ -121,7 +121,7 @@ impl Gateway {
             });
         }
         let complaints = StderrTail::of(stderr);
-        let voice = Voice::start(stdin, HEARTBEAT_INTERVAL);
+        let voice = GatewayChannel::start(stdin, HEARTBEAT_INTERVAL);
         let ordered = voice.tell(&plan.order);
         let listens = await_ready(&ready, site.interrupt);
         if let Err(error) = listens {
@@ -180,7 +180,7 @@ fn run(engine: &dyn Engine, spec: &HardenedSpec, verb: &[&str]) -> Result<Proces
 }
 
 /// Reads events until they end.
-fn follow(stdout: Box<dyn Read + Send>, journal: &Journal, ready: &mpsc::Sender<()>) {
+fn follow(stdout: Box<dyn Read + Send>, journal: &DecisionLog, ready: &mpsc::Sender<()>) {
     let mut reader = BufReader::new(stdout);
     let mut line = Vec::new();
     loop {
@@ -205,7 +205,7 @@ fn follow(stdout: Box<dyn Read + Send>, journal: &Journal, ready: &mpsc::Sender<
 
 /// Starts the relay, and returns what keeps it alive.
 fn relay(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     agent: &HardenedSpec,
     plan: &Plan,
 ) -> Result<Box<dyn Write + Send>, GatewayError> {

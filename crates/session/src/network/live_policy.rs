@@ -86,7 +86,7 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
 
 /// Looks after a gateway while the command runs.
 #[derive(Debug)]
-pub struct Watcher<'a> {
+pub struct PolicyWatcher<'a> {
     /// The gateway.
     pub gateway: &'a Gateway,
     /// The session's directory.
@@ -97,7 +97,7 @@ pub struct Watcher<'a> {
     pub over: &'a Latch<CommandEnded>,
 }
 
-impl Watcher<'_> {
+impl PolicyWatcher<'_> {
     /// Writes down the policy that the gateway started with.
     ///
     /// # Errors

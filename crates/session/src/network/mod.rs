@@ -14,6 +14,6 @@ mod port_forward;
 
 pub use decision_log::{JOURNAL, JournalEnd, Totals};
 pub use gateway::{Gateway, GatewayError};
-pub use live_policy::{LivePolicy, POLICY, Watcher};
+pub use live_policy::{LivePolicy, POLICY, PolicyWatcher};
 pub use plan::{FIRST_BROKER, Plan, SOCKETS, aliases};
-pub use port_forward::{BindError, Bound, PortSpec, Published, bind};
+pub use port_forward::{BindError, PortBinding, PortForwarder, PortSpec, bind};

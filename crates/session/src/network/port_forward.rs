@@ -24,7 +24,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// A port of the host's loopback that is ours, before the command starts.
 #[derive(Debug)]
-pub struct Bound {
+pub struct PortBinding {
     listener: TcpListener,
     /// The port on 127.0.0.1.
     pub host: u16,
@@ -64,12 +64,12 @@ pub struct BindError {
 ///
 /// # Errors
 /// Somebody else has one of them.
-pub fn bind(ports: &[PortSpec]) -> Result<Vec<Bound>, BindError> {
-    let bound = |publish: &PortSpec| -> io::Result<Bound> {
+pub fn bind(ports: &[PortSpec]) -> Result<Vec<PortBinding>, BindError> {
+    let bound = |publish: &PortSpec| -> io::Result<PortBinding> {
         let wanted = publish.host.map_or(0, Port::get);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, wanted))?;
         listener.set_nonblocking(true)?;
-        Ok(Bound {
+        Ok(PortBinding {
             host: listener.local_addr()?.port(),
             listener,
             inside: publish.inside.get(),
@@ -89,13 +89,13 @@ pub fn bind(ports: &[PortSpec]) -> Result<Vec<Bound>, BindError> {
 /// Ports that lead inside; closed when it is dropped.
 #[derive(Debug)]
 #[must_use = "the ports are closed with it"]
-pub struct Published {
+pub struct PortForwarder {
     over: Arc<AtomicBool>,
 }
 
-impl Published {
+impl PortForwarder {
     /// Begins to lead connections inside.
-    pub fn start(engine: &Arc<dyn Engine>, agent: &ContainerName, ports: Vec<Bound>) -> Self {
+    pub fn start(engine: &Arc<dyn Engine>, agent: &ContainerName, ports: Vec<PortBinding>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let open = Arc::new(AtomicUsize::new(0));
         for port in ports {
@@ -112,7 +112,7 @@ impl Published {
     }
 }
 
-impl Drop for Published {
+impl Drop for PortForwarder {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! `Relay`: the command's output on its way to the log and to the user, without secrets.
+//! `CommandOutputSink`: the command's output on its way to the log and to the user, without secrets.
 //!
 //! Whoever shows it on a terminal filters what a terminal would obey.
 
@@ -11,7 +11,7 @@ use crate::lifecycle::follow::Output;
 use crate::store::run_log::LogFile;
 
 /// Sends the command's output to the log and on to the user.
-pub struct Relay {
+pub struct CommandOutputSink {
     log: LogFile,
     stdout: Mutex<Channel>,
     stderr: Mutex<Channel>,
@@ -23,7 +23,7 @@ struct Channel {
     scrubbers: [Option<Scrubber>; 2],
 }
 
-impl std::fmt::Debug for Relay {
+impl std::fmt::Debug for CommandOutputSink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Relay")
             .field("log", &self.log)
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Relay {
     }
 }
 
-impl Relay {
+impl CommandOutputSink {
     /// Joins a log with the two streams of the user.
     pub fn new(
         log: LogFile,
@@ -58,7 +58,7 @@ impl Relay {
     }
 }
 
-impl Output for Relay {
+impl Output for CommandOutputSink {
     fn stdout(&self, chunk: &[u8]) {
         self.pass(&self.stdout, chunk);
     }
@@ -72,7 +72,7 @@ impl Output for Relay {
     }
 }
 
-impl Relay {
+impl CommandOutputSink {
     /// Keeps more out of what passes from now on, instead of what was said so last.
     pub fn learn(&self, patterns: Patterns) {
         for channel in [&self.stdout, &self.stderr] {

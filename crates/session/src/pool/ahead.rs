@@ -4,11 +4,11 @@ use std::fs::File;
 
 use lazaret_runtime::{ContainerLease, EngineKind};
 
-use crate::context::Site;
-use crate::engine::owner::Owner;
+use crate::context::SessionContext;
+use crate::engine::owner::ResourceOwner;
 use crate::engine::resources::{Berth, Specs, VolumePresence};
-use crate::pool::spare::{Spare, drop_spare, now};
-use crate::pool::{Filling, Fit, PoolError, Targets};
+use crate::pool::spare::{NextContainer, drop_spare, now};
+use crate::pool::{Filling, Fingerprint, PoolError, PoolSizes};
 use crate::store::record::KeepVolume;
 use crate::store::{LockedSession, SessionDir, Store, StoreError};
 
@@ -19,7 +19,7 @@ use crate::store::{LockedSession, SessionDir, Store, StoreError};
 pub struct Ahead<'a> {
     store: &'a Store,
     dir: SessionDir,
-    owner: Owner,
+    owner: ResourceOwner,
     filling: Filling,
     _lock: File,
 }
@@ -31,7 +31,7 @@ impl<'a> Ahead<'a> {
     /// # Errors
     /// The disk's.
     pub fn of(
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         store: &'a Store,
         session: &LockedSession,
         filling: &Filling,
@@ -39,7 +39,7 @@ impl<'a> Ahead<'a> {
         let record = session.record();
         let is_wanted = record.keep == KeepVolume::Always
             && site.info.kind != EngineKind::Apple
-            && Targets::of(store).get(&filling.profile) > 0;
+            && PoolSizes::of(store).get(&filling.profile) > 0;
         if !is_wanted {
             return Ok(None);
         }
@@ -59,13 +59,13 @@ impl<'a> Ahead<'a> {
     /// # Errors
     /// The engine's, the disk's, or an interruption: then there is none, and the next run
     /// makes its own.
-    pub fn make(self, site: &Site<'_>) -> Result<(), PoolError> {
+    pub fn make(self, site: &SessionContext<'_>) -> Result<(), PoolError> {
         site.chores.finish();
         let wanted = self.filling.wanted();
-        let spare = Spare {
+        let spare = NextContainer {
             profile: self.filling.profile.clone(),
             engine: site.info.endpoint.clone(),
-            fit: Fit::of(site, wanted),
+            fit: Fingerprint::of(site, wanted),
             has_gateway: wanted.policy.is_some(),
             created: now(),
         };
@@ -79,7 +79,7 @@ impl<'a> Ahead<'a> {
             .and_then(|()| match self.target() {
                 // Somebody drained the pool meanwhile.
                 0 => Ok(false),
-                _ => Ok(Spare::end(&self.dir).map(|()| true)?),
+                _ => Ok(NextContainer::end(&self.dir).map(|()| true)?),
             });
         if let Ok(true) = made {
             drop(berth.keep().map(ContainerLease::keep));
@@ -87,20 +87,20 @@ impl<'a> Ahead<'a> {
         }
         // What could not be removed is still named by the file, for `recover`.
         if berth.clear() {
-            Spare::forget(&self.dir)?;
+            NextContainer::forget(&self.dir)?;
         }
         made.map(drop)
     }
 
     fn target(&self) -> u32 {
-        Targets::of(self.store).get(&self.filling.profile)
+        PoolSizes::of(self.store).get(&self.filling.profile)
     }
 
     /// Removes the spares of others that are too many.
-    fn trim(&self, site: &Site<'_>) -> Result<(), PoolError> {
+    fn trim(&self, site: &SessionContext<'_>) -> Result<(), PoolError> {
         let mut others = Vec::new();
         for dir in self.store.list()? {
-            if let Some(spare) = Spare::of(&dir)
+            if let Some(spare) = NextContainer::of(&dir)
                 && spare.profile == self.filling.profile
                 && spare.engine == site.info.endpoint
                 && dir.id() != self.dir.id()

@@ -7,10 +7,10 @@ use lazaret_runtime::{ContainerLease, EngineError, Limits, Unenforceable};
 use lazaret_tree::PathError;
 
 use crate::cancel::Interrupted;
-use crate::context::Site;
-use crate::engine::inventory::{Belongings, SweepError};
+use crate::context::SessionContext;
+use crate::engine::inventory::{Inventory, SweepError};
 use crate::engine::resources::{Berth, ResourceError, Specs, VolumePresence, Wanted};
-use crate::pool::{Fit, Held, Shelf};
+use crate::pool::{Fingerprint, Held, PoolStore};
 use crate::store::StoreError;
 
 /// Why a place of the pool, or a next container, could not be made or removed.
@@ -81,12 +81,12 @@ impl Filling {
 /// # Errors
 /// The engine's, or the disk's; what was made until then stays.
 pub fn fill(
-    site: &Site<'_>,
-    shelf: &Shelf,
+    site: &SessionContext<'_>,
+    shelf: &PoolStore,
     filling: &Filling,
     count: u32,
 ) -> Result<Filled, PoolError> {
-    let fit = Fit::of(site, filling.wanted());
+    let fit = Fingerprint::of(site, filling.wanted());
     let mut filled = Filled::default();
     for (tag, place) in shelf.ready()? {
         if place.profile != filling.profile || place.engine != site.info.endpoint {
@@ -107,7 +107,12 @@ pub fn fill(
     Ok(filled)
 }
 
-fn make(site: &Site<'_>, shelf: &Shelf, filling: &Filling, fit: &Fit) -> Result<(), PoolError> {
+fn make(
+    site: &SessionContext<'_>,
+    shelf: &PoolStore,
+    filling: &Filling,
+    fit: &Fingerprint,
+) -> Result<(), PoolError> {
     let held = shelf.begin(&filling.profile, &site.info.endpoint, fit.clone())?;
     let mut berth = Berth::new(held.owner.clone(), VolumePresence::Missing);
     let made = Specs::of(site, &held.owner, filling.wanted())
@@ -130,8 +135,8 @@ fn make(site: &Site<'_>, shelf: &Shelf, filling: &Filling, fit: &Fit) -> Result<
 ///
 /// # Errors
 /// The engine's: the place is still there then.
-pub fn remove(site: &Site<'_>, held: Held) -> Result<(), PoolError> {
-    Belongings::of_store(&*site.engine, &held.owner.store)?
+pub fn remove(site: &SessionContext<'_>, held: Held) -> Result<(), PoolError> {
+    Inventory::of_store(&*site.engine, &held.owner.store)?
         .of(&held.owner)
         .unused()
         .remove(&*site.engine)?;

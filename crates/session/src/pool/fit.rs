@@ -1,11 +1,11 @@
-//! `Fit`: what a place was made from, in one word.
+//! `Fingerprint`: what a place was made from, in one word.
 
 use std::fmt::Write as _;
 
 use lazaret_tree::Digest;
 use serde::{Deserialize, Serialize};
 
-use crate::context::Site;
+use crate::context::SessionContext;
 use crate::engine::resources::Wanted;
 use crate::network::aliases;
 
@@ -14,10 +14,10 @@ use crate::network::aliases;
 /// variables and its keys, is no part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Fit(String);
+pub struct Fingerprint(String);
 
-impl Fit {
-    pub(crate) fn of(site: &Site<'_>, wanted: Wanted<'_>) -> Self {
+impl Fingerprint {
+    pub(crate) fn of(site: &SessionContext<'_>, wanted: Wanted<'_>) -> Self {
         let mut text = String::new();
         let parts = [
             env!("CARGO_PKG_VERSION"),

@@ -1,13 +1,13 @@
 //! The pool: berths that were made before anybody needs them.
 //!
-//! A place on the [`Shelf`] is a volume and a container that runs and waits, for a profile;
-//! with a network the gateway's as well. A run takes one whose [`Fit`] is the same instead of making its
+//! A place on the [`PoolStore`] is a volume and a container that runs and waits, for a profile;
+//! with a network the gateway's as well. A run takes one whose [`Fingerprint`] is the same instead of making its
 //! own, and no place is ever taken twice. There is no process that keeps the pool: `pool
 //! fill` says how many places a profile should have, and each run of the profile makes what
 //! is missing while its command runs.
 //!
 //! A kept session has a volume of its own, so no place can serve its next run. It has a
-//! [`Spare`] instead: the container of its next command on that volume, made once the
+//! [`NextContainer`] instead: the container of its next command on that volume, made once the
 //! containers of its last one are gone.
 
 mod ahead;
@@ -22,10 +22,10 @@ mod target;
 
 pub use ahead::Ahead;
 pub use fill::{Filled, Filling, PoolError, fill, remove};
-pub use fit::Fit;
-pub use shelf::{Held, Place, Shelf};
+pub use fit::Fingerprint;
+pub use shelf::{Held, PoolSlot, PoolStore};
 pub(crate) use shelf::{PlaceFile, is_tag};
+pub use spare::{NextContainer, drop_spare, let_go, sweep};
 pub(crate) use spare::{SECOND_LOOK, sweep_all};
-pub use spare::{Spare, drop_spare, let_go, sweep};
 pub(crate) use take::take;
-pub use target::Targets;
+pub use target::PoolSizes;

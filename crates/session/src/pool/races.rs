@@ -4,28 +4,30 @@ use std::time::SystemTime;
 
 use lazaret_runtime::SessionId;
 
-use crate::engine::tags::Tags;
-use crate::pool::{Fit, Held, PlaceFile, Shelf};
-use crate::store::record::{GateLimits, KeepVolume, NewRecord, Picked, PickedGit, Record};
+use crate::engine::tags::KnownPrefixes;
+use crate::pool::{Fingerprint, Held, PlaceFile, PoolStore};
+use crate::store::record::{
+    GateLimits, GitSelection, KeepVolume, NewRecord, Record, SelectionRecord,
+};
 use crate::store::{LockedSession, Store};
 
 /// A store with one place, a run that takes it, and a sweep that looks for what is nobody's.
 struct Race {
     _root: tempfile::TempDir,
     store: Store,
-    shelf: Shelf,
+    shelf: PoolStore,
     tag: SessionId,
     /// The run's.
     held: Option<Held>,
     session: Option<LockedSession>,
     /// The sweep's.
     files: Vec<PlaceFile>,
-    tags: Tags,
+    tags: KnownPrefixes,
 }
 
 /// Steps of a run: see `take`.
 const TAKING: usize = 4;
-/// Steps of a sweep: see `Tags::of`. A place that is renamed between the two lists is in the
+/// Steps of a sweep: see `KnownPrefixes::of`. A place that is renamed between the two lists is in the
 /// list under two names.
 const SWEEPING: usize = 5;
 
@@ -33,8 +35,8 @@ impl Race {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let store = Store::open(root.path()).unwrap();
-        let shelf = Shelf::of(&store);
-        let fit: Fit = serde_json::from_str("\"fit\"").unwrap();
+        let shelf = PoolStore::of(&store);
+        let fit: Fingerprint = serde_json::from_str("\"fit\"").unwrap();
         let held = shelf.begin("base", "engine", fit).unwrap();
         let tag = held.owner.tag.clone();
         held.ready().unwrap();
@@ -46,7 +48,7 @@ impl Race {
             held: None,
             session: None,
             files: Vec::new(),
-            tags: Tags::none(),
+            tags: KnownPrefixes::none(),
         }
     }
 
@@ -97,8 +99,8 @@ fn record() -> Record {
             max_file_bytes: 1,
         },
         keep: KeepVolume::UntilSettled,
-        selection: Picked {
-            git: PickedGit::None,
+        selection: SelectionRecord {
+            git: GitSelection::None,
             exclude: Vec::new(),
             shared: None,
         },

@@ -1,4 +1,4 @@
-//! `Shelf`: the places on disk, and the locks that keep one from being taken twice.
+//! `PoolStore`: the places on disk, and the locks that keep one from being taken twice.
 //!
 //! A place is a file below `pool/` in the state directory, locked by whoever makes or takes
 //! it. Its ending says how far it is:
@@ -24,8 +24,8 @@ use lazaret_tree::AtPath as _;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::owner::Owner;
-use crate::pool::Fit;
+use crate::engine::owner::ResourceOwner;
+use crate::pool::Fingerprint;
 use crate::store::file::{private_dir, random_hex};
 use crate::store::file_lock::{GLANCE, GLANCES};
 use crate::store::{Store, StoreError};
@@ -40,20 +40,20 @@ const DIGITS: usize = 12;
 
 /// A place, as it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct PoolSlot {
     /// The profile that it was made for.
     pub profile: String,
     /// How to reach its engine.
     pub engine: String,
     /// What it was made from.
-    pub fit: Fit,
+    pub fit: Fingerprint,
     /// Seconds since 1970 when it was made.
     pub created: u64,
 }
 
 /// The places of a state directory.
 #[derive(Debug, Clone)]
-pub struct Shelf {
+pub struct PoolStore {
     dir: PathBuf,
     store: String,
 }
@@ -70,14 +70,14 @@ pub(crate) struct PlaceFile {
 #[must_use = "dropping it gives the place up to others"]
 pub struct Held {
     /// It.
-    pub place: Place,
+    pub place: PoolSlot,
     /// Whose its things are.
-    pub owner: Owner,
+    pub owner: ResourceOwner,
     path: PathBuf,
     _lock: File,
 }
 
-impl Shelf {
+impl PoolStore {
     /// Returns the shelf of a store. Nothing is made on disk before it is needed.
     pub fn of(store: &Store) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Shelf {
     ///
     /// # Errors
     /// The disk's.
-    pub fn ready(&self) -> Result<Vec<(SessionId, Place)>, StoreError> {
+    pub fn ready(&self) -> Result<Vec<(SessionId, PoolSlot)>, StoreError> {
         let mut found = Vec::new();
         for PlaceFile { tag, ending } in self.files()? {
             if ending != READY {
@@ -126,11 +126,16 @@ impl Shelf {
     ///
     /// # Errors
     /// The disk's.
-    pub(crate) fn begin(&self, profile: &str, engine: &str, fit: Fit) -> Result<Held, StoreError> {
+    pub(crate) fn begin(
+        &self,
+        profile: &str,
+        engine: &str,
+        fit: Fingerprint,
+    ) -> Result<Held, StoreError> {
         private_dir(&self.dir)?;
         let tag: SessionId = format!("{PREFIX}{}", &random_hex()[..DIGITS]).parse()?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let place = Place {
+        let place = PoolSlot {
             profile: profile.to_owned(),
             engine: engine.to_owned(),
             fit,
@@ -181,8 +186,8 @@ impl Shelf {
         }))
     }
 
-    fn owner(&self, tag: SessionId) -> Owner {
-        Owner {
+    fn owner(&self, tag: SessionId) -> ResourceOwner {
+        ResourceOwner {
             tag,
             store: self.store.clone(),
             workspace: None,
@@ -292,7 +297,7 @@ fn lock(path: &Path) -> Result<Lock, StoreError> {
     })
 }
 
-fn read(path: &Path) -> Option<Place> {
+fn read(path: &Path) -> Option<PoolSlot> {
     let mut bytes = Vec::new();
     let file = File::open(path).ok()?;
     file.take(MOST).read_to_end(&mut bytes).ok()?;

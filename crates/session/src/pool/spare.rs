@@ -1,4 +1,4 @@
-//! `Spare`: the container that a kept session's next command runs in, made ahead of it.
+//! `NextContainer`: the container that a kept session's next command runs in, made ahead of it.
 //!
 //! It belongs to its session: it has the session's names and labels, so whatever removes
 //! what a session has removes it too, and the session's lock keeps two from making or taking
@@ -24,11 +24,11 @@ use lazaret_runtime::{ContainerState, Engine, EngineError, Label};
 use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
 
-use crate::context::Site;
-use crate::engine::inventory::{Belongings, SweepError};
-use crate::engine::owner::Owner;
+use crate::context::SessionContext;
+use crate::engine::inventory::{Inventory, SweepError};
+use crate::engine::owner::ResourceOwner;
 use crate::event::Event;
-use crate::pool::Fit;
+use crate::pool::Fingerprint;
 use crate::store::file::write_atomically;
 use crate::store::{LockedSession, SessionDir, StoreError};
 
@@ -40,20 +40,20 @@ pub(crate) const SECOND_LOOK: Duration = Duration::from_millis(700);
 
 /// The next container of a session, as it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spare {
+pub struct NextContainer {
     /// The profile that it was made for.
     pub profile: String,
     /// How to reach its engine.
     pub engine: String,
     /// What it was made from.
-    pub fit: Fit,
+    pub fit: Fingerprint,
     /// Whether it has a gateway.
     pub has_gateway: bool,
     /// Seconds since 1970 when it was made.
     pub created: u64,
 }
 
-impl Spare {
+impl NextContainer {
     /// Returns what a session's directory says is ready. One that another lazaret wrote is
     /// none: it can't fit.
     pub fn of(dir: &SessionDir) -> Option<Self> {
@@ -69,13 +69,17 @@ impl Spare {
     }
 
     /// Whether its containers run, by a list of what the session has.
-    fn runs(&self, all: &Belongings, owner: &Owner) -> bool {
+    fn runs(&self, all: &Inventory, owner: &ResourceOwner) -> bool {
         all.runs(&owner.agent()) && (!self.has_gateway || all.runs(&owner.gateway()))
     }
 
     /// Asks the engine whether its containers run, and are ours: a name alone says nothing
     /// (FLT-13).
-    pub(crate) fn is_up(&self, engine: &dyn Engine, owner: &Owner) -> Result<bool, EngineError> {
+    pub(crate) fn is_up(
+        &self,
+        engine: &dyn Engine,
+        owner: &ResourceOwner,
+    ) -> Result<bool, EngineError> {
         let runs = |name| {
             let found = engine.container(&name)?;
             Ok::<_, EngineError>(found.is_some_and(|found| {
@@ -122,9 +126,12 @@ impl Spare {
 ///
 /// # Errors
 /// The engine's, or the disk's; nothing that is left is taken for a spare then.
-pub fn sweep(engine: &dyn Engine, session: &LockedSession) -> Result<Option<Spare>, SweepError> {
+pub fn sweep(
+    engine: &dyn Engine,
+    session: &LockedSession,
+) -> Result<Option<NextContainer>, SweepError> {
     let record = session.record();
-    let all = Belongings::of_store(engine, &record.store)?.of(&record.owner());
+    let all = Inventory::of_store(engine, &record.store)?.of(&record.owner());
     sweep_all(engine, session, all)
 }
 
@@ -135,25 +142,25 @@ pub fn sweep(engine: &dyn Engine, session: &LockedSession) -> Result<Option<Spar
 pub(crate) fn sweep_all(
     engine: &dyn Engine,
     session: &LockedSession,
-    all: Belongings,
-) -> Result<Option<Spare>, SweepError> {
+    all: Inventory,
+) -> Result<Option<NextContainer>, SweepError> {
     let owner = session.record().owner();
-    let spare = Spare::of(session.dir()).filter(|spare| spare.runs(&all, &owner));
+    let spare = NextContainer::of(session.dir()).filter(|spare| spare.runs(&all, &owner));
     if spare.is_some() {
         all.but_spare(&owner).remove_passing(engine, &owner)?;
         return Ok(spare);
     }
     all.remove_passing(engine, &owner)?;
-    while Spare::is_partial(session.dir()) {
+    while NextContainer::is_partial(session.dir()) {
         // An engine may still be at what a launcher that was killed had asked for.
         thread::sleep(SECOND_LOOK);
-        let late = Belongings::of_store(engine, &owner.store)?.of_spare(&owner);
+        let late = Inventory::of_store(engine, &owner.store)?.of_spare(&owner);
         if late.containers.is_empty() && late.volumes.is_empty() {
             break;
         }
         late.remove_passing(engine, &owner)?;
     }
-    Spare::forget(session.dir())?;
+    NextContainer::forget(session.dir())?;
     Ok(None)
 }
 
@@ -163,7 +170,7 @@ pub(crate) fn sweep_all(
 /// The engine's, or the disk's; nobody takes it any more then.
 pub fn drop_spare(engine: &dyn Engine, session: &LockedSession) -> Result<bool, SweepError> {
     let dir = session.dir();
-    if Spare::of(dir).is_none() && !Spare::is_partial(dir) {
+    if NextContainer::of(dir).is_none() && !NextContainer::is_partial(dir) {
         return Ok(false);
     }
     match fs::rename(ready(dir), partial(dir)) {
@@ -171,15 +178,15 @@ pub fn drop_spare(engine: &dyn Engine, session: &LockedSession) -> Result<bool, 
         other => other.at(ready(dir))?,
     }
     let owner = session.record().owner();
-    let all = Belongings::of_store(engine, &owner.store)?.of(&owner);
+    let all = Inventory::of_store(engine, &owner.store)?.of(&owner);
     all.remove_passing(engine, &owner)?;
-    Spare::forget(dir)?;
+    NextContainer::forget(dir)?;
     Ok(true)
 }
 
 /// Removes the spare of a session whose changes were thrown away. What can't be removed now
 /// is left to `prune`, with a word about it: they are thrown away all the same.
-pub fn let_go(site: &Site<'_>, session: &LockedSession) {
+pub fn let_go(site: &SessionContext<'_>, session: &LockedSession) {
     if let Err(error) = drop_spare(&*site.engine, session) {
         site.events.event(Event::NextContainerStays(&error));
     }

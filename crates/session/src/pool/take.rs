@@ -4,12 +4,12 @@ use std::time::SystemTime;
 
 use lazaret_runtime::{EngineError, Label};
 
-use crate::context::Site;
+use crate::context::SessionContext;
 use crate::engine::resources::Wanted;
 use crate::event::Event;
 use crate::live::pause::is_up;
 use crate::pool::fill::remove;
-use crate::pool::{Fit, Held, PoolError, Shelf};
+use crate::pool::{Fingerprint, Held, PoolError, PoolStore};
 use crate::store::record::{NewRecord, Record};
 use crate::store::{LockedSession, Store};
 
@@ -20,13 +20,13 @@ use crate::store::{LockedSession, Store};
 /// As [`Store::create`], or the disk's. What goes wrong with the engine only means that nothing
 /// was taken.
 pub(crate) fn take(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     store: &Store,
     new: &NewRecord,
     wanted: Wanted<'_>,
 ) -> Result<Option<LockedSession>, PoolError> {
-    let shelf = Shelf::of(store);
-    let fit = Fit::of(site, wanted);
+    let shelf = PoolStore::of(store);
+    let fit = Fingerprint::of(site, wanted);
     for (tag, place) in shelf.ready()? {
         if place.fit != fit {
             continue;
@@ -62,7 +62,7 @@ pub(crate) fn take(
 }
 
 /// Whether the containers of a place run, and are ours: a name alone says nothing (FLT-13).
-fn runs(site: &Site<'_>, held: &Held, wanted: Wanted<'_>) -> Result<bool, EngineError> {
+fn runs(site: &SessionContext<'_>, held: &Held, wanted: Wanted<'_>) -> Result<bool, EngineError> {
     let (engine, owner) = (&*site.engine, &held.owner);
     let Some(agent) = engine.container(&owner.agent())? else {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! `Targets`: how many places each profile should have.
+//! `PoolSizes`: how many places each profile should have.
 
 use std::fs;
 use std::io;
@@ -14,11 +14,11 @@ const MOST: u32 = 16;
 
 /// One small file for each profile, so that two that are set at once don't undo each other.
 #[derive(Debug)]
-pub struct Targets {
+pub struct PoolSizes {
     dir: PathBuf,
 }
 
-impl Targets {
+impl PoolSizes {
     /// The most that a profile can have.
     pub const MOST: u32 = MOST;
 

@@ -5,10 +5,10 @@ use std::io::Write;
 use lazaret_protocol::{Compressor, Decompressor};
 use lazaret_runtime::{ContainerName, EngineError, Process, Stdin};
 
-use crate::context::Site;
+use crate::context::SessionContext;
 use crate::porter::porter;
 
-impl Site<'_> {
+impl SessionContext<'_> {
     /// Starts a verb of the porter's that moves files, and talks to it.
     ///
     /// # Errors

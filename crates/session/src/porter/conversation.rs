@@ -11,7 +11,7 @@ use lazaret_runtime::{ContainerName, EngineError, Process, ProcessControl};
 use lazaret_tree::escape;
 
 use crate::cancel::{Interrupt, Interrupted};
-use crate::context::Site;
+use crate::context::SessionContext;
 use crate::engine::signal::SIGKILL;
 
 /// Why an exchange with a porter failed.
@@ -83,7 +83,7 @@ pub(crate) struct PorterCall<'a> {
 /// # Errors
 /// What went wrong first, in the words of whoever knows.
 pub(crate) fn until_exit<T, E: ExchangeError>(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     call: PorterCall<'_>,
     process: Process,
     talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, E>,
@@ -109,7 +109,7 @@ pub(crate) fn until_exit<T, E: ExchangeError>(
 /// # Errors
 /// As [`until_exit`]; the process has ended then, or ends with its container.
 pub(crate) fn and_return<T, E: ExchangeError>(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     call: PorterCall<'_>,
     process: Process,
     talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, E>,
@@ -146,7 +146,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn of(process: Process, site: &Site<'a>, verb: &str) -> Result<Self, PorterError> {
+    fn of(process: Process, site: &SessionContext<'a>, verb: &str) -> Result<Self, PorterError> {
         let stdin = process.stdin;
         let inner = stdin.ok_or_else(|| PorterError::NoStdin {
             verb: verb.to_owned(),
@@ -188,7 +188,7 @@ impl Ended {
 impl PorterCall<'_> {
     /// Waits until a porter has ended. One that waits for more ends when it hears that there
     /// is none, or is ended: closing one direction of a connection does not arrive reliably.
-    fn await_exit(&self, site: &Site<'_>, complaints: &StderrTail) -> Ended {
+    fn await_exit(&self, site: &SessionContext<'_>, complaints: &StderrTail) -> Ended {
         match complaints.within(LAST_WORDS) {
             Ok(words) => Ended::ByItself(words),
             Err(_) => {

@@ -1,4 +1,4 @@
-//! `Lender`: the porter that puts lent files into the command's container, and what the
+//! `CredentialLender`: the porter that puts lent files into the command's container, and what the
 //! command makes of them on its way to lazaret's own shelf.
 
 use std::collections::BTreeSet;
@@ -16,14 +16,14 @@ use lazaret_runtime::{
 };
 use zeroize::Zeroizing;
 
-use crate::context::Site;
+use crate::context::SessionContext;
 use crate::credentials::file::CredentialFile;
 use crate::credentials::tokens::tokens;
-use crate::output::relay::Relay;
+use crate::output::relay::CommandOutputSink;
 use crate::porter::conversation::StderrTail;
 use crate::porter::porter;
 use crate::porter::ready::{NotReady, await_ready};
-use crate::store::handed_out::Ledger;
+use crate::store::handed_out::HandedOutFile;
 
 /// Why the files of a profile could not be lent.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +53,7 @@ const VERSIONS: usize = 4;
 
 /// What a session made of its lent files.
 #[derive(Debug, Default)]
-pub(crate) struct Renewed {
+pub(crate) struct RefreshedCredentials {
     /// The names of those that are kept.
     pub(crate) names: BTreeSet<String>,
     /// Why one could not be kept.
@@ -63,7 +63,7 @@ pub(crate) struct Renewed {
 }
 
 /// A porter that lends. Dropping it ends it.
-pub(crate) struct Lender {
+pub(crate) struct CredentialLender {
     stdin: Box<dyn Write + Send>,
     shared: Arc<Shared>,
     end: Mutex<Receiver<()>>,
@@ -73,13 +73,13 @@ pub(crate) struct Lender {
 struct Shared {
     lent: Vec<CredentialFile>,
     /// By what the tokens are known again.
-    ledger: Ledger,
-    renewed: Mutex<Renewed>,
+    ledger: HandedOutFile,
+    renewed: Mutex<RefreshedCredentials>,
     /// Where the output passes, once the command runs.
-    relay: OnceLock<Arc<Relay>>,
+    relay: OnceLock<Arc<CommandOutputSink>>,
 }
 
-impl std::fmt::Debug for Lender {
+impl std::fmt::Debug for CredentialLender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lender")
             .field("lent", &self.shared.lent)
@@ -87,17 +87,17 @@ impl std::fmt::Debug for Lender {
     }
 }
 
-impl Lender {
+impl CredentialLender {
     /// Puts the files into the command's container, whose controls are proven. `None` where
     /// there are none.
     ///
     /// # Errors
     /// The engine's, or the porter's own words.
     pub(crate) fn open(
-        site: &Site<'_>,
+        site: &SessionContext<'_>,
         agent: &HardenedSpec,
         lent: Vec<CredentialFile>,
-        ledger: Ledger,
+        ledger: HandedOutFile,
     ) -> Result<Option<Self>, LendError> {
         if lent.is_empty() {
             return Ok(None);
@@ -148,12 +148,12 @@ impl Lender {
     }
 
     /// Keeps what a file becomes out of the output that passes there.
-    pub(crate) fn watch_over(&self, relay: &Arc<Relay>) {
+    pub(crate) fn watch_over(&self, relay: &Arc<CommandOutputSink>) {
         let _once = self.shared.relay.set(Arc::clone(relay));
     }
 
     /// Takes a last look, and says what was renewed.
-    pub(crate) fn finish(self) -> Renewed {
+    pub(crate) fn finish(self) -> RefreshedCredentials {
         drop(self.stdin);
         let end = self
             .end

@@ -12,7 +12,7 @@ use lazaret_transfer::{
 use lazaret_tree::{PathError, Tree};
 
 use crate::cancel::Interrupted;
-use crate::context::Site;
+use crate::context::SessionContext;
 use crate::event::Counter;
 use crate::porter::conversation::{
     ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, until_exit,
@@ -79,7 +79,7 @@ pub(crate) type Attempt<T> = Result<Result<T, Broken>, ExportError>;
 /// # Errors
 /// What the talk fails with, or how the porter ended.
 pub(crate) fn export<T>(
-    site: &Site<'_>,
+    site: &SessionContext<'_>,
     container: &ContainerName,
     porter: Process,
     talk: impl FnOnce(Exporting<'_>) -> Attempt<T>,

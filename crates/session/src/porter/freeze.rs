@@ -1,4 +1,4 @@
-//! `Hold`: `porter hold` in the command's container, and the conversation with it.
+//! `SignalFreezer`: `porter hold` in the command's container, and the conversation with it.
 
 use std::io::{self, BufRead as _, BufReader, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -21,7 +21,7 @@ const ANSWER: Duration = Duration::from_secs(20);
 
 /// Why processes could not be held, or were not held all the time.
 #[derive(Debug, thiserror::Error)]
-pub enum HoldError {
+pub enum FreezeError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -40,7 +40,7 @@ pub enum HoldError {
 }
 
 /// A porter that holds, or is ready to.
-pub(crate) struct Hold {
+pub(crate) struct SignalFreezer {
     /// Dropping it ends the beat, and with it the porter's input.
     beat: Option<Sender<u8>>,
     lines: Receiver<String>,
@@ -49,14 +49,14 @@ pub(crate) struct Hold {
     control: Box<dyn ProcessControl>,
 }
 
-impl std::fmt::Debug for Hold {
+impl std::fmt::Debug for SignalFreezer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hold").finish_non_exhaustive()
     }
 }
 
-impl Hold {
-    /// Starts a porter that waits for [`Hold::begin`].
+impl SignalFreezer {
+    /// Starts a porter that waits for [`SignalFreezer::begin`].
     pub(crate) fn prepare(engine: &dyn Engine, agent: &ContainerName) -> Result<Self, EngineError> {
         let Process {
             stdin,
@@ -87,7 +87,7 @@ impl Hold {
     }
 
     /// Makes everybody stand still.
-    pub(crate) fn begin(&mut self) -> Result<(), HoldError> {
+    pub(crate) fn begin(&mut self) -> Result<(), FreezeError> {
         if let Some(beat) = &self.beat {
             // A porter that is gone does not answer either.
             let _gone = beat.send(KEEP);
@@ -96,20 +96,20 @@ impl Hold {
     }
 
     /// Lets everybody go on.
-    pub(crate) fn end(mut self) -> Result<(), HoldError> {
+    pub(crate) fn end(mut self) -> Result<(), FreezeError> {
         if let Some(beat) = self.beat.take() {
             let _gone = beat.send(END);
         }
         self.expect(|reply| reply == FreezeReply::Released)
     }
 
-    fn expect(&self, is_right: impl Fn(FreezeReply) -> bool) -> Result<(), HoldError> {
+    fn expect(&self, is_right: impl Fn(FreezeReply) -> bool) -> Result<(), FreezeError> {
         match self.lines.recv_timeout(ANSWER) {
             Ok(line) if FreezeReply::parse(&line).is_some_and(is_right) => Ok(()),
-            Ok(line) => Err(HoldError::Gone {
+            Ok(line) => Err(FreezeError::Gone {
                 words: escape(line.as_bytes()),
             }),
-            Err(RecvTimeoutError::Timeout) => Err(HoldError::Gone {
+            Err(RecvTimeoutError::Timeout) => Err(FreezeError::Gone {
                 words: format!("it did not answer within {} s", ANSWER.as_secs()),
             }),
             Err(RecvTimeoutError::Disconnected) => Err(self.why()),
@@ -117,12 +117,12 @@ impl Hold {
     }
 
     /// Says why it ended. Only one that ended by itself has let everybody go on.
-    fn why(&self) -> HoldError {
+    fn why(&self) -> FreezeError {
         let said = self.complaints.within(ANSWER).unwrap_or_default();
         let words = escape(String::from_utf8_lossy(&said).trim().as_bytes());
         match self.control.wait() {
-            Ok(code) if code == i32::from(exit::FAILED) => HoldError::GaveUp { words },
-            Ok(code) => HoldError::Gone {
+            Ok(code) if code == i32::from(exit::FAILED) => FreezeError::GaveUp { words },
+            Ok(code) => FreezeError::Gone {
                 words: format!("it ended with {code} {words}"),
             },
             Err(error) => error.into(),

@@ -1,4 +1,4 @@
-//! `Unsynced`: files that are in their places, and not yet on the disk for good.
+//! `DeferredSync`: files that are in their places, and not yet on the disk for good.
 //!
 //! Whoever is killed has lost nothing of what was written and renamed before; only a power
 //! cut takes what was not synced. A command that is about to start need not wait for that: a
@@ -15,12 +15,12 @@ use lazaret_tree::{AtPath as _, PathError};
 /// What has to be synced, in the order in which it was written.
 #[derive(Debug, Default)]
 #[must_use = "a power cut takes it before it is synced"]
-pub struct Unsynced {
+pub struct DeferredSync {
     files: Vec<(PathBuf, File)>,
     spent: Vec<Box<dyn Any + Send>>,
 }
 
-impl Unsynced {
+impl DeferredSync {
     /// Writes a file: whoever opens it finds it whole, or what was there before.
     ///
     /// # Errors

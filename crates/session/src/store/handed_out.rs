@@ -1,4 +1,4 @@
-//! `Ledger`: by what is known again what the commands of a session were handed, so that no
+//! `HandedOutFile`: by what is known again what the commands of a session were handed, so that no
 //! later process has to have the values to judge (SUS-38).
 //!
 //! The file holds a line for each form of a value: its kind, length, rolling hash, digest and
@@ -21,9 +21,9 @@ const NAME: &str = "handed-out";
 
 /// The file of a session.
 #[derive(Debug, Clone)]
-pub struct Ledger(PathBuf);
+pub struct HandedOutFile(PathBuf);
 
-impl Ledger {
+impl HandedOutFile {
     /// Finds the file of a session; it need not be there.
     pub fn of(dir: &SessionDir) -> Self {
         Self(dir.file(NAME))

@@ -18,7 +18,7 @@ pub enum HistoryError {
     Io(#[from] PathError),
     /// A journal can't be read.
     #[error(transparent)]
-    Journal(#[from] ApplyError),
+    DecisionLog(#[from] ApplyError),
     /// What an apply did can't be read.
     #[error(transparent)]
     Changes(#[from] UndoError),

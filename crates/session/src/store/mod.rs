@@ -26,7 +26,7 @@ use lazaret_runtime::{NameError, SessionId};
 use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::{AtPath as _, PathError};
 
-use crate::store::deferred_sync::Unsynced;
+use crate::store::deferred_sync::DeferredSync;
 use crate::store::file::{private_dir, random_hex, write_atomically};
 use crate::store::file_lock::{is_taken, take_lock, take_lock_soon};
 use crate::store::record::{KeepVolume, Record, RecordError, identity};
@@ -428,7 +428,7 @@ impl LockedSession {
     /// When the disk refuses; the old record is still there then.
     pub(crate) fn update_soon(
         &mut self,
-        unsynced: &mut Unsynced,
+        unsynced: &mut DeferredSync,
         change: impl FnOnce(&mut Record),
     ) -> Result<(), StoreError> {
         change(&mut self.record);

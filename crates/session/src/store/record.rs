@@ -9,7 +9,7 @@ use lazaret_runtime::{ContainerName, SessionId, VolumeName};
 use lazaret_transfer::FileIdentity;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::owner::Owner;
+use crate::engine::owner::ResourceOwner;
 use crate::network::Totals;
 use crate::store::moment::Moment;
 pub use lazaret_gate::input::GateLimits;
@@ -104,7 +104,7 @@ pub struct Record {
     pub keep: KeepVolume,
     /// What of the workspace goes in. `None` in a record of version 1.
     #[serde(default)]
-    pub selection: Option<Picked>,
+    pub selection: Option<SelectionRecord>,
     /// Whether what the volume holds was discarded: then the next run makes it what the
     /// workspace is.
     #[serde(default)]
@@ -129,7 +129,7 @@ pub struct Record {
     pub egress: Option<Egress>,
     /// How far the command reaches. It is here before anything of the volume is root's.
     #[serde(default)]
-    pub bounds: Bounds,
+    pub bounds: WriteScope,
     /// The place in the pool that it took; `None` where its things were made for it.
     #[serde(
         default,
@@ -142,7 +142,7 @@ pub struct Record {
 /// How far a command reaches in the copy of its workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Bounds {
+pub struct WriteScope {
     /// Paths from the workspace's root that it may only read, with all below them.
     pub protect: Vec<String>,
     /// The folder that it starts in, from the workspace's root; `None` for the root itself.
@@ -150,13 +150,13 @@ pub struct Bounds {
     pub folder: Option<String>,
     /// Whether it may change what lies outside of that folder.
     #[serde(default)]
-    pub outside: Outside,
+    pub outside: OutsideFolder,
 }
 
 /// What lies outside of the folder that a command starts in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outside {
+pub enum OutsideFolder {
     /// It is the command's, like the folder.
     #[default]
     Open,
@@ -164,10 +164,10 @@ pub enum Outside {
     Closed,
 }
 
-impl Bounds {
+impl WriteScope {
     /// Whether anything of the volume is root's while the command runs.
     pub fn is_fenced(&self) -> bool {
-        !self.protect.is_empty() || self.outside == Outside::Closed
+        !self.protect.is_empty() || self.outside == OutsideFolder::Closed
     }
 }
 
@@ -185,9 +185,9 @@ pub struct Egress {
 
 /// What of a workspace goes in, by its profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Picked {
+pub struct SelectionRecord {
     /// What of `.git`.
-    pub git: PickedGit,
+    pub git: GitSelection,
     /// Patterns, in the syntax of `.gitignore`, that stay out.
     pub exclude: Vec<String>,
     /// What of the project goes in with the folder that the command starts in; `None` where
@@ -199,7 +199,7 @@ pub struct Picked {
 /// What of `.git` goes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PickedGit {
+pub enum GitSelection {
     /// Nothing.
     None,
     /// The commit that is checked out.
@@ -257,9 +257,9 @@ pub struct NewRecord {
     /// What becomes of the volume.
     pub keep: KeepVolume,
     /// What of the workspace goes in.
-    pub selection: Picked,
+    pub selection: SelectionRecord,
     /// How far the command reaches.
-    pub bounds: Bounds,
+    pub bounds: WriteScope,
     /// Its network.
     pub egress: Option<Egress>,
 }
@@ -391,8 +391,8 @@ impl Record {
     }
 
     /// Says whose its things in the engine are.
-    pub fn owner(&self) -> Owner {
-        Owner {
+    pub fn owner(&self) -> ResourceOwner {
+        ResourceOwner {
             tag: self.berth.clone().unwrap_or_else(|| self.id.clone()),
             store: self.store.clone(),
             workspace: Some(self.workspace.clone()),

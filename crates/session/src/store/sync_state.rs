@@ -17,7 +17,7 @@ use lazaret_transfer::{Collection, HistoryState, Intent, Tips, VolumeState};
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
 use crate::store::SessionDir;
-use crate::store::deferred_sync::Unsynced;
+use crate::store::deferred_sync::DeferredSync;
 use crate::store::file::{private_dir, stream_atomically};
 use crate::store::history::{HistoryError, applies};
 
@@ -96,7 +96,11 @@ impl Known {
     ///
     /// # Errors
     /// The disk's.
-    pub(crate) fn put(&self, dir: &SessionDir, unsynced: &mut Unsynced) -> Result<(), PathError> {
+    pub(crate) fn put(
+        &self,
+        dir: &SessionDir,
+        unsynced: &mut DeferredSync,
+    ) -> Result<(), PathError> {
         unsynced.put(&dir.file("baseline"), |out| write_tree(&self.baseline, out))?;
         unsynced.put(&dir.file("volume"), |out| self.volume.write_to(out))
     }
@@ -227,7 +231,7 @@ pub(crate) fn read_tips(dir: &SessionDir) -> Tips {
 pub(crate) fn add_tips(
     dir: &SessionDir,
     new: &Tips,
-    unsynced: &mut Unsynced,
+    unsynced: &mut DeferredSync,
 ) -> Result<(), PathError> {
     let mut tips = read_tips(dir);
     match tips.extend(new) {
@@ -243,7 +247,7 @@ pub(crate) fn add_tips(
 pub(crate) fn put_intent(
     dir: &SessionDir,
     intent: &Intent,
-    unsynced: &mut Unsynced,
+    unsynced: &mut DeferredSync,
 ) -> Result<(), PathError> {
     unsynced.put(&dir.file("intent"), |out| intent.write_to(out))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::environment::Environment;
 use crate::profile::{NetworkMode, Profile};
 use crate::secret::{self, Presence};
-use lazaret_session::store::record::Bounds;
+use lazaret_session::store::record::WriteScope;
 
 /// What is said of it, and nothing of a key's or a login's contents.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    pub(crate) fn of(profile: &Profile, bounds: &Bounds, env: &Environment) -> Self {
+    pub(crate) fn of(profile: &Profile, bounds: &WriteScope, env: &Environment) -> Self {
         let has_network = profile.network.mode != NetworkMode::None;
         let secrets = profile.secrets.iter().filter(|_| has_network);
         let files = profile.files.iter().filter(|_| has_network);

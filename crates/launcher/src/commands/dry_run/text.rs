@@ -155,7 +155,7 @@ mod tests {
     use super::super::reach::Reach;
     use super::*;
     use crate::environment::Environment;
-    use lazaret_session::store::record::Bounds;
+    use lazaret_session::store::record::WriteScope;
 
     fn listing() -> Listing {
         let long = "directory/".repeat(20) + "file";
@@ -173,9 +173,9 @@ mod tests {
         };
         let env = Environment::new([], streams, None, 0, "/".into());
         let profile = crate::profile::load("claude", &env).expect("it comes with lazaret");
-        let bounds = Bounds {
+        let bounds = WriteScope {
             protect: vec!["AGENTS.md".to_owned(), "docs".to_owned()],
-            ..Bounds::default()
+            ..WriteScope::default()
         };
         Listing {
             reach: Reach::of(&profile, &bounds, &env),

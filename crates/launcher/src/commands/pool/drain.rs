@@ -7,7 +7,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::session_access::site;
 use crate::ui::{OutputFormat, count};
-use lazaret_session::pool::{Shelf, Spare, Targets, drop_spare, remove};
+use lazaret_session::pool::{NextContainer, PoolSizes, PoolStore, drop_spare, remove};
 use lazaret_session::store::Store;
 
 /// What is to go.
@@ -25,14 +25,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
             .as_deref()
             .is_none_or(|wanted| wanted == profile)
     };
-    let targets = Targets::of(&store);
+    let targets = PoolSizes::of(&store);
     // First of all: a run that is under way would replace what is removed.
     for (profile, _) in targets.list()? {
         if is_meant(&profile) {
             targets.forget(&profile)?;
         }
     }
-    let shelf = Shelf::of(&store);
+    let shelf = PoolStore::of(&store);
     let mut removed: u64 = 0;
     for (tag, place) in shelf.ready()? {
         if !is_meant(&place.profile) {
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         }
     }
     for dir in store.list()? {
-        if !Spare::of(&dir).is_some_and(|spare| is_meant(&spare.profile)) {
+        if !NextContainer::of(&dir).is_some_and(|spare| is_meant(&spare.profile)) {
             continue;
         }
         context.interrupt.check()?;

@@ -12,7 +12,7 @@ use crate::profile;
 use crate::session_access::site;
 use crate::ui::{OutputFormat, count};
 use crate::user_network::UserNetwork;
-use lazaret_session::pool::{Filled, Filling, Shelf, Targets, fill};
+use lazaret_session::pool::{Filled, Filling, PoolSizes, PoolStore, fill};
 use lazaret_session::store::Store;
 
 /// What is to wait.
@@ -23,7 +23,7 @@ pub struct Args {
     profile: String,
     /// Number of containers, 16 at most [default: the number given before, else 1]
     #[arg(short = 'n', long, value_name = "COUNT",
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(Targets::MOST)))]
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(PoolSizes::MOST)))]
     count: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         image,
         porter,
     };
-    let targets = Targets::of(&store);
+    let targets = PoolSizes::of(&store);
     let wanted = match (args.count, targets.get(&filling.profile)) {
         (Some(count), _) => count,
         (None, 0) => 1,
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
     };
     targets.set(&filling.profile, wanted)?;
     let done = site.step("fill the pool", |_| {
-        fill(&site, &Shelf::of(&store), &filling, wanted)
+        fill(&site, &PoolStore::of(&store), &filling, wanted)
     })?;
     let Filled {
         ready,

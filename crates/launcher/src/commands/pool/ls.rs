@@ -9,13 +9,13 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::ui::{OutputFormat, Tone, Ui, elapsed};
-use lazaret_session::pool::{Shelf, Spare, Targets};
+use lazaret_session::pool::{NextContainer, PoolSizes, PoolStore};
 use lazaret_session::store::Store;
 
 pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open_if_there(&context.env.state_dir()?)?;
     let (targets, places) = match &store {
-        Some(store) => (Targets::of(store).list()?, Shelf::of(store).ready()?),
+        Some(store) => (PoolSizes::of(store).list()?, PoolStore::of(store).ready()?),
         None => Default::default(),
     };
     let sessions = match &store {
@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
         None => Vec::new(),
     };
     let spares = sessions.iter().filter_map(|dir| {
-        let spare = Spare::of(dir)?;
+        let spare = NextContainer::of(dir)?;
         Some((dir.id(), spare))
     });
     let spares: Vec<_> = spares.collect();

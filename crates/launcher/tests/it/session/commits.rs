@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::gate::settle::{Volume, finish};
-use lazaret_session::lifecycle::recover::Resumed;
+use lazaret_session::lifecycle::recover::RecoverOutcome;
 use lazaret_session::lifecycle::run::Cycle;
 use lazaret_session::store::record::{Outcome, Phase};
 use lazaret_tests::{git_world, tree_text};
@@ -293,7 +293,7 @@ fn git_26_files_are_applied_and_commits_wait() {
     // Neither another apply nor a recovery takes the volume.
     let settled = world.apply();
     assert_eq!((settled.outcome, settled.undo), (Outcome::Kept, None));
-    assert!(matches!(world.resume().unwrap(), Resumed::Sound(_)));
+    assert!(matches!(world.resume().unwrap(), RecoverOutcome::Sound(_)));
     assert_eq!(world.phase(), Some(Phase::Collected));
     assert!(!world.left().is_empty());
     // Only a discard does.
@@ -321,7 +321,10 @@ fn git_26_an_apply_that_was_cut_off_leaves_the_commits() {
         .update(|record| record.phase = Phase::Applying)
         .unwrap();
     drop(session);
-    assert!(matches!(world.resume().unwrap(), Resumed::Applied(_)));
+    assert!(matches!(
+        world.resume().unwrap(),
+        RecoverOutcome::Applied(_)
+    ));
     assert_eq!(world.phase(), Some(Phase::Collected));
     assert!(!world.left().is_empty());
 }
@@ -365,7 +368,10 @@ fn git_26_a_session_that_goes_on_forgets_none() {
         .unwrap();
     drop(session);
     assert_eq!(world.record().unwrap().commits, before);
-    assert!(matches!(world.resume().unwrap(), Resumed::Collected(_)));
+    assert!(matches!(
+        world.resume().unwrap(),
+        RecoverOutcome::Collected(_)
+    ));
     assert_eq!(world.record().unwrap().commits, before);
 }
 

@@ -7,7 +7,7 @@ use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL};
 use lazaret_protocol::PORTER_PATH;
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{Engine as _, EngineError, ImageInfo};
-use lazaret_session::engine::inventory::Belongings;
+use lazaret_session::engine::inventory::Inventory;
 
 use super::world::World;
 
@@ -43,7 +43,7 @@ fn collected() -> (World, Arc<AtomicUsize>) {
 fn remove(world: &World, surveyed: bool) {
     let record = world.record().unwrap();
     assert!(record.seen_whole);
-    let all = Belongings::of_store(&world.engine, world.store.id()).unwrap();
+    let all = Inventory::of_store(&world.engine, world.store.id()).unwrap();
     let all = all.of(&record.owner());
     let all = if surveyed { all.surveyed(&record) } else { all };
     all.remove(&world.engine).unwrap();

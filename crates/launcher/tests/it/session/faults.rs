@@ -9,7 +9,7 @@ use lazaret_launcher::exit_code::ExitCode;
 use lazaret_runtime::fake::{ExecOutcome, Verb};
 use lazaret_runtime::{Leftover, leftovers};
 use lazaret_session::cancel::Interrupt;
-use lazaret_session::lifecycle::recover::Resumed;
+use lazaret_session::lifecycle::recover::RecoverOutcome;
 use lazaret_session::store::record::{Outcome, Phase};
 use lazaret_tests::tree_text;
 
@@ -101,22 +101,25 @@ fn bring_home(world: &mut World, fault: Fault) {
     world.interrupt = Interrupt::new();
     let untouched = world.workspace();
     match world.resume().unwrap() {
-        Resumed::Removed => {
+        RecoverOutcome::Removed => {
             assert_eq!(world.phase(), None, "{fault:?}");
             assert_eq!(world.left(), [""; 0], "{fault:?}");
             assert_eq!(world.commands(), 0, "{fault:?}");
             return;
         }
-        Resumed::Collected(session) => {
+        RecoverOutcome::Collected(session) => {
             assert_eq!(session.record().phase, Phase::Collected, "{fault:?}");
         }
-        Resumed::Sound(session) if session.record().phase == Phase::Collected => {}
+        RecoverOutcome::Sound(session) if session.record().phase == Phase::Collected => {}
         other => panic!("{fault:?}: {other:?}"),
     }
     let record = world.record();
     for _ in 0..2 {
         let again = world.resume().unwrap();
-        assert!(matches!(again, Resumed::Sound(_)), "{fault:?}: {again:?}");
+        assert!(
+            matches!(again, RecoverOutcome::Sound(_)),
+            "{fault:?}: {again:?}"
+        );
     }
     assert_eq!(world.record(), record, "{fault:?}");
     assert_eq!(world.workspace(), untouched, "{fault:?}");
@@ -140,7 +143,10 @@ fn settled(world: &World, fault: Fault) {
     assert_eq!(world.phase(), Some(Phase::Settled), "{fault:?}");
     for _ in 0..2 {
         let again = world.resume().unwrap();
-        assert!(matches!(again, Resumed::Sound(_)), "{fault:?}: {again:?}");
+        assert!(
+            matches!(again, RecoverOutcome::Sound(_)),
+            "{fault:?}: {again:?}"
+        );
         assert_eq!(world.left(), [""; 0], "{fault:?}");
         assert_eq!(world.phase(), Some(Phase::Settled), "{fault:?}");
     }
@@ -297,7 +303,7 @@ fn recover_into(mut world: World, fault: Fault) -> bool {
     let resumed = world.resume();
     let met = world.engine.met();
     assert_eq!(world.workspace(), workspace, "{fault:?}");
-    let removed = matches!(resumed, Ok(Resumed::Removed));
+    let removed = matches!(resumed, Ok(RecoverOutcome::Removed));
     assert!(met || resumed.is_ok(), "{fault:?}: {resumed:?}");
     drop(resumed);
     if removed {

@@ -2,7 +2,7 @@
 //! as it was, or is after `recover`.
 
 use lazaret_session::lifecycle::collect::Collected;
-use lazaret_session::lifecycle::recover::Resumed;
+use lazaret_session::lifecycle::recover::RecoverOutcome;
 use lazaret_session::lifecycle::run::Cycle;
 use lazaret_session::store::record::Phase;
 use lazaret_tests::tree_text;
@@ -187,11 +187,11 @@ fn fails_at_each(kept: fn() -> World, kind: Kind) -> usize {
         match world.phase().unwrap() {
             Phase::Collected => {}
             _ => match world.resume().unwrap() {
-                Resumed::SyncCutShort(session) => {
+                RecoverOutcome::SyncCutShort(session) => {
                     assert_eq!(session.record().phase, Phase::Collected, "{fault:?}");
                     assert_eq!(world.commands(), commands, "{fault:?}");
                 }
-                Resumed::Collected(_) => {}
+                RecoverOutcome::Collected(_) => {}
                 other => panic!("{fault:?}: {other:?}"),
             },
         }

@@ -10,10 +10,10 @@ use lazaret_launcher::failure::{Failure, FailureKind};
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerState, Engine as _};
 use lazaret_session::cancel::Interrupt;
-use lazaret_session::context::Site;
-use lazaret_session::live::pause::Watchdog;
-use lazaret_session::live::pause_lock::Turn;
-use lazaret_session::live::view::{Look, Viewer};
+use lazaret_session::context::SessionContext;
+use lazaret_session::live::pause::StalePauseWatch;
+use lazaret_session::live::pause_lock::PauseLock;
+use lazaret_session::live::view::{LiveSnapshot, Viewer};
 use lazaret_session::live::views::{self, Sweep, sweep};
 use lazaret_session::store::SessionDir;
 use lazaret_session::store::record::Phase;
@@ -63,11 +63,11 @@ impl Running {
     }
 
     /// Looks once, with a viewer of its own.
-    fn look(&self) -> Result<Look, Failure> {
+    fn look(&self) -> Result<LiveSnapshot, Failure> {
         self.look_from(&self.world.site())
     }
 
-    fn look_from(&self, site: &Site<'_>) -> Result<Look, Failure> {
+    fn look_from(&self, site: &SessionContext<'_>) -> Result<LiveSnapshot, Failure> {
         let record = self.world.record().unwrap();
         Ok(Viewer::open(site, self.dir(), record, self.world.image())?.look()?)
     }
@@ -83,7 +83,7 @@ impl Running {
     fn goes_on(&self, fault: Fault) {
         self.world.engine.order(None);
         let record = self.world.record().unwrap();
-        let mut watchdog = Watchdog::new(&self.dir(), &record);
+        let mut watchdog = StalePauseWatch::new(&self.dir(), &record);
         watchdog.look(&self.world.engine.fake);
         assert_eq!(self.state(), Some(ContainerState::Running), "{fault:?}");
         if self.dir().file("paused").exists() {
@@ -106,8 +106,8 @@ impl Running {
 
 /// The changed paths of a look.
 #[track_caller]
-fn seen(running: &Running, look: Look) -> Vec<String> {
-    let Look::Seen(seen) = look else {
+fn seen(running: &Running, look: LiveSnapshot) -> Vec<String> {
+    let LiveSnapshot::Seen(seen) = look else {
         panic!("{look:?}");
     };
     let site = running.world.site();
@@ -150,13 +150,13 @@ fn a_second_look_at_the_same_pauses_nobody() {
     let site = running.world.site();
     let record = running.world.record().unwrap();
     let mut viewer = Viewer::open(&site, running.dir(), record, running.world.image()).unwrap();
-    assert!(matches!(viewer.look().unwrap(), Look::Seen(_)));
+    assert!(matches!(viewer.look().unwrap(), LiveSnapshot::Seen(_)));
     // The engine would refuse a pause from now on.
     running.world.engine.order(Some(Fault {
         at: At::Verb(Verb::PauseContainer, 1),
         kind: Kind::Refused,
     }));
-    assert!(matches!(viewer.look().unwrap(), Look::Same));
+    assert!(matches!(viewer.look().unwrap(), LiveSnapshot::Same));
     assert!(!running.world.engine.met());
     drop(viewer);
     drop(site);
@@ -178,7 +178,10 @@ fn flt_09_whatever_fails_while_looking_the_command_goes_on() {
             running.world.engine.order(Some(fault));
             let looked = running.look();
             if !running.world.engine.met() {
-                assert!(matches!(looked, Ok(Look::Seen(_))), "{fault:?}: {looked:?}");
+                assert!(
+                    matches!(looked, Ok(LiveSnapshot::Seen(_))),
+                    "{fault:?}: {looked:?}"
+                );
                 break;
             }
             met += 1;
@@ -215,7 +218,7 @@ fn flt_08_ctrl_c_while_looking_lets_the_command_go_on() {
         }
         Ok(137)
     });
-    let site = Site {
+    let site = SessionContext {
         interrupt: &interrupt,
         ..running.world.site()
     };
@@ -234,7 +237,7 @@ fn flt_08_ctrl_c_while_looking_lets_the_command_go_on() {
 fn flt_09_the_launcher_lets_a_forgotten_command_go_on() {
     let running = Running::new();
     let record = running.world.record().unwrap();
-    let mut watchdog = Watchdog::new(&running.dir(), &record);
+    let mut watchdog = StalePauseWatch::new(&running.dir(), &record);
     let pause = || {
         std::fs::write(running.dir().file("paused"), "").unwrap();
         running
@@ -244,7 +247,7 @@ fn flt_09_the_launcher_lets_a_forgotten_command_go_on() {
             .pause_container(&record.agent())
             .unwrap();
     };
-    let turn = Turn::try_take(&running.dir()).unwrap().unwrap();
+    let turn = PauseLock::try_take(&running.dir()).unwrap().unwrap();
     pause();
     watchdog.look(&running.world.engine.fake);
     assert_eq!(

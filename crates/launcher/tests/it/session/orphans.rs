@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{Engine as _, EngineError, HardenedSpec, Limits};
-use lazaret_session::lifecycle::recover::Resumed;
+use lazaret_session::lifecycle::recover::RecoverOutcome;
 use lazaret_session::store::record::Phase;
 
 use super::flaky::{At, Fault, Kind};
@@ -57,7 +57,7 @@ fn flt_09_a_container_that_appears_while_its_volume_is_removed_goes_with_it() {
     let (world, spec) = killed();
     appears_late(&world, spec);
     let resumed = world.resume().unwrap();
-    assert!(matches!(resumed, Resumed::Removed), "{resumed:?}");
+    assert!(matches!(resumed, RecoverOutcome::Removed), "{resumed:?}");
     assert_eq!(world.left(), Vec::<String>::new());
 }
 

@@ -9,7 +9,7 @@ use lazaret_launcher::failure::FailureKind;
 use lazaret_runtime::{ContainerState, Engine as _, Label};
 use lazaret_session::cancel::Interrupt;
 use lazaret_session::lifecycle::collect::Collected;
-use lazaret_session::lifecycle::recover::Resumed;
+use lazaret_session::lifecycle::recover::RecoverOutcome;
 use lazaret_session::store::record::{Outcome, Phase};
 use lazaret_tests::tree_text;
 use lazaret_transfer::Intent;
@@ -147,7 +147,10 @@ fn tar_49_a_volume_over_the_limits_is_rejected_and_kept() {
     assert_eq!(world.workspace(), tree(&[BEFORE]));
     assert_eq!(world.phase(), Some(Phase::Rejected));
     assert_eq!(world.left(), [world.record().unwrap().volume().to_string()]);
-    assert!(matches!(world.resume().unwrap(), Resumed::Rejected(_)));
+    assert!(matches!(
+        world.resume().unwrap(),
+        RecoverOutcome::Rejected(_)
+    ));
     assert_eq!(world.phase(), Some(Phase::Rejected));
 }
 
@@ -262,7 +265,10 @@ fn flt_08_ctrl_c_twice_during_the_command_leaves_the_rest_to_recover() {
     assert_eq!(world.workspace(), tree(&[BEFORE]));
     assert_eq!(world.phase(), Some(Phase::Stopped));
     world.interrupt = Interrupt::new();
-    assert!(matches!(world.resume().unwrap(), Resumed::Collected(_)));
+    assert!(matches!(
+        world.resume().unwrap(),
+        RecoverOutcome::Collected(_)
+    ));
     assert!(world.record().unwrap().end.unwrap().interrupted);
 }
 
@@ -372,7 +378,10 @@ fn flt_08_ctrl_c_during_the_collection_loses_nothing() {
         assert!(!dir.file("quarantine").exists(), "{verb}");
 
         world.interrupt = Interrupt::new();
-        assert!(matches!(world.resume().unwrap(), Resumed::Collected(_)));
+        assert!(matches!(
+            world.resume().unwrap(),
+            RecoverOutcome::Collected(_)
+        ));
         assert_eq!(world.apply().outcome, Outcome::Applied, "{verb}");
         assert_eq!(world.workspace(), tree(&[BEFORE, EDITS]), "{verb}");
     }
@@ -395,12 +404,14 @@ fn flt_09_an_apply_of_which_only_the_record_does_not_know_is_complete() {
             .unwrap();
         drop(session);
         match world.resume().unwrap() {
-            Resumed::Applied(session) => {
+            RecoverOutcome::Applied(session) => {
                 assert!(complete);
                 assert_eq!(session.record().outcome, Some(Outcome::Applied));
             }
             // The second one had not begun; the first one's journal says nothing of it.
-            Resumed::RolledBack(_, left_alone) => assert!(!complete && left_alone.is_empty()),
+            RecoverOutcome::RolledBack(_, left_alone) => {
+                assert!(!complete && left_alone.is_empty())
+            }
             other => panic!("{other:?}"),
         }
         assert_eq!(world.workspace(), applied);

@@ -4,16 +4,16 @@ use std::fs;
 
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerName, ContainerState};
-use lazaret_session::engine::tags::Tags;
+use lazaret_session::engine::tags::KnownPrefixes;
 use lazaret_session::lifecycle::recover::sweep;
-use lazaret_session::pool::{Filled, Shelf, Targets, remove};
+use lazaret_session::pool::{Filled, PoolSizes, PoolStore, remove};
 use lazaret_session::store::record::{Phase, Record};
 
 use super::world::World;
 
 impl World {
     fn ready(&self) -> usize {
-        Shelf::of(&self.store).ready().unwrap().len()
+        PoolStore::of(&self.store).ready().unwrap().len()
     }
 
     /// How many containers were made so far.
@@ -37,7 +37,7 @@ fn a_place_is_taken_by_one_run_and_goes_with_it() {
     for world in [World::new(), World::with_network()] {
         let filled = world.fill(&world.filling(), 1).unwrap();
         assert_eq!((filled.made, world.ready()), (1, 1));
-        let tag = Shelf::of(&world.store).ready().unwrap().remove(0).0;
+        let tag = PoolStore::of(&world.store).ready().unwrap().remove(0).0;
         let before = world.made();
 
         let collected = world.cycle().unwrap();
@@ -102,10 +102,10 @@ fn a_place_that_runs_no_more_is_removed_and_the_run_goes_on() {
 #[test]
 fn a_run_makes_the_places_that_its_profile_lacks() {
     let world = World::new();
-    Targets::of(&world.store).set("base", 2).unwrap();
+    PoolSizes::of(&world.store).set("base", 2).unwrap();
     world.run().unwrap();
     assert_eq!(world.ready(), 2);
-    let shelf = Shelf::of(&world.store);
+    let shelf = PoolStore::of(&world.store);
     for (tag, _) in shelf.ready().unwrap() {
         remove(&world.site(), shelf.hold(&tag).unwrap().unwrap()).unwrap();
     }
@@ -173,13 +173,13 @@ fn a_sweep_knows_whose_a_place_is() {
 fn a_record_that_cannot_be_read_may_name_any_place() {
     let world = World::new();
     world.fill(&world.filling(), 1).unwrap();
-    let tag = Shelf::of(&world.store).ready().unwrap().remove(0).0;
+    let tag = PoolStore::of(&world.store).ready().unwrap().remove(0).0;
     let collected = world.cycle().unwrap();
     let record = world.path("state/sessions/shop/session.json");
     let text = fs::read(&record).unwrap();
-    assert!(Tags::of(&world.store).unwrap().knows(tag.as_str()));
+    assert!(KnownPrefixes::of(&world.store).unwrap().knows(tag.as_str()));
     fs::write(&record, "{}").unwrap();
-    let tags = Tags::of(&world.store).unwrap();
+    let tags = KnownPrefixes::of(&world.store).unwrap();
     assert!(tags.knows(tag.as_str()) && tags.knows("shop") && !tags.knows("other"));
     fs::write(&record, text).unwrap();
     world.gate(collected).unwrap();

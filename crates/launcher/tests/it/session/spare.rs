@@ -8,9 +8,9 @@ use lazaret_launcher::profile::ApplyMode;
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerName, ContainerState, EngineKind};
 use lazaret_session::cancel::Interrupted;
-use lazaret_session::lifecycle::recover::{Resumed, sweep as sweep_store};
+use lazaret_session::lifecycle::recover::{RecoverOutcome, sweep as sweep_store};
 use lazaret_session::lifecycle::run::Cycle;
-use lazaret_session::pool::{Ahead, Spare, Targets, drop_spare, sweep};
+use lazaret_session::pool::{Ahead, NextContainer, PoolSizes, drop_spare, sweep};
 use lazaret_session::store::record::Outcome;
 use lazaret_session::store::{Store, StoreError};
 use lazaret_tests::tree_text;
@@ -35,12 +35,12 @@ impl World {
     }
 
     /// What is ready for the next run.
-    pub(super) fn spare(&self) -> Option<Spare> {
-        Spare::of(&self.store.find(&self.id()).unwrap())
+    pub(super) fn spare(&self) -> Option<NextContainer> {
+        NextContainer::of(&self.store.find(&self.id()).unwrap())
     }
 
     pub(super) fn is_partial(&self) -> bool {
-        Spare::is_partial(&self.store.find(&self.id()).unwrap())
+        NextContainer::is_partial(&self.store.find(&self.id()).unwrap())
     }
 
     /// The name of the command's container, and of the gateway's.
@@ -126,7 +126,7 @@ fn only_a_kept_session_of_a_profile_with_a_pool_has_one() {
     world.run_kept();
     let session = world.lock().unwrap();
     let mut site = world.site();
-    Targets::of(&world.store).set("base", 1).unwrap();
+    PoolSizes::of(&world.store).set("base", 1).unwrap();
     assert!(
         Ahead::of(&site, &world.store, &session, &world.filling())
             .unwrap()
@@ -175,11 +175,11 @@ fn whoever_sweeps_leaves_it_and_what_made_it_holds_the_session() {
     assert_eq!(left.len(), 4, "{left:?}");
     sweep_store(&world.site(), &world.store).unwrap();
     let resumed = world.resume().unwrap();
-    assert!(matches!(resumed, Resumed::Sound(_)), "{resumed:?}");
+    assert!(matches!(resumed, RecoverOutcome::Sound(_)), "{resumed:?}");
     drop(resumed);
     assert_eq!(world.left(), left);
 
-    Targets::of(&world.store).set("base", 1).unwrap();
+    PoolSizes::of(&world.store).set("base", 1).unwrap();
     let session = world.lock().unwrap();
     let ahead = Ahead::of(&world.site(), &world.store, &session, &world.filling()).unwrap();
     drop(session);
@@ -209,7 +209,7 @@ fn a_pool_that_is_drained_meanwhile_gets_none() {
     let state = world.path("state");
     world.engine.meanwhile(Verb::StartContainer, move || {
         let store = Store::open(&state).unwrap();
-        Targets::of(&store).forget("base").unwrap();
+        PoolSizes::of(&store).forget("base").unwrap();
     });
     world
         .gate_and_ahead(cycle.collected, ApplyMode::Auto)

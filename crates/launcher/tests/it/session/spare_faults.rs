@@ -5,7 +5,7 @@ use std::fs;
 
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::profile::ApplyMode;
-use lazaret_session::lifecycle::recover::Resumed;
+use lazaret_session::lifecycle::recover::RecoverOutcome;
 use lazaret_session::pool::sweep;
 use lazaret_session::store::record::Phase;
 use lazaret_tests::tree_text;
@@ -82,8 +82,14 @@ fn clear(world: &World, next: Next, why: &str) {
         Next::Recover => {
             let resumed = world.resume().unwrap();
             match was_partial {
-                true => assert!(matches!(resumed, Resumed::Cleared(_)), "{why}: {resumed:?}"),
-                false => assert!(matches!(resumed, Resumed::Sound(_)), "{why}: {resumed:?}"),
+                true => assert!(
+                    matches!(resumed, RecoverOutcome::Cleared(_)),
+                    "{why}: {resumed:?}"
+                ),
+                false => assert!(
+                    matches!(resumed, RecoverOutcome::Sound(_)),
+                    "{why}: {resumed:?}"
+                ),
             }
         }
         Next::Prune => {

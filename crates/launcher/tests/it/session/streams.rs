@@ -8,7 +8,7 @@ use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::failure::{Failure, FailureKind};
 use lazaret_protocol::Checksum;
 use lazaret_runtime::fake::ExecOutcome;
-use lazaret_session::lifecycle::recover::Resumed;
+use lazaret_session::lifecycle::recover::RecoverOutcome;
 use lazaret_session::store::record::{Outcome, Phase};
 use lazaret_tests::tree_text;
 
@@ -64,7 +64,7 @@ fn collected_after_all(world: &World) {
         porter::send(volume, &mut call.stdin, &mut call.stdout, |_| {}).unwrap();
         Ok(0)
     });
-    let Resumed::Collected(session) = world.resume().unwrap() else {
+    let RecoverOutcome::Collected(session) = world.resume().unwrap() else {
         panic!("not collected")
     };
     let collected = lazaret_session::lifecycle::collect::Collected::Ready(session);
@@ -354,7 +354,10 @@ fn flt_03_a_stream_that_is_cut_at_a_member_boundary_is_no_deletion() {
         assert_eq!(world.workspace(), tree(&[BEFORE]));
         assert_eq!(world.left(), [world.record().unwrap().volume().to_string()]);
         // The same again is rejected again; a stream that arrives is collected.
-        assert!(matches!(world.resume().unwrap(), Resumed::Rejected(_)));
+        assert!(matches!(
+            world.resume().unwrap(),
+            RecoverOutcome::Rejected(_)
+        ));
         assert_eq!(world.phase(), Some(Phase::Rejected));
         collected_after_all(&world);
 

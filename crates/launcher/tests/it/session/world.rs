@@ -29,21 +29,21 @@ use lazaret_protocol::{PORTER_PATH, Protection, bootstrap};
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
 use lazaret_runtime::{Engine as _, ImageInfo, Limits, SessionId, Starter};
 use lazaret_session::cancel::Interrupt;
-use lazaret_session::context::{Site, Timings};
-use lazaret_session::engine::cleanup::Chores;
-use lazaret_session::engine::inventory::Belongings;
-use lazaret_session::lifecycle::bootstrap::Connection;
+use lazaret_session::context::{SessionContext, Timings};
+use lazaret_session::engine::cleanup::BackgroundRemovals;
+use lazaret_session::engine::inventory::Inventory;
+use lazaret_session::lifecycle::bootstrap::TerminalMode;
 use lazaret_session::lifecycle::collect::Collected;
 use lazaret_session::lifecycle::create::Setting;
-use lazaret_session::lifecycle::follow::{CommandSpec, Patience};
-use lazaret_session::lifecycle::open::Again;
-use lazaret_session::lifecycle::recover::{Resumed, resume};
-use lazaret_session::lifecycle::run::{self, Cycle, Order};
+use lazaret_session::lifecycle::follow::{CommandLimits, CommandSpec};
+use lazaret_session::lifecycle::open::ReopenedSession;
+use lazaret_session::lifecycle::recover::{RecoverOutcome, resume};
+use lazaret_session::lifecycle::run::{self, Cycle, RunSpec};
 use lazaret_session::lifecycle::source::Source;
 use lazaret_session::network::Plan;
-use lazaret_session::pool::{Filled, Filling, Shelf, Targets, fill};
+use lazaret_session::pool::{Filled, Filling, PoolSizes, PoolStore, fill};
 use lazaret_session::store::record::{
-    Bounds, GateLimits, KeepVolume, Phase, Picked, PickedGit, Record,
+    GateLimits, GitSelection, KeepVolume, Phase, Record, SelectionRecord, WriteScope,
 };
 use lazaret_session::store::{LockedSession, Store, StoreError};
 use lazaret_tests::tree_text;
@@ -77,7 +77,7 @@ pub(super) struct World {
     pub(super) engine: Flaky,
     pub(super) store: Store,
     pub(super) interrupt: Interrupt,
-    pub(super) patience: Patience,
+    pub(super) patience: CommandLimits,
     pub(super) env: Environment,
     /// What of the workspace's repository goes in.
     pub(super) git: GitMode,
@@ -99,7 +99,7 @@ pub(super) struct World {
     /// How many commands were started.
     commands: Arc<AtomicUsize>,
     /// How far the command reaches.
-    pub(super) bounds: Bounds,
+    pub(super) bounds: WriteScope,
     /// What the command's container may use.
     pub(super) limits: Limits,
     /// How many places its profile is to have in the pool, once a command has ended.
@@ -208,7 +208,7 @@ impl World {
             store: Store::open(&root.path().join("state")).unwrap(),
             engine: Flaky::new(fake),
             interrupt: Interrupt::new(),
-            patience: Patience {
+            patience: CommandLimits {
                 timeout: Some(Duration::from_secs(60)),
                 grace: Duration::from_millis(20),
             },
@@ -224,7 +224,7 @@ impl World {
             said,
             image: inspect(&image).unwrap(),
             commands: Arc::default(),
-            bounds: Bounds::default(),
+            bounds: WriteScope::default(),
             limits: limits(),
             places: 0,
             gate: GateLimits {
@@ -443,21 +443,21 @@ impl World {
 
     /// The names of all that the store has in the engine, faults or not.
     pub(super) fn left(&self) -> Vec<String> {
-        let all = Belongings::of_store(&self.engine.fake, self.store.id()).unwrap();
+        let all = Inventory::of_store(&self.engine.fake, self.store.id()).unwrap();
         let containers = all.containers.iter().map(|(name, _)| name.to_string());
         let volumes = all.volumes.iter().map(|(name, _)| name.to_string());
         containers.chain(volumes).collect()
     }
 
-    pub(super) fn site(&self) -> Site<'_> {
-        Site {
+    pub(super) fn site(&self) -> SessionContext<'_> {
+        SessionContext {
             engine: Arc::new(self.engine.clone()),
             info: self.engine.fake.probe().unwrap(),
             store_id: self.store.id().to_owned(),
             events: &self.events,
             interrupt: &self.interrupt,
             timings: Timings::default(),
-            chores: Chores::default(),
+            chores: BackgroundRemovals::default(),
             starter: Starter::FirstProcess,
         }
     }
@@ -471,13 +471,13 @@ impl World {
     /// session has.
     pub(super) fn cycle_kept(&self) -> Result<Cycle, Failure> {
         let again = match self.lock() {
-            Ok(session) => Some(Again::find(&self.site(), session)?),
+            Ok(session) => Some(ReopenedSession::find(&self.site(), session)?),
             Err(_) => None,
         };
         self.cycle_of(again, KeepVolume::Always)
     }
 
-    fn cycle_of(&self, again: Option<Again>, keep: KeepVolume) -> Result<Cycle, Failure> {
+    fn cycle_of(&self, again: Option<ReopenedSession>, keep: KeepVolume) -> Result<Cycle, Failure> {
         let workspace = WorkspaceDir::open_ambient(&self.path("workspace")).unwrap();
         let selection = Selection {
             git: self.git,
@@ -488,7 +488,7 @@ impl World {
             stdout: Destination::Other,
             stderr: Destination::Other,
         };
-        let order = Order {
+        let order = RunSpec {
             id: self.id(),
             again,
             reading: None,
@@ -497,8 +497,8 @@ impl World {
                 selector: &selection.compile().unwrap(),
             },
             keep,
-            selection: Picked {
-                git: PickedGit::None,
+            selection: SelectionRecord {
+                git: GitSelection::None,
                 exclude: Vec::new(),
                 shared: None,
             },
@@ -523,7 +523,7 @@ impl World {
             patience: self.patience,
             gate: self.gate,
             io: &io,
-            connection: Connection::Streams,
+            connection: TerminalMode::Streams,
         };
         Ok(run::run(&self.site(), &self.store, order, None)?)
     }
@@ -541,7 +541,12 @@ impl World {
 
     /// Does what `lazaret pool fill` does.
     pub(super) fn fill(&self, filling: &Filling, count: u32) -> Result<Filled, Failure> {
-        Ok(fill(&self.site(), &Shelf::of(&self.store), filling, count)?)
+        Ok(fill(
+            &self.site(),
+            &PoolStore::of(&self.store),
+            filling,
+            count,
+        )?)
     }
 
     /// Runs the whole of it, applying what is clean.
@@ -605,7 +610,7 @@ impl World {
     ) -> Result<JobEnd, Failure> {
         let remembered = Remembered::nothing();
         // Not before: a run fills the pool while its command runs.
-        let targets = Targets::of(&self.store);
+        let targets = PoolSizes::of(&self.store);
         targets.set("base", self.places)?;
         let end = gate_and_ahead(
             &self.site(),
@@ -628,7 +633,7 @@ impl World {
     }
 
     /// Does what `lazaret recover` does.
-    pub(super) fn resume(&self) -> Result<Resumed, Failure> {
+    pub(super) fn resume(&self) -> Result<RecoverOutcome, Failure> {
         let session = self.lock_by(Store::lock_to_recover)?;
         Ok(resume(&self.site(), self.image.clone(), session)?)
     }
