@@ -111,7 +111,7 @@ pub struct AllowlistParseError {
 }
 
 impl Remembered {
-    /// Nothing, and nowhere to write it: for whoever has no configuration.
+    /// Returns an empty list that is never written, for a user without a configuration directory.
     pub fn nothing() -> Self {
         Self {
             path: None,

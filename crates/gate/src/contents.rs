@@ -89,8 +89,8 @@ impl Contents {
     /// Reads a whole file and checks its digest.
     ///
     /// # Errors
-    /// `NotFound` when nobody has it any more, `InvalidData` when it is not what its digest
-    /// says, `FileTooLarge` above `most` bytes.
+    /// `NotFound` if no source has it any more, `InvalidData` if it does not match its digest,
+    /// `FileTooLarge` above `most` bytes.
     pub fn read(&self, digest: &Digest, most: u64) -> io::Result<Vec<u8>> {
         checked(self.open(digest)?, digest, most)
     }

@@ -43,7 +43,7 @@ pub struct Plan {
 /// Who agrees to an apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
-    /// Nobody yet: show and ask.
+    /// The user has not agreed yet: show the changes and ask.
     Ask,
     /// The user, beforehand, to a batch in which nothing graver than a note was found.
     IfClean,
@@ -53,7 +53,7 @@ pub enum Consent {
     Withheld,
 }
 
-/// What a conflict does to the rest of a batch that nobody is asked about.
+/// What a conflict does to the rest of a batch that is applied without a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnConflict {
     /// Apply nothing.
@@ -68,7 +68,7 @@ pub enum KeepReason {
     /// Because of `--apply never`, or the answer `keep`.
     #[error("as you chose")]
     Chosen,
-    /// Nobody could be asked; that is never a yes (UI-07).
+    /// The user was not asked or did not answer; that is never a yes (UI-07).
     #[error(transparent)]
     NoAnswer(NoAnswer),
     /// `--apply auto` applies clean batches only (AUD-08).
@@ -85,7 +85,7 @@ pub enum KeepReason {
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoAnswer {
-    /// Nobody can be asked.
+    /// There is no terminal to ask on.
     #[error("cannot ask: stdin or stderr is not a terminal")]
     NoTerminal,
     /// Stdin was closed.

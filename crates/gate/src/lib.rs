@@ -12,8 +12,8 @@
 //! | without a session | [`check`] judges any two trees |
 //!
 //! An approval names the digest of exactly the bytes that the rules have seen and that were
-//! shown. New contents come from the quarantine by digest, old ones from whoever still has
-//! them, and both are hashed again when they are read.
+//! shown. New contents come from the quarantine by digest, old ones from the base store or the
+//! workspace. Both are hashed again when they are read.
 //!
 //! Each step has an error enum in its file. It says what failed; the caller says what to do.
 

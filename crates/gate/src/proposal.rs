@@ -104,7 +104,7 @@ impl Item {
         self.shared()
     }
 
-    /// As [`Item::proposed`], for whoever keeps it.
+    /// Returns [`Item::proposed`] for a caller that keeps it.
     pub(super) fn shared(&self) -> &Arc<Change> {
         self.instead.as_ref().unwrap_or(&self.made)
     }
@@ -135,7 +135,7 @@ impl Proposal {
         &self.findings
     }
 
-    /// As [`Proposal::findings`], for whoever keeps them.
+    /// Returns [`Proposal::findings`] for a caller that keeps them.
     pub fn shared_findings(&self) -> Arc<Findings> {
         self.findings.clone()
     }

@@ -371,7 +371,7 @@ pub fn letter(severity: Option<Severity>) -> &'static str {
 pub(super) mod tests {
     use super::*;
 
-    /// An item that nobody has anything to say about.
+    /// Returns an item without remarks.
     pub(crate) fn item(sign: Sign, path: &str) -> Item {
         Item {
             path: path.into(),

@@ -55,9 +55,9 @@ pub trait Console {
 /// How a review came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// A person said so.
+    /// The user ended it.
     By(End),
-    /// Nobody did; that is never a yes (UI-07).
+    /// It ended without an answer; that is never a yes (UI-07).
     Unanswered(NoAnswer),
 }
 

@@ -501,7 +501,7 @@ mod looping {
 
     #[test]
     fn ui_06_what_was_typed_before_a_question_does_not_answer_it() {
-        let nobody = Ended::Unanswered(NoAnswer::EndOfInput);
+        let unanswered = Ended::Unanswered(NoAnswer::EndOfInput);
         // Before the screen was there; in the same piece; while the question was drawn; as
         // the start of something longer.
         for events in [
@@ -512,7 +512,7 @@ mod looping {
             vec![Event::Types(b"A\x1b"), Event::Types(b"[200~y")],
         ] {
             let (ended, ..) = play(events);
-            assert_eq!(ended, nobody);
+            assert_eq!(ended, unanswered);
         }
         let (_, review, _) = play([Event::Types(b"!allow\r")]);
         assert_eq!(review.items()[0].allowance, Allowance::None);

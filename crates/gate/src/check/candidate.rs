@@ -41,7 +41,8 @@ pub(super) struct Collected {
     pub(super) left_out: Vec<Skipped>,
 }
 
-/// What came of reading one: a candidate that lies is rejected, a failure is nobody's lie.
+/// The result of reading a candidate. The inner error rejects the candidate for what it holds;
+/// the outer one says why it could not be read.
 type Attempt = Result<Result<Collected, StreamError>, CandidateError>;
 
 /// Reads a directory: first its manifest, then the contents of what the base does not have.

@@ -203,8 +203,7 @@ fn baseline(whole: &Tree, sent: &BTreeSet<RelPathBuf>, candidate: &Tree) -> Tree
         })
         .map(|(path, entry)| (path.clone(), entry.clone()))
         .collect();
-    // Whatever configuration or hook comes with a new repository comes from the candidate:
-    // nobody here made it.
+    // If the repository is new, the candidate made its configuration and hooks.
     if let Ok(git) = RelPath::new(".git")
         && candidate.get(git) == Some(&Entry::Dir)
         && baseline.get(git) != Some(&Entry::Dir)

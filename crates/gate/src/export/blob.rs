@@ -30,7 +30,7 @@ pub(super) enum Form {
 }
 
 impl<'a> Blob<'a> {
-    /// Reads the old side; `None` when nobody has it any more.
+    /// Reads the old side; `None` if its contents are gone.
     pub(super) fn old(entry: &'a Entry, path: &RelPath, case: &Case) -> Option<Self> {
         match entry {
             Entry::File { size, digest, .. } => {

@@ -7,8 +7,8 @@
 //!   `GIT binary patch` with both sides in full, so that it can be reversed too.
 //! - A change of type is a deletion and a creation, as git does it.
 //! - What git does not track, an empty directory, is named before the first `diff --git`.
-//! - Where nobody has the old contents any more the new file stands in full, as one that is
-//!   new; that is said there too.
+//! - If the old contents are gone, the patch creates the new file in full; that is said there
+//!   too.
 //! - Object ids are SHA-1. In a repository with SHA-256, git applies the text of such a
 //!   patch, and refuses its binary parts.
 
@@ -121,7 +121,7 @@ impl<'a> Remark<'a> {
 /// What becomes of one item.
 enum Planned<'a> {
     Parts(Vec<Part<'a>>),
-    /// A file whose old version nobody has: only the new one can be written.
+    /// A file whose old contents are gone: only the new ones can be written.
     InFull(Part<'a>),
     /// A directory: git makes and removes those by itself.
     Implied,

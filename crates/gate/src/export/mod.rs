@@ -6,9 +6,9 @@
 //! | JSON | scripts | [`document`] |
 //! | HTML | people, attached to a pull request | [`html`] |
 //!
-//! All three tell of one [`Batch`]. None reads anything that the gate did not judge: new
-//! contents come from the quarantine by digest, old ones from whoever still has them, and
-//! both are hashed again on the way.
+//! All three describe one [`Batch`]. None reads anything that the gate did not judge. New
+//! contents come from the quarantine by digest, old ones from the base store or the workspace.
+//! Both are hashed again on the way.
 
 mod base85;
 pub mod batch;

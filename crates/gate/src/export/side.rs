@@ -31,7 +31,7 @@ impl Side {
     /// When what the change brings can't be read, or is damaged.
     pub fn both(case: &Case, change: &Change) -> Result<(Self, Self), ContentsError> {
         if same_contents(change) {
-            // Nobody fetched them for that.
+            // Equal contents are not fetched, so they may not be there.
             let words = || Self::Words("the same contents".to_owned());
             return Ok((words(), words()));
         }
@@ -148,8 +148,8 @@ fn describe(what: &str, size: u64, digest: &Digest) -> Side {
     Side::Words(format!("{what}, {size} bytes, blake3 {}", digest.to_hex()))
 }
 
-/// Opens what was there before: as it was sent in, or from the workspace. It may hold other
-/// bytes than the digest says; whoever reads checks.
+/// Opens what was there before: as it was sent in, or from the workspace. The bytes may not
+/// match the digest, so the caller checks them.
 pub(super) fn open_old<'a>(
     case: &'a Case,
     path: &RelPath,

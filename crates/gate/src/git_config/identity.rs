@@ -1,6 +1,6 @@
 //! Who the user is to git: `user.name` and `user.email` of the user's own configuration.
 //!
-//! The repository's is not asked: whoever wrote that would choose in whose name an agent
+//! The repository's configuration is not read: its author could choose in whose name an agent
 //! commits.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Against git itself, and where nobody's git would go.
+//! Tests against git itself, and without git for unusual environments and files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -271,8 +271,8 @@ fn git_11_every_place_that_git_looks_at() {
         "one two five six"
     );
     // Without a home there is what the repository has.
-    let nobody = Surroundings::new([("GIT_CONFIG_NOSYSTEM", "1")], "/".into());
-    assert_eq!(found(&nobody, &work), "four five");
+    let homeless = Surroundings::new([("GIT_CONFIG_NOSYSTEM", "1")], "/".into());
+    assert_eq!(found(&homeless, &work), "four five");
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn git_11_includes_whatever_their_condition_says() {
     let found = || found(&environment(home, &[]), home);
     assert_eq!(found(), "one two three");
     // Places that can't be told from here.
-    for place in ["~somebody/x", "%(prefix)/x"] {
+    for place in ["~other/x", "%(prefix)/x"] {
         fs::write(&gitconfig, format!("[include]\npath = {place}\n")).unwrap();
         assert_eq!(found(), "unknown", "{place}");
     }
@@ -330,7 +330,7 @@ fn git_11_configuration_that_is_none() {
         "[broken\n= x\n[filter \"one\"]\nclean = \"no end\n\0\n]\n[filter \"two\" x]clean=y\n";
     fs::write(&gitconfig, broken).unwrap();
     assert_eq!(found(), "one two");
-    // Larger than anybody's.
+    // Larger than the limit.
     fs::write(&gitconfig, filter("one") + &"#".repeat(1 << 20)).unwrap();
     assert_eq!(found(), "unknown");
     // Many that include each other.
@@ -340,7 +340,7 @@ fn git_11_configuration_that_is_none() {
     }
     fs::write(&gitconfig, "[include]\npath = c0\n").unwrap();
     assert_eq!(found(), "unknown");
-    // Nobody waits for a FIFO, nor reads a device that never ends.
+    // A FIFO must not block the reader, nor a device that never ends.
     fs::remove_file(&gitconfig).unwrap();
     rustix::fs::mknodat(
         rustix::fs::CWD,

@@ -307,8 +307,8 @@ fn tree(desk: &Desk) -> Tree {
         .tree
 }
 
-/// `x` leads inside as long as `a` is what the session made of it. Without `a`, whoever
-/// leaves it out, it leads out of the workspace, and must not be applied.
+/// `x` stays inside only while `a` is the session's link. If the user or the gate leaves `a` out,
+/// `x` leads out of the workspace and must not be applied.
 #[test]
 fn tar_07_a_link_is_judged_without_what_is_left_out() {
     let before = r#"f a/file "1\n""#;

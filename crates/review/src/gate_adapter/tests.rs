@@ -343,7 +343,7 @@ fn an_allowance_is_for_what_was_on_the_screen() {
     assert!(!taken(&desk.propose(&items).unwrap()));
     items[workflow].choice = Choice::Take;
 
-    // A code that nobody saw is not allowed by a word about another one.
+    // Allowing one code does not allow another one that the user has not seen.
     let seen = items[workflow].remarks.iter().cloned();
     let other = seen.map(|finding| Finding {
         code: "link.absolute",

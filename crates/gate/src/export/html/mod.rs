@@ -1,9 +1,9 @@
 //! The report as one page for people: no script, nothing from elsewhere, and not one byte of
 //! the batch that is markup.
 //!
-//! What a person has to look at is open and shown whole, up to [`MOST_TEXT_BYTES`] per file;
-//! beyond that it is named with its size and digest, and said to be (AUD-04). What nobody
-//! found anything about is folded in large batches, and cut.
+//! What needs a review is open and shown whole, up to [`MOST_TEXT_BYTES`] per file. Of a larger
+//! file the page shows size and digest, and says so (AUD-04). Files without findings are folded
+//! in large batches, and cut.
 //!
 //! [`MOST_TEXT_BYTES`]: crate::contents::MOST_TEXT_BYTES
 
