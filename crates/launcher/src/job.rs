@@ -78,13 +78,13 @@ pub struct Job {
     pub attendance: Attendance,
 }
 
-/// Who is there while the command runs.
+/// Whether a user is at the terminal while the command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attendance {
-    /// Nobody: it has no terminal, and nothing to read.
-    Nobody,
-    /// A person, whose terminal leads to the command's.
-    Person,
+    /// The command has no terminal, and nothing to read.
+    Unattended,
+    /// The user's terminal is connected to the command's.
+    Attended,
 }
 
 /// What a run is about, found out before an engine is asked for anything.
@@ -213,7 +213,7 @@ impl Job {
         };
         let mut env = git::variables(&context.env, workspace, selector, &self.bounds);
         env.extend(reach);
-        if self.attendance == Attendance::Person {
+        if self.attendance == Attendance::Attended {
             env.extend(terminal_variables(&context.env));
         }
         // What the user says goes first.
@@ -242,8 +242,8 @@ impl Job {
         let io = TerminalIo {
             ui: &context.ui,
             stdout: match self.attendance {
-                Attendance::Person => Destination::Screen,
-                Attendance::Nobody => stream(context.env.streams.stdout),
+                Attendance::Attended => Destination::Screen,
+                Attendance::Unattended => stream(context.env.streams.stdout),
             },
             stderr: stream(context.env.streams.stderr),
         };
@@ -275,8 +275,8 @@ impl Job {
             ports,
             io: &io,
             connection: match self.attendance {
-                Attendance::Person => TerminalMode::Terminal,
-                Attendance::Nobody => TerminalMode::Streams,
+                Attendance::Attended => TerminalMode::Terminal,
+                Attendance::Unattended => TerminalMode::Streams,
             },
         };
         let filling = order.setting.filling(&order.profile);

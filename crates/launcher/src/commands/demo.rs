@@ -95,7 +95,7 @@ pub(crate) fn run(profile: &Profile, context: &Context) -> Result<ExitCode, Fail
             volume: KeepVolume::UntilSettled,
             bounds: WriteScope::default(),
             shared: None,
-            attendance: Attendance::Nobody,
+            attendance: Attendance::Unattended,
             profile: profile.clone(),
         };
         ends.push(job.run(&project.workspace, &project.selector, context)?);

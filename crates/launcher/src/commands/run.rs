@@ -241,13 +241,13 @@ fn attendance(args: &Args, profile: &Profile, context: &Context) -> Result<Atten
         && context.ui.format() == OutputFormat::Text;
     let is_own = args.prompt.is_none() && args.command.is_empty();
     match (is_there, args.terminal) {
-        (true, true) => Ok(Attendance::Person),
-        (true, false) if profile.terminal && is_own => Ok(Attendance::Person),
+        (true, true) => Ok(Attendance::Attended),
+        (true, false) if profile.terminal && is_own => Ok(Attendance::Attended),
         (false, true) => {
             let text = "--terminal needs a terminal on stdin and stdout, and no --json";
             Err(Failure::message(FailureKind::Usage, text))
         }
-        _ => Ok(Attendance::Nobody),
+        _ => Ok(Attendance::Unattended),
     }
 }
 
