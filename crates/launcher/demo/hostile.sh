@@ -61,7 +61,7 @@ printf '\nReleased under the same terms as the sea.\n' >> README.md
 printf '\nagent> And now something for later:\n'
 plant 'a git hook' hook
 plant 'a symbolic link to /etc/passwd' ln -s /etc/passwd docs/accounts
-plant 'a FIFO that hangs whoever reads it' mkfifo data/queue
+plant 'a FIFO that blocks its reader' mkfifo data/queue
 plant 'a set-user-id shell' setuid_shell
 plant 'an editor task that runs on opening the folder' editor_task
 plant 'a file name that rewrites the screen' lying_name

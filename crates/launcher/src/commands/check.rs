@@ -64,7 +64,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let cwd = &context.env.cwd;
     let base = open_dir(&cwd.join(&args.base), "base")?;
     let profile = profile::load(&args.profile, &context.env)?;
-    // Its limits may be stricter; what it leaves out would be judged by nobody.
+    // Its limits may be stricter. Its exclusions are ignored: they would keep entries unjudged.
     let gate = profile.clone().tightened_by(base.path())?.profile.gate;
     let limits = GateLimits {
         max_entries: u64::from(gate.max_entries),
@@ -83,7 +83,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
                 return Err(Failure::message(FailureKind::Usage, text));
             }
             let mut stdin = context.ui.take_stdin().ok_or_else(|| {
-                Failure::message(FailureKind::Internal, "stdin was given to somebody else")
+                Failure::message(
+                    FailureKind::Internal,
+                    "cannot read stdin: it is already in use",
+                )
             })?;
             let mut reader = Interruptible(&mut stdin, &context.interrupt);
             compare(base, Candidate::Tar(&mut reader), terms).map_err(Failure::from)

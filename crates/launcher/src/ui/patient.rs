@@ -1,8 +1,8 @@
 //! Output streams whose reader may have stopped reading.
 //!
-//! A write to a full pipe, or to a terminal held by Ctrl-S, lasts until somebody reads.
-//! That is as it should be while the command runs: it waits too. Once the user wants an
-//! end nothing may wait for such a reader any more (FLT-18).
+//! A write to a full pipe, or to a terminal held by Ctrl-S, blocks until the reader goes on.
+//! While the command runs that is right: the command waits too. After an interrupt, no write
+//! may wait for such a reader any more (FLT-18).
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -55,7 +55,7 @@ impl<F: AsFd> Patient<F> {
             if self.interrupt.urgency().is_some() {
                 let asked = *asked.get_or_insert_with(Instant::now);
                 if asked.elapsed() >= LAST_CHANCE {
-                    let text = "nobody reads it";
+                    let text = "its reader has stopped reading";
                     return Err(io::Error::new(io::ErrorKind::TimedOut, text));
                 }
             }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn flt_18_nobody_waits_for_a_full_pipe_after_an_interrupt() {
+    fn flt_18_no_write_waits_for_a_full_pipe_after_an_interrupt() {
         let (reader, writer) = io::pipe().unwrap();
         let interrupt = Interrupt::new();
         let raiser = interrupt.clone();
