@@ -56,8 +56,7 @@ pub(crate) fn show_parse_error(
         ui.result(error.render().to_string().trim_end());
         return ExitCode::SUCCESS;
     }
-    // The command line was not understood, but this much of it can be: whoever typed
-    // --json reads JSON.
+    // The command line did not parse, but a user who typed --json still expects JSON.
     let json = arguments
         .iter()
         .take_while(|argument| *argument != "--")

@@ -293,7 +293,7 @@ mod tests {
             .extent("share = [\"AGENTS.md\"]\nprotect = [\"mine\"]\nexclude = [\"/build\"]")
             .unwrap();
         assert!(extent.root.path().ends_with("p"));
-        // A secret stays out whoever shares it; the way in is taken though git ignores it.
+        // A secret stays out even if it is shared; the way in is taken though git ignores it.
         assert_eq!(
             world.goes_in(&extent),
             "AGENTS.md docs/api/x.md groups/one/deep/build/x groups/one/mine"

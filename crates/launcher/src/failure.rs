@@ -89,7 +89,7 @@ impl FailureKind {
 
 /// An error with everything the user needs: what failed, why, and what to do.
 ///
-/// Its texts are raw: whoever shows them escapes them, which is [`crate::ui::Ui::failure`].
+/// Its texts are raw; [`crate::ui::Ui::failure`] escapes them.
 #[derive(Debug)]
 #[must_use = "a failure that is not returned is never shown"]
 pub struct Failure {

@@ -63,8 +63,8 @@ pub fn main(
         failure.exit_code()
     });
     if code != ExitCode::SUCCESS {
-        // The verb failed already; that says more. Nor is stdout touched again: whoever
-        // waits for a reader that reads no more must not hold the end up (FLT-18).
+        // The verb failed already; that says more. Nor is stdout touched again: a reader that
+        // has stopped reading must not delay the exit (FLT-18).
         return code;
     }
     match ui.take_output_error() {

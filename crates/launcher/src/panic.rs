@@ -15,8 +15,8 @@ use crate::ui::harmless;
 /// A backtrace follows where `RUST_BACKTRACE` asks for one.
 pub fn install() {
     panic::set_hook(Box::new(|info| {
-        // Not through the `Ui`, which may be what panicked. There is nobody to tell when
-        // stderr is gone.
+        // Not through the `Ui`, which may be what panicked. If stderr is gone, the message is
+        // lost.
         drop(writeln!(io::stderr(), "{}", describe(info)));
     }));
 }
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn aud_09_a_rule_that_fails_does_not_take_the_terminal_away() {
         let later = Later::default();
-        assert!(!later.keeps(|| "nobody catches this one".to_owned()));
+        assert!(!later.keeps(|| "not caught".to_owned()));
         for number in 0..2 * MOST_KEPT {
             assert!(completes(|| assert!(later.keeps(|| number.to_string()))));
         }

@@ -268,7 +268,7 @@ fn while_it_runs(
     Ok(synced)
 }
 
-/// Brings the volume of a session up to date that nobody works on.
+/// Brings the volume of a session up to date while no command runs in it.
 fn at_rest(
     store: &Store,
     id: &SessionId,
@@ -352,7 +352,7 @@ fn importer(
     record: &Record,
     porter: &Pinned,
 ) -> Result<ContainerLease, Failure> {
-    // Whoever made one before us is dead: we have the turn, or the session.
+    // One that is there was left by a dead launcher: this one holds the pause lock or the session.
     site.engine.remove_container(&record.importer())?;
     let spec = site.importer_spec(record, porter)?;
     let importer = ContainerLease::create(&site.engine, &spec)?;

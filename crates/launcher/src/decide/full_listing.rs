@@ -1,9 +1,8 @@
 //! `full_listing`: all that a summary says, in a file, where a terminal shows a part of it (UI-05).
 //!
-//! A summary counts paths beyond the first ones and takes the middle out of long names. What
-//! was taken out must be somewhere for whoever has to decide, without an export: the file
-//! lies in the session's directory, says everything in full, and is written anew whenever a
-//! summary that is not complete is shown.
+//! A summary counts paths beyond the first ones and takes the middle out of long names. The
+//! user needs the rest to decide, without an export. So a file in the session's directory lists
+//! everything in full. It is written again whenever an incomplete summary is shown.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

@@ -26,7 +26,7 @@ use crate::profile::ApplyMode;
 use crate::ui::{Answer, Choice, OutputFormat, Question, Ui, count};
 use lazaret_session::cancel::Interrupt;
 
-/// What a conflict does to the rest of a batch that nobody is asked about.
+/// What a conflict does to the rest of a batch that is applied without a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum OnConflict {
     /// Apply nothing.

@@ -47,8 +47,8 @@ enum Wanted {
     Quit,
 }
 
-/// Goes through the items one by one and asks. Nobody's answer is taken for a yes: then
-/// there are no choices, and the reason is returned.
+/// Goes through the items one by one and asks. If the user does not answer, there are no
+/// choices and the reason is returned: no answer is never a yes.
 ///
 /// # Errors
 /// When the contents can't be read.

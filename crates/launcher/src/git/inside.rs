@@ -45,8 +45,8 @@ pub fn variables(
     });
     let mut configured = CONFIGURED.to_vec();
     if bounds.is_fenced() {
-        // The root of the copy is not the agent's then, which git takes for somebody else's
-        // repository (CVE-2022-24765).
+        // The agent does not own the root of the copy then. Without this, git refuses it as
+        // another user's repository (CVE-2022-24765).
         configured.push(("safe.directory", "*"));
     }
     let mut pairs = vec![

@@ -1,13 +1,13 @@
 //! What of a repository only git can make: a history of one commit, and refs out of tables.
 //!
-//! Everything else is sent as it lies there, without git (`transfer::Repository`). Here the
-//! user's git runs, on objects that anybody may have written, and on nothing else of the
-//! repository: it works in a directory of ours, whose configuration is ours, to which the
-//! objects and refs are linked by name. So no key of the repository's configuration is ever
-//! read, no hook, no attribute and no filter, and alternates lead nowhere (GIT-24).
+//! Everything else is sent as it is, without git (`transfer::Repository`). Here the user's git
+//! runs on objects that an attacker may have written, and on nothing else of the repository. It
+//! works in a directory that the launcher makes and configures, to which objects and refs are
+//! linked by name. So it reads no key of the repository's configuration, no hook, no attribute
+//! and no filter, and alternates lead nowhere (GIT-24).
 //!
-//! Git and not a library, because it is the one reader of every format that git writes, reads
-//! packs at the speed of the disk, and is there where repositories are.
+//! Git and not a library: it is the one reader of every format that git writes, it reads packs
+//! at the speed of the disk, and users with repositories have it.
 
 mod inside;
 mod program;

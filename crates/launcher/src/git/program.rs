@@ -12,7 +12,7 @@ use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use lazaret_session::cancel::Interrupt;
 
-/// How often somebody looks whether the user wants an end.
+/// How often the launcher checks for an interrupt while git runs.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What comes before every command: programs that git would run by itself are none.
@@ -46,8 +46,8 @@ pub(super) struct Ended {
 }
 
 impl Program {
-    /// Looks for `git` in the absolute directories of `PATH`, less those in the workspace,
-    /// which may hold programs of somebody else's.
+    /// Looks for `git` in the absolute directories of `PATH`. It skips those in the workspace:
+    /// an agent could have put a program there.
     pub(super) fn find(env: &Environment, workspace: &WorkspaceDir) -> Option<Self> {
         let path = env.for_detection().path?;
         std::env::split_paths(&path)

@@ -16,7 +16,7 @@ pub(crate) const PREFIX: &str = "git-";
 /// How often a directory is made anew.
 const TRIES: usize = 50;
 
-/// The directory. Its lock says that somebody uses it.
+/// The directory. Its lock is held while a launcher uses it.
 #[derive(Debug)]
 pub(super) struct Scratch {
     dir: TempDir,
@@ -29,7 +29,7 @@ impl Scratch {
         private_dir(state)?;
         for entry in std::fs::read_dir(state).at(state)?.flatten() {
             if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-                // One that can't be removed is in nobody's way.
+                // One that can't be removed does no harm.
                 drop(sweep(entry.path()));
             }
         }

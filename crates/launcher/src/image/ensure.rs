@@ -70,7 +70,7 @@ pub(crate) fn with_builder<T>(
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone();
-            // Whoever waits for the step sees it end, and what failed here is not its cause.
+            // The build sees its step end. A failed removal is not the cause of that.
             let _removed = name.map(|name| engine.remove_container(&name));
         })
     };

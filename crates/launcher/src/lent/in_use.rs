@@ -1,7 +1,8 @@
 //! `InUse`: which live sessions use a file that was lent to them.
 //!
-//! Each has a file of its own beside the [`CredentialCache`](lazaret_session::credentials::cache::CredentialCache)'s, and a lock on it: one that
-//! can be taken is a dead session's.
+//! Each has a file beside those of the
+//! [`CredentialCache`](lazaret_session::credentials::cache::CredentialCache), and holds its lock.
+//! If the lock is free, the session is dead.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -51,20 +52,20 @@ impl InUse {
 
 impl Drop for InUse {
     fn drop(&mut self) {
-        // What is left has no lock, and is removed by the next one.
+        // A file that stays has no lock, so the next session removes it.
         drop(fs::remove_file(&self.path));
     }
 }
 
-/// Opens a session's file and locks it. A session has one launcher at a time; somebody who
-/// looks has the lock for a moment.
+/// Opens a session's file and locks it. A session has one launcher at a time, and a launcher
+/// that lists the sessions holds the lock only for a moment.
 fn locked(path: &Path) -> Result<File, PathError> {
     loop {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
         let file = options.open(path).at(path)?;
         flock(&file, FlockOperation::LockExclusive).at(path)?;
-        // Whoever looked may have taken it for a dead one's, and removed it.
+        // A launcher that lists the sessions may have removed it as a dead session's.
         if fs::symlink_metadata(path).is_ok_and(|found| is_same(&found, &file)) {
             return Ok(file);
         }
@@ -77,7 +78,7 @@ fn is_same(found: &fs::Metadata, file: &File) -> bool {
         .is_ok_and(|open| (open.dev(), open.ino()) == (found.dev(), found.ino()))
 }
 
-/// Whether somebody has the lock of a file; a dead session's is removed.
+/// Returns false if no session holds the lock of a file, and removes the file then.
 fn is_live(path: &Path) -> bool {
     let opened = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return false,

@@ -14,7 +14,7 @@ use crate::failure::{Failure, FailureKind};
 /// The profiles that come with lazaret.
 pub(super) const BUILT_IN: &[(&str, &str)] = lazaret_image_builder::PROFILES;
 
-/// The most bytes of a profile. Nobody writes more; a device or a log would never end.
+/// The most bytes of a profile. No profile needs more; a device or a log would never end.
 const MOST_BYTES: u64 = 256 << 10;
 
 /// A profile's name and where it is.

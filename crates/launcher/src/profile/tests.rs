@@ -581,7 +581,7 @@ mod tightening {
         assert!(large.contains("more than 256 KiB"), "{large}");
         let binary = refused(&|path| std::fs::write(path, [0xff, 0xfe]).unwrap());
         assert!(binary.contains("not UTF-8"), "{binary}");
-        // Opening a FIFO must not wait for somebody to write into it.
+        // Opening a FIFO must not wait for a writer.
         let fifo = refused(&|path| {
             rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RUSR).unwrap();
         });

@@ -12,15 +12,15 @@ use super::source::{LARGEST_SECRET, missing};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 
-/// Reads a file that is the user's, that nobody else can read, and that is no larger than a
-/// secret.
+/// Reads a file that belongs to the user, that no other user can read, and that is no larger
+/// than a secret.
 pub(crate) fn read(path: &Path, env: &Environment) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let path = match path.strip_prefix("~") {
         Ok(below) => env.home()?.join(below),
         Err(_absolute) => path.to_owned(),
     };
     let shown = path.display();
-    // What is no file (a pipe that nobody writes to) must not hold the start up.
+    // What is no file, such as a pipe without a writer, must not delay the start.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = rustix::fs::open(&path, flags, Mode::empty());
     let file = opened.or_fail(

@@ -58,7 +58,7 @@ pub fn resolve<'a>(
     Ok(resolved.into_iter().map(|(_, resolved)| resolved).collect())
 }
 
-/// Whether a key or a login is there. Nobody is asked, and no program is started.
+/// Whether a key or a login is there, as far as that shows without a prompt or a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presence {
     /// It is.

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use super::source::{LARGEST_SECRET, SecretContext, missing};
 use crate::failure::{Failure, FailureKind, OrFail as _};
 
-/// How often somebody looks whether the user wants an end.
+/// How often the launcher checks for an interrupt while a program runs.
 const TICK: Duration = Duration::from_millis(20);
 
 /// How long output may come after a program's end, from what it left running.
@@ -136,7 +136,7 @@ fn drained(mut from: PipeReader, most: usize) -> Receiver<Zeroizing<Vec<u8>>> {
             let room = most - kept.len();
             kept.extend_from_slice(&piece[..count.min(room)]);
         }
-        // Nobody waits any more when the program failed or took too long.
+        // If the program failed or took too long, the receiver may be gone.
         drop(tell.send(kept));
     }));
     told

@@ -9,8 +9,9 @@ use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::SecretSource;
 
-/// Whether taking it starts no program and asks nobody. These are taken first: nobody shall
-/// unlock a password manager to hear then that a variable is missing.
+/// Returns true if taking it starts no program and shows no prompt. The launcher takes these
+/// first, so that the user does not unlock a password manager only to learn that a variable is
+/// missing.
 pub(super) fn is_at_hand(from: &SecretSource) -> bool {
     match from {
         SecretSource::Env(_) | SecretSource::File(_) => true,

@@ -119,7 +119,7 @@ fn a_variable() {
 }
 
 #[test]
-fn a_file_that_nobody_else_can_read() {
+fn a_file_that_no_other_user_can_read() {
     let world = World::new();
     world.write("key", &format!("{KEY}\n"), 0o600);
     world.gives(file("~/key"));
@@ -143,7 +143,7 @@ fn a_file_that_nobody_else_can_read() {
 }
 
 #[test]
-fn a_pipe_that_nobody_writes_to_holds_nothing_up() {
+fn a_pipe_without_a_writer_delays_nothing() {
     let world = World::new();
     let path = world.home.path().join("pipe");
     let made = duct::cmd!("mkfifo", "-m", "600", &path).run();
@@ -170,7 +170,7 @@ fn what_a_program_prints() {
         "while :; do echo canary canary canary; done | head -c 300000",
     );
     world.fails(command(["endless"]), "prints more than a secret can be");
-    // It waits for nobody's answer.
+    // Its stdin is empty, so it does not wait for an answer.
     world.program("asks", &format!("read answer; echo {KEY}"));
     world.gives(command(["asks"]));
 }

@@ -31,7 +31,7 @@ impl Ui {
         self.write(Output::Stdout, text.as_bytes());
     }
 
-    /// Returns whether somebody still reads what is written to stdout.
+    /// Returns true until a write to stdout has failed.
     pub fn is_heard(&self) -> bool {
         locked(&self.0.stdout).failed.is_none()
     }

@@ -398,7 +398,7 @@ impl Ui {
         Phase::start(self, name, total, Counter::default())
     }
 
-    /// Starts a phase that somebody else counts for.
+    /// Starts a phase that shows what `counter` counts.
     pub fn counted_phase(&self, name: &'static str, counter: Counter) -> Phase {
         Phase::start(self, name, Total::Unknown, counter)
     }

@@ -48,9 +48,9 @@ pub struct Question<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "no answer is not a yes"]
 pub enum Answer {
-    /// The key of the choice that a person typed.
+    /// The key of the choice that the user typed.
     Chosen(&'static str),
-    /// Nobody chose.
+    /// The user did not choose.
     None(NoAnswer),
 }
 
@@ -106,11 +106,11 @@ fn read_lines(mut stdin: Box<dyn BufRead + Send>, requests: &Receiver<Sender<Eve
         let mut line = String::new();
         let line = match stdin.read_line(&mut line) {
             Ok(_) if line.ends_with('\n') => Line::Typed(line),
-            // Nobody pressed Enter, or it can't be read, or it is not UTF-8: no answer.
+            // A line without Enter, unreadable or not UTF-8 is no answer.
             Ok(_) | Err(_) => Line::End,
         };
         let end = matches!(line, Line::End);
-        // Nobody waits any more when the question was called off.
+        // After an interrupt no question waits for it any more.
         drop(answer_to.send(Event::Value(line)));
         if end {
             return;

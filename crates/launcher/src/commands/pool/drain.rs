@@ -54,7 +54,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
             continue;
         }
         context.interrupt.check()?;
-        // One that somebody works on is taken, or made by one who will see the target.
+        // Skip a session in use: its launcher takes the spare, or reads the new target after it
+        // has made one.
         if let Ok(session) = store.lock(dir.id()) {
             let detected = context.engine_of(session.record())?;
             if detected.info.endpoint != session.record().engine {
