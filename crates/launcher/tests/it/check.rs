@@ -205,7 +205,7 @@ fn git_01_02_hooks_and_configuration_are_reported() {
         let codes = codes.into_iter().filter(|word| word.starts_with("git."));
         format!("{} {}", outcome.code, codes.collect::<Vec<_>>().join(" "))
     };
-    // Ordinary use, and a clone without the hooks that somebody made at home.
+    // Ordinary use, and a clone without the hooks that the user has installed.
     assert_eq!(
         codes("f .git/HEAD \"ref: y\"\nf .git/index \"\"\nf .git/objects/ab/c \"\""),
         "0 "
@@ -223,7 +223,7 @@ fn git_01_02_hooks_and_configuration_are_reported() {
     );
     assert_eq!(codes("- .git\nl .git -> /elsewhere"), "121 git.redirect");
     assert_eq!(codes("f sub/.git/config \"\""), "120 git.nested");
-    // A repository where the base has none: nobody here made its configuration.
+    // A repository where the base has none: the candidate made its configuration.
     let outcome = edited("f a \"\"", "f .git/config \"[core]\\nfsmonitor = x\\n\"");
     assert_eq!(outcome.code, 120, "{outcome}");
     assert!(outcome.stdout.contains("git.config"), "{outcome}");

@@ -27,7 +27,7 @@ fn flt_19_a_socket_that_is_missing() {
 }
 
 #[test]
-fn flt_19_a_socket_of_somebody_else() {
+fn flt_19_a_socket_of_another_user() {
     let env = TestEnvironment::new();
     let socket = env.path("private.sock");
     let _listener = UnixListener::bind(&socket).unwrap();
@@ -47,7 +47,7 @@ fn flt_19_a_socket_of_somebody_else() {
 fn flt_19_a_socket_that_hangs() {
     let env = TestEnvironment::new();
     let socket = env.path("silent.sock");
-    // The kernel accepts; nobody ever answers.
+    // The kernel accepts; no process ever answers.
     let _listener = UnixListener::bind(&socket).unwrap();
     let env = env.engine(&format!("unix://{}", socket.display()));
     check(&env.run("image ls"), &["did not answer", "silent.sock"]);

@@ -1,4 +1,4 @@
-//! What happens to results when nobody can take them.
+//! What happens to results that can't be written.
 
 use std::fs::OpenOptions;
 use std::io::Read as _;

@@ -68,7 +68,7 @@ fn flt_12_a_lock_is_held_while_its_holder_lives_and_no_longer() {
         }
         other => Some(other),
     };
-    let session = (0..1000).find_map(free).expect("nobody holds it");
+    let session = (0..1000).find_map(free).expect("no process holds it");
     let session = session.expect("a session");
     session.remove().expect("removed");
     assert!(matches!(store.lock(&id), Err(StoreError::NotFound { .. })));

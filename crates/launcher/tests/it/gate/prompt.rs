@@ -262,7 +262,7 @@ fn g5_only_blocked_changes_can_still_be_allowed_at_a_terminal() {
 }
 
 #[test]
-fn ui_07_nobody_else_says_yes() {
+fn ui_07_only_the_user_says_yes() {
     let yes = "y\ny\ny\n";
     let talk = talk(&desk(), Consent::Ask, yes, StreamKind::Other);
     assert!(matches!(

@@ -363,7 +363,7 @@ fn g9_what_is_blocked_is_named_and_not_in_the_patch() {
     ");
 }
 
-/// What nobody has any more stands in full, and is said to.
+/// If the old contents are gone, the patch holds the file in full, and says so.
 #[test]
 fn g9_a_file_that_the_user_changed_stands_in_full() {
     let batched = Batched::of(
@@ -394,7 +394,7 @@ fn g9_a_file_that_the_user_changed_stands_in_full() {
     ");
 }
 
-/// The command as a process, over the session of a world that nobody else has locked; see
+/// Runs the command as a process, once no other process has locked the session of a world; see
 /// [`World::lock`].
 #[track_caller]
 fn lazaret(world: &World, arguments: &[&str]) -> (i32, String, String) {
@@ -404,7 +404,7 @@ fn lazaret(world: &World, arguments: &[&str]) -> (i32, String, String) {
             return ended;
         }
     }
-    panic!("somebody holds the session");
+    panic!("another process holds the session");
 }
 
 #[track_caller]

@@ -49,7 +49,7 @@ struct Plan {
     met: bool,
 }
 
-/// What somebody does.
+/// What another process does.
 struct Meanwhile(Box<dyn FnOnce() + Send>);
 
 impl std::fmt::Debug for Meanwhile {
@@ -64,7 +64,7 @@ pub(super) struct Flaky {
     pub(super) fake: FakeEngine,
     /// How often a container of each name was made.
     made: Arc<Mutex<BTreeMap<ContainerName, usize>>>,
-    /// What somebody else does as soon as a verb was answered, once.
+    /// What another process does as soon as a verb was answered, once.
     meanwhile: Arc<Mutex<Option<(Verb, Meanwhile)>>>,
     plan: Arc<Mutex<Plan>>,
 }
@@ -94,7 +94,7 @@ impl Flaky {
         made.get(name).copied().unwrap_or_default()
     }
 
-    /// Lets somebody else act between the next answer to this verb and whoever asked.
+    /// Lets another process act after the next answer to this verb, before the caller gets it.
     pub(super) fn meanwhile(&self, verb: Verb, act: impl FnOnce() + Send + 'static) {
         let mut meanwhile = self
             .meanwhile
@@ -167,7 +167,7 @@ impl Flaky {
     }
 }
 
-/// Lets a process that nobody listens to come to its end, so that the test knows where it is.
+/// Waits for the end of a process whose answer is lost, so that the test knows where it is.
 fn outlive(process: Process) {
     let Process {
         stdin,
@@ -176,7 +176,7 @@ fn outlive(process: Process) {
         control,
     } = process;
     drop(stdin);
-    // What it wrote, and whether it failed without its stdin, is nobody's business.
+    // Its output does not matter, nor whether it failed without its stdin.
     drop(std::io::copy(&mut stdout, &mut std::io::sink()));
     drop(control.wait());
 }

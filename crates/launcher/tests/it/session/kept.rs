@@ -90,7 +90,7 @@ fn what_was_surveyed_when_a_command_had_ended_is_not_surveyed_before_the_next() 
     assert!(volume(&world).contains("f first \"mine too\\n\""));
 }
 
-/// Somebody else has written to the volume: what he wrote is not written over.
+/// Another process has written to the volume: the update does not overwrite its file.
 #[test]
 fn what_was_changed_behind_our_back_is_a_conflict() {
     let world = kept();

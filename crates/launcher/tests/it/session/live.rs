@@ -145,7 +145,7 @@ fn a_look_shows_what_is_changed_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_second_look_at_the_same_pauses_nobody() {
+fn a_second_look_at_an_unchanged_volume_does_not_pause() {
     let running = Running::new();
     let site = running.world.site();
     let record = running.world.record().unwrap();
@@ -210,7 +210,8 @@ fn flt_08_ctrl_c_while_looking_lets_the_command_go_on() {
     let fake = running.world.engine.fake.clone();
     let agent = running.world.record().unwrap().agent();
     running.world.on("survey", move |_, call| {
-        // Nobody asks before it is time. The first survey is before the pause, and fails.
+        // The launcher asks once it wants the answer. The first survey is before the pause, and
+        // fails.
         call.stdin.read_exact(&mut [0])?;
         if fake.container(&agent).unwrap().unwrap().state == ContainerState::Paused {
             raised.raise();
@@ -231,7 +232,7 @@ fn flt_08_ctrl_c_while_looking_lets_the_command_go_on() {
     running.end();
 }
 
-/// As somebody leaves it who is killed during a pause, and as somebody who is himself
+/// A process that is killed during a pause leaves the command paused. So does one that is itself
 /// stopped: then the pause is as long as it may be.
 #[test]
 fn flt_09_the_launcher_lets_a_forgotten_command_go_on() {
@@ -253,7 +254,7 @@ fn flt_09_the_launcher_lets_a_forgotten_command_go_on() {
     assert_eq!(
         running.state(),
         Some(ContainerState::Paused),
-        "somebody looks"
+        "the pause lock is held"
     );
     drop(turn);
     watchdog.look(&running.world.engine.fake);

@@ -216,7 +216,7 @@ fn flt_05_the_oom_killer_is_reported() {
 }
 
 #[test]
-fn a_container_that_somebody_paused_is_collected_too() {
+fn a_container_that_another_process_paused_is_collected_too() {
     let world = World::new();
     let fake = world.engine.fake.clone();
     world.command(move |volume, call| {

@@ -132,8 +132,8 @@ fn a_place_that_could_not_be_made_leaves_nothing() {
     }
 }
 
-/// Whoever sweeps while a place stands, or is being made or taken, leaves it; what a maker or
-/// a taker that died left behind goes (FLT-14).
+/// A sweep leaves a place that is ready, or is being made or taken. It removes what a dead maker
+/// or taker left behind (FLT-14).
 #[test]
 fn a_sweep_knows_whose_a_place_is() {
     let world = World::new();

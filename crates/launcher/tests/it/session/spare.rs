@@ -61,7 +61,7 @@ impl World {
         let (engine, list) = (self.engine.clone(), Arc::clone(&seen));
         let dir = self.path("state/sessions/shop");
         self.command(move |volume, call| {
-            // Whoever dies from here on leaves no word of a container that nobody used.
+            // If the launcher dies from here on, no file calls this container unused.
             assert!(!dir.join("spare").exists() && !dir.join("spare.partial").exists());
             let number = engine.made(&call.container);
             list.lock().unwrap().push(number);
@@ -168,7 +168,7 @@ fn one_that_does_not_fit_or_does_not_run_is_removed_and_the_run_makes_its_own() 
 }
 
 #[test]
-fn whoever_sweeps_leaves_it_and_what_made_it_holds_the_session() {
+fn a_sweep_leaves_it_and_its_maker_holds_the_session() {
     let world = with_pool(World::with_network());
     world.run_kept();
     let left = world.left();

@@ -1,5 +1,5 @@
 //! Whatever fails while a session's next container is made or taken, and wherever its
-//! launcher dies: the session is sound, and nobody runs twice in one container.
+//! launcher dies: the session is sound, and no two commands run in one container.
 
 use std::fs;
 
@@ -104,7 +104,7 @@ fn clear(world: &World, next: Next, why: &str) {
 
 /// Each call fails before the command of a run that would take one starts.
 #[test]
-fn flt_09_whatever_fails_while_it_is_taken_nobody_runs_in_it_twice() {
+fn flt_09_whatever_fails_while_it_is_taken_no_two_commands_run_in_it() {
     let kinds = [Kind::Refused, Kind::Lost, Kind::AnswerLost, Kind::Died];
     std::thread::scope(|scope| {
         // At once, as above.

@@ -710,7 +710,7 @@ fn image() -> ImageInfo {
     }
 }
 
-/// A terminal where somebody types, or none where nobody does, and a home without any
+/// A terminal with typed answers, or none if there are no answers, and a home without any
 /// configuration.
 fn surroundings(root: &Path, answers: &'static str) -> (Ui, Memory, Environment) {
     let said = Memory::default();
