@@ -83,7 +83,7 @@ impl Interrupt {
         }
     }
 
-    /// Returns how urgent the end is, or `None` when nobody asked for one.
+    /// Returns how urgent the end is, or `None` if no end was asked for.
     pub fn urgency(&self) -> Option<CancelLevel> {
         match self.0.raised.load(Ordering::SeqCst) {
             0 => None,

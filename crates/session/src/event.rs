@@ -1,4 +1,4 @@
-//! `Event`: what a session tells whoever shows it, while it goes on.
+//! `Event`: what a session reports while it goes on.
 
 use std::error::Error;
 use std::fmt;

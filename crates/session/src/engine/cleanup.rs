@@ -1,12 +1,12 @@
-//! Removals that nobody waits for before the end.
+//! Removals in the background, which the launcher waits for only at its end.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use lazaret_runtime::{ContainerLease, VolumeLease};
 
-/// Containers on their way out, each on a thread of its own, beside whatever comes next.
-/// What could not be removed is among the runtime's leftovers, which are named at the end.
+/// Containers that are being removed, each on its own thread. What could not be removed is among
+/// the runtime's leftovers, which are named at the end.
 #[derive(Debug, Default)]
 pub struct BackgroundRemovals(Mutex<Vec<JoinHandle<()>>>);
 

@@ -1,5 +1,5 @@
-//! What a store's sessions have in an engine, found by label and never by name alone:
-//! a volume that merely carries a name of ours is somebody else's (FLT-13).
+//! What a store's sessions have in an engine, found by label and never by name alone: a volume
+//! without the label may belong to another program even if the name matches (FLT-13).
 
 use std::collections::BTreeMap;
 use std::thread;

@@ -1,12 +1,13 @@
-//! `EngineMemory`: what engines have said of themselves.
+//! `EngineMemory`: a cache of what engines answer to a probe.
 //!
-//! Podman runs three programs to answer that, 0.2 s before every start on a machine with
-//! nothing else to do, and Docker two. What an engine said is believed for a while, of an
-//! engine on this machine, as long as it greets the same and the machine was not started anew;
-//! and it is asked again beside every command that was started so. What was remembered wrongly can't open a
-//! container: every control is proven from inside before a command starts (P12), and a start
-//! that fails forgets. It can leave out a limit for one run, that the engine could not set the
-//! last time and can now.
+//! Podman runs three programs to answer a probe, which adds 0.2 s to every start on an idle
+//! machine; Docker runs two. The answer of an engine on this machine is a cache hit for a day, as
+//! long as its greeting is the same and the machine was not restarted. After a hit, the launcher
+//! probes again while the command runs.
+//!
+//! A stale answer can't open a container: every control is proven from inside before a command
+//! starts (P12), and a start that fails drops the answer. It can leave out a limit for one run,
+//! that the engine could not set the last time and can now.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -19,17 +20,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::deferred_sync::DeferredSync;
 
-/// How long nobody need ask again.
+/// How long an answer is valid.
 const TRUSTED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Changes whenever the machine is started (random(4)).
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A directory of what was said.
+/// A directory of answers.
 #[derive(Debug, Clone)]
 pub struct EngineMemory {
     dir: PathBuf,
-    /// `None` where nothing says whether the machine was started anew: then nothing is kept.
+    /// `None` if the system has no boot id: then nothing is kept.
     boot: Option<String>,
 }
 
@@ -98,7 +99,7 @@ impl Memory for EngineMemory {
     }
 
     fn keep(&self, greeting: &Greeting, info: &EngineInfo) {
-        // What happens to another machine nobody tells us.
+        // The boot id says nothing about another machine.
         let Some(boot) = self.boot.clone().filter(|_| greeting.is_here()) else {
             return;
         };

@@ -40,7 +40,7 @@ pub enum ResourceError {
 pub enum VolumePresence {
     /// It is in the engine.
     Present,
-    /// It was removed, by us or by somebody else.
+    /// It was removed, by lazaret or by another program.
     Missing,
 }
 
@@ -197,7 +197,7 @@ impl Berth {
         Ok(())
     }
 
-    /// Takes note when nobody knows whether a creation took place.
+    /// Takes note if it is unknown whether the engine created the resource.
     pub(crate) fn created<L>(
         &mut self,
         engine: &Arc<dyn Engine>,
@@ -232,14 +232,14 @@ impl Berth {
     pub(crate) fn clear(&mut self) -> bool {
         let agent = self.agent.take().map_or(Ok(()), ContainerLease::release);
         let gateway = self.gateway.take().map_or(Ok(()), ContainerLease::release);
-        // Before the volume, which a container that nobody leases keeps in use.
+        // Before the volume, which a container without a lease keeps in use.
         let swept = self.sweep();
         let sockets = self.sockets.take().map_or(Ok(()), VolumeLease::release);
         let volume = self.volume.take().map_or(Ok(()), VolumeLease::release);
         agent.is_ok() && gateway.is_ok() && swept.is_ok() && sockets.is_ok() && volume.is_ok()
     }
 
-    /// Removes by label what no lease stands for.
+    /// Removes by label what has no lease.
     fn sweep(&mut self) -> Result<(), EngineError> {
         let Some(engine) = self.in_doubt.take() else {
             return Ok(());

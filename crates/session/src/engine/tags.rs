@@ -1,21 +1,22 @@
-//! `KnownPrefixes`: what in an engine is somebody's.
+//! `KnownPrefixes`: which resources in an engine belong to a session or to a place of the pool.
 
 use std::collections::BTreeSet;
 
 use crate::pool::{self, PlaceFile, PoolStore};
 use crate::store::{Store, StoreError};
 
-/// The tags of all sessions and of all places in the pool; see [`crate::engine::owner::ResourceOwner::tag`].
+/// The tags of all sessions and of all places in the pool; see
+/// [`crate::engine::owner::ResourceOwner::tag`].
 #[derive(Debug)]
 pub struct KnownPrefixes {
     known: BTreeSet<String>,
-    /// Whether each record could be read. Where one could not, it may name any place.
+    /// Whether each record could be read. One that could not may name any place.
     is_complete: bool,
 }
 
 impl KnownPrefixes {
-    /// Reads them. Whoever sweeps lists what the engine has before this: what is made or
-    /// taken meanwhile is in a file before it is in an engine.
+    /// Reads them. A sweep lists what the engine has before this: what is made or taken
+    /// meanwhile is in a file before it is in an engine.
     ///
     /// # Errors
     /// The disk's.
@@ -26,7 +27,7 @@ impl KnownPrefixes {
         files.sort_unstable();
         files.dedup();
         let mut tags = Self::none();
-        // A place that is taken is in a record before it leaves the shelf.
+        // A session's record names a place before the file of the place goes.
         for file in files {
             tags.add_place(&shelf, file)?;
         }
@@ -65,7 +66,7 @@ impl KnownPrefixes {
         Ok(())
     }
 
-    /// Whether something with this tag is anybody's.
+    /// Returns true if a session or a place has this tag, or an unreadable record may name it.
     pub fn knows(&self, tag: &str) -> bool {
         self.known.contains(tag) || (!self.is_complete && pool::is_tag(tag))
     }

@@ -118,10 +118,10 @@ fn bring_out(
     drop(guard);
     site.chores.remove(lease);
     if !matches!(outcome, Ok(Ok(_))) {
-        // A half-filled spool is no use to anybody, and may be what filled the disk (FLT-07).
+        // A half-filled spool is useless, and may be what filled the disk (FLT-07).
         drop(fs::remove_dir_all(session.dir().file("quarantine")));
     }
-    // What broke off because of a signal is nobody's failure.
+    // After a signal, the interrupt is the cause to report.
     site.interrupt.check()?;
     outcome
 }

@@ -150,7 +150,7 @@ impl SetupGuard {
         updated
     }
 
-    /// Takes note when nobody knows whether a creation took place.
+    /// Takes note if it is unknown whether the engine created the resource.
     pub(crate) fn created<L>(
         &mut self,
         site: &SessionContext<'_>,
@@ -271,7 +271,7 @@ impl Prepared {
             // Of a new one nothing was surveyed.
             record.surveyed &= volume == VolumePresence::Present;
             record.seen_whole &= record.surveyed;
-            // Before anything is: whoever comes next gives it back.
+            // Before anything is protected, so that the next run or `recover` gives it back.
             if !was_fenced {
                 record.bounds = setting.bounds.clone();
             }

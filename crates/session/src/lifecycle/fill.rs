@@ -434,7 +434,7 @@ fn beside_gateway<T>(
         });
         let worked = work();
         let opened = opening.map(|opening| (opening.join()).unwrap_or(Err(FillError::Panicked)));
-        // A signal ends the container: what broke off with it is nobody's failure.
+        // A signal ends the container: then the interrupt is the cause to report.
         site.interrupt.check()?;
         Ok((worked?, opened.transpose()?))
     })

@@ -43,7 +43,7 @@ pub trait Output: Send + Sync {
     fn stdout(&self, chunk: &[u8]);
     /// A chunk of stderr.
     fn stderr(&self, chunk: &[u8]);
-    /// Nothing came for a moment, and somebody waits at a terminal.
+    /// Nothing came for a moment, and a user waits at a terminal.
     fn idle(&self);
 }
 
@@ -68,11 +68,10 @@ enum Ending {
     Interrupted,
 }
 
-/// Follows a command that was let go, and waits for its end. PID 1 of the container passes SIGTERM on to every
-/// process and leaves only when all are gone, so nothing that the command started survives.
+/// Follows a started command and waits for its end. PID 1 of the container passes SIGTERM on to
+/// every process and leaves only when all are gone, so nothing that the command started survives.
 ///
-/// Whoever pauses the container to look into it, and is killed meanwhile, holds the command
-/// up for a moment only: `watchdog` lets it go on.
+/// If a process that has paused the container is killed, `watchdog` resumes the command.
 ///
 /// # Errors
 /// See [`CommandError`]. The container may still run then.

@@ -13,8 +13,8 @@ use crate::store::SessionDir;
 use crate::store::record::{Record, identity};
 use crate::store::sync_state::{Known, SyncStateError, read_baseline};
 
-/// The most bytes of text that are kept while nobody knows yet which will be needed: more
-/// source code than most projects have.
+/// The most bytes of text that are kept before it is known which will be needed: more source
+/// code than most projects have.
 const ROOM: u64 = 256 << 20;
 /// What the command has changed is kept beyond that.
 const ROOM_OF_CHANGES: u64 = 2 * ROOM;

@@ -1,8 +1,8 @@
 //! What a command may only read: made root's in the volume, and shown to be refused, before
 //! the command starts; given back before the volume is brought up to date.
 //!
-//! The record says so before anything is root's, so whoever finds a volume later knows
-//! whether there is something to give back. Giving back what is not root's is nothing.
+//! The record says so before root owns anything, so the launcher that opens a volume later knows
+//! whether there is something to give back. Giving back is idempotent.
 
 use std::collections::BTreeMap;
 
@@ -322,7 +322,8 @@ impl<'a> Guard<'a> {
         taken: impl FnOnce(Result<ContainerLease, LeaseError>) -> Result<ContainerLease, LeaseError>,
     ) -> Result<Self, ProtectError> {
         site.interrupt.check()?;
-        // Whoever made one before us is dead: we have the session, or the turn.
+        // One that is there was left by a dead launcher: this one holds the session or the pause
+        // lock.
         site.engine.remove_container(&record.guard())?;
         let spec = site.guard_spec(record, image)?;
         let lease = taken(ContainerLease::create(&site.engine, &spec))?;

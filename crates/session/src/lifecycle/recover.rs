@@ -64,7 +64,7 @@ pub enum RecoverOutcome {
     /// The batch is rejected; the volume is kept.
     Rejected(LockedSession),
     /// An apply that was cut off is rolled back; the changes wait for the gate. Paths that
-    /// somebody else changed meanwhile were left alone.
+    /// another process changed meanwhile were left alone.
     RolledBack(LockedSession, Vec<LeftAlone>),
     /// An apply that was cut off is complete.
     Applied(LockedSession),

@@ -252,7 +252,7 @@ fn cycle(
     let dir = launched.session.dir().clone();
     let over = Latch::default();
     thread::scope(|scope| {
-        // However this ends, nobody beside it waits for longer.
+        // However this ends, the background tasks stop waiting for the command.
         let _lost = over.set_on_drop(CommandEnded::Lost);
         let tasks = Tasks {
             site,

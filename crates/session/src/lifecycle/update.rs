@@ -305,7 +305,7 @@ impl<'a> Update<'a> {
     pub(crate) fn verb(&self) -> &'static [&'static str] {
         match (self.footing, self.writers) {
             (UpdateMode::Known, _) => &["update", WORKSPACE, "--ground"],
-            // Nobody can write: what lies there may be looked at right away.
+            // No process can write to the volume, so the porter may survey it right away.
             (UpdateMode::Survey, Writers::Gone) => &["update", WORKSPACE, "--ahead"],
             (UpdateMode::Survey, Writers::Held) => &["update", WORKSPACE],
         }

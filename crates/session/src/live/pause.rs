@@ -1,10 +1,10 @@
-//! Pauses the command of a live session while somebody looks, and never for longer.
+//! Pauses the command of a live session while another lazaret process uses its volume.
 //!
-//! Whoever pauses has the [`PauseLock`], and writes a mark before, which goes when the command
-//! runs again. A mark that nobody has the turn for was left by somebody who was killed: the
-//! launcher of the session looks for such a one all the time, and lets the command go on;
-//! so does whoever has the next turn. Where the engine has no freezer, the porter holds the
-//! processes from inside, and lets them go by itself when it hears nobody any more.
+//! A process that pauses holds the [`PauseLock`] and writes a marker first. It removes the marker
+//! once the command runs again. A marker without a lock was left by a killed process: the
+//! session's launcher checks for one all the time and resumes the command. The next process that
+//! takes the lock does so too. If the engine has no freezer, the porter stops the processes from
+//! inside. It continues them by itself if the heartbeat stops.
 
 use std::fs;
 use std::io;
@@ -21,7 +21,7 @@ use crate::porter::porter;
 use crate::store::SessionDir;
 use crate::store::record::Record;
 
-/// Why a command could not be made to stand still, or did not all the time.
+/// Why a command could not be paused, or did not stay paused.
 #[derive(Debug, thiserror::Error)]
 pub enum PauseError {
     /// The engine failed.
@@ -30,23 +30,23 @@ pub enum PauseError {
     /// The disk failed.
     #[error(transparent)]
     Io(#[from] PathError),
-    /// Its processes could not be held.
+    /// The porter could not stop its processes.
     #[error(transparent)]
     SignalFreezer(#[from] FreezeError),
     /// The engine knows no way.
     #[error("this engine can neither pause a container nor show its volume to another one")]
     Unsupported,
-    /// It was not still until the end.
+    /// It resumed before the end of the pause.
     #[error("the command went on before that was done")]
     WentOn(#[source] EngineError),
 }
 
-/// A pause that lasts longer is ended by the launcher of the session, whoever has the turn:
-/// its owner may itself have been stopped.
+/// The longest pause. The session's launcher ends a longer one even if another process holds the
+/// lock: that process may itself have been stopped.
 pub const LONGEST: Duration = Duration::from_secs(60);
 
-/// How long a pause may still come into force whose owner was killed: an engine that is busy
-/// carries out later what it was asked for.
+/// How long a pause may still take effect after its owner was killed: a busy engine carries out
+/// late what it was asked for.
 const UNDER_WAY: Duration = Duration::from_secs(30);
 
 /// What is needed for a pause, made ready beforehand to keep the pause short.
@@ -58,9 +58,9 @@ pub struct PreparedPause<'a> {
     hold: Option<SignalFreezer>,
 }
 
-/// A command that stands still. Dropping it lets the command go on.
+/// A paused command. Dropping it resumes the command.
 #[derive(Debug)]
-#[must_use = "the command stands still until this is ended"]
+#[must_use = "the command is paused until this is ended"]
 pub struct Paused<'a> {
     engine: &'a dyn Engine,
     agent: ContainerName,
@@ -100,7 +100,7 @@ impl<'a> PreparedPause<'a> {
         })
     }
 
-    /// Makes the command stand still; `None` when its container does not run any more.
+    /// Pauses the command; `None` if its container does not run any more.
     ///
     /// # Errors
     /// The engine's, or the disk's.
@@ -108,7 +108,7 @@ impl<'a> PreparedPause<'a> {
         let state = self.engine.container(&self.agent)?;
         match state.map(|container| container.state) {
             Some(ContainerState::Running) => {}
-            // Somebody was killed while he had the turn that we have now.
+            // The last holder of the lock was killed during its pause.
             Some(ContainerState::Paused) => self.engine.unpause_container(&self.agent)?,
             _ => return Ok(None),
         }
@@ -141,10 +141,10 @@ impl<'a> PreparedPause<'a> {
 }
 
 impl Paused<'_> {
-    /// Lets the command go on, and returns how long it stood still.
+    /// Resumes the command, and returns how long it was paused.
     ///
     /// # Errors
-    /// When it was not still all the time, or the engine fails. It goes on in any case.
+    /// If it was not paused all the time, or the engine fails. It goes on in any case.
     pub fn end(mut self) -> Result<Duration, PauseError> {
         let released = match self.hold.take() {
             Some(hold) => {
@@ -180,25 +180,25 @@ impl Drop for Paused<'_> {
     }
 }
 
-/// Frees those whom nobody else would continue: a porter that gave up has done so itself, one
+/// Continues stopped processes if the porter will not: one that gave up has done so itself, one
 /// that was killed, or does not answer, has not.
 fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: FreezeError) -> PauseError {
     if !matches!(error, FreezeError::GaveUp { .. }) {
         let thaw = engine.exec(agent, &porter(&["thaw"], Stdin::Closed));
-        // There may be nobody left to continue: the first failure is the one to tell.
+        // There may be no process left to continue: the first failure is the one to report.
         drop(thaw.and_then(|process| process.control.wait()));
     }
     error.into()
 }
 
-/// Continues the command, and takes the mark away once it does.
+/// Resumes the command, and removes the marker once it runs.
 fn let_go(engine: &dyn Engine, agent: &ContainerName, mark: &PathBuf) -> Result<(), PauseError> {
     let _either = free(engine, agent)?;
     absent_is_fine(fs::remove_file(mark)).at(mark)?;
     Ok(())
 }
 
-/// What a command was that was let go.
+/// Whether a command had been paused before it was resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Freed {
     FromAPause,
@@ -214,19 +214,19 @@ fn free(engine: &dyn Engine, agent: &ContainerName) -> Result<Freed, EngineError
     }
 }
 
-/// Looks whether the command was left paused, for the launcher of its session.
+/// Checks whether the command was left paused, for the launcher of its session.
 #[derive(Debug)]
 pub struct StalePauseWatch {
     dir: SessionDir,
     agent: ContainerName,
-    /// Since when the mark is there.
+    /// Since when the marker is there.
     seen: Option<Instant>,
-    /// Since when nobody has the turn for it.
+    /// Since when it has no lock.
     forgotten: Option<Instant>,
 }
 
 impl StalePauseWatch {
-    /// How often to look. It costs one look at a directory.
+    /// How often to check. Each check costs one look at a directory.
     pub const TICK: Duration = Duration::from_millis(500);
 
     /// Makes one for a session.
@@ -239,8 +239,8 @@ impl StalePauseWatch {
         }
     }
 
-    /// Lets the command go on when nobody looks at it any more, or somebody does for longer
-    /// than [`LONGEST`]. What goes wrong is tried again with the next look.
+    /// Resumes the command if its pause has lost its lock, or lasts longer than [`LONGEST`]. The
+    /// next call retries what failed.
     pub fn look(&mut self, engine: &dyn Engine) {
         let mark = mark(&self.dir);
         if !mark.exists() {
@@ -249,12 +249,12 @@ impl StalePauseWatch {
         }
         let seen = *self.seen.get_or_insert_with(Instant::now);
         let turn = PauseLock::try_take(&self.dir).ok().flatten();
-        // With the turn in hand: who had it a moment ago may just have ended his pause.
+        // Again, under the lock: its last holder may just have ended the pause.
         if !mark.exists() {
             return;
         }
         if turn.is_some() {
-            // Its owner was killed, perhaps before the engine has done what he asked for.
+            // The holder was killed, perhaps before the engine carried out its request.
             let forgotten = *self.forgotten.get_or_insert_with(Instant::now);
             let freed = free(engine, &self.agent);
             if matches!(freed, Ok(Freed::FromAPause))
@@ -269,7 +269,7 @@ impl StalePauseWatch {
         }
     }
 
-    /// Lets the command go on, whoever looks at it: it is about to be told something.
+    /// Resumes the command even if a process holds the pause lock, so that it can be ended.
     ///
     /// # Errors
     /// The engine's. That it is not paused is none.

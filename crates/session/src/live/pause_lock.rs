@@ -1,7 +1,8 @@
-//! `PauseLock`: one at a time looks into a live session, copies into it, or ends its command.
+//! `PauseLock`: one process at a time looks into a live session, copies into it, or ends its
+//! command.
 //!
-//! A lock beside the session's own, which the launcher of a live session holds all the time.
-//! It goes with its process, as that one does (FLT-12).
+//! It is a lock beside the session's own, which the launcher of a live session holds all the
+//! time. Both go with their process (FLT-12).
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -15,15 +16,15 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// The right to pause the command of a session, or to end it.
 #[derive(Debug)]
-#[must_use = "dropping it gives the turn to others"]
+#[must_use = "dropping it releases the lock"]
 pub struct PauseLock {
     _lock: File,
 }
 
-/// Why there was no turn.
+/// Why the lock could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum PauseLockError {
-    /// Somebody else has it for longer than that.
+    /// Another process holds it for longer than that.
     #[error("another lazaret looks into session {session}, and has for {} s", .after.as_secs())]
     Taken {
         /// The session.
@@ -40,7 +41,7 @@ pub enum PauseLockError {
 }
 
 impl PauseLock {
-    /// Takes the turn if nobody has it.
+    /// Takes the lock if it is free.
     ///
     /// # Errors
     /// When the lock file can't be made.
@@ -49,7 +50,7 @@ impl PauseLock {
         Ok(lock.map(|lock| Self { _lock: lock }))
     }
 
-    /// Takes the turn, and waits for it as long as `patience` says.
+    /// Takes the lock, and waits for it as long as `patience` says.
     ///
     /// # Errors
     /// See [`PauseLockError`].

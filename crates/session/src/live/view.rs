@@ -1,9 +1,9 @@
-//! Looks at the volume of a live session, read-only, while its command stands still.
+//! Reads the volume of a live session while its command is paused.
 //!
-//! A container like the exporter's, with a name and a role of its own, is started once and
-//! kept for as long as somebody looks. What needs no pause is done before it: the porters
-//! are started, the file system is flushed, and what had changed before is fetched already.
-//! The stored receipt is never touched: it belongs to the collection.
+//! The viewer's container is like the exporter's, but has another name and role. It is started
+//! once and kept until the viewer is dropped. What needs no pause is done before it: the porters
+//! are started, the file system is flushed, and earlier changes are fetched. The stored receipt
+//! is never touched: it belongs to the collection.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

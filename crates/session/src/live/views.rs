@@ -1,4 +1,4 @@
-//! The views of a session: who looks at its volume while its command runs.
+//! The views of a session: which processes look at its volume while its command runs.
 //!
 //! Each has a folder `views/<id>` in the session, with a lock that lives as long as its
 //! process and what it has fetched, and a container whose name ends in the same id. So a
@@ -34,7 +34,7 @@ pub(crate) struct View {
 pub(crate) enum Trace {
     /// Nothing.
     None,
-    /// Its container, or nobody knows.
+    /// It has the container, or may have it.
     Container,
 }
 
@@ -61,7 +61,7 @@ pub enum Sweep {
 }
 
 impl View {
-    /// Makes a folder that nobody else has.
+    /// Makes a folder that no other view has.
     pub(crate) fn create(session: &SessionDir) -> Result<Self, StoreError> {
         // A sweep that comes between folder and lock takes both away.
         for _ in 0..TRIES {
@@ -102,7 +102,7 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        // What is left of it is removed by whoever sweeps, or with the session.
+        // A sweep removes what is left of it, or the removal of the session does.
         drop(match self.engine {
             Trace::None => fs::remove_dir_all(&self.path),
             Trace::Container => fs::remove_dir_all(self.quarantine()),

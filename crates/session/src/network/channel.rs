@@ -1,4 +1,4 @@
-//! `GatewayChannel`: what a launcher says to its gateway, and that it is still there.
+//! `GatewayChannel`: a launcher's orders to its gateway, and its heartbeat.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -35,7 +35,7 @@ impl GatewayChannel {
     /// Says one line of JSON, and waits until it is written. It may hold keys, so it is wiped.
     ///
     /// # Errors
-    /// Nobody hears any more.
+    /// The gateway does not read any more, or the engine takes too long to pass the line on.
     pub(crate) fn tell(&self, message: &impl serde::Serialize) -> io::Result<()> {
         let mut line = Zeroizing::new(Vec::with_capacity(64 << 10));
         serde_json::to_writer(&mut *line, message)?;
@@ -70,7 +70,7 @@ fn speak(mut input: Box<dyn Write + Send>, words: &Receiver<Word>, beat: Duratio
         let outcome = input.write_all(&line).and_then(|()| input.flush());
         let failed = outcome.is_err();
         if let Some(written) = written {
-            // Who asked may have given up.
+            // The caller may have given up.
             let _unheard = written.send(outcome);
         }
         if failed {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn flt_02_an_input_that_nobody_takes_holds_nobody_up() {
+    fn flt_02_an_input_without_a_reader_delays_nothing() {
         let (reader, writer) = io::pipe().unwrap();
         let voice = GatewayChannel::start(Box::new(writer), BEAT);
         // More than a pipe holds, in a thread of its own, which never comes back.

@@ -198,7 +198,7 @@ fn follow(stdout: Box<dyn Read + Send>, journal: &DecisionLog, ready: &mpsc::Sen
         };
         journal.note(&event);
         if matches!(event, Event::Ready { .. }) {
-            let _nobody_waits = ready.send(());
+            let _given_up = ready.send(());
         }
     }
 }
@@ -225,7 +225,7 @@ fn relay(
         let mut line = Vec::new();
         let read = (&mut lines).take(64).read_until(b'\n', &mut line);
         if read.is_ok() && line == b"ready\n" {
-            let _nobody_waits = tell.send(());
+            let _given_up = tell.send(());
         }
         drop(tell);
         let _ended = io::copy(&mut lines, &mut io::sink());

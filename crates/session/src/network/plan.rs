@@ -64,8 +64,8 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the arguments of `porter relay`. Ports 443 and 80 are there where a name leads
-    /// to them: without one Podman 4.3 lets nobody but root listen there.
+    /// Returns the arguments of `porter relay`. Ports 443 and 80 are included only if a name leads
+    /// to them: otherwise Podman 4.3 lets only root listen there.
     pub fn leads(&self) -> Vec<String> {
         let by_name: &[(u16, &str)] = match aliases(&self.order.policy).is_empty() {
             true => &[],

@@ -63,7 +63,7 @@ pub struct BindError {
 /// Takes the ports.
 ///
 /// # Errors
-/// Somebody else has one of them.
+/// Another process has one of them.
 pub fn bind(ports: &[PortSpec]) -> Result<Vec<PortBinding>, BindError> {
     let bound = |publish: &PortSpec| -> io::Result<PortBinding> {
         let wanted = publish.host.map_or(0, Port::get);
@@ -140,7 +140,7 @@ impl Lead {
             }
             let lead = self.clone();
             thread::spawn(move || {
-                // Whoever connected sees that it is closed; there is nobody else to tell.
+                // The client sees that its connection is closed; that is all it needs.
                 let _closed = lead.carry(&stream);
                 let _gone = stream.shutdown(Shutdown::Both);
                 lead.open.fetch_sub(1, Ordering::SeqCst);

@@ -1,6 +1,6 @@
-//! `CommandOutputSink`: the command's output on its way to the log and to the user, without secrets.
+//! `CommandOutputSink`: passes the command's output to the log and to the user, without secrets.
 //!
-//! Whoever shows it on a terminal filters what a terminal would obey.
+//! The launcher filters what a terminal would obey before it shows the output on one.
 
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -86,9 +86,9 @@ impl CommandOutputSink {
         }
     }
 
-    /// Passes on what was held back because it could have become a secret. Where somebody
-    /// types, this is done after each moment of silence: who waits for the next key shall see
-    /// the last one. A secret that comes with pauses in it is not found then.
+    /// Passes on what was held back because it could have become a secret. If the command has a
+    /// terminal, this happens after each moment of silence, so that the user sees the last key.
+    /// A secret that comes with pauses in it is not found then.
     pub fn finish(&self) {
         for channel in [&self.stdout, &self.stderr] {
             let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);

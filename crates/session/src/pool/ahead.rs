@@ -12,8 +12,8 @@ use crate::pool::{Filling, Fingerprint, PoolError, PoolSizes};
 use crate::store::record::KeepVolume;
 use crate::store::{LockedSession, SessionDir, Store, StoreError};
 
-/// A session whose next container is to be made. It shares the session's lock, so nobody
-/// else has the session before it is done.
+/// A session whose next container is to be made. It shares the session's lock, so no other
+/// process has the session before it is done.
 #[derive(Debug)]
 #[must_use = "nothing is made before `make`"]
 pub struct Ahead<'a> {
@@ -77,7 +77,7 @@ impl<'a> Ahead<'a> {
             .map_err(PoolError::from)
             .and_then(|()| Ok(site.interrupt.check()?))
             .and_then(|()| match self.target() {
-                // Somebody drained the pool meanwhile.
+                // The pool was drained meanwhile.
                 0 => Ok(false),
                 _ => Ok(NextContainer::end(&self.dir).map(|()| true)?),
             });
@@ -111,7 +111,7 @@ impl<'a> Ahead<'a> {
         others.sort_by_key(|(created, _)| std::cmp::Reverse(*created));
         let most = self.target().max(1) as usize - 1;
         for (_, dir) in others.into_iter().skip(most) {
-            // One that somebody works on is taken just now.
+            // If the session is in use, its launcher takes the spare just now.
             if let Ok(session) = self.store.lock(dir.id()) {
                 drop_spare(&*site.engine, &session)?;
             }

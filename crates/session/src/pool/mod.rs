@@ -1,10 +1,10 @@
-//! The pool: berths that were made before anybody needs them.
+//! The pool: volumes and containers that are made before a run needs them.
 //!
-//! A place on the [`PoolStore`] is a volume and a container that runs and waits, for a profile;
-//! with a network the gateway's as well. A run takes one whose [`Fingerprint`] is the same instead of making its
-//! own, and no place is ever taken twice. There is no process that keeps the pool: `pool
-//! fill` says how many places a profile should have, and each run of the profile makes what
-//! is missing while its command runs.
+//! A place in the [`PoolStore`] is a volume and a container that runs and waits, for a profile;
+//! with a network the gateway's as well. A run takes a place with the same [`Fingerprint`]
+//! instead of making its own, and no place is ever taken twice. No process keeps the pool:
+//! `pool fill` says how many places a profile should have, and each run of the profile makes
+//! what is missing while its command runs.
 //!
 //! A kept session has a volume of its own, so no place can serve its next run. It has a
 //! [`NextContainer`] instead: the container of its next command on that volume, made once the

@@ -11,7 +11,7 @@ use crate::store::record::{
 };
 use crate::store::{LockedSession, Store};
 
-/// A store with one place, a run that takes it, and a sweep that looks for what is nobody's.
+/// A store with one place, a run that takes it, and a sweep that looks for what has no owner.
 struct Race {
     _root: tempfile::TempDir,
     store: Store,

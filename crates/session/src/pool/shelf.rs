@@ -1,16 +1,16 @@
 //! `PoolStore`: the places on disk, and the locks that keep one from being taken twice.
 //!
-//! A place is a file below `pool/` in the state directory, locked by whoever makes or takes
-//! it. Its ending says how far it is:
+//! A place is a file below `pool/` in the state directory. The process that makes or takes the
+//! place holds its lock. The extension says how far it is:
 //!
 //! | file | lock held | lock free |
 //! |---|---|---|
-//! | `<tag>.making` | it is being made | its maker died: what there is of it is nobody's |
-//! | `<tag>.ready` | somebody looks at it | it can be taken |
-//! | `<tag>.taken` | a session is being made of it | the session's record has it, or nobody |
+//! | `<tag>.making` | it is being made | its maker died: what there is of it has no owner |
+//! | `<tag>.ready` | a process checks it | it can be taken |
+//! | `<tag>.taken` | a session is being made of it | a record names it, or its taker died |
 //!
-//! `rename(2)` is what takes a place. A session's record names it before the file goes, so
-//! at each moment whoever sweeps finds the tag in a file or in a record.
+//! `rename(2)` is what takes a place. A session's record names it before the file goes, so a
+//! sweep finds the tag in a file or in a record at any moment.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -65,7 +65,7 @@ pub(crate) struct PlaceFile {
     ending: &'static str,
 }
 
-/// A place that nobody else may make, take or remove.
+/// A place that no other process may make, take or remove.
 #[derive(Debug)]
 #[must_use = "dropping it gives the place up to others"]
 pub struct Held {
@@ -78,7 +78,7 @@ pub struct Held {
 }
 
 impl PoolStore {
-    /// Returns the shelf of a store. Nothing is made on disk before it is needed.
+    /// Returns the places of a store. Nothing is made on disk before it is needed.
     pub fn of(store: &Store) -> Self {
         Self {
             dir: store.path().join("pool"),
@@ -105,8 +105,8 @@ impl PoolStore {
         Ok(found)
     }
 
-    /// Whether a file that was listed keeps the things of its tag from being nobody's; forgets
-    /// it where it does not.
+    /// Returns true if a listed file gives an owner to the resources of its tag. If not, removes
+    /// the file.
     ///
     /// # Errors
     /// The disk's.
@@ -141,7 +141,7 @@ impl PoolStore {
             fit,
             created: now.map_or(0, |age| age.as_secs()),
         };
-        // No ending that anybody looks for, until it is locked.
+        // An extension that `files` skips, until it is locked.
         let path = self.path(&tag, "new");
         let file = OpenOptions::new()
             .create_new(true)
@@ -161,7 +161,7 @@ impl PoolStore {
         Ok(held)
     }
 
-    /// Takes hold of a place that is ready; `None` where somebody else has it, or had it.
+    /// Locks a place that is ready; `None` if another process has it, or had it.
     ///
     /// # Errors
     /// The disk's.
@@ -232,7 +232,7 @@ const READY: &str = "ready";
 const TAKEN: &str = "taken";
 
 impl Held {
-    /// Puts a place that was made on the shelf.
+    /// Makes a finished place ready to be taken.
     ///
     /// # Errors
     /// The disk's.
@@ -240,7 +240,7 @@ impl Held {
         self.rename(READY)
     }
 
-    /// Takes it off the shelf; from here on nobody else can.
+    /// Takes it; from here on no other process can.
     ///
     /// # Errors
     /// The disk's.

@@ -6,7 +6,7 @@
 //!
 //! | file | what the session's containers are |
 //! |---|---|
-//! | `spare.partial` | a spare that is being made or removed; where the lock is free, whoever did it died |
+//! | `spare.partial` | a spare is being made or removed; if the lock is free, its launcher died |
 //! | `spare` | a spare: `porter init` runs in it, and nothing else ever has |
 //! | none | a command's |
 //!
@@ -167,7 +167,7 @@ pub(crate) fn sweep_all(
 /// Removes a session's spare, if it has one. Says whether it had.
 ///
 /// # Errors
-/// The engine's, or the disk's; nobody takes it any more then.
+/// The engine's, or the disk's; no run takes the spare any more then.
 pub fn drop_spare(engine: &dyn Engine, session: &LockedSession) -> Result<bool, SweepError> {
     let dir = session.dir();
     if NextContainer::of(dir).is_none() && !NextContainer::is_partial(dir) {

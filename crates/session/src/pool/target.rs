@@ -29,8 +29,7 @@ impl PoolSizes {
         }
     }
 
-    /// Returns how many places a profile should have; none where nobody said so, or what was
-    /// said can't be read.
+    /// Returns how many places a profile should have; 0 if no number is set or it can't be read.
     pub fn get(&self, profile: &str) -> u32 {
         let text = fs::read_to_string(self.dir.join(profile)).unwrap_or_default();
         text.trim().parse().map_or(0, |count: u32| count.min(MOST))

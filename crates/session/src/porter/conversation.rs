@@ -81,7 +81,7 @@ pub(crate) struct PorterCall<'a> {
 /// Talks with a porter that ends when everything was said.
 ///
 /// # Errors
-/// What went wrong first, in the words of whoever knows.
+/// The most specific cause: the porter's own if the stream broke.
 pub(crate) fn until_exit<T, E: ExchangeError>(
     site: &SessionContext<'_>,
     call: PorterCall<'_>,
@@ -93,7 +93,7 @@ pub(crate) fn until_exit<T, E: ExchangeError>(
     let talked = talk(&mut lines.said, &mut *lines.stdout);
     drop((lines.said, lines.stdout));
     let ended = call.await_exit(site, &complaints);
-    // What broke off because of a signal is nobody's failure.
+    // After a signal, the interrupt is the cause to report.
     site.interrupt.check().map_err(PorterError::from)?;
     match talked {
         Ok(talked) => match lines.control.wait().map_err(PorterError::from)? {

@@ -191,7 +191,7 @@ impl Shared {
         while let Ok(Some(event)) = LentEvent::read(&mut reader) {
             let (index, contents) = match event {
                 LentEvent::Ready => {
-                    let _nobody_waits = ready.send(());
+                    let _given_up = ready.send(());
                     continue;
                 }
                 LentEvent::Changed { index, contents } => (index, Zeroizing::new(contents)),

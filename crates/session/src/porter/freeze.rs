@@ -13,10 +13,10 @@ use lazaret_tree::escape;
 use crate::porter::conversation::StderrTail;
 use crate::porter::porter;
 
-/// How often the porter is told that we are still there. It gives up after three seconds.
+/// The interval of the heartbeat. The porter gives up after three seconds without one.
 const BEAT: Duration = Duration::from_millis(400);
 
-/// How long an answer may take: the porter gives everybody five seconds to stand still.
+/// How long an answer may take: the porter gives the processes five seconds to stop.
 const ANSWER: Duration = Duration::from_secs(20);
 
 /// Why processes could not be held, or were not held all the time.
@@ -39,9 +39,9 @@ pub enum FreezeError {
     },
 }
 
-/// A porter that holds, or is ready to.
+/// A porter that has stopped the processes, or is ready to.
 pub(crate) struct SignalFreezer {
-    /// Dropping it ends the beat, and with it the porter's input.
+    /// Dropping it ends the heartbeat, and with it the porter's input.
     beat: Option<Sender<u8>>,
     lines: Receiver<String>,
     /// Its complaints, once it has ended.
@@ -86,7 +86,7 @@ impl SignalFreezer {
         })
     }
 
-    /// Makes everybody stand still.
+    /// Stops all processes.
     pub(crate) fn begin(&mut self) -> Result<(), FreezeError> {
         if let Some(beat) = &self.beat {
             // A porter that is gone does not answer either.
@@ -95,7 +95,7 @@ impl SignalFreezer {
         self.expect(|reply| matches!(reply, FreezeReply::Held { .. }))
     }
 
-    /// Lets everybody go on.
+    /// Continues all processes.
     pub(crate) fn end(mut self) -> Result<(), FreezeError> {
         if let Some(beat) = self.beat.take() {
             let _gone = beat.send(END);
@@ -116,7 +116,7 @@ impl SignalFreezer {
         }
     }
 
-    /// Says why it ended. Only one that ended by itself has let everybody go on.
+    /// Returns why it ended. Only one that ended by itself has continued the processes.
     fn why(&self) -> FreezeError {
         let said = self.complaints.within(ANSWER).unwrap_or_default();
         let words = escape(String::from_utf8_lossy(&said).trim().as_bytes());
@@ -130,14 +130,14 @@ impl SignalFreezer {
     }
 }
 
-/// Says what it is told to, and from then on that somebody is there, until it is dropped.
+/// Writes each word it receives, and heartbeats in between, until the sender is dropped.
 fn speak(mut stdin: Box<dyn Write + Send>, words: &Receiver<u8>) {
     let mut say = |word: u8| -> io::Result<()> {
         stdin.write_all(&[word])?;
         stdin.flush()
     };
     let Ok(first) = words.recv() else {
-        // Nobody began: end of file alone may not arrive.
+        // The pause never began: end of file alone may not arrive.
         drop(say(END));
         return;
     };

@@ -1,9 +1,9 @@
-//! `DeferredSync`: files that are in their places, and not yet on the disk for good.
+//! `DeferredSync`: files that are written and renamed, but not yet synced.
 //!
-//! Whoever is killed has lost nothing of what was written and renamed before; only a power
-//! cut takes what was not synced. A command that is about to start need not wait for that: a
-//! sync takes long just then, because the file system may have to write down all that was
-//! copied in. So it is done while the command runs.
+//! If the process is killed, it loses nothing of that; only a power cut takes what was not
+//! synced. The start of a command does not wait for the sync: it takes long just then, because
+//! the file system may have to write all that was copied in. So it is done while the command
+//! runs.
 
 use std::any::Any;
 use std::fs::File;
@@ -21,7 +21,7 @@ pub struct DeferredSync {
 }
 
 impl DeferredSync {
-    /// Writes a file: whoever opens it finds it whole, or what was there before.
+    /// Writes a file: a reader finds it whole, or what was there before.
     ///
     /// # Errors
     /// The disk's, with the path, or those of `write`. The file that was there is untouched
@@ -41,8 +41,8 @@ impl DeferredSync {
         Ok(())
     }
 
-    /// Takes a value that nobody needs any more: giving back the memory of a large tree takes
-    /// as long as writing it down, and can wait as well.
+    /// Takes a value that is not needed any more: freeing the memory of a large tree takes as
+    /// long as writing it, and can wait as well.
     pub fn spend(&mut self, value: impl Any + Send) {
         self.spent.push(Box::new(value));
     }

@@ -8,11 +8,12 @@ use std::time::Duration;
 use lazaret_tree::{AtPath as _, PathError};
 use rustix::fs::FlockOperation;
 
-/// How long, and how often, somebody else may be looking at a lock.
+/// The pause between two tries, while another process may be checking a lock.
 pub(crate) const GLANCE: Duration = Duration::from_millis(10);
+/// How many pauses there are.
 pub(crate) const GLANCES: u32 = 5;
 
-/// As [`take_lock`], and outwaits somebody who only looks whether it is taken.
+/// As [`take_lock`], but retries: another process may hold it only to check whether it is taken.
 pub(crate) fn take_lock_soon(path: &Path) -> Result<Option<File>, PathError> {
     for _ in 0..GLANCES {
         if let Some(lock) = take_lock(path)? {
@@ -23,7 +24,7 @@ pub(crate) fn take_lock_soon(path: &Path) -> Result<Option<File>, PathError> {
     take_lock(path)
 }
 
-/// Takes a lock that goes with the process; `None` while somebody else has it.
+/// Takes a lock that goes with the process; `None` while another holder has it.
 ///
 /// # Errors
 /// The file can't be made.
@@ -39,7 +40,7 @@ pub fn take_lock(path: &Path) -> Result<Option<File>, PathError> {
     }
 }
 
-/// Whether somebody has a lock, without getting in anybody's way for longer than a moment.
+/// Returns true if a lock is taken. The check itself shares the lock for a moment.
 ///
 /// # Errors
 /// The file can't be made, or not be looked at.

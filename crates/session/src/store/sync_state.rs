@@ -114,19 +114,19 @@ impl Known {
         stream_atomically(&path, |out| write_tree(&self.baseline, out))
     }
 
-    /// Whether an update did not come to its end.
+    /// Returns true if an update did not come to its end.
     ///
     /// # Errors
-    /// When nobody can say, since the disk does not answer.
+    /// The disk's.
     pub(crate) fn has_intent(dir: &SessionDir) -> Result<bool, PathError> {
         let path = dir.file("intent");
         path.try_exists().at(&path)
     }
 
-    /// Whether nothing is left to be [folded](Known::fold) into the baseline.
+    /// Returns true if nothing is left to be [folded](Known::fold) into the baseline.
     ///
     /// # Errors
-    /// When nobody can say, since the disk does not answer.
+    /// The disk's.
     pub(crate) fn is_folded(dir: &SessionDir) -> Result<bool, SyncStateError> {
         let mut waiting = vec![dir.file("intent")];
         for apply in applies(dir)? {
@@ -173,7 +173,7 @@ impl Known {
     }
 }
 
-/// What was known when it was read, which was before anybody needed it.
+/// What was known of the volume when it was read, which is before it is needed.
 #[derive(Debug)]
 pub(crate) struct ReadAhead {
     known: Known,
@@ -197,7 +197,7 @@ impl ReadAhead {
         Ok(Self { known, files })
     }
 
-    /// Returns it if nobody has replaced either file since.
+    /// Returns it if neither file was replaced since.
     pub(crate) fn if_current(self) -> Option<Known> {
         let identity = |found: fs::Metadata| (found.dev(), found.ino());
         let is_same = |(path, file): &(PathBuf, File)| {
