@@ -61,7 +61,7 @@ impl Extent {
         share.dedup();
         match share.is_empty() {
             true => Self::whole(profile, workspace, None),
-            false => Self::shared(profile, (root, folder), &workspace, share),
+            false => Self::shared(profile, root, folder, &workspace, share),
         }
     }
 
@@ -94,7 +94,8 @@ impl Extent {
 
     fn shared(
         profile: Profile,
-        (root, folder): (WorkspaceDir, RelPathBuf),
+        root: WorkspaceDir,
+        folder: RelPathBuf,
         workspace: &WorkspaceDir,
         share: Vec<String>,
     ) -> Result<Self, Failure> {

@@ -165,7 +165,7 @@ impl Job {
                 Some(_) => None,
                 None => Some(scope.spawn(move || limit.check(source).map_err(Failure::from))),
             };
-            self.run_in(project, (reading, weighing), &remembered, context)
+            self.run_in(project, reading, weighing, &remembered, context)
         })
     }
 
@@ -173,7 +173,8 @@ impl Job {
     fn run_in(
         self,
         project: Project<'_>,
-        (reading, weighing): (Option<Prefetch<'_>>, Option<Weighing<'_>>),
+        reading: Option<Prefetch<'_>>,
+        weighing: Option<Weighing<'_>>,
         remembered: &Remembered,
         context: &Context,
     ) -> Result<JobEnd, Failure> {
@@ -406,7 +407,8 @@ pub fn gate(
             &case,
             decision,
             volume,
-            (terms.ui, site.interrupt),
+            terms.ui,
+            site.interrupt,
         )
     })?;
     allowlist::remember(terms.remembered.clone(), wanted, terms.ui);

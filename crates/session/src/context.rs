@@ -195,7 +195,7 @@ impl SessionContext<'_> {
         record: &Record,
         image: &Pinned,
     ) -> Result<HardenedSpec, Unenforceable> {
-        self.reader_spec(record, image, (record.exporter(), Role::Exporter))
+        self.reader_spec(record, image, record.exporter(), Role::Exporter)
     }
 
     /// Hardens a container that reads the volume while the command runs.
@@ -208,7 +208,7 @@ impl SessionContext<'_> {
         image: &Pinned,
         name: ContainerName,
     ) -> Result<HardenedSpec, Unenforceable> {
-        self.reader_spec(record, image, (name, Role::Viewer))
+        self.reader_spec(record, image, name, Role::Viewer)
     }
 
     /// Hardens the container through which a volume is brought up to date while another one
@@ -257,7 +257,8 @@ impl SessionContext<'_> {
         &self,
         record: &Record,
         image: &Pinned,
-        (name, role): (ContainerName, Role),
+        name: ContainerName,
+        role: Role,
     ) -> Result<HardenedSpec, Unenforceable> {
         let word = match role {
             Role::Viewer => "viewer",

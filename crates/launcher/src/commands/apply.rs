@@ -98,7 +98,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     if let Decision::Keep(reason) = &decision {
         return Err(kept(*reason, &args));
     }
-    waiting::settle(context, &store, (&mut session, &case), decision, report)
+    waiting::settle(context, &store, &mut session, &case, decision, report)
 }
 
 /// Takes what is at or below the paths; everything when there are none.

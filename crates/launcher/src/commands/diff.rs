@@ -39,10 +39,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let store = Store::open(&context.env.state_dir()?)?;
     let paths = parse_paths(&args.paths)?;
     match Running::find(&store, &args.session)? {
-        Some(running) => look(running, &store, (&args, &paths), context),
+        Some(running) => look(running, &store, &args, &paths, context),
         None => {
             let (session, case) = waiting::open(&store, &args.session, context)?;
-            show(session.record(), &case, None, (&args, &paths), &context.ui)
+            show(session.record(), &case, None, &args, &paths, &context.ui)
         }
     }
 }
@@ -51,10 +51,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
 fn look(
     running: Running,
     store: &Store,
-    wanted: (&Args, &[RelPathBuf]),
+    args: &Args,
+    paths: &[RelPathBuf],
     context: &Context,
 ) -> Result<ExitCode, Failure> {
-    let id = &wanted.0.session;
+    let id = &args.session;
     let remembered = allowlist::load(&context.env)?;
     let site = running.site(store, context)?;
     let mut viewer = running.view(&site)?;
@@ -77,14 +78,22 @@ fn look(
         "live view, paused {} ms: the command runs, and nothing is judged for good yet",
         paused.paused_ms
     ));
-    show(viewer.record(), &case, Some(paused), wanted, &context.ui)
+    show(
+        viewer.record(),
+        &case,
+        Some(paused),
+        args,
+        paths,
+        &context.ui,
+    )
 }
 
 fn show(
     record: &Record,
     case: &Case,
     live: Option<Live>,
-    (args, paths): (&Args, &[RelPathBuf]),
+    args: &Args,
+    paths: &[RelPathBuf],
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
     let proposal = case.propose(&Choices::all())?;

@@ -34,5 +34,5 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     } else {
         decide(&case, &choices, Consent::Ask, ui, interrupt)?
     };
-    waiting::settle(context, &store, (&mut session, &case), decision, report)
+    waiting::settle(context, &store, &mut session, &case, decision, report)
 }

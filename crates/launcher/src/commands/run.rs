@@ -136,7 +136,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         shared,
         ..
     } = extent;
-    let end = job(args, profile, (bounds, shared), context)?.run(&root, &selector, context)?;
+    let end = job(args, profile, bounds, shared, context)?.run(&root, &selector, context)?;
     if context.ui.format() == OutputFormat::Json {
         context.ui.json(&end.report);
     }
@@ -186,7 +186,8 @@ fn is_demo(profile: &Profile, args: &Args) -> bool {
 fn job(
     args: Args,
     profile: Profile,
-    (bounds, shared): (WriteScope, Option<Vec<String>>),
+    bounds: WriteScope,
+    shared: Option<Vec<String>>,
     context: &Context,
 ) -> Result<Job, Failure> {
     let attendance = attendance(&args, &profile, context)?;

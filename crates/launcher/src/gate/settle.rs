@@ -58,7 +58,8 @@ pub fn settle(
     case: &Case,
     decision: Decision,
     volume: Volume<'_>,
-    (ui, interrupt): (&Ui, &Interrupt),
+    ui: &Ui,
+    interrupt: &Interrupt,
 ) -> Result<Settled, Failure> {
     let id = session.record().id.clone();
     let outcome = match decision {

@@ -10,7 +10,6 @@ use crate::failure::{Failure, FailureKind};
 use crate::ui::Ui;
 use lazaret_session::cancel::Interrupt;
 use lazaret_session::store::Store;
-use lazaret_session::store::record::identity;
 use lazaret_session::store::unfinished::Unfinished;
 
 /// How long a launcher waits for another one that changes the same workspace.
@@ -29,7 +28,6 @@ pub(crate) fn lock_workspace(
     ui: &Ui,
     interrupt: &Interrupt,
 ) -> Result<File, Failure> {
-    let workspace = identity(workspace.identity());
     let give_up = Instant::now() + PATIENCE;
     let mut said = false;
     loop {

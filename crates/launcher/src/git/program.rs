@@ -62,7 +62,8 @@ impl Program {
         &self,
         dir: &Path,
         index: Option<&Path>,
-        (arguments, stdin): (&[&str], &str),
+        arguments: &[&str],
+        stdin: &str,
         interrupt: &Interrupt,
     ) -> Result<Ended, Failure> {
         let mut environment: Vec<(OsString, OsString)> = [

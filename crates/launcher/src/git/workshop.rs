@@ -86,8 +86,8 @@ impl<'a> Workshop<'a> {
     /// Runs git in it.
     pub(super) fn git(&self, arguments: &[&str], stdin: &str) -> Result<Ended, Failure> {
         let index = self.index.as_deref();
-        let what = (arguments, stdin);
-        self.program.run(&self.dir, index, what, self.interrupt)
+        self.program
+            .run(&self.dir, index, arguments, stdin, self.interrupt)
     }
 
     /// Returns the branch that `HEAD` names, unless it is detached.

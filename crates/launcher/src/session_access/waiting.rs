@@ -67,7 +67,8 @@ pub(crate) fn adopt(
 pub(crate) fn settle(
     context: &Context,
     store: &Store,
-    (session, case): (&mut LockedSession, &Case),
+    session: &mut LockedSession,
+    case: &Case,
     decision: Decision,
     mut report: Report,
 ) -> Result<ExitCode, Failure> {
@@ -79,8 +80,8 @@ pub(crate) fn settle(
     let detected = context.engine_of(session.record());
     let site = detected.ok().map(|detected| site(context, store, detected));
     let volume = site.as_ref().map_or(Volume::Keep, Volume::Remove);
-    let told = (&context.ui, &context.interrupt);
-    let settled = settle::settle(store, session, case, decision, volume, told)?;
+    let (ui, interrupt) = (&context.ui, &context.interrupt);
+    let settled = settle::settle(store, session, case, decision, volume, ui, interrupt)?;
     if let (Outcome::Discarded, Some(site)) = (settled.outcome, &site) {
         let_go(site, session);
     }

@@ -15,7 +15,7 @@ use lazaret_runtime::{
 };
 
 use crate::context::SessionContext;
-use crate::lifecycle::follow::CommandSpec;
+use crate::lifecycle::follow::{CommandSpec, StartedCommand};
 use crate::lifecycle::verify::{VerifyError, believe, report_of};
 use crate::output::terminal;
 use crate::porter::conversation::{
@@ -97,12 +97,13 @@ impl Call {
         poised: PendingCommand,
         engine: &dyn Engine,
         agent: &HardenedSpec,
-    ) -> Result<(Process, Terminal), EngineError> {
+    ) -> Result<StartedCommand, EngineError> {
         match poised {
             PendingCommand::Waiting(mut process) => {
                 // A porter that refused has ended, and says why itself.
                 tell(&mut process, bootstrap::GO);
-                Ok((process, Terminal::None))
+                let terminal = Terminal::None;
+                Ok(StartedCommand { process, terminal })
             }
             PendingCommand::Later => {
                 let terminal = Terminal::Allocated(terminal::size());
@@ -114,7 +115,7 @@ impl Call {
                     ..porter(&[], Stdin::Piped)
                 };
                 let process = engine.exec(&agent.spec().name, &exec)?;
-                Ok((process, terminal))
+                Ok(StartedCommand { process, terminal })
             }
         }
     }

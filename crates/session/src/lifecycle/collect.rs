@@ -66,7 +66,7 @@ impl Stopped {
         let outcome = site.step("collect", |counter| {
             let standby = match standby {
                 Some(standby) => standby,
-                None => Standby::now(site, (session.dir(), session.record()), &exporter)?,
+                None => Standby::now(site, session.dir(), session.record(), &exporter)?,
             };
             Ok::<_, CollectError>(bring_out(site, &session, standby, counter)?)
         })?;
@@ -114,7 +114,7 @@ fn bring_out(
         None => Known::read(session.dir())?,
     };
     let guard = site.doom(lease.name());
-    let outcome = fetch_all(session, (lease.name(), porter), known, counter, site);
+    let outcome = fetch_all(session, lease.name(), porter, known, counter, site);
     drop(guard);
     site.chores.remove(lease);
     if !matches!(outcome, Ok(Ok(_))) {
@@ -128,7 +128,8 @@ fn bring_out(
 
 fn fetch_all(
     session: &LockedSession,
-    (exporter, porter): (&ContainerName, Process),
+    exporter: &ContainerName,
+    porter: Process,
     known: Known,
     counter: &Counter,
     site: &SessionContext<'_>,

@@ -9,8 +9,7 @@ use lazaret_image_builder::Pinned;
 use lazaret_protocol::{Receipt, SurveyError, WireError, Writers};
 use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError};
 use lazaret_transfer::{
-    PackError, Progress, Recorded, Selector, Skipped, StatRecorder, Tips, VolumeState,
-    WorkspaceDir, pack_and_record,
+    PackError, Progress, Recorded, Skipped, StatRecorder, Tips, VolumeState, pack_and_record,
 };
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
@@ -170,22 +169,19 @@ impl Prepared {
     pub(crate) fn populate(
         mut self,
         site: &SessionContext<'_>,
-        Source {
-            workspace,
-            selector,
-        }: Source<'_>,
+        source: Source<'_>,
         call: &Call,
     ) -> Result<Populated, FillError> {
         let agent = self.nest.session().record().agent();
         let stat_cache = self.nest.session().dir().file("stat-cache");
         let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
-        let mut stats = StatRecorder::new(workspace, &mut stat_file);
+        let mut stats = StatRecorder::new(source.workspace, &mut stat_file);
         let dir = self.nest.session().dir().clone();
         let ((sent, poised), network) = site.step("copy in", |counter| {
             beside_gateway(site, &self.spec, self.network.as_ref(), &dir, || {
                 let proven = call.prove(site, &self.spec)?;
                 proven.first(site, &agent, &["receive", WORKSPACE], |out, answers| {
-                    send(out, answers, (workspace, selector), &mut stats, counter)
+                    send(out, answers, source, &mut stats, counter)
                 })
             })
         })?;
@@ -229,7 +225,8 @@ impl Prepared {
     pub(crate) fn update(
         mut self,
         site: &SessionContext<'_>,
-        (source, reading): (Source<'_>, Prefetch<'_>),
+        source: Source<'_>,
+        reading: Prefetch<'_>,
         terms: Terms,
         call: &Call,
     ) -> Result<Populated, FillError> {
@@ -384,7 +381,7 @@ struct Sent {
 fn send(
     out: ToPorter<'_>,
     answers: FromPorter<'_>,
-    (workspace, selector): (&WorkspaceDir, &Selector),
+    source: Source<'_>,
     stats: &mut StatRecorder<'_>,
     counter: &Counter,
 ) -> Result<Sent, FillError> {
@@ -394,6 +391,10 @@ fn send(
         counter.add_bytes(progress.bytes - shown.bytes);
         shown = progress;
     };
+    let Source {
+        workspace,
+        selector,
+    } = source;
     let packed = pack_and_record(workspace, selector, out, &mut tell, stats)?;
     out.flush().map_err(PorterError::Stream)?;
     // The other side still writes.

@@ -37,6 +37,15 @@ pub struct CommandLimits {
     pub grace: Duration,
 }
 
+/// A command that was started.
+#[derive(Debug)]
+pub struct StartedCommand {
+    /// Its process.
+    pub process: Process,
+    /// Whether its process has a terminal.
+    pub terminal: Terminal,
+}
+
 /// Takes what the command prints, as it comes.
 pub trait Output: Send + Sync {
     /// A chunk of stdout.
@@ -76,13 +85,15 @@ enum Ending {
 /// # Errors
 /// See [`CommandError`]. The container may still run then.
 pub fn run(
-    (engine, container): (&dyn Engine, &ContainerName),
-    (process, terminal): (Process, Terminal),
+    engine: &dyn Engine,
+    container: &ContainerName,
+    command: StartedCommand,
     patience: CommandLimits,
     output: Arc<dyn Output>,
     interrupt: &Interrupt,
     watchdog: StalePauseWatch,
 ) -> Result<CommandEnd, CommandError> {
+    let StartedCommand { process, terminal } = command;
     let started = Instant::now();
     let (done, mailbox) = interrupt.mailbox();
     // Not joined: an engine that never ends the streams of a killed command must not hold

@@ -225,11 +225,11 @@ fn cycle(
             let prepared = Prepared::again(site, again, order.setting)?;
             match (volume, order.reading) {
                 (VolumePresence::Present, Some(reading)) => {
-                    prepared.update(site, (order.source, reading), terms, &call)?
+                    prepared.update(site, order.source, reading, terms, &call)?
                 }
                 (VolumePresence::Present, None) => {
                     let reading = Prefetch::whole(&dir, order.source)?;
-                    prepared.update(site, (order.source, reading), terms, &call)?
+                    prepared.update(site, order.source, reading, terms, &call)?
                 }
                 (VolumePresence::Missing, _) => prepared.populate(site, order.source, &call)?,
             }
@@ -372,7 +372,8 @@ impl Launched {
             let told = call.go(poised, &*site.engine, &self.spec);
             let ended = told.map_err(CommandError::from).and_then(|told| {
                 follow::run(
-                    (&*site.engine, &record.agent()),
+                    &*site.engine,
+                    &record.agent(),
                     told,
                     patience,
                     Arc::clone(&relay) as Arc<dyn follow::Output>,

@@ -63,7 +63,7 @@ impl Standby {
             if over.wait() == CommandEnded::Lost {
                 return Ok(None);
             }
-            Self::listen(site, (dir, record), lease).map(Some)
+            Self::listen(site, dir, record, lease).map(Some)
         });
         made.unwrap_or_else(|error| {
             site.events.event(Event::NoExporterYet(&error));
@@ -77,18 +77,20 @@ impl Standby {
     /// The engine's, or the disk's.
     pub(crate) fn now(
         site: &SessionContext<'_>,
-        session @ (_, record): (&SessionDir, &Record),
+        dir: &SessionDir,
+        record: &Record,
         image: &Pinned,
     ) -> Result<Self, ExporterError> {
         // An earlier try may have left one behind.
         site.engine.remove_container(&record.exporter())?;
-        Self::listen(site, session, start(site, record, image)?)
+        Self::listen(site, dir, record, start(site, record, image)?)
     }
 
     /// Starts the porter, and reads what is known meanwhile.
     fn listen(
         site: &SessionContext<'_>,
-        (dir, record): (&SessionDir, &Record),
+        dir: &SessionDir,
+        record: &Record,
         lease: ContainerLease,
     ) -> Result<Self, ExporterError> {
         let (known, porter) = thread::scope(|scope| {

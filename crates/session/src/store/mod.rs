@@ -277,7 +277,8 @@ impl Store {
     ///
     /// # Errors
     /// When the lock file can't be made.
-    pub fn lock_workspace(&self, (dev, ino): (u64, u64)) -> Result<Option<File>, StoreError> {
+    pub fn lock_workspace(&self, workspace: &WorkspaceDir) -> Result<Option<File>, StoreError> {
+        let (dev, ino) = identity(workspace.identity());
         let name = format!("workspace-{dev:x}-{ino:x}");
         Ok(take_lock(&self.root.join("locks").join(name))?)
     }
@@ -530,7 +531,8 @@ impl Store {
 
 /// Whether a session's workspace has entries in common with another one.
 fn overlaps(record: &Record, workspace: &WorkspaceDir) -> bool {
-    let (theirs, ours): (&Path, &Path) = (&record.workspace, workspace.path());
+    let theirs = record.workspace.as_path();
+    let ours = workspace.path();
     record.workspace_identity == identity(workspace.identity())
         || theirs.starts_with(ours)
         || ours.starts_with(theirs)

@@ -309,14 +309,14 @@ fn apply_hunk(kept: &Kept, hunk: usize) {
     let pick = Pick::Hunks(BTreeSet::from([hunk]));
     choices.pick(RelPath::new("notes.txt").unwrap(), pick);
     let plan = approve(case.propose(&choices).unwrap()).unwrap();
-    let told = (&world.ui, &world.interrupt);
     settle(
         &world.store,
         &mut session,
         &case,
         Decision::Apply(plan),
         Volume::Keep,
-        told,
+        &world.ui,
+        &world.interrupt,
     )
     .unwrap();
 }

@@ -590,7 +590,8 @@ impl World {
             &case,
             decision,
             Volume::Remove(&site),
-            (&self.ui, &self.interrupt),
+            &self.ui,
+            &self.interrupt,
         )
         .unwrap()
     }
