@@ -4,6 +4,7 @@ use std::io;
 
 use lazaret_gate::decision::NoAnswer;
 use lazaret_gate::format::{causes, harmless};
+use ratatui::layout::Size;
 
 use super::backend::{Bench, BenchError};
 use super::diff_view::Body;
@@ -24,13 +25,13 @@ pub enum Input {
 /// The terminal, as far as the loop knows it.
 pub trait Console {
     /// Returns columns and rows.
-    fn size(&self) -> (u16, u16);
+    fn size(&self) -> Size;
 
-    /// Draws on a screen of `size` columns and rows, which is the one that the review knows.
+    /// Draws on a screen of `size`, which is the one that the review knows.
     ///
     /// # Errors
     /// When the terminal is gone.
-    fn draw(&mut self, review: &Review, size: (u16, u16)) -> io::Result<()>;
+    fn draw(&mut self, review: &Review, size: Size) -> io::Result<()>;
 
     /// Whether the user wants an end (Ctrl-C, SIGTERM, SIGHUP).
     fn is_cancelled(&self) -> bool;
@@ -83,7 +84,7 @@ pub fn run(
         let now = console.size();
         if size != Some(now) {
             size = Some(now);
-            review.resize(now.0, now.1);
+            review.resize(now.width, now.height);
             drawing = Drawing::Due;
         }
         if let Some(item) = review.wanted_body() {

@@ -405,6 +405,7 @@ mod looping {
     use super::super::run::{Console, Ended, Input, run};
     use super::*;
     use lazaret_gate::decision::NoAnswer;
+    use ratatui::layout::{Rect, Size};
 
     enum Event {
         /// These bytes come in one piece.
@@ -418,21 +419,21 @@ mod looping {
 
     struct Script {
         events: VecDeque<Event>,
-        size: (u16, u16),
+        size: Size,
         cancelled: bool,
         suspended: usize,
         drawn: usize,
     }
 
     impl Console for Script {
-        fn size(&self) -> (u16, u16) {
+        fn size(&self) -> Size {
             self.size
         }
 
-        fn draw(&mut self, review: &Review, size: (u16, u16)) -> io::Result<()> {
+        fn draw(&mut self, review: &Review, size: Size) -> io::Result<()> {
             assert_eq!(size, self.size);
             let screen = review.geometry.map(|geometry| geometry.screen);
-            let known = screen.map(|screen| (screen.width, screen.height));
+            let known = screen.map(Rect::as_size);
             assert!(known.is_none_or(|known| known == size));
             self.drawn += 1;
             Ok(())
@@ -449,7 +450,7 @@ mod looping {
                     Input::Bytes
                 }
                 Some(Event::Resizes(width, height)) => {
-                    self.size = (width, height);
+                    self.size = Size::new(width, height);
                     Input::Nothing
                 }
                 Some(Event::Interrupts) => {
@@ -480,7 +481,7 @@ mod looping {
         let (mut review, mut bench) = sample();
         let mut script = Script {
             events: events.into_iter().collect(),
-            size: (80, 24),
+            size: Size::new(80, 24),
             cancelled: false,
             suspended: 0,
             drawn: 0,

@@ -20,7 +20,7 @@ use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::style::{ResetColor, force_color_output};
 use ratatui::crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 use ratatui::crossterm::{execute, queue};
-use ratatui::layout::Rect;
+use ratatui::layout::{Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::termios::{
     OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcgetwinsize,
@@ -158,13 +158,12 @@ impl Drop for ReviewConsole {
 }
 
 impl Console for ReviewConsole {
-    fn size(&self) -> (u16, u16) {
-        let area = area();
-        (area.width, area.height)
+    fn size(&self) -> Size {
+        area().as_size()
     }
 
-    fn draw(&mut self, review: &Review, (width, height): (u16, u16)) -> io::Result<()> {
-        let area = Rect::new(0, 0, width, height);
+    fn draw(&mut self, review: &Review, size: Size) -> io::Result<()> {
+        let area = Rect::from(size);
         if self.terminal.get_frame().area() != area {
             self.start_over(area)?;
         }
