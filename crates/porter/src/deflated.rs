@@ -25,7 +25,7 @@ pub(crate) fn run(verb: impl FnOnce() -> ExitCode) -> ExitCode {
     };
     let Pipes { stdin, stdout } = pipes;
     let (incoming, outgoing) = packed;
-    // Not joined: what comes after the verb has ended is for nobody.
+    // Not joined: once the verb has ended, no code reads what still arrives.
     thread::spawn(move || inflate(incoming, stdin));
     let out = thread::spawn(move || deflate(stdout, outgoing));
     let code = verb();

@@ -1,14 +1,14 @@
-//! The door of PID 1: one process that is handed in past the engine, by the words of
+//! The channel of PID 1, by which the host starts one process without the engine. The protocol is
 //! [`init`](lazaret_protocol::init).
 //!
-//! PID 1's stdin is one end of a pair of sockets, and its stdout the other. Whoever may look
-//! into PID 1 from outside takes that one (`man 2 pidfd_getfd`): it has no name that anybody
-//! could take, and lies in no directory that anybody could replace. Where the engine has started
-//! the command, nobody has taken it: a process inside may, but is not heard. It would start what
-//! it can start anyway, but for the limits that `porter run` sets.
+//! PID 1's stdin is one end of a socket pair, and its stdout the other. A host process that may
+//! inspect PID 1 takes the other end (`man 2 pidfd_getfd`). The socket has no path, so no process
+//! can replace it. If the engine has started the command, the host has not taken that end. A
+//! process inside may take it, but PID 1 rejects its request: the process it asks for would escape
+//! the limits that `porter run` sets.
 //!
-//! There is one only, so that nothing but 0, 1 and 2 is ever open here (CON-12): the streams
-//! are given away before the process hears what it is to be.
+//! PID 1 starts one process only, and gives the streams away before that process reads its spawn
+//! message. So PID 1 never keeps a descriptor but 0, 1 and 2 open (CON-12).
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -87,7 +87,7 @@ impl Door {
         }
     }
 
-    /// Whoever waits at the other end hears that nobody is there.
+    /// Closes PID 1's ends of the channel, so that the host stops waiting.
     fn shut(&mut self) {
         close(rustix::stdio::dup2_stdin);
         close(rustix::stdio::dup2_stdout);
@@ -107,7 +107,8 @@ fn take() -> io::Result<Option<[OwnedFd; 3]>> {
             };
         }
     };
-    // As PID 1 sees it. Without a namespace of its own everybody has a pid, and only tests are.
+    // The sender's pid in PID 1's namespace is 0 if the sender is outside. Only in tests the porter
+    // is not PID 1, and every sender has a pid.
     let is_outside = !rustix::process::getpid().is_init() || message.sender == Some(0);
     match (
         word.get(..message.length),

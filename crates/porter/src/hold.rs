@@ -1,15 +1,16 @@
-//! `porter hold`: keeps every other process of the container still while somebody looks.
+//! `porter hold`: stops every other process of the container while the launcher reads the volume.
 //!
-//! For engines that can't pause a container: rootless ones on cgroup v1 have no freezer. It
-//! comes by exec, as the command's own user, and waits for a byte. With the first one it
-//! stops everybody but PID 1 and says `held`; with [`freeze::END`], the end of its input or
-//! [`SILENCE`] without a byte it lets them go on, so that one whose caller was killed holds
-//! nobody for long. Then it says `released`, unless it had to end by itself.
+//! For engines that can't pause a container: rootless ones on cgroup v1 have no freezer. The
+//! launcher starts it by exec, as the command's own user. On the first byte it stops every process
+//! but PID 1 and itself, and answers `held`. On [`freeze::END`] or the end of its input it
+//! continues them and answers `released`. After [`SILENCE`] without a byte it continues them and
+//! fails, so a killed launcher does not stop them for long.
 //!
-//! Parents are stopped before their children and continued after them: a shell that does
-//! job control never sees a child that is stopped. What was stopped already stays so.
-//! It is no control: a command that wants to can end the hold by killing this process while
-//! it sets to work, and `porter thaw` then sets all free.
+//! It stops parents before their children and continues them after, so a shell with job control
+//! never sees a stopped child. A process that was already stopped stays stopped.
+//!
+//! This is not a security control: the command can kill this process while it stops the others.
+//! `porter thaw` then continues all of them.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
@@ -25,23 +26,23 @@ use crate::root;
 use crate::still::{Motion, Seen, first_is_porter, processes};
 use crate::syscall::{BlockedSignals, signal_everyone};
 
-/// How long nobody need say anything. A caller speaks several times in it.
+/// How long the caller may send no byte. A caller sends several in that time.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// How long the first byte may take: a caller prepares the hold and then does other things.
+/// How long the first byte may take: a caller starts the hold early and does other work first.
 const PREPARED: Duration = Duration::from_secs(600);
 
-/// How long it may take until everybody stands still.
+/// How long it may take until every process is stopped.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long a process in an uninterruptible wait counts as moving: a disk needs less, and
 /// the parent of a `vfork` waits for as long as its child is stopped.
 const UNINTERRUPTIBLE: Duration = Duration::from_millis(300);
 
-/// Between two looks at those who were told to stop.
+/// Between two passes over the processes.
 const PASS: Duration = Duration::from_millis(1);
 
-/// Between two looks at signals and the clock, while holding.
+/// Between two checks of signals and the clock, while holding.
 const TICK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
@@ -70,7 +71,8 @@ pub(crate) fn run() -> ExitCode {
     crate::settle("hold", hold())
 }
 
-/// Runs `porter thaw`: continues everybody, whoever stopped them. For when a hold was killed.
+/// Runs `porter thaw` after a hold was killed: continues every stopped process, also those that
+/// the command stopped.
 pub(crate) fn thaw() -> ExitCode {
     crate::settle("thaw", continue_everybody())
 }
@@ -80,7 +82,7 @@ fn continue_everybody() -> Result<(), HoldError> {
         return Err(HoldError::NoContainer);
     }
     match signal_everyone(libc::SIGCONT) {
-        // There is nobody but us.
+        // There is no other process.
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
         other => Ok(other?),
     }
@@ -90,10 +92,10 @@ fn hold() -> Result<(), HoldError> {
     if !first_is_porter()? {
         return Err(HoldError::NoContainer);
     }
-    // PID 1 sends SIGTERM to everybody when the container is to end: those who stand still
-    // have to be let go to hear it.
+    // PID 1 sends SIGTERM to every process when the container is to end. A stopped process handles
+    // it only once it continues.
     let signals = BlockedSignals::all()?;
-    // Nobody of the same user shall write to our streams by way of /proc.
+    // Otherwise the agent, which has the same user, could write to these streams through /proc.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(io::Error::from)?;
     let mut caller = Caller {
@@ -122,7 +124,7 @@ enum Word {
     End,
 }
 
-/// Whoever wants to look.
+/// The launcher, as heard on stdin.
 struct Caller {
     stdin: std::fs::File,
     signals: BlockedSignals,
@@ -131,7 +133,7 @@ struct Caller {
 }
 
 impl Caller {
-    /// Before the hold nobody has to hurry.
+    /// Waits for the first byte, for [`PREPARED`] at most.
     fn wait_for_the_first(&mut self) -> Result<Word, HoldError> {
         let start = Instant::now();
         while start.elapsed() < PREPARED {
@@ -170,15 +172,15 @@ impl Caller {
     }
 }
 
-/// The processes that we stopped, parents first. Dropping it lets them go on.
+/// The processes that this hold stopped, parents first. Dropping it continues them.
 #[derive(Default)]
 struct Held {
     stopped: Vec<Pid>,
 }
 
 impl Held {
-    /// Stops everybody: until twice in a row nobody was seen moving, since whoever moves can
-    /// start others.
+    /// Stops every process. Ends after two passes in a row that find none running, since a running
+    /// process can start others.
     fn everybody(&mut self) -> Result<(), HoldError> {
         let start = Instant::now();
         let mut quiet = 0;
@@ -198,7 +200,7 @@ impl Held {
         Ok(())
     }
 
-    /// Tells everybody who moves to stop, and names one of them.
+    /// Stops the running processes, and returns one of them.
     fn pass(&mut self, since: Duration) -> Result<Option<Pid>, HoldError> {
         let me = getpid();
         let seen = processes().map_err(HoldError::List)?;

@@ -31,7 +31,7 @@ const TICK: Timespec = Timespec {
     tv_nsec: 200_000_000,
 };
 
-/// Nobody else's: not even the names below it.
+/// No other user may even list the names in it.
 const DIR_MODE: u32 = 0o700;
 
 /// Why nothing is lent.
@@ -184,6 +184,6 @@ fn make_dirs(home: &Root, path: &RelPath) -> Result<OwnedFd, Errno> {
             Err(errno) => return Err(errno),
         }
     }
-    // Not through a link, whoever made one.
+    // Fails if the agent has put a link there.
     home.open_dir(path)
 }

@@ -86,7 +86,7 @@ fn settle<E: std::fmt::Display>(verb: &str, outcome: Result<(), E>) -> ExitCode 
     }
 }
 
-/// Says why on stderr; there is nobody to tell when that fails.
+/// Writes an error to stderr, and ignores a failure to do so.
 fn complain(message: &str) {
     let _unheard = writeln!(std::io::stderr(), "porter: {message}");
 }

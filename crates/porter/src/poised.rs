@@ -1,8 +1,8 @@
-//! What a poised command hears before it starts ([`bootstrap`]).
+//! What the porter does before it becomes the command ([`bootstrap`]).
 //!
-//! Whoever starts a command brings its directory up to date first. That the same process does
-//! both saves an engine's exec, and nothing else runs where the command will. A verb that fails
-//! ends it, and so does any other word, or the end of stdin.
+//! The launcher has the command's directory brought up to date first. If one process does both,
+//! that saves an exec by the engine, and no second process runs beside the command. A verb that
+//! fails ends the porter; so does an unknown word, or the end of stdin.
 
 use std::ffi::OsString;
 
@@ -12,16 +12,16 @@ use crate::receive::{self, ReceiveError};
 use crate::root;
 use crate::update::{self, UpdateError};
 
-/// Why a poised command does not start.
+/// Why the command does not start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PoisedError {
-    /// No word came, or none that anybody says.
+    /// No word came, or an unknown one.
     #[error("never told to start")]
     NeverTold,
-    /// What was to be done first failed.
+    /// The files could not be received.
     #[error("receive: {0}")]
     Receive(#[from] ReceiveError),
-    /// As before.
+    /// The volume could not be updated.
     #[error("update: {0}")]
     Update(#[from] UpdateError),
 }

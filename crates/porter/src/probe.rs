@@ -149,9 +149,9 @@ impl Scene {
 
 /// Waits until PID 1 is the porter, two seconds at most.
 ///
-/// An engine calls a container running a moment before its first process is what it was asked
-/// for. Until then that is the OCI runtime's own, whose descriptors nobody may look at. What
-/// is still so after that time, the probes say.
+/// An engine reports a container as running a moment before the porter is its first process. Until
+/// then that is a process of the OCI runtime, whose descriptors the probes may not read. If it
+/// still is after that time, the probes report it.
 fn first_process() {
     let own = fs::read("/proc/self/cmdline").unwrap_or_default();
     let program = |line: &[u8]| line.split(|byte| *byte == 0).next().map(<[u8]>::to_vec);

@@ -15,7 +15,7 @@ enum Error {
     /// The relay itself.
     #[error(transparent)]
     Relay(#[from] RelayError),
-    /// Nobody hears that it listens.
+    /// The launcher can't be told that the relay listens.
     #[error("can't say that it listens: {0}")]
     Ready(io::Error),
 }

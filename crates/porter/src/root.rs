@@ -132,8 +132,9 @@ pub(crate) fn chmod(file: impl AsFd, mode: u32) -> Result<(), Errno> {
     }
 }
 
-/// What a pipe is to hold, in bytes: the most that anybody may ask for. An engine's relay
-/// fills 64 KiB while the porter makes a file, and both wait for each other all the time.
+/// The capacity of a pipe, in bytes: the default maximum without privileges (`man 7 pipe`). An
+/// engine's relay fills the usual 64 KiB while the porter creates a file, so each would keep
+/// waiting for the other.
 const PIPE: usize = 1 << 20;
 
 /// Stdin without a buffer of std's in between.

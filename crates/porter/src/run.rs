@@ -36,10 +36,10 @@ enum Error {
     /// What the command would inherit is more than it may have.
     #[error("refused: {}: {found}", .control.id())]
     NotContained { control: Control, found: String },
-    /// Nobody knows what holds here.
+    /// The probe failed, so it is unknown which controls hold.
     #[error("probe: {0}")]
     Probe(#[source] io::Error),
-    /// Whoever held it never said that it may start.
+    /// A step before the start failed, or the launcher never allowed the start.
     #[error(transparent)]
     Poised(#[from] PoisedError),
     /// PID 1 does not keep the deadline.

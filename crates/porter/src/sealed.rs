@@ -6,10 +6,10 @@
 //! end ENTRIES BROKEN       the last line: what was tried, and how many were not refused
 //! ```
 //!
-//! Runs as the agent, in its container, before the command exists: what is refused here is
-//! refused to the command, by the same kernel, for the same reasons. No attempt would
-//! change contents if it were not refused, and what moves a name moves it back; after one
-//! that was not refused the start is, so what that leaves behind is nobody's work.
+//! Runs as the agent, in its container, before the command exists: what the kernel refuses here, it
+//! refuses to the command, for the same reasons. An attempt that is not refused changes no
+//! contents, and one that moves a name moves it back. The command does not start then, so what
+//! the attempt leaves behind is not the agent's work.
 //!
 //! A second name for a protected file is no attempt: where `fs.protected_hardlinks` is off,
 //! the agent may make one, which is a name of the same file that it can't write to.

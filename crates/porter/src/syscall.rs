@@ -175,7 +175,7 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<Me
     };
     // SAFETY: the kernel has filled the control buffer and set its length; the macros walk it
     // within that, and each record's data is as long as its header says. Each descriptor in it
-    // is new and nobody else's.
+    // is new, and nothing else owns it.
     unsafe {
         let mut record = libc::CMSG_FIRSTHDR(&raw const header);
         while !record.is_null() {

@@ -19,8 +19,8 @@ pub(super) enum Kind {
     Special,
 }
 
-/// What an entry is. Nobody but the kernel sets a ctime, so a file that differs in
-/// nothing here was not touched.
+/// What an entry is. Only the kernel sets a ctime, so a file with an equal stamp was not
+/// touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) kind: Kind,

@@ -128,7 +128,7 @@ pub(super) fn lsm_label() -> Outcome {
     let label = label.trim_end_matches(['\n', '\0']);
     match label {
         "" => Outcome::NotApplicable("the host has no security module with labels".to_owned()),
-        // SMACK's and a kernel's own words for "nobody looks".
+        // The labels of AppArmor, the kernel and SMACK for a process that is not confined.
         "unconfined" | "kernel" | "_" => Outcome::Fail(format!("label {label}")),
         _ if label.contains("unconfined") => Outcome::Fail(format!("label {label}")),
         _ => Outcome::Pass(label.to_owned()),
@@ -205,7 +205,7 @@ pub(super) fn environment(scene: &Scene) -> Outcome {
             .to_str()
             .is_some_and(|name| scene.expected.env.iter().any(|known| known == name));
         if !known {
-            // The name only: the value may be somebody's secret.
+            // The name only: the value may be a secret.
             complaints.push(format!("{name:?} is set"));
         }
     }

@@ -16,7 +16,7 @@ use super::{Outcome, Scene};
 /// 192.168.65.7), besides whatever routes lead to.
 const ENGINES: [&str; 4] = ["192.168.65.7", "192.168.65.254", "172.17.0.1", "10.0.2.2"];
 
-/// Time for a connection that nobody refuses.
+/// Timeout for a connection that gets no answer.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Time for an engine's answer to a ping.
@@ -111,7 +111,7 @@ fn is_engine(mut stream: TcpStream) -> bool {
         .and_then(|()| stream.write_all(b"GET /_ping HTTP/1.0\r\nHost: engine\r\n\r\n"))
         .and_then(|()| stream.take(4096).read_to_end(&mut answer));
     let answer = String::from_utf8_lossy(&answer).to_ascii_lowercase();
-    // The last is what an engine behind TLS says to somebody who speaks without.
+    // The last is the answer of an engine behind TLS to a request without TLS.
     [
         "api-version:",
         "server: docker",

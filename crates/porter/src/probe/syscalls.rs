@@ -213,7 +213,7 @@ pub(super) fn terminal() -> Outcome {
     Outcome::of(&complaints, "no terminal of the host")
 }
 
-/// A terminal that is not in our own `/dev/pts` belongs to somebody else.
+/// Describes a terminal that is not in the container's own `/dev/pts`, so is not the container's.
 fn foreign_terminal(descriptor: u32) -> Option<String> {
     let path = format!("/proc/self/fd/{descriptor}");
     let target = std::fs::read_link(&path).ok()?;

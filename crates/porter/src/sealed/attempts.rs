@@ -34,7 +34,7 @@ pub(super) fn refused(Tried { attempt, outcome }: &Tried) -> Result<bool, Errno>
             | Errno::PERM
             | Errno::ROFS
             | Errno::BUSY
-            // The file system, or an old kernel, has no such call for anybody.
+            // The file system, or an old kernel, does not support the call for any process.
             | Errno::INVAL
             | Errno::NOSYS
             | Errno::OPNOTSUPP,
@@ -52,7 +52,7 @@ pub(super) struct Attempt<'a> {
     pub(super) parent: BorrowedFd<'a>,
     pub(super) name: &'a str,
     pub(super) own: BorrowedFd<'a>,
-    /// A name that nobody has: it is there for as long as one attempt takes.
+    /// An unused name, taken only while an attempt runs.
     pub(super) away: &'a str,
 }
 
@@ -77,7 +77,7 @@ impl Attempt<'_> {
     pub(super) fn to_remove(&self, guarded: Guarded) -> Vec<Tried> {
         let remove = |flags| rustix::fs::unlinkat(self.parent, self.name, flags);
         match guarded {
-            // A full directory is in the way of any other, whoever owns it.
+            // rename(2) never replaces a directory that is not empty, whatever its owner.
             Guarded::Shared | Guarded::Closed | Guarded::Dir => {
                 vec![tried("remove", remove(AtFlags::REMOVEDIR))]
             }

@@ -174,7 +174,8 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Reads where a link leads, which nobody may have exchanged on the way there.
+    /// Reads a link's target. Fails if a process has replaced the link, or a directory above it,
+    /// since the listing.
     fn target(&self, path: &RelPath) -> Result<Vec<u8>, SurveyFailure> {
         let link = self.root.open_any(path);
         let target = link.and_then(|link| rustix::fs::readlinkat(link, c"", Vec::new()));

@@ -1,9 +1,9 @@
-//! `Listing`: what lies below a directory, in path order, whichever thread has looked at it.
+//! `Listing`: the entries below a directory, in path order, whichever thread has read them.
 //!
 //! A directory is one task; its subdirectories are others. Threads take tasks from the end of a
-//! list on which the next one in path order is the last, so what is wanted next is done next,
-//! and the directories that are open are those on the way to them. Whoever takes the listing in
-//! looks at a directory himself where nobody has begun to: with no thread at all, it is a walk.
+//! list on which the next one in path order is the last. So they read first what is needed first,
+//! and only the directories on the way there are open. If no thread has begun a directory that
+//! `take_in` needs, the caller's thread reads it; without other threads, this is a walk.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -96,7 +96,7 @@ struct State {
     /// The next one in path order is the last.
     todo: Vec<Task>,
     done: HashMap<usize, Result<Items, SurveyFailure>>,
-    /// Tasks that somebody is at.
+    /// How many tasks a thread has begun and not finished.
     begun: usize,
     /// Entries in what is done.
     waiting: usize,
@@ -189,7 +189,7 @@ impl Shared {
         }
     }
 
-    /// Returns what a task has come to, and does it where nobody has begun it.
+    /// Returns the result of a task. Does the task if no thread has begun it.
     fn take(&self, number: usize) -> Result<Items, SurveyFailure> {
         let mut state = self.lock();
         loop {
@@ -284,7 +284,7 @@ impl Listed {
     }
 }
 
-/// Looks at one entry; `None` for what is nobody's.
+/// Reads one entry's metadata; `None` for an entry that no survey reports.
 fn entry(dir: &OwnedFd, below: &[u8], name: &CStr) -> Result<Option<Listed>, SurveyFailure> {
     let mut path = Vec::with_capacity(below.len() + 1 + name.count_bytes());
     if !below.is_empty() {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_enough_leaves_no_thread_behind() {
+    fn a_sink_that_fails_leaves_no_thread_behind() {
         struct Refusing;
         impl Sink for Refusing {
             fn listed(&mut self, listed: Listed) -> Result<(), SurveyFailure> {
@@ -431,7 +431,7 @@ mod tests {
         drop(Listing::ahead(open(tree.path()), Arc::default()));
     }
 
-    /// What waits is bounded, also where nobody takes anything in for a while.
+    /// The number of waiting entries is bounded, even if the caller takes none for a while.
     #[test]
     fn a_listing_that_is_full_waits() {
         let tree = tree();
@@ -447,7 +447,7 @@ mod tests {
             let state = listing.shared.lock();
             assert_eq!((state.todo.len(), state.begun, state.done.len()), (1, 0, 0));
         }
-        // Whoever takes it in needs nobody else.
+        // The caller needs no other thread.
         let paths = taken(listing);
         assert_eq!(paths.len(), 4 + 1 + 1 + 3 * 80);
     }

@@ -97,7 +97,7 @@ pub(crate) fn answer(
     let mut stdout = root::stdout().map_err(SurveyFailure::Pipe)?;
     let (written, answered) = match compare(root, &request, listing, lifts) {
         Ok(survey) => {
-            // Whoever reads this may let the agent go on.
+            // The launcher may resume the agent as soon as it has read the survey.
             outwait(survey.found.iter().filter_map(ctime));
             (survey.write_to(&mut stdout), Answered::Whole { held })
         }

@@ -7,20 +7,21 @@
 //! porter → host   the receipt
 //! ```
 //!
-//! With `--ground`, where the host knows the volume as it was left, that begins otherwise:
+//! With `--ground`, if the host knows the state of the volume, it begins with the preconditions:
 //!
 //! ```text
-//! host → porter   what is believed to lie where it will write
-//! porter → host   whether that is so; unless it is, it goes on as above
+//! host → porter   what should be at the paths that the porter will write
+//! porter → host   whether it is; if not, it goes on as above
 //! ```
 //!
-//! Runs when nothing of the agent's does: before its command starts, or while it is paused.
-//! With `--ahead` nobody has to be paused first, and the volume is listed before the request
-//! is there.
-//! Removals come first, from the bottom up; then each file is written beside the tree and
-//! renamed into its place. So whenever this ends, every path is as it was, gone, or as it
-//! is to be, and never half a file. Without the whole order and the whole stream there is
-//! no receipt; what was done by then stays done, and the host's intent tells it.
+//! Runs while no process of the agent does: before its command starts, or while it is paused.
+//! With `--ahead` no other process writes to the volume, so the porter lists it before the request
+//! arrives.
+//!
+//! The porter removes first, from the bottom up. Then it writes each file beside the tree and
+//! renames it into place. So whenever it ends, every path is as before, gone or complete, and never
+//! half a file. If the order or the stream is cut off, the porter sends no receipt. What it has
+//! done by then stays, and the host's intent lists it.
 
 mod dirs;
 mod ground;
@@ -79,7 +80,8 @@ pub(crate) enum UpdateError {
 }
 
 impl UpdateError {
-    /// Says what went wrong at `path`, where nobody but the porter is at work.
+    /// Returns the error at `path`. Only the porter may change the volume now, so an entry that is
+    /// missing or of another type is [`Self::Changed`].
     fn at(path: &RelPath, errno: Errno) -> Self {
         let name = path.as_str().as_bytes().to_vec();
         match errno {

@@ -134,8 +134,8 @@ fn unreadable_modes_do_not_stop_a_survey_that_may_read() {
     fs::set_permissions(session.volume.path().join("dir"), mode).expect("ours");
 }
 
-/// A write after the answer must not share a tick with what was told: nobody could tell them
-/// apart later.
+/// A write after the answer must not share a clock tick with a reported ctime: the host could not
+/// tell the two apart later.
 #[test]
 fn no_time_that_is_told_is_still_running() {
     let workspace = tree_text::temp("f a \"x\"");

@@ -38,7 +38,7 @@ fn what_arrives_is_what_was_there() {
 }
 
 #[test]
-fn tar_52_what_nobody_touched_is_no_change() {
+fn tar_52_odd_entries_that_are_untouched_are_no_change() {
     let before = r#"
         l absolute -> /etc/passwd
         l up -> ../../outside

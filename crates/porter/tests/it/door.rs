@@ -166,7 +166,7 @@ fn one_process_comes_in_and_no_other() {
 }
 
 #[test]
-fn whoever_ends_by_a_signal_is_told_apart() {
+fn the_exit_code_after_a_signal_is_128_and_its_number() {
     let init = Init::start();
     assert_eq!(finish(init.hand_in(&script("kill -9 $$"))).2, 137);
     let init = Init::start();
@@ -200,9 +200,10 @@ fn what_is_left_behind_is_not_listened_to_for_ever() {
     let _gone = rustix::process::kill_process(left, rustix::process::Signal::KILL);
 }
 
-/// Whoever opens a pipe again can read from it what was meant for us, but not make us wait.
+/// A process inside that reopens a pipe can read the launcher's output from it, but can't make the
+/// launcher wait.
 #[test]
-fn what_somebody_inside_reads_is_waited_for_no_longer() {
+fn output_that_a_process_inside_reads_is_not_waited_for() {
     let init = Init::start();
     let process = init.hand_in(&script(
         "cat </proc/self/fd/1 >/dev/null & echo $! >&2; echo gone; exit 3",
@@ -273,7 +274,7 @@ fn answer(word: &[u8], count: usize) -> Option<String> {
     )
     .expect("it is open");
     let mut said = [0; 64];
-    // Once it is shut, what was said before it is not waited for: nobody is there.
+    // If PID 1 has closed the channel, this returns at once.
     let (_, length) = recv(&door, &mut said[..], RecvFlags::empty()).unwrap_or_default();
     let said = said.get(..length).filter(|said| !said.is_empty());
     said.map(|said| String::from_utf8(said.to_vec()).expect("text"))
@@ -335,13 +336,13 @@ fn strings(mark: &Path) -> String {
     format!("{}\n{strings}", strings.len())
 }
 
-/// Set for whoever knocks from inside, as this very test.
+/// Set if this very test runs as the process inside.
 const INSIDE: &str = "LAZARET_TEST_KNOCKS_INSIDE";
 
-/// As where the engine has started the command: the door is open still, and a process of the
-/// container's takes its other end. It would escape the limits that `porter run` sets.
+/// If the engine has started the command, the channel is still open, and a process inside could
+/// take its other end. What it starts would escape the limits that `porter run` sets.
 #[test]
-fn nobody_inside_is_let_in() {
+fn a_process_inside_is_rejected() {
     if knocks_inside() {
         let first = FirstProcess::of(1).expect("it is there");
         first
@@ -376,7 +377,7 @@ fn nobody_inside_is_let_in() {
     let this = std::env::current_exe().expect("a test");
     let knock = duct::cmd!("nsenter", "--target", &pid, "--pid", this, "--exact")
         .before_spawn(|command| {
-            command.arg("door::nobody_inside_is_let_in");
+            command.arg("door::a_process_inside_is_rejected");
             Ok(())
         })
         .env(INSIDE, "1")
@@ -388,7 +389,7 @@ fn nobody_inside_is_let_in() {
         knocked.status.success() && said.contains("1 passed"),
         "{said}"
     );
-    // And nobody else is any more.
+    // The channel is closed now, to the host too.
     let first = FirstProcess::of(pid.parse().expect("a pid")).expect("it is there");
     first.start(&script("exit 0")).expect_err("it is shut");
 }

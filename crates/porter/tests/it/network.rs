@@ -180,7 +180,7 @@ fn a_gateway_without_an_order_says_so() {
     }
 }
 
-/// A port of the loopback that nobody has.
+/// Returns a loopback port on which no process listens.
 fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap().port()
@@ -248,7 +248,7 @@ fn a_dialled_port_is_connected_to_stdin_and_stdout() {
 fn a_socket_of_a_gateway_is_open_to_every_user_of_its_directory() {
     use std::os::unix::fs::PermissionsExt as _;
     let directory = tempfile::tempdir().unwrap();
-    // What a gateway that was killed left behind is in nobody's way.
+    // A socket that a killed gateway left behind does not stop the next one.
     drop(UnixListener::bind(directory.path().join("proxy.sock")).unwrap());
     let _gateway = gateway(directory.path(), 9);
     for name in ["proxy.sock", "tls.sock", "http.sock", "broker-0.sock"] {

@@ -67,7 +67,7 @@ fn a_poised_command_starts_in_its_directory_with_an_empty_stdin() {
     let path = dir.path().canonicalize().expect("it is there");
     let later = path.join("made later");
     std::fs::create_dir(&later).expect("ours");
-    // What follows the word is nobody's: the command finds the end at once.
+    // The command never reads what follows the word: it finds the end of its input at once.
     let output = poised(&later, b"go\nmore");
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(said, format!("{}\nend\n", later.display()));

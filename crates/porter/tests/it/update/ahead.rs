@@ -1,4 +1,4 @@
-//! What was listed before the request came counts only where nobody could write since.
+//! A listing from before the request counts only if no process could write since.
 
 use std::io;
 use std::path::Path;
@@ -56,7 +56,7 @@ fn wait_until_it_listens(pid: u32) {
 }
 
 #[test]
-fn what_nobody_could_change_is_listed_before_it_is_asked_for() {
+fn a_volume_without_writers_is_listed_before_the_request() {
     let kept = Kept::new(PROJECT);
     let verb = update_verb(kept.volume.path(), "--ahead");
     // The caller's promise is broken here, to see that it is relied on.
@@ -64,7 +64,7 @@ fn what_nobody_could_change_is_listed_before_it_is_asked_for() {
 }
 
 #[test]
-fn where_somebody_goes_on_it_is_listed_again() {
+fn a_volume_with_held_writers_is_listed_again() {
     let kept = Kept::new(PROJECT);
     let verb = update_verb(kept.volume.path(), "--ahead");
     assert_eq!(told(&kept, &verb, Writers::Held), ["late"]);

@@ -75,7 +75,7 @@ fn a_receipt_that_is_lost_is_not_missed() {
         let mut kept = Kept::new(PROJECT);
         kept.host(EDITS);
         let lost = kept.try_update(Stance::Keep, Fault::LostReceipt, &mut |_| {});
-        lost.expect_err("nobody heard");
+        lost.expect_err("the receipt is lost");
         kept.host("f README.md \"changed again\"");
         kept
     };

@@ -27,8 +27,9 @@ fn kept() -> Kept {
     kept
 }
 
-/// Updates after `host` was edited, and the volume by nobody but `behind`. Says whether the
-/// ground held, what clashes, what the volume holds, and what will count as the agent's.
+/// Updates after the edits `host` to the workspace, and only the edits `behind` to the volume.
+/// Returns whether the preconditions held, and as text the clashes, the changes that count as the
+/// agent's, and the volume.
 #[track_caller]
 fn updated(is_believed: bool, host: &str, behind: &str, stance: Stance) -> (Option<bool>, String) {
     let mut kept = kept();
@@ -38,7 +39,7 @@ fn updated(is_believed: bool, host: &str, behind: &str, stance: Stance) -> (Opti
     let plan = kept.try_update(stance, Fault::None, &mut |_| {});
     let plan = plan.expect("nothing goes wrong");
     let held = kept.held;
-    // What nobody has looked at shows when it is collected.
+    // A survey finds what the update did not check.
     kept.survey();
     kept.assert_known(host);
     let changes = diff(&kept.baseline, &kept.known.tree());
@@ -81,7 +82,8 @@ fn by_what_is_known_the_same_comes_out_as_by_a_survey() {
     }
 }
 
-/// Somebody else has the volume, against the rules: nothing of his is written over.
+/// If another process writes to the volume, against the rules, the update overwrites none of its
+/// files.
 #[test]
 fn what_was_changed_behind_our_back_is_found_where_it_matters() {
     for (host, behind) in [
@@ -133,14 +135,14 @@ fn what_was_changed_elsewhere_shows_when_it_is_collected() {
     }
 }
 
-/// Nobody knows what an update did that broke off.
+/// The host does not know how much an interrupted update did.
 #[test]
 fn after_an_update_that_broke_off_the_volume_is_surveyed() {
     let mut kept = kept();
     kept.host("f src/main.rs \"changed\"");
     kept.is_believed = true;
     let broken = kept.try_update(Stance::Keep, Fault::LostReceipt, &mut |_| {});
-    broken.expect_err("nobody heard");
+    broken.expect_err("the receipt is lost");
     assert_eq!(kept.held, Some(true));
     kept.update();
     assert_eq!(kept.held, None);

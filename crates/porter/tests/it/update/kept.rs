@@ -25,7 +25,7 @@ pub(crate) enum Fault {
     Cut(usize),
     /// The porter is killed once that many bytes of them were written.
     Kill(usize),
-    /// The porter does all of it, and nobody hears.
+    /// The porter does all of it, but the host loses the receipt.
     LostReceipt,
 }
 
@@ -111,7 +111,7 @@ impl Kept {
     }
 
     /// Does what the launcher does. `meanwhile` runs between the survey and the order, when
-    /// nobody else should.
+    /// no other process should.
     pub(crate) fn try_update(
         &mut self,
         stance: Stance,

@@ -12,15 +12,15 @@ use super::kept::{Fault, Kept};
 
 const NOBODY: u32 = 65534;
 
-/// The porter, where everybody may start it.
+/// Returns a copy of the porter that every user may start.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let dir = tempfile::tempdir().expect("a temporary directory").keep();
         fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("ours");
         let program = dir.join("porter");
-        // By another process: what is open for writing here, a fork of another test has too, and
-        // nobody can start it then (ETXTBSY, `man 2 execve`).
+        // By another process: a fork of another test would inherit a descriptor that is open for
+        // writing here, and the program could not start (ETXTBSY, `man 2 execve`).
         let copy = duct::cmd!("cp", env!("CARGO_BIN_EXE_lazaret-porter"), &program);
         copy.run().expect("it was built");
         program

@@ -104,7 +104,7 @@ struct Play {
     seed: u64,
     random: Random,
     kept: Kept,
-    /// Whether nobody has touched the volume since it was last surveyed or brought up to date.
+    /// Whether the volume is unchanged since it was last surveyed or brought up to date.
     is_known: bool,
     /// What both sides last had in common.
     common: Leaves,
@@ -227,7 +227,7 @@ impl Play {
                 }
             }
             6 => {
-                // What only one side may have, and nobody enters.
+                // A cache, which only one side may have, and no survey enters.
                 if root == self.kept.volume.path() && make_dirs(root, above) && !is_dir {
                     let cache = above.join("__pycache__");
                     fs::create_dir_all(&cache).expect("ours");
@@ -359,7 +359,7 @@ impl Play {
                     assert_eq!(now, v, "{what}: {path} was the agent's");
                     assert!(
                         h == b || delivered,
-                        "{what}: {path} changed on both sides, and nobody said so"
+                        "{what}: {path} changed on both sides, and is no clash"
                     );
                 }
                 // An edit that takes back what a broken update had brought can't be told
@@ -380,7 +380,7 @@ impl Play {
             } else {
                 assert!(
                     self.is_known(path, leaf),
-                    "{what}: the baseline of {path} is nobody's: {leaf:?}"
+                    "{what}: no side had the baseline of {path}: {leaf:?}"
                 );
                 match leaf {
                     Some(leaf) => drop(common.insert(path.clone(), leaf.clone())),
@@ -420,7 +420,7 @@ impl Play {
                 let told = told.iter().any(|clash| path.starts_with(&clash.path));
                 assert!(
                     changed || told,
-                    "{what}: {path} differs, and nobody says so"
+                    "{what}: {path} differs, and is neither a change nor a clash"
                 );
             }
         }
@@ -454,7 +454,7 @@ fn make_dirs(root: &Path, dir: &Path) -> bool {
 
 fn remove(path: &Path) {
     match fs::symlink_metadata(path) {
-        // A cache is nobody's edit.
+        // A cache is not part of an edit.
         Ok(metadata) if metadata.is_dir() => {
             if caches(path).is_empty() {
                 fs::remove_dir_all(path).expect("ours");

@@ -209,7 +209,7 @@ fn the_reserved_name_is_cleared_whatever_lies_there() {
     kept.host("f README.md \"y\"\nf .lazaret-incoming/x 1");
     assert_eq!(kept.update().order.send.len(), 1);
     assert!(kept.update().order.is_empty());
-    // Deeper than there are descriptors, each a directory that nobody may enter.
+    // Deeper than the number of descriptors that a process may have.
     let top = kept.path(".lazaret-incoming");
     fs::create_dir(&top).expect("ours");
     for _ in 0..3000 {
