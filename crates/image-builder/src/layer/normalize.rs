@@ -260,7 +260,7 @@ fn fate(path: &[u8]) -> PathAction {
         b"var/cache/apt/",
         b"etc/apt/sources.list.d/",
         b"etc/apt/auth.conf.d/",
-        // Nobody reads them in a container; a quarter of the size.
+        // Not needed in a container, and a quarter of the size.
         b"usr/share/man/",
         b"usr/share/info/",
         b"usr/share/locale/",

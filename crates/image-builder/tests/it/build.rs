@@ -75,7 +75,7 @@ fn another_porter_is_another_image() {
 }
 
 #[test]
-fn con_25_a_tag_that_somebody_moved_is_put_right() {
+fn con_25_a_tag_that_was_moved_is_restored() {
     let (store, porter) = (Store::new(), program("1"));
     let built = ensure(&store, &porter).unwrap();
     store.tamper(&built.reference, |image| {
