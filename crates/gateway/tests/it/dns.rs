@@ -428,7 +428,7 @@ fn net_15_both_families_are_judged_alike() {
 }
 
 #[test]
-fn a_name_that_nobody_knows_is_said_so() {
+fn a_name_that_does_not_resolve_is_reported() {
     let (_server, plan, target) = one_server();
     let world = plan.start();
     let answer = world.answer(&connect(&target));
@@ -437,7 +437,7 @@ fn a_name_that_nobody_knows_is_said_so() {
 }
 
 #[test]
-fn a_fixed_answer_asks_nobody_and_is_judged_like_any() {
+fn a_fixed_answer_asks_no_resolver_and_is_judged_like_any() {
     let (server, mut plan, target) = one_server();
     plan.policy.private.hosts = [("up.test", "127.0.0.1"), ("bad.test", "169.254.169.254")]
         .map(|(name, address)| {

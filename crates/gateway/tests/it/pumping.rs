@@ -147,7 +147,7 @@ fn what_was_left_behind_is_delivered() {
 }
 
 #[test]
-fn a_reader_that_stops_holds_nobody_else_up_and_loses_nothing() {
+fn a_reader_that_stops_delays_no_other_and_loses_nothing() {
     // More than what all buffers on the way hold together.
     let bytes = Arc::new(pattern(3, 20_000_000));
     let sent = Arc::clone(&bytes);

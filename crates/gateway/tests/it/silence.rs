@@ -72,7 +72,7 @@ impl Write for Stuck {
 }
 
 #[test]
-fn net_23_an_output_that_nobody_reads_does_not_keep_it_alive() {
+fn net_23_an_output_that_is_not_read_does_not_keep_it_alive() {
     let directory = tempfile::tempdir().expect("a directory");
     let setup = Setup {
         directory: directory.path().to_owned(),

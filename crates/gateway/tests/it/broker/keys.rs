@@ -9,7 +9,7 @@ use lazaret_tests::model::{Authority, Request};
 use super::{Gateway, HOST, KEY, OK, PATIENCE, PLACEHOLDER, Vendor, has_key, post};
 
 #[test]
-fn net_17_the_vendor_gets_the_key_and_nobody_the_placeholder() {
+fn net_17_the_vendor_gets_the_key_and_never_the_placeholder() {
     for scheme in [Scheme::Raw, Scheme::Bearer] {
         let authority = Authority::new("a vendor's");
         let (vendor, requests) = Vendor::answering(&authority, OK);
