@@ -7,12 +7,12 @@ use crc_fast::{CrcAlgorithm, Digest};
 
 /// The CRC-64/NVME of a stream's bytes, written as 16 lower-case hexadecimal digits.
 ///
-/// It tells accidents: a relay that loses or repeats a piece. Nobody who forges a stream is
-/// kept from forging this with it, as with any sum that comes along with what it is of; what
-/// a file holds is known by its [`Digest`](lazaret_tree::Digest), which the host computes itself.
+/// It detects accidents: a relay that loses or repeats a piece. It does not detect a forgery: an
+/// attacker that forges a stream can forge its checksum too. The host identifies a file's contents
+/// by their [`Digest`](lazaret_tree::Digest), which it computes itself.
 ///
-/// A CRC is linear, so that pieces can be summed up apart from each other, each where it lies
-/// in the cache ([`Summing::append`]).
+/// A CRC is linear, so pieces can be summed separately, each while it is in the processor's cache
+/// ([`Summing::append`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checksum(u64);
 

@@ -45,7 +45,7 @@ impl LentMode {
     }
 }
 
-/// A file on its way in. The line holds its contents: whoever writes it wipes it.
+/// A file to lend. Its line holds the contents, so the writer has to wipe the line.
 pub struct LentFile<'a> {
     /// Where, below the home.
     pub path: &'a RelPath,
@@ -132,7 +132,7 @@ impl LentFile<'_> {
 /// Reads what a porter is given, up to the line `end`.
 ///
 /// # Errors
-/// A line that nobody writes, or more than may be lent.
+/// A malformed line, or more than may be lent.
 pub fn read_lent(input: &mut dyn BufRead) -> Result<Vec<ArrivedFile>, WireError> {
     const MALFORMED: WireError = WireError::Malformed {
         what: "a lent file",
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_writes_is_refused() {
+    fn malformed_lines_and_too_many_are_refused() {
         for wrong in [
             "x\nend\n",
             "file 0777 61 61\nend\n",

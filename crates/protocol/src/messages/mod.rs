@@ -13,8 +13,8 @@
 //!
 //! All are lists of records: [`records`](crate::records) has the bytes. The stream of files,
 //! in both directions, is the tar of [`stream`](crate::stream), ended by a
-//! [`Trailer`](crate::Trailer). Every list and every stream ends by itself: nobody
-//! waits for the end of a file, which an engine's exec may never deliver.
+//! [`Trailer`](crate::Trailer). Every list and every stream marks its own end: no reader
+//! waits for an end of file, which an engine's exec may never deliver.
 //!
 //! The porter runs alone when it surveys and sends, yet its lists are read as
 //! hostile: they speak of names that an agent chose.

@@ -21,7 +21,7 @@ pub enum Lies {
     Nothing,
     /// A directory, whatever it holds.
     Dir,
-    /// A file or a link that nobody has touched since.
+    /// A file or a link that still has this identity.
     Entry(VolumeIdentity),
     /// Something that only a survey can tell of: nothing holds that rests on it.
     Unclear,
@@ -51,8 +51,8 @@ impl Ground {
         frame.finish()
     }
 
-    /// Reads what [`Self::write_to`] wrote. Bytes that follow may be read with it: whoever
-    /// wrote it has to wait for the answer.
+    /// Reads what [`Self::write_to`] wrote. It may read bytes that follow too, so the writer
+    /// has to wait for the answer before it sends more.
     ///
     /// # Errors
     /// When it is cut off, changed, or not in path order.
@@ -91,7 +91,7 @@ pub enum GroundAnswer {
 }
 
 impl GroundAnswer {
-    /// Writes it, and flushes: whoever asked waits for it.
+    /// Writes it, and flushes: the host waits for it.
     ///
     /// # Errors
     /// When the writer fails.

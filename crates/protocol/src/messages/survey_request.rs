@@ -26,7 +26,7 @@ pub enum Writers {
 pub enum Digests {
     /// All of them.
     All,
-    /// Not those that are new and will be fetched: whoever fetches them hashes them anyway.
+    /// Not those of new files that the host will fetch: it hashes them itself.
     OfKnown,
 }
 

@@ -45,7 +45,7 @@ pub enum WireError {
         /// What it should be.
         expected: &'static str,
     },
-    /// A field or a tag that nobody writes.
+    /// A field or a tag that no writer produces.
     #[error("a malformed list: {what}")]
     Malformed {
         /// What is wrong, as a sentence fragment.

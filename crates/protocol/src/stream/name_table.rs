@@ -41,8 +41,8 @@ struct Node {
 pub(super) struct Seen {
     names: Vec<u8>,
     nodes: Vec<Node>,
-    /// Indices of nodes, by their names. The names are chosen by whoever sends the stream, so
-    /// the hash has a key that they can't know.
+    /// Indices of nodes, by their names. The sender of the stream chooses the names, so the hash
+    /// has a key that the sender can't know.
     table: HashTable<usize>,
     hashes: RandomState,
     root: Kind,
