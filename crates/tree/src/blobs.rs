@@ -8,8 +8,8 @@ use crate::Digest;
 pub trait Blobs {
     /// Opens the contents with this digest for reading, from the start.
     ///
-    /// Readers are not trusted: whoever needs the contents to be right hashes
-    /// what comes out.
+    /// This does not verify the contents: a caller that relies on them hashes what it
+    /// reads.
     ///
     /// # Errors
     /// When there are none (`NotFound`), or they can't be opened.

@@ -190,7 +190,7 @@ impl Tree {
         self.entries.iter().map(|(path, entry)| (&**path, entry))
     }
 
-    /// As [`Tree::iter`], for whoever keeps paths: a clone shares the text.
+    /// As [`Tree::iter`], for callers that keep paths: a clone shares the text.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = (&RelPathBuf, &Entry)> {
         self.entries.iter()
     }
