@@ -114,7 +114,7 @@ fn read_below(dir: OwnedFd, buffer: &mut [u8]) -> Outcome<u64> {
     Ok(bytes)
 }
 
-/// Asks for the size, as whoever sends it has to, and so needs no read that finds the end.
+/// Asks for the size first, as a sender has to, so no further read has to find the end.
 fn read_file(file: impl AsFd, buffer: &mut [u8]) -> Outcome<u64> {
     let mut left = u64::try_from(rustix::fs::fstat(&file)?.st_size)?;
     let mut bytes = 0;

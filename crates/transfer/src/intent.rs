@@ -38,7 +38,7 @@ impl Intent {
     /// update that did not come so far.
     pub fn fold(&self, mut baseline: Tree, volume: &VolumeState) -> Tree {
         if self.has_broken_git(&baseline, volume) {
-            // Half of the host's repository is nobody's work: the next update replaces it.
+            // Half of the host's repository is not the agent's work: the next update replaces it.
             let old: Vec<_> = baseline.iter().map(|(path, _)| path.to_owned()).collect();
             for path in old.iter().filter(|path| is_git(path)) {
                 baseline.remove(path);

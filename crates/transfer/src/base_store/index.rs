@@ -64,7 +64,7 @@ impl Index {
         (magic == MAGIC && is_whole && is_sound && is_sorted).then_some(Self(records))
     }
 
-    /// Replaces the index at `path`; nobody else does so now.
+    /// Replaces the index at `path`. The caller is the only writer.
     ///
     /// # Errors
     /// The disk's; the one that was there is untouched then.

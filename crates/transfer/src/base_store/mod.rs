@@ -1,22 +1,21 @@
 //! `BaseStore`: the texts that a session started from, kept for merges and for diffs.
 //!
-//! When the user goes on editing while the command runs, the host's file is no longer what
-//! the session started from, and without that there is nothing to merge by. So the texts are
-//! kept beside the session: not while they are sent, where somebody waits, but from the
-//! workspace while the command runs ([`keep_texts`]).
+//! If the user edits a file while the command runs, the host no longer has the text that the
+//! session started from, and a merge needs it. So the launcher keeps the texts beside the session.
+//! It does not do so while it sends them, when the user waits, but reads them from the workspace
+//! while the command runs ([`keep_texts`]).
 //!
-//! One file holds contents, one behind the other, and is only ever made longer. The index
-//! beside it, with `-index` after its name, is replaced as a whole:
+//! One file holds the contents, one after the other, and only grows. The index beside it, with
+//! `-index` after its name, is replaced as a whole:
 //!
 //! ```text
 //! index  = "lazaret base v2\n", number of records (8), record*
 //! record = digest (32 bytes), offset (8), length (4), little-endian, sorted by digest
 //! ```
 //!
-//! So whoever reads finds a store that was complete at some time, also beside a writer and
-//! after one that was killed. The store is a convenience: it is not synced, a failure to write
-//! it loses merges and nothing else, and nothing that comes out of it is believed before its
-//! digest is checked.
+//! So a reader always finds a store that was complete at some time, also while a writer runs or
+//! after one was killed. The store is a convenience: it is not synced, and a failed write loses
+//! merges and nothing else. A reader checks the digest of every text.
 
 mod index;
 mod keep;
@@ -122,7 +121,7 @@ fn index_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Opens a file of this user's: no link, no pipe, nobody else's.
+/// Opens a regular file that this user owns, and follows no link.
 fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, BaseStoreError> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = options

@@ -154,7 +154,7 @@ fn what_does_not_fit_is_passed_over() {
 }
 
 #[test]
-fn whoever_is_told_to_stop_keeps_what_there_is() {
+fn a_writer_that_is_told_to_stop_keeps_what_it_has() {
     let desk = Desk::new(&TWO);
     let workspace = WorkspaceDir::open_ambient(&desk.workspace()).unwrap();
     let mut writer = BaseWriter::open(&desk.path(), u64::MAX).unwrap();
@@ -250,7 +250,7 @@ fn a_writer_that_never_ends_leaves_the_store_as_it_was() {
     assert_eq!(desk.kept(&TWO), ["a"], "beside the writer");
     drop(writer);
     assert_eq!(desk.kept(&TWO), ["a"]);
-    // The next one writes over what nobody knows.
+    // The next writer overwrites contents that the index does not list.
     desk.keep(&TWO, u64::MAX);
     assert_eq!(desk.kept(&TWO), ["a", "b"]);
 }

@@ -116,7 +116,7 @@ impl BaseWriter {
         }
         self.flush();
         if let Some(error) = self.failed {
-            // The room may be what somebody else waits for.
+            // Frees the space: the disk may be full.
             drop(self.contents.set_len(self.old.end()));
             return Err(error).at(&self.path);
         }

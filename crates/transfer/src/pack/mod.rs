@@ -117,7 +117,7 @@ fn send(
             Ok::<_, Stopped>(descended)
         });
         let taken = behind.take_all(&filled, &empty, left);
-        // A walk that waits for either finds that nobody listens.
+        // A walk that waits on either channel finds it closed, and ends.
         drop((filled, empty));
         let walked = walking.join();
         (walked.unwrap_or_else(|panic| resume_unwind(panic)), taken)

@@ -54,7 +54,7 @@ pub enum QuarantineError {
     /// The file system failed.
     #[error(transparent)]
     Io(#[from] PathError),
-    /// The directory belongs to somebody else, or others may enter it.
+    /// The directory belongs to another user, or other users may enter it.
     #[error("{}: not a private directory of this user", .path.display())]
     NotPrivate {
         /// The directory.
@@ -144,8 +144,8 @@ impl Quarantine {
 
     /// Opens a blob of `size` bytes for reading.
     ///
-    /// The bytes are not hashed again here: whoever writes them to a place that
-    /// matters hashes them on the way.
+    /// The bytes are not hashed again here: a caller that relies on them hashes what
+    /// it reads.
     ///
     /// # Errors
     /// When it is missing, cut off, or of another size.
@@ -205,7 +205,7 @@ impl Quarantine {
         Ok(std::fs::remove_dir_all(&self.path).at(&self.path)?)
     }
 
-    /// As [`Quarantine::insert`]. Nobody else finds the blob before [`Quarantine::keep`].
+    /// As [`Quarantine::insert`], but others find the blob only after [`Quarantine::keep`].
     ///
     /// What is small is hashed before anything is written, so that a blob that is there already
     /// costs no write.

@@ -122,7 +122,7 @@ impl Spool {
             Some(_) => return Err(damaged(path, INDEX, &name)),
             None => &[],
         };
-        // A record that was cut off is one of a blob that nobody was told of.
+        // A record that was cut off belongs to a blob that no caller was told of.
         let (records, _) = records.as_chunks::<{ Record::BYTES }>();
         let records = records.iter().filter_map(Record::read).collect();
         let spool = Self {
@@ -215,8 +215,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Takes back what was added behind the first `length` bytes. What stays there all the
-    /// same is written over, or found by nobody.
+    /// Takes back what was added behind the first `length` bytes. If truncating fails, no record
+    /// points to the rest.
     pub(super) fn truncate(&mut self, length: u64) {
         let waiting = length.saturating_sub(self.written);
         self.waiting

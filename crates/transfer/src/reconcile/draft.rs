@@ -22,7 +22,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// The host's entry goes in; what lies there in the volume is of no use to anybody.
+    /// Sends the host's entry. What the volume has at `path` is not needed.
     pub(super) fn send(&mut self, path: &RelPath, entry: &Entry) {
         self.send.insert(path.to_owned(), entry.clone());
         self.set(path, Some(entry));

@@ -2,8 +2,8 @@
 //!
 //! Its state is what `HEAD`, `refs/`, `packed-refs` and `reftable/` say, in it and in the
 //! repositories of its submodules. Index, logs and
-//! loose objects follow from that or are nobody's work, so they neither keep the host's
-//! repository out nor are they reason enough to replace one in which the agent commits.
+//! loose objects follow from that, or do not count as the agent's work. So they neither keep the
+//! host's repository out, nor do they suffice to replace one in which the agent commits.
 
 use lazaret_tree::{Entry, RelPath, Tree, is_git, is_git_state, is_git_state_path};
 

@@ -77,7 +77,7 @@ pub struct Plan {
     pub moved: BTreeMap<RelPathBuf, Option<Entry>>,
 }
 
-/// Decides what an update does. Nobody else changes the volume meanwhile.
+/// Decides what an update does. No other process may change the volume meanwhile.
 pub fn reconcile(baseline: &Tree, host: &Walked, volume: &VolumeState, stance: Stance) -> Plan {
     let part = Part::of(&host.skipped);
     let sides = Sides {

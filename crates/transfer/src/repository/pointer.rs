@@ -35,10 +35,10 @@ pub(super) struct Pointed {
 
 /// Follows the workspace's `.git` file.
 ///
-/// What it names lies outside, and whoever could write the workspace could name the
-/// repository of any project. So it counts only if it names this directory in turn: as a
-/// worktree in its `gitdir` file, as a submodule in its `core.worktree`. Of a worktree, the
-/// other half is the directory that it lies in, never what a file says.
+/// The file names a directory outside the workspace. A process that can write the workspace could
+/// name the repository of any project. So that directory counts only if it names the workspace in
+/// turn: for a worktree in its `gitdir` file, for a submodule in its `core.worktree`. A worktree's
+/// repository is the one that contains its directory, never one that a file names.
 pub(super) fn follow(workspace: &WorkspaceDir, contents: &[u8]) -> Result<Pointed, GitProblem> {
     let target = target(contents).ok_or(GitProblem::NoPointer)?;
     let own = WorkspaceDir::open_ambient(&workspace.path().join(target))

@@ -41,8 +41,8 @@ pub enum GitMode {
     /// hooks, the real configuration, reflogs, attributes or alternates, so no token in a
     /// URL, no helper, no include and no path to another directory.
     Full,
-    /// The commit that `HEAD` names, without what came before it, and the index. Somebody
-    /// has to make that: see [`Selector::with_made`].
+    /// The commit that `HEAD` names, without its history, and the index. The caller has to
+    /// make that: see [`Selector::with_made`].
     Shallow,
     /// Nothing.
     None,
@@ -259,9 +259,9 @@ impl Selection {
         self.compile_with(Rules::Usual)
     }
 
-    /// Compiles `exclude` alone, for a directory that nobody vouches for: whatever is to be
-    /// judged must not choose what is looked at. Of the `.git` at the root everything goes in
-    /// but objects, refs, logs and the index; [`Selection::git`] has no say.
+    /// Compiles `exclude` alone, for a directory that is not trusted: it must not choose what the
+    /// validator reads. Of the `.git` at the root everything goes in but objects, refs, logs and
+    /// the index; [`Selection::git`] is ignored.
     ///
     /// # Errors
     /// As [`Selection::compile`].

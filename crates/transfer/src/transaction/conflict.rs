@@ -172,7 +172,7 @@ fn classify(
 fn unreachable_state(change: &Change, error: io::Error) -> Result<State, PathError> {
     let kind = match Errno::from_io_error(&error) {
         // Gone with its directory, or its directory is something else: then the
-        // path is gone too, which is fine for whoever wanted it gone.
+        // path is gone too, as the change wants it.
         Some(Errno::NOENT | Errno::NOTDIR) if change.after.is_none() => return Ok(State::After),
         Some(Errno::NOENT | Errno::NOTDIR) if change.before.is_some() => ConflictKind::Deleted,
         Some(Errno::NOENT | Errno::NOTDIR) => ConflictKind::ParentMissing,

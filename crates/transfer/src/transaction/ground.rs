@@ -1,4 +1,4 @@
-//! What lies in the workspace now, for whoever has to show it before it is applied.
+//! What the workspace has now at the paths of changes, to be shown before an apply.
 
 use std::borrow::Borrow;
 use std::os::fd::{AsFd as _, BorrowedFd};

@@ -14,7 +14,7 @@
 //! - No entry is written, renamed or removed outside the workspace: directories
 //!   are reached from the root's descriptor only, without following links or
 //!   crossing mounts, and every operation is on one name in an open directory (P2).
-//! - A file that somebody changed meanwhile is never overwritten (P5): a change is
+//! - A file that another process changed meanwhile is never overwritten (P5): a change is
 //!   carried out only over what it expects, and is taken back only over what it
 //!   left.
 //!
@@ -90,7 +90,7 @@ pub struct Transaction {
 enum End {
     /// Dropping it does.
     Drop,
-    /// Somebody did.
+    /// A commit or an abort did.
     Over,
 }
 
@@ -105,11 +105,11 @@ pub struct ApplyReceipt {
     pub cleanup: Option<String>,
 }
 
-/// Something that stayed in its saved form, because somebody changed the path
-/// while it was being rolled back.
+/// An entry that a rollback left in its saved form, because another process changed
+/// the path meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftAlone {
-    /// The path, as it is now somebody else's.
+    /// The path, where the other process's entry stays.
     pub path: RelPathBuf,
     /// Where the entry from before the transaction lies, below the workspace.
     pub saved: Option<RelPathBuf>,
@@ -154,7 +154,7 @@ pub enum ApplyError {
         /// What is wrong with it.
         source: JournalError,
     },
-    /// Somebody touched the staging directory; nothing was applied.
+    /// Another process changed the staging directory; nothing was applied.
     #[error("the staged `{}` is no longer what was staged", escape(.path.as_str().as_bytes()))]
     StagingChanged {
         /// The path it was staged for.
@@ -163,7 +163,7 @@ pub enum ApplyError {
     /// The file system said no; nothing was applied.
     #[error(transparent)]
     Io(#[from] PathError),
-    /// Rolled back, but for paths that somebody changed meanwhile.
+    /// Rolled back, but for paths that another process changed meanwhile.
     #[error("{cause}; rolled back, but for {}", left_alone_text(.left_alone))]
     LeftAlone {
         /// Why it failed.

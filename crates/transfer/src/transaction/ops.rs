@@ -70,7 +70,7 @@ pub(crate) enum Pinned {
 }
 
 /// The operations. `dir` is always an open directory and `name` one component,
-/// so nothing here walks a path that somebody else can bend.
+/// so no operation resolves a path that another process can redirect.
 pub(crate) trait Ops: fmt::Debug + Send + Sync {
     /// Opens a directory of the host by its path: the journal's, or the root.
     fn open_ambient(&self, path: &Path) -> io::Result<OwnedFd>;

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::conflict::{State, is, open_parent};
 use super::ops::{Kind, Ops, Pinned, Stat};
 
-/// A path that can't be changed here, though nobody changed it meanwhile (APP-14).
+/// A path that can't be changed here, though it did not change meanwhile (APP-14).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
     /// Where.
@@ -25,8 +25,8 @@ pub struct Obstacle {
 /// Why a path can't be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObstacleKind {
-    /// The file is read-only for its owner. A rename would replace it all the
-    /// same, but somebody meant it.
+    /// The file is read-only for its owner. A rename could replace it, but the mode
+    /// says that the user does not want that.
     ReadOnlyFile,
     /// The directory that holds it is read-only, or not ours to write.
     ReadOnlyDir,

@@ -22,7 +22,7 @@ pub enum Recovered {
     Nothing,
     /// A transaction was taken back: the tree is as it was before it.
     RolledBack {
-        /// Paths that somebody changed meanwhile, so that they were left.
+        /// Paths that were left as they are, because another process changed them meanwhile.
         left_alone: Vec<LeftAlone>,
     },
     /// A transaction had happened and is now cleaned up: the tree is as after it.
@@ -116,8 +116,8 @@ fn recover_one(ops: &dyn Ops, journal_dir: &Path) -> Result<Recovered, RecoverEr
             discard(ops, root.as_fd(), &store, &mut journal, &left_alone)?;
             Ok(Recovered::RolledBack { left_alone })
         }
-        // Without its staging directory nothing can have been saved, and nothing
-        // can be put back: whoever removed it has decided.
+        // Nothing was saved yet, or another process removed the staging directory: there
+        // is nothing to put back.
         _ => {
             discard_unkept(ops, root.as_fd(), &store, &mut journal)?;
             Ok(Recovered::RolledBack {

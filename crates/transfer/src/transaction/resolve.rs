@@ -6,9 +6,9 @@
 //! on the root's device; what that walk cannot see is a bind mount of the same
 //! file system (APP-05, APP-25).
 //!
-//! What remains with both: a directory that is open here can be moved out of the
-//! workspace by somebody who may do so anyway, and what is then done relative to
-//! it happens where it went.
+//! Neither prevents this: a process that may write the workspace moves a directory
+//! that is open here out of it. Operations relative to that directory then happen
+//! at its new place.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};

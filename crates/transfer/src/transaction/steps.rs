@@ -12,7 +12,7 @@
 //! | happened | – | old, if any | new, if any |
 //!
 //! Going back moves only what is exactly as the transaction left it, known by
-//! its [`Stamp`](super::stamp::Stamp). What somebody changed meanwhile stays
+//! its [`Stamp`](super::stamp::Stamp). What another process changed meanwhile stays
 //! where it is, and what was saved stays in its slot; both are reported (P5).
 
 use std::io;
@@ -41,7 +41,7 @@ pub(crate) struct Ground<'a> {
 pub(crate) enum Reverted {
     /// The path is as it was before the transaction.
     Clean,
-    /// Somebody changed the path meanwhile: it was left as it is.
+    /// Another process changed the path meanwhile, so it was left as it is.
     LeftAlone(RelPathBuf),
 }
 
@@ -198,7 +198,7 @@ impl Ground<'_> {
             (None, _) if ours => {
                 self.rename((parent, name), (self.staging, &new), Rename::Replace)?;
             }
-            // What a creation made was replaced or filled by somebody else.
+            // Another process replaced or filled what a creation made.
             (None, None) if !replaces && step.new.is_some() && here.is_some() => {
                 return left_alone();
             }

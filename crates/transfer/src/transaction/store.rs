@@ -44,9 +44,9 @@ impl Store {
         }
     }
 
-    /// Opens the directory, and makes what of its path is missing. Its name is durable
-    /// then: a power cut that takes the journal with its directory would leave
-    /// half-applied changes that nobody knows of (APP-11).
+    /// Opens the directory, creates what is missing of its path, and syncs its name.
+    /// Otherwise a power cut could remove the journal with its directory, and leave
+    /// half-applied changes that no recovery finds (APP-11).
     pub(crate) fn make(ops: &dyn Ops, path: &Path) -> Result<Self, PathError> {
         let unnamed = || io::Error::from(io::ErrorKind::InvalidInput);
         let name = path.file_name().and_then(|name| name.to_str());

@@ -46,8 +46,8 @@ pub(crate) trait Sink {
         check: KeyCheck,
     ) -> Result<(), Self::Error>;
 
-    /// Whether the sink looks at a regular file itself, so that nobody has to open it here.
-    /// `dir` is what it lies in, under the last component of its path.
+    /// Returns true if the sink reads this regular file itself; the walk then does not open it.
+    /// `dir` contains it, under the last component of its path.
     fn takes(
         &mut self,
         _path: &RelPath,
@@ -68,8 +68,8 @@ pub(crate) trait Sink {
         true
     }
 
-    /// Is told of each entry before it is judged, by its raw path. Whoever has limits says
-    /// no in one of the two.
+    /// Receives the raw path of each entry before the walk judges it. A sink with limits returns
+    /// its error here or from [`Self::listed`].
     fn meet(&mut self, _path: &[u8]) -> Result<(), Self::Error> {
         Ok(())
     }

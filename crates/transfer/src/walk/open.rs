@@ -24,7 +24,7 @@ impl From<Errno> for OpenError {
     }
 }
 
-/// A directory that is open, for whoever opens what it holds, now or later.
+/// An open directory, by which its entries are opened, now or later.
 #[derive(Debug)]
 pub(crate) struct OpenDir {
     fd: OwnedFd,

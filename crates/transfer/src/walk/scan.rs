@@ -1,4 +1,4 @@
-//! `scan`: a directory that nobody vouches for into its manifest.
+//! `scan`: reads a directory that is not trusted into its manifest.
 
 use std::os::fd::OwnedFd;
 

@@ -1,5 +1,5 @@
-//! A directory that nobody vouches for: everything is looked at, oddities are refusals, and
-//! limits hold for what is new.
+//! A scan of a directory that is not trusted reads everything, refuses odd entries, and applies
+//! its limits to what is new.
 
 use std::path::Path;
 

@@ -472,7 +472,7 @@ fn what_was_not_read_comes_from_what_arrived() {
     );
 }
 
-/// What was known is always read, or nobody could say that it is what it was.
+/// A survey always reads a known file: the host could not tell otherwise whether it changed.
 #[test]
 fn only_new_files_in_directories_may_be_left_unread() {
     let surveyed = |found: Vec<FoundEntry>| {

@@ -185,7 +185,7 @@ fn app_16_filled_just_before_it_goes() {
     assert_eq!(scene.dump(), expected.dump());
 }
 
-/// APP-08: somebody creates the file just before it is placed.
+/// APP-08: another process creates the file just before it is placed.
 #[test]
 fn app_08_created_just_before_the_rename() {
     let scene = Scene::new(BEFORE, AFTER);

@@ -71,8 +71,8 @@ fn app_01_parent_becomes_a_link_before_the_commit() {
     }
 }
 
-/// APP-02: somebody swaps a directory and a link to the outside all the time. Whatever
-/// happens to the apply, nothing happens there.
+/// APP-02: another thread swaps a directory and a link to the outside all the time. Whatever
+/// happens to the apply, nothing changes outside.
 #[test]
 fn app_02_swap_race_of_200_000_writes() {
     for resolver in [Resolver::Kernel, Resolver::Walk] {
@@ -134,7 +134,7 @@ fn swap_race(resolver: Resolver, writes: usize, applies: usize) {
                 "{resolver:?} {round} {result:?}"
             );
             if result.is_ok() {
-                // Back to the start, while nobody swaps.
+                // Back to the start, while the other thread is paused.
                 let _paused = pause.lock().unwrap();
                 if dir.is_symlink() {
                     swap(&dir, &link);

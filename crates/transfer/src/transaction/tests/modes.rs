@@ -142,8 +142,8 @@ fn app_14_immutable_and_append_only_targets() {
     assert!(same);
 }
 
-/// Whoever is not root may not replace what belongs to somebody else, in a directory that
-/// they may write; root may.
+/// A user who is not root may not replace another user's entries, even in a directory that the
+/// user may write; root may.
 #[test]
 fn app_14_foreign_owner() {
     let scene = Scene::new(
@@ -194,15 +194,15 @@ fn app_20_default_acl_makes_nothing_world_writable() {
         ]
         .concat()
     };
-    const NOBODY: u32 = u32::MAX;
+    const UNDEFINED_ID: u32 = u32::MAX;
     let (owner, user, group, mask, other) = (0x01, 0x02, 0x04, 0x10, 0x20);
     let acl = [
         2_u32.to_le_bytes().to_vec(),
-        entry(owner, 7, NOBODY),
+        entry(owner, 7, UNDEFINED_ID),
         entry(user, 7, 4321),
-        entry(group, 7, NOBODY),
-        entry(mask, 7, NOBODY),
-        entry(other, 7, NOBODY),
+        entry(group, 7, UNDEFINED_ID),
+        entry(mask, 7, UNDEFINED_ID),
+        entry(other, 7, UNDEFINED_ID),
     ]
     .concat();
     let scene = Scene::new(
@@ -218,7 +218,7 @@ fn app_20_default_acl_makes_nothing_world_writable() {
     assert_eq!(modes, ["644", "755", "644", "755"]);
 }
 
-/// The undo of a removal gives back what root gave to somebody, setuid bit and all.
+/// The undo of a removal restores the owner that root had set, and the setuid bit.
 #[test]
 fn app_18_owner_and_setuid_bit_come_back() {
     if !is_root("chown") {

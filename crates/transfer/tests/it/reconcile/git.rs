@@ -30,7 +30,7 @@ fn the_hosts_repository_goes_in_when_the_copy_stands_still() {
     send .git/refs/heads/main
     send a
     ");
-    // What the agent did to index, logs, hooks and objects is nobody's work.
+    // Changes to index, logs, hooks and objects do not count as the agent's work.
     let dirty = format!(
         "{}\nf .git/ORIG_HEAD 1\nf .git/logs/HEAD 1\nf .git/objects/ee/3 o\nf .git/hooks/x 1",
         BEFORE.replace("index i", "index k")

@@ -239,7 +239,7 @@ fn an_update_that_ends_early_is_finished_by_the_next_one() {
         assert_eq!(again.clashes, plan.clashes, "seed {seed}");
         let after = broken.carry_out(&again);
         assert_eq!(after.volume, whole.volume, "seed {seed}");
-        // Odd things in a repository are in nobody's way.
+        // Odd entries in a repository block nothing.
         let others = |case: Case| -> Vec<String> {
             let names = case.others.into_keys();
             names.filter(|name| !name.starts_with(".git/")).collect()

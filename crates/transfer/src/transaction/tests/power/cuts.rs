@@ -49,7 +49,7 @@ struct Story {
     from: usize,
     /// Every how many events the power is cut.
     stride: usize,
-    /// From this many events on, somebody was told that it is done.
+    /// From this many events on, the caller was told that it is done.
     told: usize,
 }
 
@@ -100,8 +100,8 @@ impl Story {
         drop(recover_with(&ops, &scene.journal()).unwrap());
         let mut story = Self::told(scene, &recorder, old);
         if story.new == story.old {
-            // Taken back. Whoever was told so may still find either tree if the power
-            // goes, never a third one.
+            // Taken back. A caller that was told so may still find either tree after a
+            // power cut, never a third one.
             story.new = expected(before, after);
             story.told = usize::MAX;
         }
