@@ -163,7 +163,7 @@ mod tests {
     use crate::{Finding, Severity, Subject};
 
     #[test]
-    fn p9_more_than_anybody_could_read_rejects_the_batch() {
+    fn p9_more_findings_than_the_limit_reject_the_batch() {
         let mut buffer = FindingBuffer::default();
         let path = "a".parse::<lazaret_tree::RelPathBuf>().unwrap();
         let most = MOST_BYTES / size_of::<Finding>();

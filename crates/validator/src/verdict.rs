@@ -165,7 +165,7 @@ impl Validated {
     }
 
     /// Turns the batch into an approval. `shown` is the digest under which the
-    /// batch was shown to whoever agreed to it.
+    /// batch was shown for approval.
     ///
     /// # Errors
     /// When `shown` is not the digest of these changes.

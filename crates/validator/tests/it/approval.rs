@@ -141,7 +141,7 @@ fn a_clean_rest_with_an_allowed_block_is_clean() {
     assert_eq!(verdict_by(&policy, "", after).outcome, Outcome::Clean);
 }
 
-/// Nobody can allow what has no bytes, what lies in `.git`, and limits.
+/// A policy can't allow an entry without bytes, a path in `.git`, or a limit.
 #[test]
 fn some_codes_can_never_be_allowed() {
     let after = "f d/.git/config \"x\"";

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 
 use crate::{check, verdict};
 
-/// In pieces, so that nobody who looks for secrets finds these.
+/// In pieces, so that no secret scanner reports these.
 const AWS: &str = concat!("AK", "IAQ2ZRX7TVDW5S3JN6");
 const GITHUB: &str = concat!("gh", "p_aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA2cD4");
 const PEM: &str = concat!("-----BEGIN RSA PRIVATE ", "KEY-----");

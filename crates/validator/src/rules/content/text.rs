@@ -1,5 +1,6 @@
-//! What a text does to whoever looks at it: characters that are not seen or reorder others,
-//! and bytes that a terminal obeys (AUD-06). What can't be looked at is said (AUD-04, AUD-05).
+//! What can deceive the reader of a text: characters that are invisible or reorder others, and
+//! bytes that a terminal obeys (AUD-06). A file that no rule can examine is reported (AUD-04,
+//! AUD-05).
 //!
 //! Only lines that the change adds count. Each rule reads a file once, in linear time.
 

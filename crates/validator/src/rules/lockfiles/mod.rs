@@ -1,9 +1,8 @@
 //! Lockfiles (SUS-23): what decides which bytes a package manager downloads and runs.
 //!
-//! Nobody reads their diffs, so each format is read into one form, and the two sides are
-//! compared: what is known may not come from elsewhere nor have other contents, and what
-//! is new may not come from where nothing came from before. No host is known by name:
-//! the hosts of the baseline are what new ones are compared with.
+//! Their diffs are too long to review, so the validator reads each format into one form and
+//! compares the two sides. A known package may not come from another source nor have other
+//! contents, and a new one may not come from a host that the baseline does not use.
 
 mod bun;
 mod cargo;

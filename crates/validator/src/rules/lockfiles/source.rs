@@ -53,13 +53,13 @@ pub(crate) struct Address<'a> {
     /// In lower case, with the prefixes that package managers add (`git+https`).
     pub(crate) scheme: Cow<'a, str>,
     /// Host, port and user, in lower case. A text that is no clear URL is kept whole here:
-    /// it is then a host that nobody knows.
+    /// it then counts as an unknown host.
     pub(crate) host: Cow<'a, str>,
     /// All the rest.
     pub(crate) rest: Cow<'a, str>,
 }
 
-/// Schemes that nobody on the way can change, whatever prefix they have.
+/// Schemes that protect against an attacker on the network, whatever prefix they have.
 const SAFE_SCHEMES: [&str; 6] = ["https", "ssh", "github", "gitlab", "bitbucket", "gist"];
 
 impl<'a> Address<'a> {
@@ -125,7 +125,7 @@ impl<'a> Address<'a> {
         }
     }
 
-    /// Whether somebody on the way could change what comes from there.
+    /// Whether an attacker on the network could change what comes from there.
     pub(crate) fn is_insecure(&self) -> bool {
         let bare = self.scheme.rsplit('+').next().unwrap_or_default();
         !SAFE_SCHEMES.contains(&bare) && !self.is_file()

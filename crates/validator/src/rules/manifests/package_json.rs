@@ -28,7 +28,7 @@ const HOOKS: [&str; 19] = [
     "pnpm:devPreinstall",
 ];
 
-/// Keys that describe the package, or what whoever imports it gets to see.
+/// Keys that describe the package, or what code that imports it gets.
 const QUIET: [&str; 43] = [
     "$schema",
     "author",
@@ -104,7 +104,7 @@ pub(super) fn judge(
                 remarks,
             );
         }
-        // Of an installed package nobody runs the others.
+        // A package manager runs no other script of an installed package.
         ["scripts", _] if manifest.place == Place::Installed => {}
         ["scripts", ..] => say(
             difference,

@@ -1,9 +1,8 @@
 //! Names that look like others and are not (AUD-07): `Маkefile` with a Cyrillic М.
 //!
-//! A name in one alphabet is nobody's trick, whichever alphabet it is. What counts is a
-//! word that mixes letters which look alike, and a name that a reader takes for its
-//! neighbour, for `.git`, or for a file that runs by itself. The tables are those of
-//! Unicode (UTS #39).
+//! A name in a single alphabet is not suspect, whichever alphabet it is. Suspect is a word that
+//! mixes letters which look alike, or a name that a reader takes for its neighbour, for `.git`,
+//! or for a file that runs by itself. The tables are those of Unicode (UTS #39).
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -5,7 +5,7 @@
 use lazaret_tree::is_invisible;
 use unicode_script::{Script, UnicodeScript as _};
 
-/// What a character does to whoever reads the text.
+/// How a character can deceive the reader of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::rules) enum Unseen {
     /// Others are shown in another order.

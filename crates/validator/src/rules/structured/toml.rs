@@ -9,7 +9,7 @@ use toml_parser::lexer::{Token, TokenKind};
 use super::{Builder, Data, Document, Unreadable, Value, offset};
 
 /// The most memory that the crate may take, in bytes. A lockfile of a thousand packages with
-/// fifty files each, which is more than anybody's, takes 100 MiB of it.
+/// fifty files each, which is larger than real ones, takes 100 MiB of it.
 const MOST_MEMORY: usize = 128 << 20;
 
 /// Reads a document. Its tables are sorted by key.

@@ -1,4 +1,4 @@
-//! Files that run, or make something run, without anybody starting them (docs/design/threats.md,
+//! Files that run, or make something run, without the user starting them (docs/design/threats.md,
 //! section 4): matched case-folded, normalised, without invisible characters, at
 //! any depth. Creating one counts as much as changing it (CVE-2026-25725).
 //!

@@ -16,7 +16,7 @@ fn codes(text: &str) -> Vec<&'static str> {
     codes
 }
 
-/// In pieces, so that nobody who looks for secrets finds these.
+/// In pieces, so that no secret scanner reports these.
 fn made(pieces: &[&str]) -> String {
     pieces.concat()
 }
