@@ -120,7 +120,7 @@ const ABSENT: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Crates that only [`Finding`]s of `runtime` may bring in: nobody else names them.
+/// Crates that only `runtime` may depend on directly.
 const RUNTIME_ONLY: [&str; 2] = ["bollard", "tokio"];
 /// Their direct dependencies are read for [`RUNTIME_ONLY`].
 const ABOVE_RUNTIME: [&str; 3] = ["image-builder", "session", "launcher"];

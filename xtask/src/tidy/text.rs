@@ -77,7 +77,7 @@ fn check_rust(path: &str, text: &str, report: &mut impl FnMut(usize, &'static st
     }
 }
 
-/// A file that no module declares is neither compiled nor run, and nobody notices.
+/// Reports files that no module declares: the compiler skips them without a warning.
 pub(super) fn check_forgotten_modules(sources: &[Source], findings: &mut Vec<Finding>) {
     let text = |path: &str| {
         let source = sources.iter().find(|source| source.path == path);
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_nobody_declares_is_found() {
+    fn a_file_that_no_module_declares_is_found() {
         let source = |path: &str, text: &str| Source {
             path: path.to_owned(),
             text: text.to_owned(),
