@@ -1,4 +1,4 @@
-//! Who starts the processes of ours in a container: its PID 1 or the engine.
+//! What starts lazaret's processes in a container: its PID 1 or the engine.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         run: |ctx| works(ctx, |call| call.env("LAZARET_STARTER", "engine"), 0),
     },
     Scenario {
-        name: "starter/the-engine-for-whoever-may-not-look",
+        name: "starter/the-engine-without-ptrace",
         run: without_the_right,
     },
     Scenario {

@@ -12,7 +12,7 @@ use crate::watch::wait_until;
 /// Requests in a row that were refused.
 const REFUSED: usize = 10;
 
-pub(super) fn net_23_a_killed_launchers_network_is_closed_before_anybody_recovers(
+pub(super) fn net_23_a_killed_launchers_network_is_closed_before_recovery(
     ctx: &Ctx,
 ) -> Result<(), String> {
     let upstream = Upstream::start(ctx)?;

@@ -27,7 +27,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "net/launcher-killed",
-        run: closing::net_23_a_killed_launchers_network_is_closed_before_anybody_recovers,
+        run: closing::net_23_a_killed_launchers_network_is_closed_before_recovery,
     },
     Scenario {
         name: "net/gateway-killed",
