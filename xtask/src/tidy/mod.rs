@@ -9,6 +9,7 @@ mod imports;
 mod manifests;
 mod text;
 mod tokens;
+mod words;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -73,6 +74,7 @@ fn check(sh: &Shell) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for source in &sources {
         text::check(source, &mut findings);
+        words::check(source, &mut findings);
         manifests::check(source, &mut findings);
     }
     text::check_forgotten_modules(&sources, &mut findings);
