@@ -116,7 +116,7 @@ fn end_everyone() -> bool {
     }
     // ESRCH: there is no process; EPERM: none that PID 1 may signal. Either way the
     // next round decides.
-    let _nobody = signal_everyone(libc::SIGTERM);
+    let _none_left = signal_everyone(libc::SIGTERM);
     true
 }
 

@@ -257,7 +257,7 @@ fn identity(ctx: &Ctx) -> Result<(), String> {
         .expect_code(120)
     };
     let agent = "lazaret agent <agent@lazaret.invalid>";
-    let _nobody = run("s1")?.expect_text(&format!("{agent} {agent}"))?;
+    let _same_author = run("s1")?.expect_text(&format!("{agent} {agent}"))?;
     let config = "[user]\n name = Ship's Cook\n[include]\n path = ~/more\n";
     let write = |name: &str, text: &str| std::fs::write(ctx.home().join(name), text);
     write(".gitconfig", config).map_err(|error| error.to_string())?;

@@ -167,7 +167,7 @@ fn serve() -> std::io::Result<(u16, Receiver<String>)> {
             if reader.read_exact(&mut body).is_err() {
                 continue;
             }
-            let _nobody_asks = tell.send(String::from_utf8_lossy(&body).into_owned());
+            let _receiver_gone = tell.send(String::from_utf8_lossy(&body).into_owned());
             let _gone = write!(
                 stream,
                 "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\

@@ -54,5 +54,5 @@ printf 'struct ship {\n\tchar name[32];\n\tchar flag[3];\n\tlong tons;\n};\n' > 
 printf 'int main(void)\n{\n\treturn 0;\n}\n' > src/main.c
 printf '#!/bin/sh\n./harbour total\n' > tests/run.sh
 printf 'name,flag,tons\nAda,NO,1200\nGrace,US,8000\n' > docs/ships.csv
-printf 'Old notes.\nNobody reads them.\n' > docs/old-notes.md
+printf 'Old notes.\nThey are out of date.\n' > docs/old-notes.md
 printf 'on: push\njobs:\n  test:\n    steps:\n      - run: make test\n' > .github/workflows/test.yml

@@ -33,7 +33,7 @@ pub(super) fn check(source: &Source, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Returns true for prose, code and configuration; data and snapshots of output are left out.
+/// Returns true for prose, code, configuration and snapshots of output; data is left out.
 fn is_text_of_ours(path: &str) -> bool {
     let is_data = path.contains("/samples/") || path.starts_with("tests/corpus/");
     let endings = [".rs", ".md", ".toml", ".yml", ".sh", ".snap"];

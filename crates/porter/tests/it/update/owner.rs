@@ -10,7 +10,7 @@ use lazaret_transfer::Stance;
 
 use super::kept::{Fault, Kept};
 
-const NOBODY: u32 = 65534;
+const UNPRIVILEGED: u32 = 65534;
 
 /// Returns a copy of the porter that every user may start.
 fn program() -> &'static Path {
@@ -31,7 +31,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-fn as_nobody(root: &Path, flag: &str) -> duct::Expression {
+fn as_unprivileged(root: &Path, flag: &str) -> duct::Expression {
     as_user(duct::cmd(
         program(),
         ["update".as_ref(), root.as_os_str(), flag.as_ref()],
@@ -41,7 +41,7 @@ fn as_nobody(root: &Path, flag: &str) -> duct::Expression {
 fn as_user(update: duct::Expression) -> duct::Expression {
     match is_root() {
         true => update.before_spawn(|command| {
-            command.uid(NOBODY).gid(NOBODY);
+            command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
             Ok(())
         }),
         false => update,
@@ -50,7 +50,8 @@ fn as_user(update: duct::Expression) -> duct::Expression {
 
 fn give_away(dir: &Path) {
     if is_root() {
-        let give = |path: &Path| std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY));
+        let give =
+            |path: &Path| std::os::unix::fs::lchown(path, Some(UNPRIVILEGED), Some(UNPRIVILEGED));
         give(dir).expect("root");
         for entry in fs::read_dir(dir).expect("readable") {
             let path = entry.expect("readable").path();
@@ -68,7 +69,7 @@ const PROJECT: &str = "f a/b/file 1\nf a/b/old 1\nf c/file 1\nf top 1";
 fn flt_28_closed_directories_are_written_to_and_are_closed_again() {
     for mode in ["555", "500", "444", "0"] {
         let mut kept = Kept::new(PROJECT);
-        kept.start = as_nobody;
+        kept.start = as_unprivileged;
         give_away(kept.volume.path());
         kept.host("f a/b/file 2\nf a/b/new/x 2\n- a/b/old\nl c/link -> x\nf top 2");
         let volume = kept.volume.path().to_path_buf();
@@ -98,7 +99,7 @@ fn flt_28_closed_directories_are_written_to_and_are_closed_again() {
 #[test]
 fn the_modes_come_back_when_the_update_fails() {
     let mut kept = Kept::new(PROJECT);
-    kept.start = as_nobody;
+    kept.start = as_unprivileged;
     give_away(kept.volume.path());
     kept.host("f a/b/file 2\nf c/file 2");
     let volume = kept.volume.path().to_path_buf();
@@ -120,7 +121,7 @@ fn the_modes_come_back_when_the_update_fails() {
 fn flt_28_what_the_agent_closed_is_surveyed() {
     for by_ground in [false, true] {
         let mut kept = Kept::new(PROJECT);
-        kept.start = as_nobody;
+        kept.start = as_unprivileged;
         kept.survey();
         kept.is_believed = by_ground;
         kept.agent(
