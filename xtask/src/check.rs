@@ -6,7 +6,7 @@
 use std::process::Command;
 
 use anyhow::Result;
-use xshell::{Shell, cmd};
+use xshell::{Cmd, Shell, cmd};
 
 use crate::flags;
 use crate::project::{Porter, WHOLE_WORKSPACE};
@@ -14,6 +14,10 @@ use crate::steps::Steps;
 
 /// Tests of the porter that give files to root or make a process PID 1.
 const NEED_ROOT: [&str; 3] = ["deadline::", "door::", "sealed::"];
+
+/// Integration tests that pack and judge some hundred megabytes, to bound what memory that
+/// takes. `cargo xtask test` runs them.
+const SLOW: [&str; 2] = ["memory::p9_", "session::large::p9_"];
 
 impl flags::Check {
     pub(crate) fn run(self, sh: &Shell) -> Result<()> {
@@ -44,17 +48,22 @@ impl flags::Check {
     }
 }
 
-/// Runs all tests without engines. Without root, those that need it run in a user namespace.
+/// Runs the tests of [`SLOW`], which a check leaves out.
+pub(crate) fn slow_tests(sh: &Shell, porter: &Porter) -> Result<()> {
+    let test = test(sh, porter).args(["--test", "it", "--"]);
+    Ok(test.args(SLOW).run()?)
+}
+
+/// Runs all other tests without engines. Without root, those that need it run in a user
+/// namespace.
 fn tests(sh: &Shell, porter: &Porter) -> Result<()> {
-    let test = || {
-        let test = porter.cargo(sh, &["test", "--quiet", "--no-fail-fast"]);
-        test.args(WHOLE_WORKSPACE).env_remove("LAZARET_TEST_ENGINE")
-    };
+    let skip = |name: &&'static str| ["--skip", *name];
+    let skips: Vec<&str> = SLOW.iter().flat_map(skip).collect();
     if rustix::process::geteuid().is_root() {
-        return Ok(test().run()?);
+        return Ok(test(sh, porter).arg("--").args(skips).run()?);
     }
-    let skips = NEED_ROOT.iter().flat_map(|name| ["--skip", name]);
-    test().arg("--").args(skips).run()?;
+    let skips = skips.into_iter().chain(NEED_ROOT.iter().flat_map(skip));
+    test(sh, porter).arg("--").args(skips).run()?;
     let namespace = ["--user", "--map-auto", "--map-root-user"];
     let possible = cmd!(sh, "unshare {namespace...} --pid --fork true").quiet();
     if possible.ignore_stderr().run().is_err() {
@@ -64,13 +73,22 @@ fn tests(sh: &Shell, porter: &Porter) -> Result<()> {
         );
         return Ok(());
     }
-    let inside = Command::from(test().args(["--test", "it", "--"]).args(NEED_ROOT));
+    let inside = Command::from(
+        test(sh, porter)
+            .args(["--test", "it", "--"])
+            .args(NEED_ROOT),
+    );
     let outside = sh.cmd("unshare").args(namespace).arg(inside.get_program());
     Ok(outside
         .args(inside.get_args())
         .env("LAZARET_PORTER", &porter.path)
         .env_remove("LAZARET_TEST_ENGINE")
         .run()?)
+}
+
+fn test<'a>(sh: &'a Shell, porter: &Porter) -> Cmd<'a> {
+    let test = porter.cargo(sh, &["test", "--quiet", "--no-fail-fast"]);
+    test.args(WHOLE_WORKSPACE).env_remove("LAZARET_TEST_ENGINE")
 }
 
 fn clippy(sh: &Shell, porter: &Porter) -> Result<()> {

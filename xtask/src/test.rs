@@ -5,6 +5,7 @@
 use anyhow::Result;
 use xshell::Shell;
 
+use crate::check;
 use crate::flags;
 use crate::project::Porter;
 use crate::setup::{self, Consent};
@@ -24,6 +25,7 @@ impl flags::Test {
             false => Consent::Ask,
         };
         let dev_porter = flags::Check { fix: false }.run_steps(sh, steps)?;
+        steps.run(sh, "slow tests", || check::slow_tests(sh, &dev_porter))?;
         steps.run(sh, "engines", || setup::up(sh, consent))?;
         let contract = flags::Contract { engine: Vec::new() };
         steps.run(sh, "contract", || contract.run_with(sh, &dev_porter))?;
