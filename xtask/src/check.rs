@@ -33,10 +33,7 @@ impl flags::Check {
             let check: &[&str] = if self.fix { &[] } else { &["--check"] };
             Ok(cmd!(sh, "cargo fmt --all {check...}").run()?)
         })?;
-        let tidy = flags::Tidy {
-            cycles: false,
-            shrink: false,
-        };
+        let tidy = flags::Tidy { cycles: false };
         steps.run(sh, "tidy", || tidy.run(sh))?;
         steps.run(sh, "deny", || deny(sh))?;
         let porter = steps.run(sh, "porter", || Porter::build_dev(sh))?;

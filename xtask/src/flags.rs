@@ -91,8 +91,6 @@ xflags::xflags! {
         cmd tidy {
             /// Print the import circles between files with the lines that make them, and end.
             optional --cycles
-            /// Remove files from the list of allowed circles that are in none any more.
-            optional --shrink
         }
 
         /// List images, or build and verify those that are named and write their locks:

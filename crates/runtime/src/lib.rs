@@ -7,6 +7,7 @@ mod api;
 mod apple;
 mod detect;
 mod engine;
+mod engine_info;
 #[cfg(feature = "fake")]
 pub mod fake;
 mod first_process;
@@ -28,10 +29,10 @@ pub use detect::{
     detect_remembering,
 };
 pub use engine::{
-    ContainerInfo, ContainerState, Engine, EngineError, EngineInfo, EngineKind, ExecSpec, Greeting,
-    ImageInfo, Pausing, Process, ProcessControl, Starter, Stdin, Terminal, TerminalSize,
-    UserNamespace, VolumeInfo,
+    ContainerInfo, ContainerState, Engine, EngineError, ExecSpec, ImageInfo, Process,
+    ProcessControl, Starter, Stdin, Terminal, TerminalSize, VolumeInfo,
 };
+pub use engine_info::{EngineInfo, EngineKind, Greeting, Pausing, UserNamespace};
 pub use first_process::FirstProcess;
 pub use harden::{
     AGENT_HOME, AGENT_ID, Controls, ENGINE_ENV, HardenedSpec, Namespace, Tmpfs, Unenforceable,

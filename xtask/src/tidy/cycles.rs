@@ -1,17 +1,9 @@
 //! No import circles: two files of a crate must not need each other, by whatever way.
-//!
-//! Files that are still in a circle stand in `cycles.txt`, which may only shrink.
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result};
-
 use super::imports::{Import, imports};
 use super::{Finding, Source};
-use crate::project;
-
-/// The files that may still be in a circle, one a line; `#` begins a comment.
-pub(super) const ALLOWED: &str = "xtask/src/tidy/cycles.txt";
 
 /// Files that need each other, and the imports that make them do so.
 #[derive(Debug)]
@@ -32,47 +24,19 @@ pub(super) fn circles(sources: &[Source]) -> Vec<Circle> {
     circles
 }
 
-/// Names each file of a circle that is not allowed, and each allowed one that is in none.
+/// Names each import that closes a circle.
 pub(super) fn check(sources: &[Source], findings: &mut Vec<Finding>) {
-    let allowed = allowed(sources);
-    let mut report = |path: &str, line: usize, message: String| {
-        findings.push(Finding {
-            path: path.to_owned(),
-            line,
+    for circle in circles(sources) {
+        let count = circle.files.len();
+        findings.extend(circle.imports.iter().map(|import| Finding {
+            path: import.from.clone(),
+            line: import.line,
             rule: "cycles",
-            message,
-        });
-    };
-    let circles = circles(sources);
-    for circle in &circles {
-        for import in &circle.imports {
-            if !allowed.contains_key(import.from.as_str()) {
-                report(
-                    &import.from,
-                    import.line,
-                    format!(
-                        "`{}` closes a circle of {} files with {} \
-                         (`cargo xtask tidy --cycles` lists it)",
-                        import.path,
-                        circle.files.len(),
-                        import.to
-                    ),
-                );
-            }
-        }
-    }
-    let in_circle = |file: &str| {
-        let mut files = circles.iter().flat_map(|circle| &circle.files);
-        files.any(|found| found == file)
-    };
-    for (file, line) in &allowed {
-        if !in_circle(file) {
-            report(
-                ALLOWED,
-                *line,
-                format!("{file} is in no circle any more: `cargo xtask tidy --shrink` removes it"),
-            );
-        }
+            message: format!(
+                "`{}` closes a circle of {count} files with {} (`cargo xtask tidy --cycles`)",
+                import.path, import.to
+            ),
+        }));
     }
 }
 
@@ -90,32 +54,6 @@ pub(super) fn print(sources: &[Source]) {
         println!();
     }
     println!("{} circles", circles.len());
-}
-
-/// Removes what is in no circle any more from the list.
-pub(super) fn shrink(sources: &[Source]) -> Result<()> {
-    let text = sources.iter().find(|source| source.path == ALLOWED);
-    let text = text.map_or("", |source| source.text.as_str());
-    let circles = circles(sources);
-    let is_needed = |line: &&str| {
-        let mut files = circles.iter().flat_map(|circle| &circle.files);
-        line.starts_with('#') || line.is_empty() || files.any(|file| file == line)
-    };
-    let kept: Vec<&str> = text.lines().filter(is_needed).collect();
-    println!(
-        "{ALLOWED}: {} lines removed",
-        text.lines().count() - kept.len()
-    );
-    std::fs::write(project::root().join(ALLOWED), kept.join("\n") + "\n").context(ALLOWED)
-}
-
-/// The allowed files and their lines.
-fn allowed(sources: &[Source]) -> BTreeMap<&str, usize> {
-    let list = sources.iter().filter(|source| source.path == ALLOWED);
-    let lines = list.flat_map(|source| source.text.lines().zip(1..));
-    lines
-        .filter(|(line, _)| !line.is_empty() && !line.starts_with('#'))
-        .collect()
 }
 
 /// Returns the strongly connected components of more than one file.
@@ -199,7 +137,7 @@ impl<'a> Search<'a> {
 mod tests {
     use super::*;
 
-    fn planted(allowed: &str, two: &str) -> Vec<Source> {
+    fn planted(two: &str) -> Vec<Source> {
         let files = [
             ("crates/a/Cargo.toml", ""),
             ("crates/a/src/lib.rs", "mod one;\nmod two;\nmod three;"),
@@ -212,7 +150,6 @@ mod tests {
                 "crates/a/src/three.rs",
                 "use crate::one::One;\npub fn f() {}",
             ),
-            (ALLOWED, allowed),
         ];
         let source = |(path, text): (&str, &str)| Source {
             path: path.to_owned(),
@@ -234,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_planted_circle_is_found() {
-        let sources = planted("", CLOSED);
+        let sources = planted(CLOSED);
         assert_eq!(circles(&sources)[0].files.len(), 3);
         assert_eq!(
             found(&sources),
@@ -244,14 +181,6 @@ mod tests {
                 "crates/a/src/two.rs:2"
             ]
         );
-        assert_eq!(found(&planted("", OPEN)), [""; 0]);
-    }
-
-    #[test]
-    fn the_list_allows_a_circle_and_may_only_shrink() {
-        let list = "# why\ncrates/a/src/one.rs\ncrates/a/src/three.rs\ncrates/a/src/two.rs\n";
-        assert_eq!(found(&planted(list, CLOSED)), [""; 0]);
-        let stale = [2, 3, 4].map(|line| format!("{ALLOWED}:{line}"));
-        assert_eq!(found(&planted(list, OPEN)), stale);
+        assert_eq!(found(&planted(OPEN)), [""; 0]);
     }
 }

@@ -50,9 +50,6 @@ struct Source {
 
 impl flags::Tidy {
     pub(crate) fn run(self, sh: &Shell) -> Result<()> {
-        if self.shrink {
-            cycles::shrink(&sources(sh)?)?;
-        }
         if self.cycles {
             cycles::print(&sources(sh)?);
             return Ok(());

@@ -10,7 +10,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::SurveyFailure;
-use super::hash::hash_all;
+use super::hash::{Changed, hash_all};
 use super::list::{Listed, Listing, Sink};
 use crate::lifts::Lifts;
 use crate::root::Root;
@@ -62,14 +62,6 @@ struct Comparison<'a> {
     entries: u64,
     name_bytes: u64,
     total_bytes: u64,
-}
-
-/// A file to hash.
-pub(super) struct Changed {
-    /// Where it stands in [`Survey::found`].
-    pub(super) index: usize,
-    pub(super) path: RelPathBuf,
-    pub(super) identity: VolumeIdentity,
 }
 
 impl Sink for Comparison<'_> {

@@ -5,18 +5,25 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lazaret_protocol::VolumeIdentity;
-use lazaret_tree::Digest;
+use lazaret_tree::{Digest, RelPathBuf};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::SurveyFailure;
-use super::compare::Changed;
 use crate::root::{Root, chmod};
 
 const OWNER_READS: u32 = 0o400;
 const CHUNK: usize = 64 << 10;
 /// More threads gain nothing from one disk.
 const MOST_THREADS: usize = 4;
+
+/// A file to hash.
+pub(super) struct Changed {
+    /// Where it stands in [`Survey::found`](lazaret_protocol::Survey::found).
+    pub(super) index: usize,
+    pub(super) path: RelPathBuf,
+    pub(super) identity: VolumeIdentity,
+}
 
 /// A file that was read.
 pub(super) struct Hashed {

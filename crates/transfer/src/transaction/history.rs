@@ -7,7 +7,7 @@ use lazaret_tree::Change;
 
 use super::ops::{HostOps, Ops};
 use super::store::Store;
-use super::undo::{UndoError, undo_dir};
+use super::undo_error::UndoError;
 use super::{ApplyError, load_error};
 use crate::journal::{Journal, Phase};
 
@@ -155,6 +155,11 @@ impl Chain {
             chain.last_dir = dir;
         }
     }
+}
+
+/// Where the `index`-th undo or redo of a transaction is journaled.
+pub(crate) fn undo_dir(journal_dir: &Path, index: usize) -> PathBuf {
+    journal_dir.join(format!("undo-{index}"))
 }
 
 fn load(ops: &dyn Ops, dir: &Path) -> Result<Option<Journal>, UndoError> {

@@ -48,6 +48,7 @@ pub(crate) mod stamp;
 mod steps;
 mod store;
 mod undo;
+mod undo_error;
 
 #[cfg(test)]
 mod tests;
@@ -57,7 +58,8 @@ pub use ground::{Found, Standing, look, standings};
 pub use history::{Attempt, History, HistoryState, history, history_state};
 pub use preflight::{Obstacle, ObstacleKind};
 pub use recover::{RecoverError, Recovered, recover};
-pub use undo::{UndoError, redo, undo};
+pub use undo::{redo, undo};
+pub use undo_error::UndoError;
 
 use std::fmt;
 use std::io;

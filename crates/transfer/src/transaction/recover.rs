@@ -8,10 +8,10 @@ use lazaret_tree::{AtPath as _, PathError, RelPath};
 
 use super::LeftAlone;
 use super::commit::{discard, finish, revert_all};
+use super::history::undo_dir;
 use super::ops::{HostOps, Ops};
 use super::steps::Ground;
 use super::store::{LoadError, Store};
-use super::undo::undo_dir;
 use crate::journal::{Journal, JournalError, Phase};
 
 /// What a recovery found to do.

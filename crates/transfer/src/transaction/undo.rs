@@ -2,41 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use lazaret_tree::{Change, RelPath};
 
-use super::history::{Chain, Keep};
+use super::history::{Chain, Keep, undo_dir};
 use super::ops::{HostOps, Ops};
 use super::prepare::{Request, prepare_with};
 use super::store::Store;
+use super::undo_error::UndoError;
 use super::{ApplyError, ApplyReceipt, Restore};
 use crate::WorkspaceDir;
 use crate::journal::Phase;
-
-/// Why a transaction was not undone, or not redone.
-#[derive(Debug, thiserror::Error)]
-pub enum UndoError {
-    /// There is none in this directory.
-    #[error("nothing was applied from {path}", path = .path.display())]
-    Nothing {
-        /// The journal's directory.
-        path: PathBuf,
-    },
-    /// It was cut short: `recover` first.
-    #[error("the last apply or undo was cut short; recover it first")]
-    Unfinished,
-    /// It has been undone already (APP-19).
-    #[error("it has been undone already")]
-    AlreadyUndone,
-    /// It has not been undone, so there is nothing to redo.
-    #[error("it has not been undone")]
-    NotUndone,
-    /// The inverse changes can't be applied; conflicts are among the reasons (APP-18).
-    #[error(transparent)]
-    Apply(#[from] ApplyError),
-}
 
 /// Takes the transaction in `journal_dir` back: contents, modes, extended attributes, access
 /// control lists, and times of files as they were. A path that was changed since is a conflict, and then
@@ -60,11 +38,6 @@ pub fn redo(journal_dir: &Path, workspace: &WorkspaceDir) -> Result<ApplyReceipt
 pub(crate) enum Turn {
     Undo,
     Redo,
-}
-
-/// Where the `index`-th undo or redo of a transaction is journaled.
-pub(crate) fn undo_dir(journal_dir: &Path, index: usize) -> PathBuf {
-    journal_dir.join(format!("undo-{index}"))
 }
 
 pub(crate) fn turn(

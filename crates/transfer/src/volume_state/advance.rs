@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lazaret_protocol::{
-    FoundEntry, FoundKind, Survey, SurveyError, UpdateOrder, UpdateReceipt, VolumeIdentity, Wanted,
+    FoundEntry, FoundKind, Survey, SurveyError, UpdateOrder, UpdateReceipt, Wanted,
 };
-use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Tree};
+use lazaret_tree::{Entry, LinkTarget, RelPath, RelPathBuf, RelPathError, Tree};
 
-use super::surveyed::Unread;
+use super::surveyed::{Unread, file};
 use super::{Held, Origin, Surveyed, VolumeState};
 
 impl VolumeState {
@@ -182,15 +182,6 @@ impl VolumeState {
             parent.is_some_and(|parent| self.get(parent) != Some(&Entry::Dir))
         };
         others.find(is_orphan).map(ToOwned::to_owned)
-    }
-}
-
-/// A file as the host carries it.
-pub(super) fn file(identity: VolumeIdentity, digest: Digest) -> Entry {
-    Entry::File {
-        mode: Mode::from_unix(identity.mode),
-        size: identity.size,
-        digest,
     }
 }
 

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use lazaret_protocol::{FoundKind, SurveyError, VolumeIdentity, Wanted};
-use lazaret_tree::{Entry, RelPathBuf, Tree};
+use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
-use super::advance::file;
 use super::{Held, Origin, VolumeState};
 use crate::collection::NotAsSurveyed;
 
@@ -97,5 +96,14 @@ impl Surveyed {
             }
         }
         Ok(state)
+    }
+}
+
+/// A file as the host carries it.
+pub(super) fn file(identity: VolumeIdentity, digest: Digest) -> Entry {
+    Entry::File {
+        mode: Mode::from_unix(identity.mode),
+        size: identity.size,
+        digest,
     }
 }

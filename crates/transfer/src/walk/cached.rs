@@ -8,10 +8,11 @@ use lazaret_protocol::FileTime;
 use lazaret_tree::{Entry, LinkTarget, RelPath, RelPathBuf, Tree};
 use rustix::fs::{AtFlags, Stat};
 
-use super::engine::{Descended, KeyCheck, Sink, descend, in_order, size};
+use super::engine::{Descended, descend, in_order, size};
 use super::hash::{HashPool, Jobs, Workers};
 use super::look::{is_looked_at, look};
 use super::open::{OpenDir, OpenError};
+use super::sink::{KeyCheck, Sink};
 use super::way::Way;
 use super::{Hashing, WalkError, Walked, made};
 use crate::stat_cache::{Known, Search, Seen};

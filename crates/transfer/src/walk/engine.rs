@@ -4,96 +4,26 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 
 use lazaret_protocol::FileTime;
 use lazaret_tree::{
-    CACHEDIR_SIGNATURE, CacheInside, LinkTarget, RESERVED_NAME, RelPath, RelPathBuf,
-    is_cache_beside,
+    CACHEDIR_SIGNATURE, CacheInside, LinkTarget, RESERVED_NAME, RelPath, is_cache_beside,
 };
 use rustix::fs::{AtFlags, FileType, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::WalkError;
 use super::listing::Listing;
-use super::open::{OpenDir, OpenError, open_below};
+use super::open::{OpenError, open_below};
+use super::sink::{KeyCheck, Sink};
 use super::small::{SMALL_FILE_BYTES, Small};
+use super::state::{CacheCheck, Place, Walk};
 use crate::select::{
-    GitPart, IgnoreFile, Ignores, Kind, LOOKED_INTO, Opinion, PEEK_BYTES, Reach, Rules, Suspicion,
-    git_part, is_ordinary, suspicion,
+    GitPart, IgnoreFile, Ignores, Kind, Opinion, PEEK_BYTES, Reach, Rules, Suspicion, git_part,
+    is_ordinary, suspicion,
 };
-use crate::{GitProblem, Repository, Selector, SkipReason, Skipped, Tips, WorkspaceDir};
-
-/// Who takes what the walk finds, in path order.
-pub(crate) trait Sink {
-    type Error: From<WalkError>;
-
-    fn dir(&mut self, path: &RelPath) -> Result<(), Self::Error>;
-
-    fn symlink(
-        &mut self,
-        path: &RelPath,
-        target: LinkTarget,
-        mtime: FileTime,
-    ) -> Result<(), Self::Error>;
-
-    /// Takes an open regular file at its start, unless what `check` looks for keeps it out.
-    fn file(
-        &mut self,
-        path: &RelPath,
-        file: OwnedFd,
-        stat: &Stat,
-        check: KeyCheck,
-    ) -> Result<(), Self::Error>;
-
-    /// Returns true if the sink reads this regular file itself; the walk then does not open it.
-    /// `dir` contains it, under the last component of its path.
-    fn takes(
-        &mut self,
-        _path: &RelPath,
-        _dir: &OpenDir,
-        _check: KeyCheck,
-    ) -> Result<bool, Self::Error> {
-        Ok(false)
-    }
-
-    /// Is told how many names a directory has, while it is listed.
-    fn listed(&mut self, _names: usize) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    /// Whether an entry, by its raw path, or anything below it is of use: the rest is passed
-    /// over without a look.
-    fn wants(&mut self, _path: &[u8]) -> bool {
-        true
-    }
-
-    /// Receives the raw path of each entry before the walk judges it. A sink with limits returns
-    /// its error here or from [`Self::listed`].
-    fn meet(&mut self, _path: &[u8]) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    /// Takes a file that exists only in the copy.
-    fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), Self::Error>;
-}
-
-/// Whether a file's contents may still keep it out. The reader decides, since they
-/// are to be read once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KeyCheck {
-    /// It goes in whatever it holds.
-    None,
-    /// It stays out if it holds a private key.
-    PrivateKey,
-}
-
-impl KeyCheck {
-    /// Whether a file of this size has to be read as a whole to be judged.
-    pub(crate) fn looks_into(self, size: u64) -> bool {
-        self == Self::PrivateKey && size <= LOOKED_INTO as u64
-    }
-}
+use crate::{Repository, Selector, SkipReason, Skipped, Tips, WorkspaceDir};
 
 /// Says that a file stays out for its contents.
 pub(crate) fn holds_key(path: &RelPath, stat: &Stat) -> Skipped {
@@ -155,44 +85,6 @@ pub(crate) fn descend<S: Sink>(
     Ok(Descended { skipped, tips })
 }
 
-pub(super) struct Walk<'a, S> {
-    pub(super) selector: &'a Selector,
-    pub(super) device: u64,
-    pub(super) sink: &'a mut S,
-    /// The raw path of the current entry.
-    pub(super) path: Vec<u8>,
-    /// What a directory's names are read into.
-    pub(super) names: Vec<u8>,
-    pub(super) ignores: Ignores,
-    pub(super) skipped: Vec<Skipped>,
-    pub(super) repository: Result<Option<&'a Repository>, GitProblem>,
-    /// What the `.git` files of submodules say inside, by the submodule's directory.
-    pub(super) pointers: BTreeMap<RelPathBuf, String>,
-    /// Whether a pack says that objects were left at their source.
-    pub(super) promised: bool,
-    /// What the refs name that went in.
-    pub(super) tips: Tips,
-}
-
-/// Where the walk is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    Workspace,
-    /// In a repository that goes in, whose parts are chosen by their paths from `base` on.
-    Git {
-        base: usize,
-    },
-    /// In the `.git` of the root, of which all that matters is taken.
-    WholeGit,
-}
-
-/// Whether what lies in a directory may still keep it out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CacheCheck {
-    None,
-    Inside,
-}
-
 /// What the rules make of one entry.
 enum Judgement {
     TakeIn,
@@ -202,17 +94,6 @@ enum Judgement {
 }
 
 impl<'a, S: Sink> Walk<'a, S> {
-    pub(super) fn error(&self, error: OpenError) -> WalkError {
-        match error {
-            OpenError::Errno(errno) => WalkError::io(&self.path, errno),
-            OpenError::Mount => self.changed(),
-        }
-    }
-
-    pub(super) fn errno(&self, errno: Errno) -> WalkError {
-        WalkError::io(&self.path, errno)
-    }
-
     /// Walks what a directory holds; the directory itself was taken already.
     fn directory(&mut self, listing: &Listing, place: Place) -> Result<(), S::Error> {
         let depth = self.ignores.depth();
@@ -478,11 +359,6 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn stat(&self, parent: BorrowedFd<'_>, name: &CStr) -> Result<Stat, WalkError> {
         stat_below(parent, name, &self.path)
-    }
-
-    pub(super) fn changed(&self) -> WalkError {
-        let name = self.path.clone();
-        WalkError::Changed { name }
     }
 }
 

@@ -6,10 +6,12 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use rustix::fs::{FileType, OFlags};
 
 use super::WalkError;
-use super::engine::{CacheCheck, KeyCheck, Place, Sink, Walk, rel};
+use super::engine::rel;
 use super::listing::Listing;
 use super::open::open_below;
+use super::sink::{KeyCheck, Sink};
 use super::small::Small;
+use super::state::{CacheCheck, Place, Walk};
 use crate::repository::{
     Module, RefStorage, Repository, is_hex, packed_refs, reference, reflog, shallow,
 };

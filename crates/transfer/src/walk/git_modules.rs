@@ -2,7 +2,9 @@
 
 use lazaret_tree::RelPath;
 
-use super::engine::{Sink, Walk, rel};
+use super::engine::rel;
+use super::sink::Sink;
+use super::state::Walk;
 use crate::GitMode;
 use crate::repository::{ConfigSource, Module, RefStorage, Repository, synthetic_config};
 use crate::select::{Kind, Opinion};

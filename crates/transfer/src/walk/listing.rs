@@ -7,8 +7,9 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 
-use super::engine::{Sink, Walk};
 use super::open::OpenDir;
+use super::sink::Sink;
+use super::state::Walk;
 
 /// One directory, open, with its names in order.
 pub(super) struct Listing {

@@ -10,8 +10,10 @@ mod listing;
 mod look;
 mod open;
 mod scan;
+mod sink;
 mod sizes;
 mod small;
+mod state;
 mod way;
 mod weigh;
 
@@ -24,12 +26,13 @@ use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, Tree};
 use rustix::fs::Stat;
 
 pub use cached::walk_cached;
-pub(crate) use engine::{Descended, KeyCheck, Sink, descend, holds_key, in_order, size};
+pub(crate) use engine::{Descended, descend, holds_key, in_order, size};
 pub use error::WalkError;
 pub(crate) use hash::check_unchanged;
 use hash::{HashPool, Workers};
 use lazaret_protocol::FileTime;
 pub use scan::{ScanError, Scanned, scan};
+pub(crate) use sink::{KeyCheck, Sink};
 pub use sizes::larger_than;
 pub use weigh::{Scale, Weight};
 

@@ -8,8 +8,9 @@ use lazaret_tree::{
 };
 use rustix::fs::Stat;
 
-use super::engine::{KeyCheck, Sink, descend, size};
+use super::engine::{descend, size};
 use super::hash::{HashPool, Workers};
+use super::sink::{KeyCheck, Sink};
 use super::{Hashing, WalkError};
 use crate::{Selector, SkipReason, Skipped, WorkspaceDir};
 

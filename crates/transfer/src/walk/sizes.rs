@@ -7,8 +7,9 @@ use lazaret_tree::{LinkTarget, RelPath, SizedFile};
 use rustix::fs::{AtFlags, Stat};
 
 use super::WalkError;
-use super::engine::{KeyCheck, Sink, descend, size};
+use super::engine::{descend, size};
 use super::open::OpenDir;
+use super::sink::{KeyCheck, Sink};
 use crate::{Selector, WorkspaceDir};
 
 /// Returns the files below `workspace` that `selector` takes in and that have more than `limit`

@@ -10,9 +10,10 @@ use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
 use super::WalkError;
-use super::engine::{Sink, Walk};
 use super::listing::Listing;
 use super::open::{OpenError, open_below};
+use super::sink::Sink;
+use super::state::Walk;
 use crate::Repository;
 use crate::select::{BadLine, IgnoreFile};
 

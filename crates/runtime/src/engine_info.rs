@@ -1,0 +1,117 @@
+//! `EngineInfo`: what an engine is, and what it can enforce.
+
+use std::collections::BTreeMap;
+
+use lazaret_protocol::Control;
+use serde::{Deserialize, Serialize};
+
+/// Which program an engine is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum EngineKind {
+    /// Docker, or something that speaks its API.
+    Docker,
+    /// Podman.
+    Podman,
+    /// Apple `container`.
+    Apple,
+    /// The in-memory engine of the tests.
+    Fake,
+}
+
+/// How container ids relate to the host's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum UserNamespace {
+    /// None: uid 0 inside is uid 0 outside (CON-14: warned about).
+    Host,
+    /// The engine maps ids for every container (rootless, userns-remap).
+    Mapped,
+}
+
+/// How the processes of a container can be made to stand still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pausing {
+    /// The engine freezes the container.
+    Freezer,
+    /// The engine can't: its processes have to be stopped by signals, from inside.
+    Signals,
+    /// Not at all, and no second container can see a volume that one has mounted.
+    None,
+}
+
+/// What an engine is and what it can enforce.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineInfo {
+    /// Which program.
+    pub kind: EngineKind,
+    /// Its version, as it reports it.
+    pub version: String,
+    /// The negotiated API version, where there is one.
+    pub api_version: Option<String>,
+    /// Where it was reached, for people.
+    pub endpoint: String,
+    /// Whether it runs without root.
+    pub rootless: bool,
+    /// The mapping of ids.
+    pub user_namespace: UserNamespace,
+    /// The processor architecture of its containers, in Docker's words (`amd64`).
+    pub architecture: String,
+    /// The cores of the machine that its containers run on; `None` where it does not say.
+    /// Docker refuses a limit above them, so a limit is lowered to them.
+    pub cores: Option<u32>,
+    /// `1`, `2` or empty where it does not say.
+    pub cgroup_version: String,
+    /// The OCI runtime it uses by default, with a version where it tells one.
+    pub runtime: String,
+    /// The most open files that the engine can give a process; `None` where unknown.
+    pub nofile_hard: Option<u64>,
+    /// The most processes that the engine can give a user; `None` where unknown.
+    pub nproc_hard: Option<u64>,
+    /// The controls it can't enforce. A spec is refused with the first of them named.
+    #[serde(with = "crate::stored_controls::list")]
+    pub unenforceable: Vec<Control>,
+    /// The controls that have no meaning there (each Apple container is a virtual
+    /// machine) or that the host has no means for (rootless Podman on cgroup v1 can't
+    /// limit memory and pids; a kernel without a security module), with the reason.
+    /// Reported as `n/a` with that reason, never as passed.
+    #[serde(with = "crate::stored_controls::map")]
+    pub not_applicable: BTreeMap<Control, String>,
+    /// Known weaknesses of these versions, for `doctor` (CON-26). Warnings, not proof.
+    pub warnings: Vec<String>,
+}
+
+impl EngineInfo {
+    /// Returns how its containers can be paused. On cgroup v1 only root has a freezer
+    /// (Podman 4.3: "can not pause containers on rootless containers with cgroup V1").
+    pub fn pausing(&self) -> Pausing {
+        match self.kind {
+            EngineKind::Apple => Pausing::None,
+            _ if self.rootless && self.cgroup_version == "1" => Pausing::Signals,
+            _ => Pausing::Freezer,
+        }
+    }
+
+    /// Whether it was reached over a network: bytes cost more on the way there than at its
+    /// ends.
+    pub fn is_remote(&self) -> bool {
+        self.endpoint.starts_with("tcp://")
+    }
+}
+
+/// What an engine says of itself with every answer. A probe that was made under the same
+/// greeting is likely to say the same again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Greeting {
+    /// Where it was reached.
+    pub endpoint: String,
+    /// Its version.
+    pub version: String,
+    /// The negotiated API version.
+    pub api_version: String,
+}
+
+impl Greeting {
+    /// Whether the engine is on this machine.
+    pub fn is_here(&self) -> bool {
+        self.endpoint.starts_with("unix://")
+    }
+}
