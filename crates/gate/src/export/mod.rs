@@ -108,7 +108,7 @@ pub fn write(
 /// the files. This is what the prompt's `export` does.
 ///
 /// # Errors
-/// When one of the files exists; then none is written. Else as [`write`].
+/// When one of the files exists; then none is written. Else as [`write()`].
 pub fn write_all(batch: &Batch<'_>, case: &Case, dir: &Path) -> Result<Vec<PathBuf>, ExportError> {
     let name = batch.subject.name();
     let path = |form: Form| dir.join(format!("lazaret-{name}.{}", form.extension()));
