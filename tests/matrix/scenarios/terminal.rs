@@ -38,8 +38,9 @@ fn con_24_a_person_works_with_it(ctx: &Ctx) -> Result<(), String> {
     person.resize(120, 40)?;
     person.types("until test \"$(stty size)\" = '40 120'; do sleep 0.1; done; echo re''sized\r")?;
     person.waits_for("resized")?;
-    // Ctrl-C is for the program inside, and ends nothing else.
-    person.types("echo sl''eeping; sleep 600\r")?;
+    // Ctrl-C is for the program inside, and ends nothing else. The program itself says that it
+    // runs: a shell can lose the signal while it forks.
+    person.types("sh -c \"echo sl''eeping; exec sleep 600\"\r")?;
     person.waits_for("sleeping")?;
     person.types("\x03")?;
     person.types("echo interrupted $?\r")?;
