@@ -19,7 +19,7 @@
 //! stream  = member* zero zero trailer        no byte before, no byte behind
 //! member  = [pax] header body?               in path order, parents first, each once
 //! header  = ustar: type 0, 2 or 5; uid and gid 1000, no names; 0644, 0755, links 0777;
-//!           whole seconds, not before 1980-01-01
+//!           times not before 1980-01-01, their nanoseconds in the device fields
 //! pax     = type x with path, linkpath or size, where ustar has no room for it
 //! trailer = one block: entries, bytes, checksum of everything before it
 //! ```
