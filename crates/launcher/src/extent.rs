@@ -5,7 +5,7 @@
 //! project's own `lazaret.toml` shares with it: those are read only, and around them nothing
 //! can be made. What the workspace itself says widens nothing.
 
-use lazaret_transfer::{GitMode, Only, Selection, Selector, WorkspaceDir};
+use lazaret_transfer::{FileSelector, GitMode, Scope, SelectionSpec, WorkspaceDir};
 use lazaret_tree::{RelPath, RelPathBuf};
 
 use crate::environment::Environment;
@@ -124,7 +124,7 @@ impl Extent {
     ///
     /// # Errors
     /// A pattern that is none.
-    pub fn selector(&self) -> Result<Selector, Failure> {
+    pub fn selector(&self) -> Result<FileSelector, Failure> {
         of_profile(&self.profile, self.shared.as_deref(), &self.bounds)
     }
 }
@@ -137,7 +137,7 @@ pub fn of_profile(
     profile: &Profile,
     shared: Option<&[String]>,
     bounds: &WriteScope,
-) -> Result<Selector, Failure> {
+) -> Result<FileSelector, Failure> {
     let rules = &profile.workspace;
     let git = match rules.git {
         GitChoice::None => GitMode::None,
@@ -156,8 +156,8 @@ pub fn selector(
     exclude: Vec<String>,
     shared: Option<&[String]>,
     bounds: &WriteScope,
-) -> Result<Selector, Failure> {
-    let selector = Selection { git, exclude }.compile()?;
+) -> Result<FileSelector, Failure> {
+    let selector = SelectionSpec { git, exclude }.compile()?;
     let (Some(shared), Some(folder)) = (shared, &bounds.folder) else {
         return Ok(selector);
     };
@@ -167,7 +167,7 @@ pub fn selector(
             Failure::new(FailureKind::Profile, error).context(format!("the shared path {text:?}"))
         })
     };
-    Ok(selector.with_only(Only {
+    Ok(selector.with_scope(Scope {
         folder: path(folder)?,
         shared: shared.iter().map(path).collect::<Result<_, _>>()?,
     }))

@@ -9,7 +9,7 @@ use lazaret_gate::allowlist::Remembered;
 use lazaret_gate::choices::Choices;
 use lazaret_runtime::{EngineKind, EnvName, Limits, SessionId, Unenforceable};
 use lazaret_session::credentials::file::CredentialFile;
-use lazaret_transfer::{Selector, WorkspaceDir};
+use lazaret_transfer::{FileSelector, WorkspaceDir};
 use lazaret_tree::escape;
 
 use crate::context::Context;
@@ -121,7 +121,7 @@ impl Job {
     pub fn run(
         self,
         workspace: &WorkspaceDir,
-        selector: &Selector,
+        selector: &FileSelector,
         context: &Context,
     ) -> Result<JobEnd, Failure> {
         let store = Store::open(&context.env.state_dir()?)?;

@@ -23,7 +23,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use lazaret_protocol::{Guarded, Protection, WireError};
-use lazaret_tree::{PathError, RESERVED_NAME, RelPath, escape};
+use lazaret_tree::{INCOMING_DIR, PathError, RelPath, escape};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -162,12 +162,12 @@ struct Own {
 
 impl Own {
     fn make() -> Result<Self, Errno> {
-        match rustix::fs::mkdirat(CWD, RESERVED_NAME, Mode::RWXU) {
+        match rustix::fs::mkdirat(CWD, INCOMING_DIR, Mode::RWXU) {
             // Of one that was killed.
             Err(Errno::EXIST) => {}
             other => other?,
         }
-        let dir = root::open_dir(CWD, RESERVED_NAME)?;
+        let dir = root::open_dir(CWD, INCOMING_DIR)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let _gone = rustix::fs::unlinkat(&dir, FILE, AtFlags::empty());
         let _gone = rustix::fs::unlinkat(&dir, DIR, AtFlags::REMOVEDIR);
@@ -182,6 +182,6 @@ impl Own {
     fn remove(self) {
         let _gone = rustix::fs::unlinkat(&self.dir, FILE, AtFlags::empty());
         let _gone = rustix::fs::unlinkat(&self.dir, DIR, AtFlags::REMOVEDIR);
-        let _gone = rustix::fs::unlinkat(CWD, RESERVED_NAME, AtFlags::REMOVEDIR);
+        let _gone = rustix::fs::unlinkat(CWD, INCOMING_DIR, AtFlags::REMOVEDIR);
     }
 }

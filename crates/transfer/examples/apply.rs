@@ -12,7 +12,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use lazaret_transfer::{GitMode, Hashing, Quarantine, Selection, Transaction, WorkspaceDir, walk};
+use lazaret_transfer::{
+    GitMode, Hashing, Quarantine, SelectionSpec, Transaction, WorkspaceDir, walk,
+};
 use lazaret_tree::{Tree, diff};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -99,7 +101,7 @@ fn copy(dir: &Path, files: usize) -> Outcome<Duration> {
 
 fn tree(dir: &Path) -> Outcome<Tree> {
     let (git, exclude) = (GitMode::Full, Vec::new());
-    let selector = Selection { git, exclude }.compile()?;
+    let selector = SelectionSpec { git, exclude }.compile()?;
     let workspace = WorkspaceDir::open_ambient(dir)?;
     Ok(walk(&workspace, &selector, Hashing::parallel())?.tree)
 }

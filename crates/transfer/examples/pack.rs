@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lazaret_transfer::{GitMode, Progress, Selection, WorkspaceDir, pack};
+use lazaret_transfer::{GitMode, Progress, SelectionSpec, WorkspaceDir, pack};
 use rustix::fs::{Dir, FileType, Mode, OFlags};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -69,7 +69,7 @@ fn peak(dir: &Path) -> Outcome<()> {
 }
 
 fn pack_all(dir: &Path) -> Outcome<u64> {
-    let selection = Selection {
+    let selection = SelectionSpec {
         git: GitMode::Full,
         exclude: Vec::new(),
     };

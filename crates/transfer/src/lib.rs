@@ -8,7 +8,7 @@
 //!
 //! | step | here | on the other side |
 //! |---|---|---|
-//! | copy in | [`pack`] streams what a [`Selector`] takes in | `porter receive` answers with a [`Receipt`] |
+//! | copy in | [`pack`] streams what a [`FileSelector`] takes in | `porter receive` answers with a [`Receipt`] |
 //! | look | [`SurveyRequest`] asks what differs from the receipt | `porter export` answers with a [`Survey`] |
 //! | collect | [`VolumeState::surveyed`] takes it in; [`write_wanted`] asks for contents | and streams them |
 //! | keep | [`keep_texts`] keeps small texts of the workspace in a [`BaseStore`], for merges | |
@@ -74,7 +74,7 @@ pub use quarantine::{Blob, InsertError, Quarantine, QuarantineError};
 pub use reconcile::{Clash, ClashKind, Plan, Stance, reconcile};
 pub use refs::{Count, NewRef, NewRefKind, NewRefs, ObjectId, Texts, Tips, new_refs};
 pub use repository::{GitProblem, Module, RefStorage, Repository};
-pub use select::{GitMode, Only, SelectError, Selection, Selector, SkipReason, Skipped};
+pub use select::{FileSelector, GitMode, Scope, SelectError, SelectionSpec, SkipReason, Skipped};
 pub use stat_cache::{Recorded, StatCache, StatRecorder};
 #[cfg(feature = "crash")]
 pub use transaction::crash;
@@ -86,7 +86,7 @@ pub use transaction::{
 pub use unpack::{Ending, UnpackError, Unpacked, unpack};
 pub use volume_state::{Surveyed, VolumeState};
 pub use walk::{
-    Hashing, Scale, ScanError, Scanned, WalkError, Walked, Weight, larger_than, scan, walk,
-    walk_cached,
+    Hashing, SizeEstimate, SizeEstimator, UntrustedTree, UntrustedWalkError, WalkError, Walked,
+    larger_than, walk, walk_cached, walk_untrusted,
 };
 pub use workspace::{FileIdentity, WorkspaceDir};

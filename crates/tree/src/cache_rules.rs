@@ -61,7 +61,7 @@ impl CacheInside {
 /// Where, in the root of a volume, an update writes files before they get their names.
 ///
 /// Neither sent nor surveyed; whatever the agent puts there is removed by the next update.
-pub const RESERVED_NAME: &CStr = c".lazaret-incoming";
+pub const INCOMING_DIR: &CStr = c".lazaret-incoming";
 
 /// What the names begin with that lazaret keeps for itself in a workspace's root.
 pub const STAGING_PREFIX: &str = ".lazaret-";

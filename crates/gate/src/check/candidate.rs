@@ -4,8 +4,8 @@ use std::io::{self, Read};
 
 use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_transfer::{
-    Ending, InsertError, Quarantine, QuarantineError, ScanError, Scanned, Selector, Skipped,
-    UnpackError, WalkError, WorkspaceDir, scan, unpack,
+    Ending, FileSelector, InsertError, Quarantine, QuarantineError, Skipped, UnpackError,
+    UntrustedTree, UntrustedWalkError, WalkError, WorkspaceDir, unpack, walk_untrusted,
 };
 use lazaret_tree::{Entry, Note, Refusal, RelPathBuf, Tree, escape};
 
@@ -48,17 +48,17 @@ type Attempt = Result<Result<Collected, StreamError>, CandidateError>;
 /// Reads a directory: first its manifest, then the contents of what the base does not have.
 pub(super) fn of_dir(
     dir: &WorkspaceDir,
-    selector: &Selector,
-    base: &Scanned,
+    selector: &FileSelector,
+    base: &UntrustedTree,
     limits: StreamLimits,
     quarantine: &Quarantine,
 ) -> Attempt {
-    let scanned = match scan(dir, selector, &base.tree, limits) {
-        Ok(scanned) => scanned,
-        Err(ScanError::Limit(limit)) => return Ok(Err(limit)),
-        Err(ScanError::Walk(error)) => return Err(CandidateError::Walk(error)),
+    let untrusted = match walk_untrusted(dir, selector, &base.tree, limits) {
+        Ok(untrusted) => untrusted,
+        Err(UntrustedWalkError::Limit(limit)) => return Ok(Err(limit)),
+        Err(UntrustedWalkError::Walk(error)) => return Err(CandidateError::Walk(error)),
     };
-    for (path, entry) in scanned.tree.iter() {
+    for (path, entry) in untrusted.tree.iter() {
         let Entry::File { size, digest, .. } = entry else {
             continue;
         };
@@ -80,12 +80,12 @@ pub(super) fn of_dir(
             return Err(changed());
         }
     }
-    let Scanned {
+    let UntrustedTree {
         tree,
         refusals,
         notes,
         left_out,
-    } = scanned;
+    } = untrusted;
     Ok(Ok(Collected {
         tree,
         refusals,
@@ -98,7 +98,7 @@ pub(super) fn of_dir(
 /// writer had finished; the end mark proves that the archive had.
 pub(super) fn of_tar(
     reader: &mut dyn Read,
-    selector: &Selector,
+    selector: &FileSelector,
     limits: StreamLimits,
     quarantine: &Quarantine,
 ) -> Attempt {

@@ -19,8 +19,8 @@ use std::io::{self, Read};
 
 use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_transfer::{
-    GitMode, Hashing, Quarantine, QuarantineError, ScanError, SelectError, Selection, WalkError,
-    WorkspaceDir, scan, walk,
+    GitMode, Hashing, Quarantine, QuarantineError, SelectError, SelectionSpec, UntrustedWalkError,
+    WalkError, WorkspaceDir, walk, walk_untrusted,
 };
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 use lazaret_validator::{Finding, Severity, Subject};
@@ -115,7 +115,7 @@ pub fn compare(
         .tempdir()
         .map_err(CheckError::NoSpool)?;
     let quarantine = Quarantine::create(&spool.path().join("quarantine"))?;
-    let selection = Selection {
+    let selection = SelectionSpec {
         git: GitMode::None,
         exclude: terms.exclude.to_vec(),
     };
@@ -127,10 +127,10 @@ pub fn compare(
         meta_bytes: u64::MAX,
         name_bytes: u64::MAX,
     };
-    let whole = match scan(&base, &everything, &Tree::new(), unbounded) {
+    let whole = match walk_untrusted(&base, &everything, &Tree::new(), unbounded) {
         Ok(whole) => whole,
-        Err(ScanError::Walk(error)) => return Err(CheckError::Base(error)),
-        Err(ScanError::Limit(error)) => return Err(CheckError::BaseLimit(error)),
+        Err(UntrustedWalkError::Walk(error)) => return Err(CheckError::Base(error)),
+        Err(UntrustedWalkError::Limit(error)) => return Err(CheckError::BaseLimit(error)),
     };
     let sent =
         walk(&base, &selection.compile()?, Hashing::SizesOnly).map_err(CheckError::Selection)?;

@@ -13,7 +13,7 @@ use lazaret_gate::proposal::{ItemState, Origin, Proposal};
 use lazaret_gate::propose::ProposeError;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    ApplyError, BaseStore, BaseWriter, GitMode, Hashing, Quarantine, Selection, Selector,
+    ApplyError, BaseStore, BaseWriter, FileSelector, GitMode, Hashing, Quarantine, SelectionSpec,
     WorkspaceDir, keep_texts, pack, walk,
 };
 use lazaret_tree::{RelPath, escape};
@@ -132,8 +132,8 @@ impl Desk {
     }
 }
 
-fn selector() -> Selector {
-    let selection = Selection {
+fn selector() -> FileSelector {
+    let selection = SelectionSpec {
         git: GitMode::None,
         exclude: Vec::new(),
     };

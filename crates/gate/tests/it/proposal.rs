@@ -296,7 +296,7 @@ fn p3_the_tree_that_was_shown_is_the_tree_that_is_there() {
 }
 
 fn tree(desk: &Desk) -> Tree {
-    let selection = lazaret_transfer::Selection {
+    let selection = lazaret_transfer::SelectionSpec {
         git: lazaret_transfer::GitMode::None,
         exclude: Vec::new(),
     };

@@ -1,6 +1,6 @@
 //! `lazaret run demo`: two acts on a scratch copy of a small sample project.
 
-use lazaret_transfer::{Selector, WorkspaceDir};
+use lazaret_transfer::{FileSelector, WorkspaceDir};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -56,7 +56,7 @@ pub(crate) fn dry_run(profile: &Profile, context: &Context) -> Result<ExitCode, 
 struct SampleProject {
     dir: TempDir,
     workspace: WorkspaceDir,
-    selector: Selector,
+    selector: FileSelector,
 }
 
 impl SampleProject {

@@ -4,7 +4,7 @@ mod listing;
 pub(crate) mod reach;
 mod text;
 
-use lazaret_transfer::{GitMode, Hashing, Scale, Selector, Walked, WorkspaceDir, walk};
+use lazaret_transfer::{FileSelector, GitMode, Hashing, SizeEstimator, Walked, WorkspaceDir, walk};
 use lazaret_tree::{Entry, Tree, escape};
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ type Weighed = Result<u64, String>;
 
 pub(crate) fn run(
     workspace: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
     reach: Reach,
     limit: FileLimit,
     context: &Context,
@@ -63,11 +63,11 @@ pub(crate) fn run(
         .collect();
     files.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let large = walked.tree.larger_than(limit.bytes());
-    let mut scale = Scale::new(workspace, MOST_NAMES);
+    let mut estimator = SizeEstimator::new(workspace, MOST_NAMES);
     let left = walked.skipped.iter().map(|skipped| Left {
         name: escape(&skipped.name),
         reason: skipped.reason,
-        weight: scale.weigh(skipped),
+        weight: estimator.estimate(skipped),
     });
     let listing = Listing {
         entries: walked.tree.len(),
@@ -88,7 +88,7 @@ pub(crate) fn run(
 
 fn walked(
     workspace: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
     context: &Context,
 ) -> Result<Walked, Failure> {
     let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
@@ -98,7 +98,7 @@ fn walked(
 /// Weighs the repository in every mode; `None` where there is none.
 fn repository(
     workspace: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
     chosen: &Tree,
     context: &Context,
 ) -> Result<Option<Repository>, Failure> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use lazaret_runtime::{EnvName, SessionId};
-use lazaret_transfer::Selector;
+use lazaret_transfer::FileSelector;
 
 use super::dry_run::reach::Reach;
 
@@ -147,7 +147,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
 fn dry_run(
     args: &Args,
     extent: &Extent,
-    selector: &Selector,
+    selector: &FileSelector,
     context: &Context,
 ) -> Result<ExitCode, Failure> {
     let workspace = &extent.root;

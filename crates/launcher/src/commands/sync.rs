@@ -5,7 +5,7 @@ use std::time::Duration;
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::Writers;
 use lazaret_runtime::{ContainerLease, SessionId};
-use lazaret_transfer::{GitMode, Plan, Selector, WorkspaceDir};
+use lazaret_transfer::{FileSelector, GitMode, Plan, WorkspaceDir};
 use lazaret_tree::{Entry, escape};
 use serde::Serialize;
 
@@ -202,7 +202,7 @@ fn list(plan: &Plan, ui: &Ui, size: impl Fn(&Entry) -> u64) {
 }
 
 /// Compiles what goes in, out of what the record says.
-fn selector(record: &Record) -> Result<Selector, Failure> {
+fn selector(record: &Record) -> Result<FileSelector, Failure> {
     let Some(picked) = &record.selection else {
         let id = &record.id;
         let text = format!("session {id} was started by an earlier lazaret");

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use lazaret_gate::git_config::{Identity, identity};
 use lazaret_runtime::EnvName;
-use lazaret_transfer::{GitMode, Selector, WorkspaceDir};
+use lazaret_transfer::{FileSelector, GitMode, WorkspaceDir};
 
 use crate::environment::Environment;
 use lazaret_session::store::record::WriteScope;
@@ -29,7 +29,7 @@ const CONFIGURED: &[(&str, &str)] = &[
 pub fn variables(
     env: &Environment,
     workspace: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
     bounds: &WriteScope,
 ) -> BTreeMap<EnvName, String> {
     // An agent that has no commit of the user's need not know who that is.

@@ -18,7 +18,7 @@ mod workshop;
 
 use std::collections::BTreeMap;
 
-use lazaret_transfer::{GitMode, RefStorage, Repository, Selector, WorkspaceDir};
+use lazaret_transfer::{FileSelector, GitMode, RefStorage, Repository, WorkspaceDir};
 use lazaret_tree::{RelPathBuf, escape};
 
 use crate::environment::Environment;
@@ -35,7 +35,7 @@ use workshop::Workshop;
 #[must_use = "what was made is removed with it"]
 pub struct Made {
     /// The selector that knows of it.
-    pub selector: Selector,
+    pub selector: FileSelector,
     _scratch: Option<Scratch>,
 }
 
@@ -47,7 +47,7 @@ pub struct Made {
 /// the walk says so.
 pub fn make(
     workspace: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
     env: &Environment,
     interrupt: &Interrupt,
 ) -> Result<Made, Failure> {

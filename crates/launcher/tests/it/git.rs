@@ -8,7 +8,7 @@ use lazaret_launcher::failure::Failure;
 use lazaret_launcher::git;
 use lazaret_session::cancel::Interrupt;
 use lazaret_tests::git_world::{Copied, World};
-use lazaret_transfer::{GitMode, Selection, SkipReason, WorkspaceDir, pack};
+use lazaret_transfer::{GitMode, SelectionSpec, SkipReason, WorkspaceDir, pack};
 
 const STATUS: &[&str] = &["status", "--porcelain"];
 
@@ -40,7 +40,7 @@ fn try_copy(
 ) -> Result<(Copied, Vec<String>), Failure> {
     let env = environment(world, path);
     let dir = WorkspaceDir::open_ambient(&world.path(workspace)).unwrap();
-    let selection = Selection {
+    let selection = SelectionSpec {
         git: mode,
         exclude: Vec::new(),
     };

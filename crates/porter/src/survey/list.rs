@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 
 use lazaret_protocol::VolumeIdentity;
 use lazaret_tree::{
-    CACHEDIR_SIGNATURE, CacheInside, RESERVED_NAME, RelPath, RelPathBuf, is_cache_beside,
+    CACHEDIR_SIGNATURE, CacheInside, INCOMING_DIR, RelPath, RelPathBuf, is_cache_beside,
 };
 use rustix::fs::{AtFlags, FileType};
 
@@ -294,7 +294,7 @@ fn entry(dir: &OwnedFd, below: &[u8], name: &CStr) -> Result<Option<Listed>, Sur
     path.extend_from_slice(name.to_bytes());
     // What an update left half-done, or what the agent put there, which the next update
     // removes.
-    if path == RESERVED_NAME.to_bytes() {
+    if path == INCOMING_DIR.to_bytes() {
         return Ok(None);
     }
     let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)

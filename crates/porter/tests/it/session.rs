@@ -9,7 +9,7 @@ use lazaret_protocol::{
 };
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    Ending, GitMode, Packed, Quarantine, Selection, Surveyed, VolumeState, WorkspaceDir,
+    Ending, GitMode, Packed, Quarantine, SelectionSpec, Surveyed, VolumeState, WorkspaceDir,
     check_arrived, pack, unpack,
 };
 use lazaret_tree::{Change, ChangeKind, Entry, Tree, diff, escape};
@@ -58,7 +58,9 @@ impl Said {
 pub(super) fn packed(dir: &Path) -> (Packed, Vec<u8>) {
     let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
     let (git, exclude) = (GitMode::Full, Vec::new());
-    let selector = Selection { git, exclude }.compile().expect("no pattern");
+    let selector = SelectionSpec { git, exclude }
+        .compile()
+        .expect("no pattern");
     let mut stream = Vec::new();
     let packed = pack(&workspace, &selector, &mut stream, &mut |_| {}).expect("readable");
     (packed, stream)

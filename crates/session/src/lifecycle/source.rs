@@ -1,6 +1,6 @@
 //! `Source`: what of a workspace goes in.
 
-use lazaret_transfer::{Selector, WorkspaceDir};
+use lazaret_transfer::{FileSelector, WorkspaceDir};
 
 /// What of a workspace goes in.
 #[derive(Debug, Clone, Copy)]
@@ -8,5 +8,5 @@ pub struct Source<'a> {
     /// The workspace.
     pub workspace: &'a WorkspaceDir,
     /// What of it.
-    pub selector: &'a Selector,
+    pub selector: &'a FileSelector,
 }

@@ -17,7 +17,7 @@ use rustix::fs::Stat;
 use super::batch::{Added, Batch, Reader, Unread};
 use super::mtime;
 use crate::WalkError;
-use crate::walk::{KeyCheck, Sink, mode, size};
+use crate::walk::{KeyCheck, Visitor, mode, size};
 
 /// As long as the other half has so many batches to read, it has enough to do for the time that
 /// it takes to fill one more and read its files here.
@@ -130,7 +130,7 @@ impl<'a> Ahead<'a> {
     }
 }
 
-impl Sink for Ahead<'_> {
+impl Visitor for Ahead<'_> {
     type Error = Stopped;
 
     fn dir(&mut self, path: &RelPath) -> Result<(), Stopped> {

@@ -18,8 +18,8 @@ use rustix::fs::Stat;
 use lazaret_protocol::{FileTime, Manifest, ManifestWriter, SendFileError, StreamWriter, Trailer};
 pub use order::pack_order;
 
-use crate::walk::{Descended, check_unchanged, descend, in_order, mode, size};
-use crate::{Selector, Skipped, StatRecorder, Tips, WalkError, WorkspaceDir};
+use crate::walk::{Traversed, check_unchanged, in_order, mode, size, traverse};
+use crate::{FileSelector, Skipped, StatRecorder, Tips, WalkError, WorkspaceDir};
 use ahead::{Ahead, Stopped};
 use batch::{BATCHES, Batch};
 use behind::Behind;
@@ -71,7 +71,7 @@ pub enum PackError {
 /// The first entry that cannot be read or changes meanwhile, or a failing `out`.
 pub fn pack(
     workspace: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Packed, PackError> {
@@ -84,7 +84,7 @@ pub fn pack(
 /// As [`pack`]; those of `stats` show at its own end.
 pub fn pack_and_record(
     workspace: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
     stats: &mut StatRecorder<'_>,
@@ -94,7 +94,7 @@ pub fn pack_and_record(
 
 fn send(
     workspace: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
     stats: Option<&mut StatRecorder<'_>>,
@@ -112,9 +112,9 @@ fn send(
         let left = &left;
         let walking = scope.spawn(move || {
             let mut ahead = Ahead::new(full, emptied, left)?;
-            let descended = descend(workspace, selector, &mut ahead)?;
+            let traversed = traverse(workspace, selector, &mut ahead)?;
             ahead.finish()?;
-            Ok::<_, Stopped>(descended)
+            Ok::<_, Stopped>(traversed)
         });
         let taken = behind.take_all(&filled, &empty, left);
         // A walk that waits on either channel finds it closed, and ends.
@@ -122,7 +122,7 @@ fn send(
         let walked = walking.join();
         (walked.unwrap_or_else(|panic| resume_unwind(panic)), taken)
     });
-    let Descended { skipped, tips } = match (walked, taken) {
+    let Traversed { skipped, tips } = match (walked, taken) {
         // What became of the workspace matters more than that the other side hung up.
         (Err(Stopped::Walk(error)), Ok(()) | Err(PackError::Write(_))) => return Err(error.into()),
         (_, Err(error)) => return Err(error),
@@ -130,7 +130,7 @@ fn send(
             let error = io::Error::other(format!("the walk stopped: {error:?}"));
             return Err(PackError::Write(error));
         }
-        (Ok(descended), Ok(())) => descended,
+        (Ok(traversed), Ok(())) => traversed,
     };
     let skipped = in_order(skipped, behind.take_skipped());
     let trailer = behind.finish().map_err(PackError::Write)?;

@@ -9,8 +9,8 @@ use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, Tree};
 use rustix::fs::Stat;
 
 use super::{PackError, Progress, send_file};
-use crate::walk::{KeyCheck, Sink, descend, mode, size};
-use crate::{Selector, WalkError, WorkspaceDir};
+use crate::walk::{KeyCheck, Visitor, mode, size, traverse};
+use crate::{FileSelector, WalkError, WorkspaceDir};
 
 /// Sends what `order` says to `out`, in the form of [`pack`](crate::pack). It is the
 /// same walk as that of a pack, with the same rules, which passes over every directory that
@@ -21,13 +21,13 @@ use crate::{Selector, WalkError, WorkspaceDir};
 /// other side sees the stream cut off then, and gives no receipt.
 pub fn pack_order(
     workspace: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
     order: &UpdateOrder,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Trailer, PackError> {
     let ordered: Vec<(&RelPath, &Entry)> = order.send.iter().collect();
-    let mut sink = Picking {
+    let mut visitor = Picking {
         order: &order.send,
         // What a `.git` further down says is known once the one at the root was walked.
         has_pointers: ordered
@@ -39,12 +39,12 @@ pub fn pack_order(
         progress,
     };
     if !order.send.is_empty() {
-        descend(workspace, selector, &mut sink)?;
+        traverse(workspace, selector, &mut visitor)?;
     }
-    if let Some((path, _)) = sink.waiting.next() {
+    if let Some((path, _)) = visitor.waiting.next() {
         return Err(changed(path).into());
     }
-    sink.stream.finish().map_err(PackError::Write)
+    visitor.stream.finish().map_err(PackError::Write)
 }
 
 struct Picking<'a> {
@@ -73,7 +73,7 @@ impl<'a> Picking<'a> {
     }
 }
 
-impl Sink for Picking<'_> {
+impl Visitor for Picking<'_> {
     type Error = PackError;
 
     fn wants(&mut self, path: &[u8]) -> bool {

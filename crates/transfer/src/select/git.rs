@@ -9,7 +9,7 @@ pub(crate) enum GitPart {
     /// It goes in.
     Send,
     /// It stays out.
-    LeaveOut,
+    Exclude,
     /// It stays out, and says that the pack beside it lacks what its source promised.
     Promise,
 }
@@ -41,7 +41,7 @@ pub(crate) fn git_part(path: &[u8], kind: Kind) -> GitPart {
     };
     match sent {
         true => GitPart::Send,
-        false => GitPart::LeaveOut,
+        false => GitPart::Exclude,
     }
 }
 

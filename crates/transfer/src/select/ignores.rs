@@ -2,7 +2,7 @@
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::{Kind, Opinion, opinion};
+use super::{IgnoreMatch, Kind, ignore_match};
 
 /// Which file a rule comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,10 +80,15 @@ impl Ignores {
     }
 
     /// Asks the nearest file of that sort that has an opinion.
-    pub(crate) fn opinion(&self, file: IgnoreFile, path: &[u8], kind: Kind) -> Option<Opinion> {
+    pub(crate) fn ignore_match(
+        &self,
+        file: IgnoreFile,
+        path: &[u8],
+        kind: Kind,
+    ) -> Option<IgnoreMatch> {
         let levels = self.levels.iter().rev().filter(|level| level.file == file);
         levels
-            .filter_map(|level| opinion(&level.rules, path.get(level.prefix..)?, kind))
+            .filter_map(|level| ignore_match(&level.rules, path.get(level.prefix..)?, kind))
             .next()
     }
 }

@@ -1,9 +1,9 @@
-//! `Selection`: what of a workspace goes in.
+//! `SelectionSpec`: what of a workspace goes in.
 
 mod git;
 mod ignores;
 mod keys;
-mod only;
+mod scope;
 mod secrets;
 
 use std::collections::BTreeMap;
@@ -18,15 +18,15 @@ use lazaret_tree::{Entry, LinkTargetError, RelPath, RelPathBuf, RelPathError, Tr
 pub(crate) use git::{GitPart, git_part, is_ordinary};
 pub(crate) use ignores::{BadLine, IgnoreFile, Ignores};
 pub(crate) use keys::{LOOKED_INTO, holds_private_key};
-pub use only::Only;
-pub(crate) use only::Reach;
-pub(crate) use secrets::{PEEK_BYTES, Suspicion, suspicion};
+pub use scope::Scope;
+pub(crate) use scope::ScopeMatch;
+pub(crate) use secrets::{PROBE_BYTES, SecretMatch, secret_match};
 
 use crate::{GitProblem, WorkspaceDir};
 
 /// What goes in, as a profile says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selection {
+pub struct SelectionSpec {
     /// Whether the repository goes with it.
     pub git: GitMode,
     /// Lines in the syntax of `gitignore`, relative to the root; `!` takes in what
@@ -42,13 +42,13 @@ pub enum GitMode {
     /// URL, no helper, no include and no path to another directory.
     Full,
     /// The commit that `HEAD` names, without its history, and the index. The caller has to
-    /// make that: see [`Selector::with_made`].
+    /// make that: see [`FileSelector::with_made`].
     Shallow,
     /// Nothing.
     None,
 }
 
-/// A compiled [`Selection`].
+/// A compiled [`SelectionSpec`].
 ///
 /// For each path, the first of these rules that has an opinion decides:
 ///
@@ -90,27 +90,27 @@ pub enum GitMode {
 ///
 /// Whatever no rule leaves out goes in, as far as it can be carried: other file
 /// systems, sockets, FIFOs, devices and names outside [`RelPath`](lazaret_tree::RelPath)
-/// stay behind by name, as does [`RESERVED_NAME`]. A directory that stays out is reported once, not entered.
+/// stay behind by name, as does [`INCOMING_DIR`]. A directory that stays out is reported once, not entered.
 #[derive(Debug, Clone)]
-pub struct Selector {
+pub struct FileSelector {
     git: GitMode,
     exclude: Gitignore,
     rules: Rules,
     made: Arc<BTreeMap<RelPathBuf, WorkspaceDir>>,
-    only: Option<Arc<Only>>,
+    scope: Option<Arc<Scope>>,
 }
 
-/// Which rules a [`Selector`] knows.
+/// Which rules a [`FileSelector`] knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rules {
     /// All of those that it documents.
     Usual,
-    /// [`Selection::exclude`], and no other: nothing that lies in the directory itself has
+    /// [`SelectionSpec::exclude`], and no other: nothing that lies in the directory itself has
     /// a say. Of a `.git` at the root, what git writes all day is left out.
     ExcludeOnly,
 }
 
-/// A line of [`Selection::exclude`] that is no pattern.
+/// A line of [`SelectionSpec::exclude`] that is no pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is no pattern: {message}", escape(.line.as_bytes()))]
 pub struct SelectError {
@@ -164,7 +164,7 @@ pub enum SkipReason {
     GitPartial,
     /// It is of the project, and not of the workspace in it.
     Elsewhere,
-    /// [`RESERVED_NAME`], at the root.
+    /// [`INCOMING_DIR`], at the root.
     Reserved,
     /// Another file system, or anything mounted.
     Mount,
@@ -249,27 +249,27 @@ impl fmt::Display for SkipReason {
     }
 }
 
-impl Selection {
+impl SelectionSpec {
     /// Compiles the rules.
     ///
     /// # Errors
     /// The first line of `exclude` that is no pattern: a rule that silently does
     /// nothing would send what it was meant to keep out.
-    pub fn compile(&self) -> Result<Selector, SelectError> {
+    pub fn compile(&self) -> Result<FileSelector, SelectError> {
         self.compile_with(Rules::Usual)
     }
 
     /// Compiles `exclude` alone, for a directory that is not trusted: it must not choose what the
     /// validator reads. Of the `.git` at the root everything goes in but objects, refs, logs and
-    /// the index; [`Selection::git`] is ignored.
+    /// the index; [`SelectionSpec::git`] is ignored.
     ///
     /// # Errors
-    /// As [`Selection::compile`].
-    pub fn compile_exclude_only(&self) -> Result<Selector, SelectError> {
+    /// As [`SelectionSpec::compile`].
+    pub fn compile_exclude_only(&self) -> Result<FileSelector, SelectError> {
         self.compile_with(Rules::ExcludeOnly)
     }
 
-    fn compile_with(&self, rules: Rules) -> Result<Selector, SelectError> {
+    fn compile_with(&self, rules: Rules) -> Result<FileSelector, SelectError> {
         let mut builder = GitignoreBuilder::new("");
         for line in &self.exclude {
             let added = builder.add_line(None, line);
@@ -282,26 +282,26 @@ impl Selection {
             line: self.exclude.join(" "),
             message: ignores::reason(error),
         })?;
-        Ok(Selector {
+        Ok(FileSelector {
             git: self.git,
             exclude,
             rules,
             made: Arc::default(),
-            only: None,
+            scope: None,
         })
     }
 }
 
 /// What a rule says of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opinion {
+pub(crate) enum IgnoreMatch {
     /// It goes in, whatever weaker rules say.
-    TakeIn,
+    Include,
     /// It stays out.
-    LeaveOut,
+    Exclude,
 }
 
-impl Selector {
+impl FileSelector {
     /// Takes parts of repositories from directories that were made for the copy, by where
     /// the repository lies in it (`.git`, `.git/modules/x`): `HEAD`, `packed-refs`, `refs`
     /// and `shallow`, and `objects` where it has them. What lies there is held to the same
@@ -328,20 +328,20 @@ impl Selector {
     /// not of that part stays out before any rule is asked, and the way to it goes in whatever
     /// they say.
     #[must_use]
-    pub fn with_only(self, only: Only) -> Self {
+    pub fn with_scope(self, scope: Scope) -> Self {
         Self {
             git: GitMode::None,
             made: Arc::default(),
-            only: Some(Arc::new(only)),
+            scope: Some(Arc::new(scope)),
             ..self
         }
     }
 
     /// Says whether a path is of the part that is to go in.
-    pub(crate) fn reach(&self, path: &[u8]) -> Reach {
-        match &self.only {
-            None => Reach::Part,
-            Some(only) => only.reach(path),
+    pub(crate) fn scope_match(&self, path: &[u8]) -> ScopeMatch {
+        match &self.scope {
+            None => ScopeMatch::Inside,
+            Some(scope) => scope.scope_match(path),
         }
     }
 
@@ -383,25 +383,27 @@ impl Selector {
                 Entry::Symlink { .. } => (Kind::Other, None),
             };
             // As in a walk: no pattern hides a repository.
-            let opinion = match path.file_name() {
+            let ignore_match = match path.file_name() {
                 ".git" => None,
                 _ => self.profile(name, kind),
             };
-            match opinion {
-                Some(Opinion::LeaveOut) => skipped.push(Skipped {
+            match ignore_match {
+                Some(IgnoreMatch::Exclude) => skipped.push(Skipped {
                     name: name.to_vec(),
                     reason: SkipReason::Profile,
                     bytes,
                 }),
-                Some(Opinion::TakeIn) | None => drop(kept.insert(path.to_owned(), entry.clone())),
+                Some(IgnoreMatch::Include) | None => {
+                    drop(kept.insert(path.to_owned(), entry.clone()))
+                }
             }
         }
         (kept, skipped)
     }
 
     /// Asks the profile's `exclude`.
-    pub(crate) fn profile(&self, path: &[u8], kind: Kind) -> Option<Opinion> {
-        opinion(&self.exclude, path, kind)
+    pub(crate) fn profile(&self, path: &[u8], kind: Kind) -> Option<IgnoreMatch> {
+        ignore_match(&self.exclude, path, kind)
     }
 }
 
@@ -412,7 +414,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-fn opinion(rules: &Gitignore, path: &[u8], kind: Kind) -> Option<Opinion> {
+fn ignore_match(rules: &Gitignore, path: &[u8], kind: Kind) -> Option<IgnoreMatch> {
     use std::os::unix::ffi::OsStrExt as _;
     if rules.is_empty() {
         return None;
@@ -420,7 +422,7 @@ fn opinion(rules: &Gitignore, path: &[u8], kind: Kind) -> Option<Opinion> {
     let path = Path::new(std::ffi::OsStr::from_bytes(path));
     match rules.matched(path, kind == Kind::Dir) {
         Match::None => None,
-        Match::Ignore(_) => Some(Opinion::LeaveOut),
-        Match::Whitelist(_) => Some(Opinion::TakeIn),
+        Match::Ignore(_) => Some(IgnoreMatch::Exclude),
+        Match::Whitelist(_) => Some(IgnoreMatch::Include),
     }
 }

@@ -1,4 +1,4 @@
-//! Which names look like secrets. The list is documented on [`Selector`](super::Selector).
+//! Which names look like secrets. The list is documented on [`FileSelector`](super::FileSelector).
 
 use lazaret_tree::MAX_COMPONENT_BYTES;
 
@@ -6,7 +6,7 @@ use super::Kind;
 
 /// What a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Suspicion {
+pub(crate) enum SecretMatch {
     /// Nothing.
     None,
     /// A secret.
@@ -14,12 +14,12 @@ pub(crate) enum Suspicion {
     /// A secret, unless the workspace says otherwise.
     Likely,
     /// A secret if the contents say so.
-    Look(Peek),
+    Probe(ContentProbe),
 }
 
 /// How contents decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Peek {
+pub(crate) enum ContentProbe {
     /// A secret unless every PEM block is public.
     Pem,
     /// A secret when a token or password is set.
@@ -29,10 +29,10 @@ pub(crate) enum Peek {
 }
 
 /// How much of a file is looked at; what is longer is taken for a secret.
-pub(crate) const PEEK_BYTES: usize = 64 << 10;
+pub(crate) const PROBE_BYTES: usize = 64 << 10;
 
 /// Judges an entry by its raw path.
-pub(crate) fn suspicion(path: &[u8], kind: Kind) -> Suspicion {
+pub(crate) fn secret_match(path: &[u8], kind: Kind) -> SecretMatch {
     let mut components = path.rsplit(|&byte| byte == b'/');
     let (mut name, mut parent) = ([0; MAX_COMPONENT_BYTES], [0; MAX_COMPONENT_BYTES]);
     let name = lower(components.next().unwrap_or_default(), &mut name);
@@ -49,7 +49,7 @@ pub(crate) fn suspicion(path: &[u8], kind: Kind) -> Suspicion {
             | b"id_dsa" | b"id_ecdsa" | b"id_ed25519" | b"id_ecdsa_sk" | b"id_ed25519_sk" => true,
             // Of a repository without files, which is a directory like any other here.
             b"config" | b"fetch_head" if is_bare_repository(parent) => {
-                return Suspicion::Look(Peek::Address);
+                return SecretMatch::Probe(ContentProbe::Address);
             }
             b"config.json" => parent == b".docker",
             b"credentials" | b"credentials.toml" => parent == b".cargo",
@@ -57,13 +57,15 @@ pub(crate) fn suspicion(path: &[u8], kind: Kind) -> Suspicion {
             b"hosts.yml" => parent == b"gh",
             b".credentials.json" | b"oauth_creds.json" | b"kubeconfig" | b".dev.vars"
             | b"fish_history" | b".histfile" => true,
-            b".npmrc" | b".yarnrc.yml" | b".pypirc" => return Suspicion::Look(Peek::Token),
+            b".npmrc" | b".yarnrc.yml" | b".pypirc" => {
+                return SecretMatch::Probe(ContentProbe::Token);
+            }
             _ if name.starts_with(b".env.") || name.starts_with(b".dev.vars.") => {
                 !ends(&[".example", ".sample", ".template", ".dist"])
             }
             _ if name.starts_with(b".") && name.ends_with(b"_history") => true,
-            _ if name.ends_with(b".pem") => return Suspicion::Look(Peek::Pem),
-            _ if is_likely(name) => return Suspicion::Likely,
+            _ if name.ends_with(b".pem") => return SecretMatch::Probe(ContentProbe::Pem),
+            _ if is_likely(name) => return SecretMatch::Likely,
             _ => ends(&[
                 ".kubeconfig",
                 ".key",
@@ -79,8 +81,8 @@ pub(crate) fn suspicion(path: &[u8], kind: Kind) -> Suspicion {
         },
     };
     match yes {
-        true => Suspicion::Secret,
-        false => Suspicion::None,
+        true => SecretMatch::Secret,
+        false => SecretMatch::None,
     }
 }
 
@@ -141,7 +143,7 @@ fn has_user(text: &[u8]) -> bool {
     false
 }
 
-impl Peek {
+impl ContentProbe {
     /// Whether the contents, all of them, are a secret.
     pub(crate) fn is_secret(self, contents: &[u8]) -> bool {
         let text = contents.to_ascii_lowercase();
@@ -196,8 +198,8 @@ mod tests {
             "infra/terraform.tfstate",
         ] {
             assert_eq!(
-                suspicion(path.as_bytes(), Kind::Other),
-                Suspicion::Secret,
+                secret_match(path.as_bytes(), Kind::Other),
+                SecretMatch::Secret,
                 "{path}"
             );
         }
@@ -215,18 +217,18 @@ mod tests {
             "src/.environment",
         ] {
             assert_eq!(
-                suspicion(path.as_bytes(), Kind::Other),
-                Suspicion::None,
+                secret_match(path.as_bytes(), Kind::Other),
+                SecretMatch::None,
                 "{path}"
             );
         }
-        assert_eq!(suspicion(b"home/.ssh", Kind::Dir), Suspicion::Secret);
-        assert_eq!(suspicion(b".env", Kind::Dir), Suspicion::None);
+        assert_eq!(secret_match(b"home/.ssh", Kind::Dir), SecretMatch::Secret);
+        assert_eq!(secret_match(b".env", Kind::Dir), SecretMatch::None);
     }
 
     #[test]
     fn sec_01_names_of_secrets_that_go_in() {
-        use Suspicion::{Likely, None, Secret};
+        use SecretMatch::{Likely, None, Secret};
         for (path, expected) in [
             (".dev.vars", Secret),
             (".dev.vars.staging", Secret),
@@ -273,39 +275,39 @@ mod tests {
             ("client.json", None),
             ("package.json", None),
         ] {
-            let found = suspicion(path.as_bytes(), Kind::Other);
+            let found = secret_match(path.as_bytes(), Kind::Other);
             assert_eq!(found, expected, "{path}");
         }
-        assert_eq!(suspicion(b"prod.env", Kind::Dir), None);
+        assert_eq!(secret_match(b"prod.env", Kind::Dir), None);
     }
 
     #[test]
     fn contents() {
-        let pem = |text: &str| Peek::Pem.is_secret(text.as_bytes());
+        let pem = |text: &str| ContentProbe::Pem.is_secret(text.as_bytes());
         assert!(pem("-----BEGIN RSA PRIVATE KEY-----\n"));
         assert!(pem(
             "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n"
         ));
         assert!(pem("anything"));
         assert!(!pem("-----BEGIN CERTIFICATE-----\nMII\n"));
-        assert!(Peek::Token.is_secret(b"//r.example.org/:_authToken=abc\n"));
-        assert!(!Peek::Token.is_secret(b"save-exact=true\n"));
+        assert!(ContentProbe::Token.is_secret(b"//r.example.org/:_authToken=abc\n"));
+        assert!(!ContentProbe::Token.is_secret(b"save-exact=true\n"));
     }
 
     #[test]
     fn git_25_addresses_with_a_user_in_repositories_without_files() {
         for path in ["x.git/config", ".bare/config", "a/b.git/FETCH_HEAD"] {
-            let looked = suspicion(path.as_bytes(), Kind::Other);
-            assert_eq!(looked, Suspicion::Look(Peek::Address), "{path}");
+            let looked = secret_match(path.as_bytes(), Kind::Other);
+            assert_eq!(looked, SecretMatch::Probe(ContentProbe::Address), "{path}");
         }
         for path in ["config", "x/config", "x.git/HEAD", "x.git/config/y"] {
             assert_eq!(
-                suspicion(path.as_bytes(), Kind::Other),
-                Suspicion::None,
+                secret_match(path.as_bytes(), Kind::Other),
+                SecretMatch::None,
                 "{path}"
             );
         }
-        let secret = |text: &str| Peek::Address.is_secret(text.as_bytes());
+        let secret = |text: &str| ContentProbe::Address.is_secret(text.as_bytes());
         assert!(secret("url = https://token@example.org/x"));
         assert!(secret("url = http://a.org/x\nurl = \"HTTPS://u:p@h\""));
         assert!(secret("[http]\n\textraHeader = Bearer x"));

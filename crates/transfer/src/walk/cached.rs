@@ -8,15 +8,15 @@ use lazaret_protocol::FileTime;
 use lazaret_tree::{Entry, LinkTarget, RelPath, RelPathBuf, Tree};
 use rustix::fs::{AtFlags, Stat};
 
-use super::engine::{Descended, descend, in_order, size};
-use super::hash::{HashPool, Jobs, Workers};
-use super::look::{is_looked_at, look};
+use super::dir_cursor::DirCursor;
+use super::hash_pool::{HashPool, Jobs, Workers};
+use super::known_files::{is_cacheable, stat_known_files};
 use super::open::{OpenDir, OpenError};
-use super::sink::{KeyCheck, Sink};
-use super::way::Way;
+use super::traverse::{Traversed, in_order, size, traverse};
+use super::visitor::{KeyCheck, Visitor};
 use super::{Hashing, WalkError, Walked, made};
 use crate::stat_cache::{Known, Search, Seen};
-use crate::{Selector, SkipReason, Skipped, StatCache, StatRecorder, WorkspaceDir};
+use crate::{FileSelector, SkipReason, Skipped, StatCache, StatRecorder, WorkspaceDir};
 
 /// What opening a file costs, in bytes that could be read instead.
 const OPENING: u64 = 4 << 10;
@@ -32,7 +32,7 @@ const OPENING: u64 = 4 << 10;
 /// The first entry that cannot be read, or that changes while it is read.
 pub fn walk_cached(
     workspace: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
     cache: &StatCache,
     recorder: &mut StatRecorder<'_>,
 ) -> Result<Walked, WalkError> {
@@ -41,17 +41,19 @@ pub fn walk_cached(
     };
     let pool = HashPool::default();
     std::thread::scope(|scope| {
-        let looking = scope.spawn(|| look(workspace, cache.known()));
-        let mut sink = Cached {
+        let known_files = scope.spawn(|| stat_known_files(workspace, cache.known()));
+        let mut visitor = Cached {
             found: Vec::new(),
             read: Vec::new(),
             search: Search::new(cache),
             workers: pool.start(scope, threads),
         };
-        let descended = descend(workspace, selector, &mut sink);
-        let is_same = looking.join().unwrap_or_else(|panic| resume_unwind(panic));
-        let changed = match &descended {
-            Ok(_) => sink.read_changed(workspace, cache, &is_same),
+        let traversed = traverse(workspace, selector, &mut visitor);
+        let is_same = known_files
+            .join()
+            .unwrap_or_else(|panic| resume_unwind(panic));
+        let changed = match &traversed {
+            Ok(_) => visitor.read_changed(workspace, cache, &is_same),
             Err(_) => Ok(Vec::new()),
         };
         let Cached {
@@ -59,17 +61,17 @@ pub fn walk_cached(
             read,
             workers,
             ..
-        } = sink;
+        } = visitor;
         // When a file has failed, that is the cause, and the others only noticed.
         let files = workers.finish()?;
-        let Descended { skipped, tips } = descended?;
+        let Traversed { skipped, tips } = traversed?;
         let mut elsewhere = changed?;
         elsewhere.extend(files.skipped);
         let skipped = in_order(skipped, elsewhere);
         let known = cache.known();
         let as_known = |number: usize| {
             let known = &known[number];
-            (is_same[number] || !is_looked_at(&known.path)).then_some(known)
+            (is_same[number] || !is_cacheable(&known.path)).then_some(known)
         };
         let entries = found.iter().filter_map(|found| match found {
             Found::Entry(path, entry) => Some((path.clone(), entry.clone())),
@@ -139,7 +141,7 @@ impl Cached<'_, '_> {
         let known = cache.known();
         let changed = self.found.iter().filter_map(|found| match found {
             Found::Known(number, check)
-                if is_looked_at(&known[*number].path) && !is_same[*number] =>
+                if is_cacheable(&known[*number].path) && !is_same[*number] =>
             {
                 Some((&*known[*number].path, *check))
             }
@@ -156,10 +158,10 @@ impl Cached<'_, '_> {
                 name: name.to_vec(),
             },
         };
-        let mut way = Way::from(workspace).map_err(|error| failed(b"", error))?;
+        let mut cursor = DirCursor::open(workspace).map_err(|error| failed(b"", error))?;
         for (path, check) in changed {
             let raw = path.as_str().as_bytes();
-            let dir = way.parent_of(path).map_err(|error| failed(raw, error))?;
+            let dir = cursor.parent_of(path).map_err(|error| failed(raw, error))?;
             let name = CString::new(path.file_name());
             let name = name.map_err(|error| WalkError::io(raw, error))?;
             match dir.open_file(&name, path)? {
@@ -195,7 +197,7 @@ fn read(
     jobs.hash(path, file, *stat, check)
 }
 
-impl Sink for Cached<'_, '_> {
+impl Visitor for Cached<'_, '_> {
     type Error = WalkError;
 
     fn dir(&mut self, path: &RelPath) -> Result<(), WalkError> {
@@ -218,7 +220,7 @@ impl Sink for Cached<'_, '_> {
         let Some((number, known)) = self.search.find(path) else {
             return Ok(false);
         };
-        if !is_looked_at(path) {
+        if !is_cacheable(path) {
             let stat = rustix::fs::statat(dir.fd(), path.file_name(), AtFlags::SYMLINK_NOFOLLOW);
             let is_same = stat.is_ok_and(|stat| Seen::of(&stat) == Some(known.seen));
             if !is_same {

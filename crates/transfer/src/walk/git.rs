@@ -6,12 +6,12 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use rustix::fs::{FileType, OFlags};
 
 use super::WalkError;
-use super::engine::rel;
 use super::listing::Listing;
 use super::open::open_below;
-use super::sink::{KeyCheck, Sink};
-use super::small::Small;
-use super::state::{CacheCheck, Place, Walk};
+use super::small_file::Small;
+use super::state::{CacheCheck, Region, Walk};
+use super::traverse::rel;
+use super::visitor::{KeyCheck, Visitor};
 use crate::repository::{
     Module, RefStorage, Repository, is_hex, packed_refs, reference, reflog, shallow,
 };
@@ -46,7 +46,7 @@ impl Sources<'_> {
     }
 }
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: Visitor> Walk<'a, S> {
     /// Handles a `.git` in the workspace, whatever it is.
     pub(super) fn dot_git(
         &mut self,
@@ -59,7 +59,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let dir = rel(dir)?;
                 if let (FileType::RegularFile, Some(pointer)) = (file_type, self.pointers.get(dir))
                 {
-                    return self.sink.made(rel(&self.path)?, pointer.as_bytes());
+                    return self.visitor.made(rel(&self.path)?, pointer.as_bytes());
                 }
                 match file_type {
                     FileType::Directory => SkipReason::GitNested,
@@ -123,7 +123,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             },
             repository,
         };
-        self.sink.dir(rel(&self.path)?)?;
+        self.visitor.dir(rel(&self.path)?)?;
         let sent = self.parts(&sources, module);
         sent?;
         if std::mem::take(&mut self.promised) {
@@ -210,7 +210,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return Ok(());
         }
         self.below(b"info", |walk| {
-            walk.sink.dir(rel(&walk.path)?)?;
+            walk.visitor.dir(rel(&walk.path)?)?;
             for (info, name) in &found {
                 walk.whole(info, name)?;
             }
@@ -233,9 +233,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             return Ok(());
         }
         self.below(b"logs", |walk| {
-            walk.sink.dir(rel(&walk.path)?)?;
+            walk.visitor.dir(rel(&walk.path)?)?;
             walk.below(b"refs", |walk| {
-                walk.sink.dir(rel(&walk.path)?)?;
+                walk.visitor.dir(rel(&walk.path)?)?;
                 walk.text(&refs, c"stash", |log| Some(reflog(&log)))
             })
         })
@@ -246,11 +246,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         if !parent.is_dir(name) {
             return Ok(());
         }
-        let place = Place::Git {
+        let region = Region::Git {
             base: self.path.len() + 1,
         };
         self.within(parent, name, |walk, fd| {
-            walk.enter(fd, name, place, CacheCheck::None)
+            walk.enter(fd, name, region, CacheCheck::None)
         })
     }
 
@@ -296,7 +296,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Small::Whole(contents) => match clean(contents) {
                 Some(made) => {
                     self.tips.read(&made);
-                    self.sink.made(rel(&self.path)?, &made)
+                    self.visitor.made(rel(&self.path)?, &made)
                 }
                 None => {
                     self.skip(parent, name, FileType::RegularFile, SkipReason::GitPart);

@@ -2,14 +2,14 @@
 
 use lazaret_tree::RelPath;
 
-use super::engine::rel;
-use super::sink::Sink;
 use super::state::Walk;
+use super::traverse::rel;
+use super::visitor::Visitor;
 use crate::GitMode;
 use crate::repository::{ConfigSource, Module, RefStorage, Repository, synthetic_config};
-use crate::select::{Kind, Opinion};
+use crate::select::{IgnoreMatch, Kind};
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: Visitor> Walk<'a, S> {
     /// Sends the configuration that is made for the copy.
     pub(super) fn config(
         &mut self,
@@ -26,7 +26,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             worktree: worktree.as_deref(),
             submodules: &submodules,
         });
-        self.below(b"config", |walk| walk.sink.made(rel(&walk.path)?, &made))
+        self.below(b"config", |walk| walk.visitor.made(rel(&walk.path)?, &made))
     }
 
     /// Sends the submodules of a repository, and notes what their `.git` files say inside.
@@ -40,7 +40,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return Ok(());
         }
         self.below(b"modules", |walk| {
-            walk.sink.dir(rel(&walk.path)?)?;
+            walk.visitor.dir(rel(&walk.path)?)?;
             let mut open: Vec<&RelPath> = Vec::new();
             for module in modules {
                 // The directories that a name with slashes lies in.
@@ -54,7 +54,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                     if !open.contains(&dir) {
                         open.push(dir);
                         walk.below(dir.as_str().as_bytes(), |walk| {
-                            walk.sink.dir(rel(&walk.path)?)
+                            walk.visitor.dir(rel(&walk.path)?)
                         })?;
                     }
                 }
@@ -72,8 +72,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// Whether a submodule goes in: the profile may leave its files out.
     fn is_sent(&self, module: &Module) -> bool {
         let is_out = |path: &RelPath| {
-            let opinion = self.selector.profile(path.as_str().as_bytes(), Kind::Dir);
-            opinion == Some(Opinion::LeaveOut)
+            let ignore_match = self.selector.profile(path.as_str().as_bytes(), Kind::Dir);
+            ignore_match == Some(IgnoreMatch::Exclude)
         };
         !module.path.ancestors().any(is_out) && self.selector.git() != GitMode::None && {
             let mut at = self.path.clone();

@@ -8,8 +8,8 @@ use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 
 use super::open::OpenDir;
-use super::sink::Sink;
 use super::state::Walk;
+use super::visitor::Visitor;
 
 /// One directory, open, with its names in order.
 pub(super) struct Listing {
@@ -87,7 +87,7 @@ impl Listing {
     }
 }
 
-impl<S: Sink> Walk<'_, S> {
+impl<S: Visitor> Walk<'_, S> {
     /// Reads the names of a directory, sorted by bytes: that is path order.
     pub(super) fn list(&mut self, dir: OwnedFd) -> Result<Listing, S::Error> {
         let mut listing = Listing {
@@ -112,7 +112,7 @@ impl<S: Sink> Walk<'_, S> {
                 end,
                 file_type,
             });
-            self.sink.listed(entries.len())
+            self.visitor.listed(entries.len())
         })?;
         self.names = buffer;
         listing.sort();

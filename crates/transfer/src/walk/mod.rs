@@ -1,21 +1,21 @@
 //! `walk`: a workspace into its manifest.
 
 mod cached;
-mod engine;
+mod dir_cursor;
 mod error;
 mod git;
 mod git_modules;
-mod hash;
+mod hash_pool;
+mod known_files;
 mod listing;
-mod look;
 mod open;
-mod scan;
-mod sink;
+mod size_estimate;
 mod sizes;
-mod small;
+mod small_file;
 mod state;
-mod way;
-mod weigh;
+mod traverse;
+mod untrusted;
+mod visitor;
 
 use std::fs::File;
 use std::io::Read as _;
@@ -26,18 +26,18 @@ use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, Tree};
 use rustix::fs::Stat;
 
 pub use cached::walk_cached;
-pub(crate) use engine::{Descended, descend, holds_key, in_order, size};
 pub use error::WalkError;
-pub(crate) use hash::check_unchanged;
-use hash::{HashPool, Workers};
+pub(crate) use hash_pool::check_unchanged;
+use hash_pool::{HashPool, Workers};
 use lazaret_protocol::FileTime;
-pub use scan::{ScanError, Scanned, scan};
-pub(crate) use sink::{KeyCheck, Sink};
+pub use size_estimate::{SizeEstimate, SizeEstimator};
 pub use sizes::larger_than;
-pub use weigh::{Scale, Weight};
+pub(crate) use traverse::{Traversed, holds_key, in_order, size, traverse};
+pub use untrusted::{UntrustedTree, UntrustedWalkError, walk_untrusted};
+pub(crate) use visitor::{KeyCheck, Visitor};
 
 use crate::select::{LOOKED_INTO, holds_private_key};
-use crate::{Selector, Skipped, Tips, WorkspaceDir};
+use crate::{FileSelector, Skipped, Tips, WorkspaceDir};
 
 /// More threads gain nothing from one disk.
 const MOST_THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
@@ -78,17 +78,17 @@ pub struct Walked {
 /// The first entry that cannot be read, or that changes while it is read.
 pub fn walk(
     workspace: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
     hashing: Hashing,
 ) -> Result<Walked, WalkError> {
     let Hashing::Contents(threads) = hashing else {
-        let mut sink = Listed {
+        let mut visitor = Listed {
             tree: Tree::new(),
             skipped: Vec::new(),
         };
-        let Descended { skipped, tips } = descend(workspace, selector, &mut sink)?;
-        let tree = sink.tree;
-        let skipped = in_order(skipped, sink.skipped);
+        let Traversed { skipped, tips } = traverse(workspace, selector, &mut visitor)?;
+        let tree = visitor.tree;
+        let skipped = in_order(skipped, visitor.skipped);
         return Ok(Walked {
             tree,
             skipped,
@@ -97,15 +97,15 @@ pub fn walk(
     };
     let pool = HashPool::default();
     std::thread::scope(|scope| {
-        let mut sink = Hashed {
+        let mut visitor = Hashed {
             tree: Tree::new(),
             workers: pool.start(scope, threads),
         };
-        let descended = descend(workspace, selector, &mut sink);
-        let Hashed { mut tree, workers } = sink;
+        let traversed = traverse(workspace, selector, &mut visitor);
+        let Hashed { mut tree, workers } = visitor;
         // When a file has failed, that is the cause, and the walk only noticed.
         let files = workers.finish()?;
-        let Descended { skipped, tips } = descended?;
+        let Traversed { skipped, tips } = traversed?;
         let skipped = in_order(skipped, files.skipped);
         for (path, entry) in files.files {
             tree.insert(path, entry);
@@ -124,7 +124,7 @@ struct Listed {
     skipped: Vec<Skipped>,
 }
 
-impl Sink for Listed {
+impl Visitor for Listed {
     type Error = WalkError;
 
     fn dir(&mut self, path: &RelPath) -> Result<(), WalkError> {
@@ -181,7 +181,7 @@ struct Hashed<'scope> {
     workers: Workers<'scope>,
 }
 
-impl Sink for Hashed<'_> {
+impl Visitor for Hashed<'_> {
     type Error = WalkError;
 
     fn dir(&mut self, path: &RelPath) -> Result<(), WalkError> {

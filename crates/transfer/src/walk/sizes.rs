@@ -7,10 +7,10 @@ use lazaret_tree::{LinkTarget, RelPath, SizedFile};
 use rustix::fs::{AtFlags, Stat};
 
 use super::WalkError;
-use super::engine::{descend, size};
 use super::open::OpenDir;
-use super::sink::{KeyCheck, Sink};
-use crate::{Selector, WorkspaceDir};
+use super::traverse::{size, traverse};
+use super::visitor::{KeyCheck, Visitor};
+use crate::{FileSelector, WorkspaceDir};
 
 /// Returns the files below `workspace` that `selector` takes in and that have more than `limit`
 /// bytes, in path order. It is the walk of [`pack`](crate::pack).
@@ -20,14 +20,14 @@ use crate::{Selector, WorkspaceDir};
 pub fn larger_than(
     limit: u64,
     workspace: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
 ) -> Result<Vec<SizedFile>, WalkError> {
-    let mut sink = Large {
+    let mut visitor = Large {
         limit,
         found: Vec::new(),
     };
-    descend(workspace, selector, &mut sink)?;
-    Ok(sink.found)
+    traverse(workspace, selector, &mut visitor)?;
+    Ok(visitor.found)
 }
 
 struct Large {
@@ -45,7 +45,7 @@ impl Large {
     }
 }
 
-impl Sink for Large {
+impl Visitor for Large {
     type Error = WalkError;
 
     fn dir(&mut self, _: &RelPath) -> Result<(), WalkError> {

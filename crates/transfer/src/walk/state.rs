@@ -8,13 +8,13 @@ use rustix::io::Errno;
 use super::WalkError;
 use super::open::OpenError;
 use crate::select::Ignores;
-use crate::{GitProblem, Repository, Selector, Skipped, Tips};
+use crate::{FileSelector, GitProblem, Repository, Skipped, Tips};
 
 /// A walk in progress.
 pub(super) struct Walk<'a, S> {
-    pub(super) selector: &'a Selector,
+    pub(super) selector: &'a FileSelector,
     pub(super) device: u64,
-    pub(super) sink: &'a mut S,
+    pub(super) visitor: &'a mut S,
     /// The raw path of the current entry.
     pub(super) path: Vec<u8>,
     /// What a directory's names are read into.
@@ -32,7 +32,7 @@ pub(super) struct Walk<'a, S> {
 
 /// Where the walk is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Region {
     Workspace,
     /// In a repository that goes in, whose parts are chosen by their paths from `base` on.
     Git {

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use lazaret_tests::git_world::{self, World};
-use lazaret_transfer::{GitMode, Selector, SkipReason, Skipped};
+use lazaret_transfer::{FileSelector, GitMode, SkipReason, Skipped};
 use lazaret_tree::escape;
 
 use crate::pack::{packed, selector};
@@ -21,7 +21,7 @@ pub(crate) fn copied(world: &World, workspace: &str, mode: GitMode) -> Copied {
 }
 
 #[track_caller]
-pub(crate) fn copied_with(world: &World, workspace: &str, selector: &Selector) -> Copied {
+pub(crate) fn copied_with(world: &World, workspace: &str, selector: &FileSelector) -> Copied {
     let (packed, stream) = packed(&world.path(workspace), selector);
     Copied {
         copied: git_world::Copied::unpack(stream),

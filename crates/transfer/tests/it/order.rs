@@ -5,13 +5,15 @@ use std::path::Path;
 use lazaret_protocol::{StreamWriter, UpdateOrder};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    GitMode, Hashing, PackError, Selection, Selector, WorkspaceDir, pack_order, walk,
+    FileSelector, GitMode, Hashing, PackError, SelectionSpec, WorkspaceDir, pack_order, walk,
 };
 use lazaret_tree::Tree;
 
-fn selector() -> Selector {
+fn selector() -> FileSelector {
     let (git, exclude) = (GitMode::Full, Vec::new());
-    Selection { git, exclude }.compile().expect("no pattern")
+    SelectionSpec { git, exclude }
+        .compile()
+        .expect("no pattern")
 }
 
 fn tree(dir: &Path) -> Tree {

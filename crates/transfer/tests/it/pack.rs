@@ -1,4 +1,4 @@
-//! Selection, walk and pack: what goes in, and as which bytes.
+//! SelectionSpec, walk and pack: what goes in, and as which bytes.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -8,17 +8,17 @@ use std::time::{Duration, UNIX_EPOCH};
 use lazaret_protocol::{Members, StreamLimits};
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
-    Ending, GitMode, Hashing, PackError, Packed, Quarantine, Selection, Selector, Unpacked,
+    Ending, FileSelector, GitMode, Hashing, PackError, Packed, Quarantine, SelectionSpec, Unpacked,
     WorkspaceDir, pack, unpack, walk,
 };
 use lazaret_tree::escape;
 
-pub(crate) fn selector(git: GitMode, exclude: &[&str]) -> Selector {
+pub(crate) fn selector(git: GitMode, exclude: &[&str]) -> FileSelector {
     let exclude = exclude.iter().map(|&line| line.to_owned()).collect();
-    Selection { git, exclude }.compile().expect("patterns")
+    SelectionSpec { git, exclude }.compile().expect("patterns")
 }
 
-pub(crate) fn packed(dir: &Path, selector: &Selector) -> (Packed, Vec<u8>) {
+pub(crate) fn packed(dir: &Path, selector: &FileSelector) -> (Packed, Vec<u8>) {
     let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
     let mut stream = Vec::new();
     let packed = pack(&workspace, selector, &mut stream, &mut |_| {}).expect("readable");
@@ -43,7 +43,7 @@ fn check(text: &str, git: GitMode, exclude: &[&str]) -> String {
 }
 
 #[track_caller]
-fn list(dir: &Path, selector: &Selector) -> String {
+fn list(dir: &Path, selector: &FileSelector) -> String {
     let (packed, stream) = packed(dir, selector);
     let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
     let tree = packed.manifest.tree().expect("in path order");
@@ -659,7 +659,7 @@ fn a_failing_writer_is_the_cause() {
 
 #[test]
 fn bad_rules_are_errors_where_they_would_send_too_much() {
-    let selection = Selection {
+    let selection = SelectionSpec {
         git: GitMode::Full,
         exclude: vec!["ok".to_owned(), "a{b".to_owned()],
     };

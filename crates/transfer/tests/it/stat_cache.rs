@@ -9,15 +9,17 @@ use std::time::{Duration, SystemTime};
 use lazaret_tests::clock::outwait;
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
-    GitMode, Hashing, Recorded, Selection, Selector, SkipReason, StatCache, StatRecorder,
+    FileSelector, GitMode, Hashing, Recorded, SelectionSpec, SkipReason, StatCache, StatRecorder,
     WorkspaceDir, pack_and_record, walk, walk_cached,
 };
 use lazaret_tree::Tree;
 use rustix::mount::{UnmountFlags, mount_bind, unmount};
 
-fn selector() -> Selector {
+fn selector() -> FileSelector {
     let (git, exclude) = (GitMode::Full, Vec::new());
-    Selection { git, exclude }.compile().expect("no pattern")
+    SelectionSpec { git, exclude }
+        .compile()
+        .expect("no pattern")
 }
 
 /// Walks with a cache, and makes the next one.

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use lazaret_transfer::{SkipReason, Weight};
+use lazaret_transfer::{SizeEstimate, SkipReason};
 
 /// One thing that stays out.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub(super) struct Left {
     pub(super) name: String,
     pub(super) reason: SkipReason,
     /// `None` when it was not counted.
-    pub(super) weight: Option<Weight>,
+    pub(super) weight: Option<SizeEstimate>,
 }
 
 /// All that stays out for one reason, heaviest first.
@@ -21,7 +21,7 @@ pub(super) struct Group {
     pub(super) reason: String,
     pub(super) left: Vec<Left>,
     /// Of what was counted.
-    pub(super) weight: Weight,
+    pub(super) weight: SizeEstimate,
     pub(super) not_counted: usize,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn groups(left: Vec<Left>) -> Vec<Group> {
                     code: left.reason.code(),
                     reason,
                     left: Vec::new(),
-                    weight: Weight::default(),
+                    weight: SizeEstimate::default(),
                     not_counted: 0,
                 });
                 let last = groups.len() - 1;
@@ -78,7 +78,7 @@ mod tests {
         let left = |name: &str, reason, bytes: Option<u64>| Left {
             name: name.to_owned(),
             reason,
-            weight: bytes.map(|bytes| Weight { entries: 1, bytes }),
+            weight: bytes.map(|bytes| SizeEstimate { entries: 1, bytes }),
         };
         let groups = groups(vec![
             left("a", SkipReason::GitIgnore, Some(1)),

@@ -149,7 +149,7 @@ pub(super) fn word(mode: GitMode) -> &'static str {
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
-    use lazaret_transfer::{SkipReason, Weight};
+    use lazaret_transfer::{SizeEstimate, SkipReason};
 
     use super::super::listing::groups;
     use super::super::reach::Reach;
@@ -163,7 +163,7 @@ mod tests {
         let left = |name: &str, reason, bytes: Option<u64>| Left {
             name: name.to_owned(),
             reason,
-            weight: bytes.map(|bytes| Weight { entries: 1, bytes }),
+            weight: bytes.map(|bytes| SizeEstimate { entries: 1, bytes }),
         };
         let kind = crate::environment::StreamKind::Other;
         let streams = crate::environment::StreamKinds {

@@ -47,7 +47,7 @@ use lazaret_session::store::record::{
 };
 use lazaret_session::store::{LockedSession, Store, StoreError};
 use lazaret_tests::tree_text;
-use lazaret_transfer::{GitMode, Selection, WorkspaceDir};
+use lazaret_transfer::{GitMode, SelectionSpec, WorkspaceDir};
 
 use super::flaky::Flaky;
 use super::porter::{self, Went};
@@ -479,7 +479,7 @@ impl World {
 
     fn cycle_of(&self, again: Option<ReopenedSession>, keep: KeepVolume) -> Result<Cycle, Failure> {
         let workspace = WorkspaceDir::open_ambient(&self.path("workspace")).unwrap();
-        let selection = Selection {
+        let selection = SelectionSpec {
             git: self.git,
             exclude: Vec::new(),
         };

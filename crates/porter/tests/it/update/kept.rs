@@ -9,8 +9,9 @@ use lazaret_protocol::{
     FileTime, GroundAnswer, Receipt, StreamLimits, Survey, UpdateOrder, UpdateReceipt, Writers,
 };
 use lazaret_transfer::{
-    Clash, Hashing, Intent, Plan, Recorded, Selection, Selector, Stance, StatCache, StatRecorder,
-    Surveyed, VolumeState, Walked, WorkspaceDir, pack_order, reconcile, walk, walk_cached,
+    Clash, FileSelector, Hashing, Intent, Plan, Recorded, SelectionSpec, Stance, StatCache,
+    StatRecorder, Surveyed, VolumeState, Walked, WorkspaceDir, pack_order, reconcile, walk,
+    walk_cached,
 };
 use lazaret_tree::{Entry, Mode, Tree};
 
@@ -307,9 +308,11 @@ pub(crate) fn read_all(root: &Path) -> Tree {
     tree
 }
 
-pub(crate) fn selector() -> Selector {
+pub(crate) fn selector() -> FileSelector {
     let (git, exclude) = (lazaret_transfer::GitMode::Full, Vec::new());
-    Selection { git, exclude }.compile().expect("no pattern")
+    SelectionSpec { git, exclude }
+        .compile()
+        .expect("no pattern")
 }
 
 /// Names clashes.

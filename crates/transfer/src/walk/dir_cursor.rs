@@ -1,4 +1,4 @@
-//! `Way`: the directories on the way to one path after the other.
+//! `DirCursor`: the directories on the way to one path after the other.
 
 use std::ffi::CString;
 
@@ -11,7 +11,7 @@ use crate::WorkspaceDir;
 
 /// Opens the directories that paths lie in, step by step, through no link and into no other
 /// mount; of neighbours in path order each is opened once.
-pub(super) struct Way {
+pub(super) struct DirCursor {
     root: OpenDir,
     /// The path of the lowest directory that is open.
     path: String,
@@ -19,8 +19,8 @@ pub(super) struct Way {
     open: Vec<(usize, OpenDir)>,
 }
 
-impl Way {
-    pub(super) fn from(workspace: &WorkspaceDir) -> Result<Self, OpenError> {
+impl DirCursor {
+    pub(super) fn open(workspace: &WorkspaceDir) -> Result<Self, OpenError> {
         let device = workspace.identity().dev;
         let root = open_below(workspace.fd(), c".", OFlags::DIRECTORY, device)?;
         Ok(Self {
@@ -78,7 +78,7 @@ mod tests {
         }
         symlink("a", root.join("link")).unwrap();
         let workspace = WorkspaceDir::open_ambient(root).unwrap();
-        let mut way = Way::from(&workspace).unwrap();
+        let mut cursor = DirCursor::open(&workspace).unwrap();
         let inode = |dir: &OpenDir| rustix::fs::fstat(dir.fd()).unwrap().st_ino;
         for path in [
             "top", "a/1", "a/b/2", "a/b/c/3", "a/bc/4", "ab/5", "z/y/6", "a/b/c/7", "ab/8", "top",
@@ -86,7 +86,7 @@ mod tests {
             let path = RelPath::new(path).unwrap();
             let parent = path.parent().map_or("", RelPath::as_str);
             let expected = rustix::fs::stat(root.join(parent)).unwrap().st_ino;
-            assert_eq!(inode(way.parent_of(path).unwrap()), expected, "{path}");
+            assert_eq!(inode(cursor.parent_of(path).unwrap()), expected, "{path}");
         }
         // What can't be opened is no obstacle for the next one.
         for (path, errno) in [
@@ -95,11 +95,11 @@ mod tests {
             ("link/b/x", Errno::NOTDIR),
         ] {
             let path = RelPath::new(path).unwrap();
-            let error = way.parent_of(path).map(inode).unwrap_err();
+            let error = cursor.parent_of(path).map(inode).unwrap_err();
             assert_eq!(error, OpenError::Errno(errno), "{path}");
             let next = RelPath::new("a/b/c/3").unwrap();
             let expected = rustix::fs::stat(root.join("a/b/c")).unwrap().st_ino;
-            assert_eq!(inode(way.parent_of(next).unwrap()), expected);
+            assert_eq!(inode(cursor.parent_of(next).unwrap()), expected);
         }
     }
 }

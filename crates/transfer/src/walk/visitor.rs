@@ -1,4 +1,4 @@
-//! `Sink`: who takes what the walk finds.
+//! `Visitor`: who takes what the walk finds.
 
 use std::os::fd::OwnedFd;
 
@@ -11,7 +11,7 @@ use super::open::OpenDir;
 use crate::select::LOOKED_INTO;
 
 /// Who takes what the walk finds, in path order.
-pub(crate) trait Sink {
+pub(crate) trait Visitor {
     type Error: From<WalkError>;
 
     fn dir(&mut self, path: &RelPath) -> Result<(), Self::Error>;

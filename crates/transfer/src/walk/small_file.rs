@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use super::WalkError;
 use super::listing::Listing;
 use super::open::{OpenError, open_below};
-use super::sink::Sink;
 use super::state::Walk;
+use super::visitor::Visitor;
 use crate::Repository;
 use crate::select::{BadLine, IgnoreFile};
 
@@ -27,7 +27,7 @@ pub(super) enum Small {
     NotAFile,
 }
 
-impl<S: Sink> Walk<'_, S> {
+impl<S: Visitor> Walk<'_, S> {
     /// Adds the ignore files of the directory at `self.path`.
     pub(super) fn read_ignore_files(
         &mut self,

@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 
 use lazaret_protocol::FileTime;
 use lazaret_tree::{
-    CACHEDIR_SIGNATURE, CacheInside, LinkTarget, RESERVED_NAME, RelPath, is_cache_beside,
+    CACHEDIR_SIGNATURE, CacheInside, INCOMING_DIR, LinkTarget, RelPath, is_cache_beside,
 };
 use rustix::fs::{AtFlags, FileType, OFlags, Stat};
 use rustix::io::Errno;
@@ -16,14 +16,14 @@ use rustix::io::Errno;
 use super::WalkError;
 use super::listing::Listing;
 use super::open::{OpenError, open_below};
-use super::sink::{KeyCheck, Sink};
-use super::small::{SMALL_FILE_BYTES, Small};
-use super::state::{CacheCheck, Place, Walk};
+use super::small_file::{SMALL_FILE_BYTES, Small};
+use super::state::{CacheCheck, Region, Walk};
+use super::visitor::{KeyCheck, Visitor};
 use crate::select::{
-    GitPart, IgnoreFile, Ignores, Kind, Opinion, PEEK_BYTES, Reach, Rules, Suspicion, git_part,
-    is_ordinary, suspicion,
+    GitPart, IgnoreFile, IgnoreMatch, Ignores, Kind, PROBE_BYTES, Rules, ScopeMatch, SecretMatch,
+    git_part, is_ordinary, secret_match,
 };
-use crate::{Repository, Selector, SkipReason, Skipped, Tips, WorkspaceDir};
+use crate::{FileSelector, Repository, SkipReason, Skipped, Tips, WorkspaceDir};
 
 /// Says that a file stays out for its contents.
 pub(crate) fn holds_key(path: &RelPath, stat: &Stat) -> Skipped {
@@ -35,7 +35,7 @@ pub(crate) fn holds_key(path: &RelPath, stat: &Stat) -> Skipped {
 }
 
 /// What a walk met beside what it handed over.
-pub(crate) struct Descended {
+pub(crate) struct Traversed {
     /// What stays out, in path order.
     pub(crate) skipped: Vec<Skipped>,
     /// What the refs of the repositories name that go in.
@@ -46,11 +46,11 @@ pub(crate) struct Descended {
 ///
 /// One descriptor per level is open, each opened relative to the one above it,
 /// never through a link. A name is listed once and opened once.
-pub(crate) fn descend<S: Sink>(
+pub(crate) fn traverse<S: Visitor>(
     root: &WorkspaceDir,
-    selector: &Selector,
-    sink: &mut S,
-) -> Result<Descended, S::Error> {
+    selector: &FileSelector,
+    visitor: &mut S,
+) -> Result<Traversed, S::Error> {
     let repository = match selector.rules() {
         Rules::Usual => Repository::find(root),
         Rules::ExcludeOnly => Ok(None),
@@ -58,7 +58,7 @@ pub(crate) fn descend<S: Sink>(
     let mut walk = Walk {
         selector,
         device: root.identity().dev,
-        sink,
+        visitor,
         path: Vec::with_capacity(1024),
         names: Vec::new(),
         ignores: Ignores::default(),
@@ -78,27 +78,27 @@ pub(crate) fn descend<S: Sink>(
     if selector.rules() == Rules::Usual && walk.is_bare(&listing)? {
         return Err(WalkError::Bare.into());
     }
-    walk.directory(&listing, Place::Workspace)?;
+    walk.directory(&listing, Region::Workspace)?;
     let mut skipped = walk.skipped;
     skipped.sort_by(|a, b| by_component(&a.name, &b.name));
     let tips = walk.tips;
-    Ok(Descended { skipped, tips })
+    Ok(Traversed { skipped, tips })
 }
 
 /// What the rules make of one entry.
-enum Judgement {
-    TakeIn,
+enum SelectionDecision {
+    Include,
     /// A directory may still be a cache by what lies in it.
-    TakeInUnlessCache,
-    LeaveOut(SkipReason),
+    IncludeUnlessCache,
+    Exclude(SkipReason),
 }
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: Visitor> Walk<'a, S> {
     /// Walks what a directory holds; the directory itself was taken already.
-    fn directory(&mut self, listing: &Listing, place: Place) -> Result<(), S::Error> {
+    fn directory(&mut self, listing: &Listing, region: Region) -> Result<(), S::Error> {
         let depth = self.ignores.depth();
         let fd = listing.fd();
-        if place == Place::Workspace && self.selector.rules() == Rules::Usual {
+        if region == Region::Workspace && self.selector.rules() == Rules::Usual {
             self.read_ignore_files(listing, fd)?;
         }
         let length = self.path.len();
@@ -107,7 +107,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.path.push(b'/');
             }
             self.path.extend_from_slice(name.to_bytes());
-            self.entry(listing, fd, name, file_type, place)?;
+            self.entry(listing, fd, name, file_type, region)?;
             self.path.truncate(length);
         }
         self.ignores.truncate(depth);
@@ -121,18 +121,18 @@ impl<'a, S: Sink> Walk<'a, S> {
         parent: BorrowedFd<'_>,
         name: &CStr,
         file_type: FileType,
-        place: Place,
+        region: Region,
     ) -> Result<(), S::Error> {
-        if !self.sink.wants(&self.path) {
+        if !self.visitor.wants(&self.path) {
             return Ok(());
         }
-        self.sink.meet(&self.path)?;
+        self.visitor.meet(&self.path)?;
         let file_type = match file_type {
             FileType::Unknown => FileType::from_raw_mode(self.stat(parent, name)?.st_mode),
             known => known,
         };
-        let reach = self.selector.reach(&self.path);
-        if reach == Reach::Elsewhere {
+        let scope_match = self.selector.scope_match(&self.path);
+        if scope_match == ScopeMatch::Outside {
             self.skip(parent, name, file_type, SkipReason::Elsewhere);
             return Ok(());
         }
@@ -140,41 +140,41 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.skip(parent, name, file_type, SkipReason::Name(error));
             return Ok(());
         }
-        if name == c".git" && place == Place::Workspace && self.selector.rules() == Rules::Usual {
+        if name == c".git" && region == Region::Workspace && self.selector.rules() == Rules::Usual {
             return self.dot_git(parent, name, file_type);
         }
-        let judgement = match place {
-            Place::Workspace if reach == Reach::Way => Judgement::TakeIn,
-            Place::Workspace => self.judge(listing, parent, name, file_type)?,
-            Place::Git { base } => self.judge_git(base, file_type),
-            Place::WholeGit => match self.path.strip_prefix(b".git/").is_some_and(is_ordinary) {
-                true => Judgement::LeaveOut(SkipReason::GitPart),
-                false => Judgement::TakeIn,
+        let decision = match region {
+            Region::Workspace if scope_match == ScopeMatch::Ancestor => SelectionDecision::Include,
+            Region::Workspace => self.decide(listing, parent, name, file_type)?,
+            Region::Git { base } => self.decide_git(base, file_type),
+            Region::WholeGit => match self.path.strip_prefix(b".git/").is_some_and(is_ordinary) {
+                true => SelectionDecision::Exclude(SkipReason::GitPart),
+                false => SelectionDecision::Include,
             },
         };
-        let cache = match judgement {
-            Judgement::TakeIn => CacheCheck::None,
-            Judgement::TakeInUnlessCache => CacheCheck::Inside,
-            Judgement::LeaveOut(reason) => {
+        let cache = match decision {
+            SelectionDecision::Include => CacheCheck::None,
+            SelectionDecision::IncludeUnlessCache => CacheCheck::Inside,
+            SelectionDecision::Exclude(reason) => {
                 self.skip(parent, name, file_type, reason);
                 return Ok(());
             }
         };
         match file_type {
             FileType::Directory => {
-                let place = match &self.path[..] {
-                    b".git" => Place::WholeGit,
-                    _ => place,
+                let region = match &self.path[..] {
+                    b".git" => Region::WholeGit,
+                    _ => region,
                 };
-                self.enter(parent, name, place, cache)
+                self.enter(parent, name, region, cache)
             }
-            FileType::RegularFile => match place {
-                Place::Git { base } if self.path[base..].starts_with(b"refs/") => {
+            FileType::RegularFile => match region {
+                Region::Git { base } if self.path[base..].starts_with(b"refs/") => {
                     self.loose_ref(parent, name)
                 }
                 _ => {
-                    let check = match (place, cache) {
-                        (Place::Workspace, CacheCheck::Inside) => KeyCheck::PrivateKey,
+                    let check = match (region, cache) {
+                        (Region::Workspace, CacheCheck::Inside) => KeyCheck::PrivateKey,
                         _ => KeyCheck::None,
                     };
                     self.file(listing, name, check)
@@ -188,78 +188,82 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    /// Applies the rules that [`Selector`] documents, in that order.
-    fn judge(
+    /// Applies the rules that [`FileSelector`] documents, in that order.
+    fn decide(
         &self,
         listing: &Listing,
         parent: BorrowedFd<'_>,
         name: &CStr,
         file_type: FileType,
-    ) -> Result<Judgement, WalkError> {
+    ) -> Result<SelectionDecision, WalkError> {
         let kind = match file_type {
             FileType::Directory => Kind::Dir,
             _ => Kind::Other,
         };
         let all = self.selector.rules() == Rules::ExcludeOnly;
         if name == c".git" && all {
-            return Ok(Judgement::TakeIn);
+            return Ok(SelectionDecision::Include);
         }
-        if !all && self.path == RESERVED_NAME.to_bytes() {
-            return Ok(Judgement::LeaveOut(SkipReason::Reserved));
+        if !all && self.path == INCOMING_DIR.to_bytes() {
+            return Ok(SelectionDecision::Exclude(SkipReason::Reserved));
         }
         match self.selector.profile(&self.path, kind) {
-            Some(Opinion::TakeIn) => return Ok(Judgement::TakeIn),
-            Some(Opinion::LeaveOut) => return Ok(Judgement::LeaveOut(SkipReason::Profile)),
-            None if all => return Ok(Judgement::TakeIn),
+            Some(IgnoreMatch::Include) => return Ok(SelectionDecision::Include),
+            Some(IgnoreMatch::Exclude) => {
+                return Ok(SelectionDecision::Exclude(SkipReason::Profile));
+            }
+            None if all => return Ok(SelectionDecision::Include),
             None => {}
         }
-        let suspicion = suspicion(&self.path, kind);
-        let secret = match suspicion {
-            Suspicion::None | Suspicion::Likely => false,
-            Suspicion::Secret => true,
-            Suspicion::Look(peek) if file_type == FileType::RegularFile => {
-                match self.read_small(parent, name, PEEK_BYTES)? {
-                    Small::Whole(contents) => peek.is_secret(&contents),
+        let secret_match = secret_match(&self.path, kind);
+        let secret = match secret_match {
+            SecretMatch::None | SecretMatch::Likely => false,
+            SecretMatch::Secret => true,
+            SecretMatch::Probe(probe) if file_type == FileType::RegularFile => {
+                match self.read_small(parent, name, PROBE_BYTES)? {
+                    Small::Whole(contents) => probe.is_secret(&contents),
                     Small::TooLong => true,
                     Small::NotAFile => false,
                 }
             }
-            Suspicion::Look(_) => false,
+            SecretMatch::Probe(_) => false,
         };
         if secret {
-            return Ok(Judgement::LeaveOut(SkipReason::Secret));
+            return Ok(SelectionDecision::Exclude(SkipReason::Secret));
         }
-        let ignores = |file| self.ignores.opinion(file, &self.path, kind);
+        let ignores = |file| self.ignores.ignore_match(file, &self.path, kind);
         match ignores(IgnoreFile::Lazaret) {
-            Some(Opinion::TakeIn) => return Ok(Judgement::TakeIn),
-            Some(Opinion::LeaveOut) => return Ok(Judgement::LeaveOut(SkipReason::LazaretIgnore)),
-            None if suspicion == Suspicion::Likely => {
-                return Ok(Judgement::LeaveOut(SkipReason::LikelySecret));
+            Some(IgnoreMatch::Include) => return Ok(SelectionDecision::Include),
+            Some(IgnoreMatch::Exclude) => {
+                return Ok(SelectionDecision::Exclude(SkipReason::LazaretIgnore));
+            }
+            None if secret_match == SecretMatch::Likely => {
+                return Ok(SelectionDecision::Exclude(SkipReason::LikelySecret));
             }
             None => {}
         }
         if kind == Kind::Dir && is_cache_beside(name, |other| listing.has(other)) {
-            return Ok(Judgement::LeaveOut(SkipReason::Cache));
+            return Ok(SelectionDecision::Exclude(SkipReason::Cache));
         }
         Ok(match ignores(IgnoreFile::Git) {
-            Some(Opinion::LeaveOut) => Judgement::LeaveOut(SkipReason::GitIgnore),
-            Some(Opinion::TakeIn) | None => Judgement::TakeInUnlessCache,
+            Some(IgnoreMatch::Exclude) => SelectionDecision::Exclude(SkipReason::GitIgnore),
+            Some(IgnoreMatch::Include) | None => SelectionDecision::IncludeUnlessCache,
         })
     }
 
-    fn judge_git(&mut self, base: usize, file_type: FileType) -> Judgement {
+    fn decide_git(&mut self, base: usize, file_type: FileType) -> SelectionDecision {
         let kind = match file_type {
             FileType::Directory => Kind::Dir,
             FileType::RegularFile => Kind::Other,
-            _ => return Judgement::LeaveOut(SkipReason::GitPart),
+            _ => return SelectionDecision::Exclude(SkipReason::GitPart),
         };
         match git_part(&self.path[base..], kind) {
-            GitPart::Send => Judgement::TakeIn,
+            GitPart::Send => SelectionDecision::Include,
             GitPart::Promise => {
                 self.promised = true;
-                Judgement::LeaveOut(SkipReason::GitPart)
+                SelectionDecision::Exclude(SkipReason::GitPart)
             }
-            GitPart::LeaveOut => Judgement::LeaveOut(SkipReason::GitPart),
+            GitPart::Exclude => SelectionDecision::Exclude(SkipReason::GitPart),
         }
     }
 
@@ -267,7 +271,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         &mut self,
         parent: BorrowedFd<'_>,
         name: &CStr,
-        place: Place,
+        region: Region,
         cache: CacheCheck,
     ) -> Result<(), S::Error> {
         let dir = match open_below(parent, name, OFlags::DIRECTORY, self.device) {
@@ -286,8 +290,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.skip(parent, name, FileType::Directory, SkipReason::Cache);
             return Ok(());
         }
-        self.sink.dir(rel(&self.path)?)?;
-        self.directory(&listing, place)
+        self.visitor.dir(rel(&self.path)?)?;
+        self.directory(&listing, region)
     }
 
     fn is_cache(&self, inside: &Listing) -> Result<bool, WalkError> {
@@ -308,11 +312,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         check: KeyCheck,
     ) -> Result<(), S::Error> {
         let path = rel(&self.path)?;
-        if self.sink.takes(path, listing.dir(), check)? {
+        if self.visitor.takes(path, listing.dir(), check)? {
             return Ok(());
         }
         match listing.dir().open_file(name, path)? {
-            Some((file, stat)) => self.sink.file(path, file, &stat, check),
+            Some((file, stat)) => self.visitor.file(path, file, &stat, check),
             None => {
                 self.skip(listing.fd(), name, FileType::RegularFile, SkipReason::Mount);
                 Ok(())
@@ -329,7 +333,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let stat = self.stat(parent, name)?;
         match LinkTarget::from_bytes(target.to_bytes()) {
             Ok(target) => self
-                .sink
+                .visitor
                 .symlink(rel(&self.path)?, target, FileTime::modified(&stat)),
             Err(error) => {
                 self.skip(parent, name, FileType::Symlink, SkipReason::Target(error));

@@ -1,4 +1,4 @@
-//! `scan`: reads a directory that is not trusted into its manifest.
+//! `walk_untrusted`: reads a directory that is not trusted into its manifest.
 
 use std::os::fd::OwnedFd;
 
@@ -8,15 +8,15 @@ use lazaret_tree::{
 };
 use rustix::fs::Stat;
 
-use super::engine::{descend, size};
-use super::hash::{HashPool, Workers};
-use super::sink::{KeyCheck, Sink};
+use super::hash_pool::{HashPool, Workers};
+use super::traverse::{size, traverse};
+use super::visitor::{KeyCheck, Visitor};
 use super::{Hashing, WalkError};
-use crate::{Selector, SkipReason, Skipped, WorkspaceDir};
+use crate::{FileSelector, SkipReason, Skipped, WorkspaceDir};
 
 /// A directory, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scanned {
+pub struct UntrustedTree {
     /// What can be carried.
     pub tree: Tree,
     /// What can't: FIFOs, sockets, devices, other file systems, odd names and targets.
@@ -29,7 +29,7 @@ pub struct Scanned {
 
 /// Why a directory was not read to its end.
 #[derive(Debug, thiserror::Error)]
-pub enum ScanError {
+pub enum UntrustedWalkError {
     /// It could not be read as one consistent tree.
     #[error(transparent)]
     Walk(#[from] WalkError),
@@ -47,18 +47,18 @@ pub enum ScanError {
 ///
 /// # Errors
 /// The first entry that can't be read or that changes while it is read, or a limit.
-pub fn scan(
+pub fn walk_untrusted(
     root: &WorkspaceDir,
-    selector: &Selector,
+    selector: &FileSelector,
     known: &Tree,
     limits: StreamLimits,
-) -> Result<Scanned, ScanError> {
+) -> Result<UntrustedTree, UntrustedWalkError> {
     let Hashing::Contents(threads) = Hashing::parallel() else {
         unreachable!("parallel hashing reads contents");
     };
     let pool = HashPool::default();
     std::thread::scope(|scope| {
-        let mut sink = Counted {
+        let mut visitor = Counted {
             tree: Tree::new(),
             notes: Vec::new(),
             known,
@@ -68,37 +68,37 @@ pub fn scan(
             name_bytes: 0,
             workers: pool.start(scope, threads),
         };
-        let descended = descend(root, selector, &mut sink);
+        let traversed = traverse(root, selector, &mut visitor);
         let Counted {
             mut tree,
             notes,
             workers,
             ..
-        } = sink;
+        } = visitor;
         let files = workers.finish();
         // A limit is the cause of all that follows; a file that failed is that of the walk.
-        let descended = match descended {
-            Err(ScanError::Limit(limit)) => return Err(ScanError::Limit(limit)),
+        let traversed = match traversed {
+            Err(UntrustedWalkError::Limit(limit)) => return Err(UntrustedWalkError::Limit(limit)),
             other => other,
         };
         // Nothing is left out here for what it holds.
         for (path, entry) in files?.files {
             tree.insert(path, entry);
         }
-        let mut scanned = Scanned {
+        let mut untrusted = UntrustedTree {
             tree,
             refusals: Vec::new(),
             notes,
             left_out: Vec::new(),
         };
-        for skip in descended?.skipped {
+        for skip in traversed?.skipped {
             match refusal(&skip) {
-                Kept::Refused(refusal) => scanned.refusals.push(refusal),
-                Kept::LeftOut => scanned.left_out.push(skip),
+                Kept::Refused(refusal) => untrusted.refusals.push(refusal),
+                Kept::LeftOut => untrusted.left_out.push(skip),
                 Kept::Silent => {}
             }
         }
-        Ok(scanned)
+        Ok(untrusted)
     })
 }
 
@@ -166,41 +166,47 @@ struct Counted<'a, 'scope> {
 }
 
 impl Counted<'_, '_> {
-    fn charge(&mut self, bytes: usize) -> Result<(), ScanError> {
+    fn charge(&mut self, bytes: usize) -> Result<(), UntrustedWalkError> {
         self.name_bytes = self.name_bytes.saturating_add(bytes as u64);
         let limit = self.limits.name_bytes;
         match self.name_bytes > limit {
-            true => Err(ScanError::Limit(StreamError::TooManyNames { limit })),
+            true => Err(UntrustedWalkError::Limit(StreamError::TooManyNames {
+                limit,
+            })),
             false => Ok(()),
         }
     }
 }
 
-impl Sink for Counted<'_, '_> {
-    type Error = ScanError;
+impl Visitor for Counted<'_, '_> {
+    type Error = UntrustedWalkError;
 
     /// A directory's names are all kept before the first of them is met.
-    fn listed(&mut self, names: usize) -> Result<(), ScanError> {
+    fn listed(&mut self, names: usize) -> Result<(), UntrustedWalkError> {
         let limit = self.limits.entries;
         match names as u64 > limit.saturating_add(self.known.len() as u64) {
-            true => Err(ScanError::Limit(StreamError::TooManyEntries { limit })),
+            true => Err(UntrustedWalkError::Limit(StreamError::TooManyEntries {
+                limit,
+            })),
             false => Ok(()),
         }
     }
 
-    fn meet(&mut self, path: &[u8]) -> Result<(), ScanError> {
+    fn meet(&mut self, path: &[u8]) -> Result<(), UntrustedWalkError> {
         if RelPath::from_bytes(path).is_ok_and(|path| self.known.get(path).is_some()) {
             return Ok(());
         }
         self.entries += 1;
         let limit = self.limits.entries;
         match self.entries > limit {
-            true => Err(ScanError::Limit(StreamError::TooManyEntries { limit })),
+            true => Err(UntrustedWalkError::Limit(StreamError::TooManyEntries {
+                limit,
+            })),
             false => self.charge(path.len()),
         }
     }
 
-    fn dir(&mut self, path: &RelPath) -> Result<(), ScanError> {
+    fn dir(&mut self, path: &RelPath) -> Result<(), UntrustedWalkError> {
         self.tree.insert(path.to_owned(), Entry::Dir);
         Ok(())
     }
@@ -210,7 +216,7 @@ impl Sink for Counted<'_, '_> {
         path: &RelPath,
         target: LinkTarget,
         _: FileTime,
-    ) -> Result<(), ScanError> {
+    ) -> Result<(), UntrustedWalkError> {
         self.charge(target.as_str().len())?;
         self.tree.insert(path.to_owned(), Entry::Symlink { target });
         Ok(())
@@ -223,7 +229,7 @@ impl Sink for Counted<'_, '_> {
         file: OwnedFd,
         stat: &Stat,
         check: KeyCheck,
-    ) -> Result<(), ScanError> {
+    ) -> Result<(), UntrustedWalkError> {
         let size = size(stat);
         let known = match self.known.get(path) {
             Some(Entry::File { size: known, .. }) => *known == size,
@@ -234,12 +240,14 @@ impl Sink for Counted<'_, '_> {
             if size > limit {
                 let name = path.as_str().as_bytes().to_vec();
                 let error = StreamError::FileTooBig { name, size, limit };
-                return Err(ScanError::Limit(error));
+                return Err(UntrustedWalkError::Limit(error));
             }
             self.bytes = self.bytes.saturating_add(size);
             let limit = self.limits.total_bytes;
             if self.bytes > limit {
-                return Err(ScanError::Limit(StreamError::TooManyBytes { limit }));
+                return Err(UntrustedWalkError::Limit(StreamError::TooManyBytes {
+                    limit,
+                }));
             }
         }
         let special = stat.st_mode as u32 & 0o7000;
@@ -254,7 +262,7 @@ impl Sink for Counted<'_, '_> {
         Ok(jobs.hash(path.to_owned(), file, *stat, check)?)
     }
 
-    fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), ScanError> {
+    fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), UntrustedWalkError> {
         let entry = Entry::File {
             mode: Mode::Plain,
             size: contents.len() as u64,

@@ -6,18 +6,27 @@ use std::path::Path;
 use insta::assert_snapshot;
 use lazaret_protocol::StreamLimits;
 use lazaret_tests::tree_text;
-use lazaret_transfer::{GitMode, ScanError, Scanned, Selection, Selector, WorkspaceDir, scan};
+use lazaret_transfer::{
+    FileSelector, GitMode, SelectionSpec, UntrustedTree, UntrustedWalkError, WorkspaceDir,
+    walk_untrusted,
+};
 use lazaret_tree::{Tree, escape};
 
-fn selector(exclude: &[&str]) -> Selector {
+fn selector(exclude: &[&str]) -> FileSelector {
     let exclude = exclude.iter().map(|line| (*line).to_owned()).collect();
     let git = GitMode::None;
-    Selection { git, exclude }.compile_exclude_only().unwrap()
+    SelectionSpec { git, exclude }
+        .compile_exclude_only()
+        .unwrap()
 }
 
-fn scanned(dir: &Path, known: &Tree, limits: StreamLimits) -> Result<Scanned, ScanError> {
+fn scanned(
+    dir: &Path,
+    known: &Tree,
+    limits: StreamLimits,
+) -> Result<UntrustedTree, UntrustedWalkError> {
     let root = WorkspaceDir::open_ambient(dir).unwrap();
-    scan(&root, &selector(&[]), known, limits)
+    walk_untrusted(&root, &selector(&[]), known, limits)
 }
 
 /// Paths, then refusals, notes, and what is left out.
@@ -25,19 +34,19 @@ fn shown(text: &str, exclude: &[&str]) -> String {
     let dir = tree_text::temp(text);
     let root = WorkspaceDir::open_ambient(dir.path()).unwrap();
     let limits = StreamLimits::DEFAULT;
-    let scanned = scan(&root, &selector(exclude), &Tree::new(), limits).unwrap();
+    let untrusted = walk_untrusted(&root, &selector(exclude), &Tree::new(), limits).unwrap();
     let mut lines: Vec<String> = scanned
         .tree
         .iter()
         .map(|(path, _)| path.to_string())
         .collect();
-    for refusal in &scanned.refusals {
+    for refusal in &untrusted.refusals {
         lines.push(format!("Q {} {}", refusal.code, escape(&refusal.name)));
     }
-    for note in &scanned.notes {
+    for note in &untrusted.notes {
         lines.push(format!("S {} {}", note.code, escape(&note.name)));
     }
-    for skip in &scanned.left_out {
+    for skip in &untrusted.left_out {
         lines.push(format!("- {} {}", skip.reason.code(), escape(&skip.name)));
     }
     lines.join("\n")
@@ -140,8 +149,8 @@ fn tar_48_49_limits_hold_for_what_is_new() {
     };
     let code = |limits, known: &Tree| match scanned(dir.path(), known, limits) {
         Ok(_) => "ok",
-        Err(ScanError::Limit(limit)) => limit.code(),
-        Err(ScanError::Walk(error)) => panic!("{error}"),
+        Err(UntrustedWalkError::Limit(limit)) => limit.code(),
+        Err(UntrustedWalkError::Walk(error)) => panic!("{error}"),
     };
     let none = Tree::new();
     assert_eq!(code(limits, &none), "ok");
@@ -204,13 +213,14 @@ fn a_tree_is_filtered_as_a_directory_is_walked() {
     let limits = StreamLimits::DEFAULT;
     let all = Tree::new();
     let selector = selector(&["big/", "*.log", ".git"]);
-    let walked = scan(&root, &selector, &all, limits).unwrap();
-    let whole = Selection {
+    let walked = walk_untrusted(&root, &selector, &all, limits).unwrap();
+    let whole = SelectionSpec {
         git: GitMode::None,
         exclude: Vec::new(),
     };
     let whole = whole.compile_exclude_only().unwrap();
-    let (kept, skipped) = selector.filter(scan(&root, &whole, &all, limits).unwrap().tree);
+    let (kept, skipped) =
+        selector.filter(walk_untrusted(&root, &whole, &all, limits).unwrap().tree);
     assert_eq!(kept, walked.tree);
     assert_eq!(skipped, walked.left_out);
     assert_eq!(skipped.len(), 2);

@@ -10,8 +10,8 @@ use lazaret_tree::{Digest, Entry, RelPathBuf};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use super::engine::holds_key;
-use super::sink::KeyCheck;
+use super::traverse::holds_key;
+use super::visitor::KeyCheck;
 use super::{WalkError, mode, size};
 use crate::Skipped;
 use crate::select::{LOOKED_INTO, holds_private_key};

@@ -1,10 +1,10 @@
-//! `Only`: a part of a project that goes in, and nothing else of it.
+//! `Scope`: a part of a project that goes in, and nothing else of it.
 
 use lazaret_tree::{RelPath, RelPathBuf};
 
 /// A folder of a project, and what else of the project goes in with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Only {
+pub struct Scope {
     /// The folder, from the project's root.
     pub folder: RelPathBuf,
     /// Files, and directories with all below them, from the project's root.
@@ -13,29 +13,29 @@ pub struct Only {
 
 /// How a path lies to the part that goes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum ScopeMatch {
     /// It is of it.
-    Part,
+    Inside,
     /// It is a directory that leads there.
-    Way,
+    Ancestor,
     /// Neither.
-    Elsewhere,
+    Outside,
 }
 
-impl Only {
-    pub(crate) fn reach(&self, path: &[u8]) -> Reach {
+impl Scope {
+    pub(crate) fn scope_match(&self, path: &[u8]) -> ScopeMatch {
         // A name that is not carried is judged where it lies.
         let Ok(path) = RelPath::from_bytes(path) else {
-            return Reach::Elsewhere;
+            return ScopeMatch::Outside;
         };
         let all = || self.shared.iter().chain([&self.folder]);
         // The folder itself is the workspace: it was chosen, and no rule hides it.
         if *path == *self.folder || all().any(|part| part.starts_with(path) && **part != *path) {
-            return Reach::Way;
+            return ScopeMatch::Ancestor;
         }
         match all().any(|part| path.starts_with(part)) {
-            true => Reach::Part,
-            false => Reach::Elsewhere,
+            true => ScopeMatch::Inside,
+            false => ScopeMatch::Outside,
         }
     }
 }
@@ -47,27 +47,27 @@ mod tests {
     #[test]
     fn a_part_its_way_and_the_rest() {
         let path = |text: &str| text.parse::<RelPathBuf>().expect("a path");
-        let only = Only {
+        let scope = Scope {
             folder: path("groups/one"),
             shared: vec![path("AGENTS.md"), path("docs/api")],
         };
-        for (text, reach) in [
-            ("groups", Reach::Way),
-            ("groups/one", Reach::Way),
-            ("groups/one/a", Reach::Part),
-            ("groups/one/a/b", Reach::Part),
-            ("groups/one.bak", Reach::Elsewhere),
-            ("groups/two", Reach::Elsewhere),
-            ("AGENTS.md", Reach::Part),
-            ("AGENTS.md.bak", Reach::Elsewhere),
-            ("docs", Reach::Way),
-            ("docs/api", Reach::Part),
-            ("docs/api/x", Reach::Part),
-            ("docs/else", Reach::Elsewhere),
-            (".git", Reach::Elsewhere),
+        for (text, scope_match) in [
+            ("groups", ScopeMatch::Ancestor),
+            ("groups/one", ScopeMatch::Ancestor),
+            ("groups/one/a", ScopeMatch::Inside),
+            ("groups/one/a/b", ScopeMatch::Inside),
+            ("groups/one.bak", ScopeMatch::Outside),
+            ("groups/two", ScopeMatch::Outside),
+            ("AGENTS.md", ScopeMatch::Inside),
+            ("AGENTS.md.bak", ScopeMatch::Outside),
+            ("docs", ScopeMatch::Ancestor),
+            ("docs/api", ScopeMatch::Inside),
+            ("docs/api/x", ScopeMatch::Inside),
+            ("docs/else", ScopeMatch::Outside),
+            (".git", ScopeMatch::Outside),
         ] {
-            assert_eq!(only.reach(text.as_bytes()), reach, "{text}");
+            assert_eq!(scope.scope_match(text.as_bytes()), scope_match, "{text}");
         }
-        assert_eq!(only.reach(b"\xff"), Reach::Elsewhere);
+        assert_eq!(scope.scope_match(b"\xff"), ScopeMatch::Outside);
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use lazaret_transfer::{
-    GitMode, Recorded, Selection, Stance, StatCache, StatRecorder, VolumeState, WorkspaceDir,
+    GitMode, Recorded, SelectionSpec, Stance, StatCache, StatRecorder, VolumeState, WorkspaceDir,
     reconcile, walk_cached,
 };
 
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cache = Path::new(&cache);
     let workspace = WorkspaceDir::open_ambient(Path::new(&dir))?;
     let (git, exclude) = (GitMode::Full, Vec::new());
-    let selector = Selection { git, exclude }.compile()?;
+    let selector = SelectionSpec { git, exclude }.compile()?;
     let start = Instant::now();
     let known = match File::open(cache) {
         Ok(mut file) => StatCache::read_from(&mut file).unwrap_or_default(),

@@ -11,7 +11,7 @@ use crate::{Skipped, WorkspaceDir};
 
 /// What lies in a directory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Weight {
+pub struct SizeEstimate {
     /// Entries of every kind.
     pub entries: u64,
     /// Bytes of regular files; a file with two names counts twice.
@@ -20,12 +20,12 @@ pub struct Weight {
 
 /// Weighs what a walk left out, as long as that is cheap.
 #[derive(Debug)]
-pub struct Scale<'a> {
+pub struct SizeEstimator<'a> {
     workspace: &'a WorkspaceDir,
     left: u64,
 }
 
-impl<'a> Scale<'a> {
+impl<'a> SizeEstimator<'a> {
     /// Looks at `names` names at most.
     pub fn new(workspace: &'a WorkspaceDir, names: u64) -> Self {
         Self {
@@ -37,9 +37,9 @@ impl<'a> Scale<'a> {
     /// Weighs one thing: a regular file by its size, a directory by what lies in it, on its
     /// own file system and without following a link. `None` for anything else, for what
     /// can't be read, and when there are more names than were still to be looked at.
-    pub fn weigh(&mut self, skipped: &Skipped) -> Option<Weight> {
+    pub fn estimate(&mut self, skipped: &Skipped) -> Option<SizeEstimate> {
         if let Some(bytes) = skipped.bytes {
-            return Some(Weight { entries: 1, bytes });
+            return Some(SizeEstimate { entries: 1, bytes });
         }
         let device = self.workspace.identity().dev;
         let mut open: Option<OwnedFd> = None;
@@ -49,12 +49,12 @@ impl<'a> Scale<'a> {
             let next = open_below(above, &name, OFlags::DIRECTORY, device).ok()?;
             open = Some(next);
         }
-        let mut weight = Weight::default();
-        self.add(open?, device, &mut weight)?;
-        Some(weight)
+        let mut estimate = SizeEstimate::default();
+        self.add(open?, device, &mut estimate)?;
+        Some(estimate)
     }
 
-    fn add(&mut self, dir: OwnedFd, device: u64, weight: &mut Weight) -> Option<()> {
+    fn add(&mut self, dir: OwnedFd, device: u64, estimate: &mut SizeEstimate) -> Option<()> {
         let mut dir = Dir::new(dir).ok()?;
         let mut below: Vec<CString> = Vec::new();
         while let Some(entry) = dir.read() {
@@ -64,18 +64,18 @@ impl<'a> Scale<'a> {
                 continue;
             }
             self.left = self.left.checked_sub(1)?;
-            weight.entries += 1;
+            estimate.entries += 1;
             let fd = dir.fd().ok()?;
             match entry.file_type() {
                 FileType::Directory => below.push(name.to_owned()),
-                _ => weight.bytes += file_bytes(fd, name),
+                _ => estimate.bytes += file_bytes(fd, name),
             }
         }
         for name in below {
             let fd = dir.fd().ok()?;
             // What is mounted there is not in the way of the rest.
             if let Ok(next) = open_below(fd, &name, OFlags::DIRECTORY, device) {
-                self.add(next, device, weight)?;
+                self.add(next, device, estimate)?;
             }
         }
         Some(())
