@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use lazaret_transfer::{
-    GitMode, Recorded, SelectionSpec, Stance, StatCache, StatRecorder, VolumeState, WorkspaceDir,
-    reconcile, walk_cached,
+    GitMode, SelectionSpec, Stance, StatCache, StatCacheOutcome, StatCacheWriter, VolumeState,
+    WorkspaceDir, reconcile, walk_cached,
 };
 
 #[expect(clippy::print_stdout, reason = "an example prints its figures")]
@@ -26,9 +26,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let loaded = start.elapsed();
     let mut next = Vec::new();
-    let mut recorder = StatRecorder::new(&workspace, &mut next);
+    let mut recorder = StatCacheWriter::new(&workspace, &mut next);
     let walked = walk_cached(&workspace, &selector, &known, &mut recorder)?;
-    if recorder.finish()? == Recorded::Anew {
+    if recorder.finish()? == StatCacheOutcome::Written {
         fs::write(cache, &next)?;
     }
     let scanned = start.elapsed();

@@ -69,13 +69,13 @@ pub use base_store::{BaseStore, BaseStoreError, BaseWriter, keep_texts};
 pub use collection::{Collection, NotAsSurveyed, check_arrived};
 pub use intent::Intent;
 pub use journal::JournalError;
-pub use pack::{PackError, Packed, Progress, pack, pack_and_record, pack_order};
+pub use pack::{PackError, Packed, Progress, pack, pack_and_record, pack_subset};
 pub use quarantine::{Blob, InsertError, Quarantine, QuarantineError};
 pub use reconcile::{Clash, ClashKind, Plan, Stance, reconcile};
 pub use refs::{Count, NewRef, NewRefKind, NewRefs, ObjectId, Texts, Tips, new_refs};
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{FileSelector, GitMode, Scope, SelectError, SelectionSpec, SkipReason, Skipped};
-pub use stat_cache::{Recorded, StatCache, StatRecorder};
+pub use stat_cache::{StatCache, StatCacheOutcome, StatCacheWriter};
 #[cfg(feature = "crash")]
 pub use transaction::crash;
 pub use transaction::{

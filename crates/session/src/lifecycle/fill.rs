@@ -9,7 +9,8 @@ use lazaret_image_builder::Pinned;
 use lazaret_protocol::{Receipt, SurveyError, WireError, Writers};
 use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError};
 use lazaret_transfer::{
-    PackError, Progress, Recorded, Skipped, StatRecorder, Tips, VolumeState, pack_and_record,
+    PackError, Progress, Skipped, StatCacheOutcome, StatCacheWriter, Tips, VolumeState,
+    pack_and_record,
 };
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
@@ -175,7 +176,7 @@ impl Prepared {
         let agent = self.nest.session().record().agent();
         let stat_cache = self.nest.session().dir().file("stat-cache");
         let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
-        let mut stats = StatRecorder::new(source.workspace, &mut stat_file);
+        let mut stats = StatCacheWriter::new(source.workspace, &mut stat_file);
         let dir = self.nest.session().dir().clone();
         let ((sent, poised), network) = site.step("copy in", |counter| {
             beside_gateway(site, &self.spec, self.network.as_ref(), &dir, || {
@@ -185,7 +186,7 @@ impl Prepared {
                 })
             })
         })?;
-        if !matches!(stats.finish(), Ok(Recorded::Anew)) {
+        if !matches!(stats.finish(), Ok(StatCacheOutcome::Written)) {
             // The next update reads everything, and makes another.
             drop(fs::remove_file(&stat_cache));
         }
@@ -382,7 +383,7 @@ fn send(
     out: ToPorter<'_>,
     answers: FromPorter<'_>,
     source: Source<'_>,
-    stats: &mut StatRecorder<'_>,
+    stats: &mut StatCacheWriter<'_>,
     counter: &Counter,
 ) -> Result<Sent, FillError> {
     let mut shown = Progress::default();

@@ -18,8 +18,8 @@ use lazaret_protocol::{
 };
 use lazaret_runtime::{ContainerName, EngineError, Process};
 use lazaret_transfer::{
-    PackError, Plan, Progress, Recorded, Stance, StatCache, StatRecorder, Surveyed, WalkError,
-    Walked, pack_order, reconcile, walk_cached,
+    PackError, Plan, Progress, Stance, StatCache, StatCacheOutcome, StatCacheWriter, Surveyed,
+    WalkError, Walked, pack_subset, reconcile, walk_cached,
 };
 use lazaret_tree::{PathError, RelPathBuf, escape};
 
@@ -147,9 +147,9 @@ fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, UpdateError> {
         .and_then(|file| StatCache::read_from(&mut BufReader::new(file)).ok())
         .unwrap_or_default();
     let mut next = Vec::new();
-    let mut recorder = StatRecorder::new(source.workspace, &mut next);
+    let mut recorder = StatCacheWriter::new(source.workspace, &mut next);
     let walked = walk_cached(source.workspace, source.selector, &cache, &mut recorder)?;
-    if let Ok(Recorded::Anew) = recorder.finish() {
+    if let Ok(StatCacheOutcome::Written) = recorder.finish() {
         // One that a power cut takes is made again.
         let mut unsynced = DeferredSync::default();
         unsynced.put(&path, |out| out.write_all(&next))?;
@@ -441,7 +441,7 @@ impl<'a> Update<'a> {
             selector,
         } = self.source;
         let order = &plan.order;
-        let packed = pack_order(workspace, selector, order, out, &mut tell);
+        let packed = pack_subset(workspace, selector, order, out, &mut tell);
         let sent = packed.map_err(|error| match error {
             PackError::Write(error) => PorterError::Stream(error).into(),
             other => UpdateError::from(other),

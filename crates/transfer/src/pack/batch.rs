@@ -38,8 +38,8 @@ pub(super) struct Batch {
 /// Which half reads and hashes the files that are whole in a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reader {
-    Ahead,
-    Behind,
+    ReadStage,
+    WriteStage,
 }
 
 /// What a batch holds, in the order of the stream.
@@ -50,7 +50,7 @@ pub(super) enum Step {
     /// A file that was read and hashed, and was still what it had been.
     Read(PathSpan, Stat, Digest),
     /// A file that is open, and that the other half is to read.
-    Left(PathSpan, Unread),
+    Deferred(PathSpan, Unread),
     /// A file that was read, and stays out since it holds a key.
     Kept(PathSpan, Stat),
     /// A file whose contents follow, in this batch and in later ones.
@@ -99,7 +99,7 @@ impl Batch {
             steps: Vec::new(),
             paths: Paths::default(),
             files: 0,
-            reader: Reader::Behind,
+            reader: Reader::WriteStage,
             sum: None,
         }
     }
@@ -156,8 +156,8 @@ impl Batch {
         let (span, contents) = (self.paths.push(path), self.reserve(length));
         self.files += 1;
         let (step, added) = match self.reader {
-            Reader::Behind => (Step::Left(span, file), Added::Yes),
-            Reader::Ahead => match file.read(&mut self.bytes[contents], path)? {
+            Reader::WriteStage => (Step::Deferred(span, file), Added::Yes),
+            Reader::ReadStage => match file.read(&mut self.bytes[contents], path)? {
                 Some(digest) => (Step::Read(span, file.stat, digest), Added::Yes),
                 None => {
                     self.filled = file.header.start;
@@ -197,8 +197,8 @@ impl Batch {
     /// Sums up what was read, while it is in the cache.
     pub(super) fn close(&mut self) {
         self.sum = match self.reader {
-            Reader::Ahead => Some(Checksum::of(&self.bytes[..self.filled])),
-            Reader::Behind => None,
+            Reader::ReadStage => Some(Checksum::of(&self.bytes[..self.filled])),
+            Reader::WriteStage => None,
         };
     }
 
@@ -206,7 +206,7 @@ impl Batch {
     pub(super) fn complete(&mut self) -> Result<&[u8], WalkError> {
         let mut cuts: Vec<Range<usize>> = Vec::new();
         for step in &mut self.steps {
-            if let Step::Left(path, file) = step {
+            if let Step::Deferred(path, file) = step {
                 let (path, stat) = (*path, file.stat);
                 let (start, size) = (file.header.end, size(&stat));
                 let end = start + usize::try_from(size).unwrap_or(usize::MAX);

@@ -1,9 +1,9 @@
 //! `pack`: a workspace into a stream.
 
-mod ahead;
 mod batch;
-mod behind;
-mod order;
+mod read_stage;
+mod subset;
+mod write_stage;
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -16,13 +16,13 @@ use lazaret_tree::{Digest, RelPath, is_git_index};
 use rustix::fs::Stat;
 
 use lazaret_protocol::{FileTime, Manifest, ManifestWriter, SendFileError, StreamWriter, Trailer};
-pub use order::pack_order;
+pub use subset::pack_subset;
 
 use crate::walk::{Traversed, check_unchanged, in_order, mode, size, traverse};
-use crate::{FileSelector, Skipped, StatRecorder, Tips, WalkError, WorkspaceDir};
-use ahead::{Ahead, Stopped};
+use crate::{FileSelector, Skipped, StatCacheWriter, Tips, WalkError, WorkspaceDir};
 use batch::{BATCHES, Batch};
-use behind::Behind;
+use read_stage::{ReadStage, Stopped};
+use write_stage::WriteStage;
 
 /// How far a pack has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub fn pack_and_record(
     selector: &FileSelector,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
-    stats: &mut StatRecorder<'_>,
+    stats: &mut StatCacheWriter<'_>,
 ) -> Result<Packed, PackError> {
     send(workspace, selector, out, progress, Some(stats))
 }
@@ -97,7 +97,7 @@ fn send(
     selector: &FileSelector,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
-    stats: Option<&mut StatRecorder<'_>>,
+    stats: Option<&mut StatCacheWriter<'_>>,
 ) -> Result<Packed, PackError> {
     let (full, filled) = sync_channel(BATCHES);
     let (empty, emptied) = sync_channel(BATCHES);
@@ -107,16 +107,16 @@ fn send(
         drop(empty.send(Batch::new()));
     }
     let mut manifest = Manifest::default();
-    let mut behind = Behind::new(out, progress, stats, ManifestWriter::new(&mut manifest));
+    let mut write_stage = WriteStage::new(out, progress, stats, ManifestWriter::new(&mut manifest));
     let (walked, taken) = thread::scope(|scope| {
         let left = &left;
         let walking = scope.spawn(move || {
-            let mut ahead = Ahead::new(full, emptied, left)?;
-            let traversed = traverse(workspace, selector, &mut ahead)?;
-            ahead.finish()?;
+            let mut read_stage = ReadStage::new(full, emptied, left)?;
+            let traversed = traverse(workspace, selector, &mut read_stage)?;
+            read_stage.finish()?;
             Ok::<_, Stopped>(traversed)
         });
-        let taken = behind.take_all(&filled, &empty, left);
+        let taken = write_stage.take_all(&filled, &empty, left);
         // A walk that waits on either channel finds it closed, and ends.
         drop((filled, empty));
         let walked = walking.join();
@@ -132,8 +132,8 @@ fn send(
         }
         (Ok(traversed), Ok(())) => traversed,
     };
-    let skipped = in_order(skipped, behind.take_skipped());
-    let trailer = behind.finish().map_err(PackError::Write)?;
+    let skipped = in_order(skipped, write_stage.take_skipped());
+    let trailer = write_stage.finish().map_err(PackError::Write)?;
     Ok(Packed {
         manifest,
         skipped,

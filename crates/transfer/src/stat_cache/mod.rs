@@ -13,8 +13,8 @@
 //! is its own affair. What stays unseen is a store through a shared mapping into a page
 //! that was dirty when the file was read, until something else moves ctime.
 
-mod record;
-mod search;
+mod cursor;
+mod writer;
 
 use std::io::Read;
 
@@ -23,8 +23,8 @@ use lazaret_tree::{Digest, Entry, Mode, RelPath, RelPathBuf};
 use rustix::fs::{FileType, Stat};
 
 use crate::FileIdentity;
-pub use record::{Recorded, StatRecorder};
-pub(crate) use search::Search;
+pub(crate) use cursor::CacheCursor;
+pub use writer::{StatCacheOutcome, StatCacheWriter};
 
 const MAGIC: Magic = *b"lzstat 1";
 
@@ -34,25 +34,25 @@ const MAGIC: Magic = *b"lzstat 1";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatCache {
     /// In path order, as a walk meets them.
-    entries: Vec<Known>,
+    entries: Vec<CacheEntry>,
 }
 
 /// A file of a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct CacheEntry {
     pub(crate) path: RelPathBuf,
-    pub(crate) seen: Seen,
+    pub(crate) key: StatKey,
     pub(crate) digest: Digest,
 }
 
 /// How a file of the host is told from any later state of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct StatKey {
     dev: u64,
     identity: VolumeIdentity,
 }
 
-impl Seen {
+impl StatKey {
     /// Returns `None` for anything but a regular file.
     pub(crate) fn of(stat: &Stat) -> Option<Self> {
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
@@ -88,7 +88,7 @@ impl Seen {
 }
 
 impl StatCache {
-    /// Reads what a [`StatRecorder`] wrote.
+    /// Reads what a [`StatCacheWriter`] wrote.
     ///
     /// # Errors
     /// When it is cut off, changed, of another version, or not in path order: then an empty
@@ -96,7 +96,7 @@ impl StatCache {
     pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
         let malformed = |what| WireError::Malformed { what };
         let mut frame = FrameReader::new(input, MAGIC, "stat cache of version 1")?;
-        let mut entries: Vec<Known> = Vec::new();
+        let mut entries: Vec<CacheEntry> = Vec::new();
         while let Some(tag) = frame.tag()? {
             if tag != b'c' {
                 return Err(malformed("a tag"));
@@ -108,9 +108,9 @@ impl StatCache {
             }
             let dev = frame.u64()?;
             let identity = VolumeIdentity::read_from(&mut frame)?;
-            entries.push(Known {
+            entries.push(CacheEntry {
                 path,
-                seen: Seen { dev, identity },
+                key: StatKey { dev, identity },
                 digest: frame.digest()?,
             });
         }
@@ -118,7 +118,7 @@ impl StatCache {
     }
 
     /// Returns the files, in path order.
-    pub(crate) fn known(&self) -> &[Known] {
+    pub(crate) fn known(&self) -> &[CacheEntry] {
         &self.entries
     }
 
@@ -148,7 +148,7 @@ mod tests {
         FileTime { seconds, nanos }
     }
 
-    fn seen(mtime: FileTime, ctime: FileTime) -> Seen {
+    fn key(mtime: FileTime, ctime: FileTime) -> StatKey {
         let identity = VolumeIdentity {
             ino: 1,
             size: 1,
@@ -156,13 +156,13 @@ mod tests {
             mtime,
             ctime,
         };
-        Seen { dev: 1, identity }
+        StatKey { dev: 1, identity }
     }
 
     #[test]
     fn what_is_not_older_than_the_clock_is_racy() {
         let clock = time(100, 500);
-        let racy = |mtime, ctime| seen(mtime, ctime).is_racy(clock);
+        let racy = |mtime, ctime| key(mtime, ctime).is_racy(clock);
         assert!(!racy(time(100, 499), time(100, 499)));
         assert!(racy(time(100, 499), time(100, 500)));
         assert!(racy(time(100, 500), time(100, 499)));

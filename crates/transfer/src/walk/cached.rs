@@ -15,8 +15,8 @@ use super::open::{OpenDir, OpenError};
 use super::traverse::{Traversed, in_order, size, traverse};
 use super::visitor::{KeyCheck, Visitor};
 use super::{Hashing, WalkError, Walked, made};
-use crate::stat_cache::{Known, Search, Seen};
-use crate::{FileSelector, SkipReason, Skipped, StatCache, StatRecorder, WorkspaceDir};
+use crate::stat_cache::{CacheCursor, CacheEntry, StatKey};
+use crate::{FileSelector, SkipReason, Skipped, StatCache, StatCacheWriter, WorkspaceDir};
 
 /// What opening a file costs, in bytes that could be read instead.
 const OPENING: u64 = 4 << 10;
@@ -34,7 +34,7 @@ pub fn walk_cached(
     workspace: &WorkspaceDir,
     selector: &FileSelector,
     cache: &StatCache,
-    recorder: &mut StatRecorder<'_>,
+    recorder: &mut StatCacheWriter<'_>,
 ) -> Result<Walked, WalkError> {
     let Hashing::Contents(threads) = Hashing::parallel() else {
         unreachable!("parallel hashing reads contents");
@@ -45,7 +45,7 @@ pub fn walk_cached(
         let mut visitor = Cached {
             found: Vec::new(),
             read: Vec::new(),
-            search: Search::new(cache),
+            cache_cursor: CacheCursor::new(cache),
             workers: pool.start(scope, threads),
         };
         let traversed = traverse(workspace, selector, &mut visitor);
@@ -76,12 +76,12 @@ pub fn walk_cached(
         let entries = found.iter().filter_map(|found| match found {
             Found::Entry(path, entry) => Some((path.clone(), entry.clone())),
             Found::Known(number, _) => {
-                let Known { path, seen, digest } = as_known(*number)?;
-                Some((path.clone(), seen.entry(*digest)))
+                let CacheEntry { path, key, digest } = as_known(*number)?;
+                Some((path.clone(), key.entry(*digest)))
             }
         });
         let tree: Tree = entries.chain(files.files).collect();
-        let lacking = read.iter().map(|(_, seen)| seen.size() + OPENING);
+        let lacking = read.iter().map(|(_, key)| key.size() + OPENING);
         if lacking.sum::<u64>() < cache.cost() {
             recorder.leave();
             return Ok(Walked {
@@ -93,17 +93,17 @@ pub fn walk_cached(
         let old = found.iter().filter_map(|found| match found {
             Found::Entry(..) => None,
             Found::Known(number, _) => {
-                as_known(*number).map(|known| (&known.path, known.seen, &known.digest))
+                as_known(*number).map(|known| (&known.path, known.key, &known.digest))
             }
         });
-        let new = read.iter().filter_map(|(path, seen)| match tree.get(path) {
-            Some(Entry::File { digest, .. }) => Some((path, *seen, digest)),
+        let new = read.iter().filter_map(|(path, key)| match tree.get(path) {
+            Some(Entry::File { digest, .. }) => Some((path, *key, digest)),
             _ => None,
         });
         let mut files: Vec<_> = old.chain(new).collect();
         files.sort_by_key(|(path, ..)| *path);
-        for (path, seen, digest) in files {
-            recorder.record(path, seen, digest);
+        for (path, key, digest) in files {
+            recorder.record(path, key, digest);
         }
         Ok(Walked {
             tree,
@@ -124,8 +124,8 @@ struct Cached<'a, 'scope> {
     /// Everything but the files that are read, in path order.
     found: Vec<Found>,
     /// Files that are read.
-    read: Vec<(RelPathBuf, Seen)>,
-    search: Search<'a>,
+    read: Vec<(RelPathBuf, StatKey)>,
+    cache_cursor: CacheCursor<'a>,
     workers: Workers<'scope>,
 }
 
@@ -184,15 +184,15 @@ impl Cached<'_, '_> {
 
 /// Has a file hashed.
 fn read(
-    reads: &mut Vec<(RelPathBuf, Seen)>,
+    reads: &mut Vec<(RelPathBuf, StatKey)>,
     jobs: &mut Jobs<'_>,
     path: &RelPath,
     (file, stat): (OwnedFd, &Stat),
     check: KeyCheck,
 ) -> Result<(), WalkError> {
     let path = path.to_owned();
-    if let Some(seen) = Seen::of(stat) {
-        reads.push((path.clone(), seen));
+    if let Some(key) = StatKey::of(stat) {
+        reads.push((path.clone(), key));
     }
     jobs.hash(path, file, *stat, check)
 }
@@ -217,12 +217,12 @@ impl Visitor for Cached<'_, '_> {
     }
 
     fn takes(&mut self, path: &RelPath, dir: &OpenDir, check: KeyCheck) -> Result<bool, WalkError> {
-        let Some((number, known)) = self.search.find(path) else {
+        let Some((number, known)) = self.cache_cursor.find(path) else {
             return Ok(false);
         };
         if !is_cacheable(path) {
             let stat = rustix::fs::statat(dir.fd(), path.file_name(), AtFlags::SYMLINK_NOFOLLOW);
-            let is_same = stat.is_ok_and(|stat| Seen::of(&stat) == Some(known.seen));
+            let is_same = stat.is_ok_and(|stat| StatKey::of(&stat) == Some(known.key));
             if !is_same {
                 return Ok(false);
             }

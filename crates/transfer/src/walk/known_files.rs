@@ -9,7 +9,7 @@ use rustix::fs::AtFlags;
 
 use super::dir_cursor::DirCursor;
 use crate::WorkspaceDir;
-use crate::stat_cache::{Known, Seen};
+use crate::stat_cache::{CacheEntry, StatKey};
 
 /// Whether `stat_known_files` says anything of `path`: the repository at the root may lie elsewhere.
 pub(super) fn is_cacheable(path: &RelPath) -> bool {
@@ -17,16 +17,16 @@ pub(super) fn is_cacheable(path: &RelPath) -> bool {
 }
 
 /// Says of each of `known`, in path order, whether it lies in its place and is as it was.
-pub(super) fn stat_known_files(workspace: &WorkspaceDir, known: &[Known]) -> Vec<bool> {
+pub(super) fn stat_known_files(workspace: &WorkspaceDir, known: &[CacheEntry]) -> Vec<bool> {
     // Whatever is in the way is for the walk to find.
     let Ok(mut cursor) = DirCursor::open(workspace) else {
         return vec![false; known.len()];
     };
-    let mut is_same = |known: &Known| {
+    let mut is_same = |known: &CacheEntry| {
         let path = &*known.path;
         let dir = cursor.parent_of(path).ok()?;
         let stat = rustix::fs::statat(dir.fd(), path.file_name(), AtFlags::SYMLINK_NOFOLLOW);
-        Some(Seen::of(&stat.ok()?) == Some(known.seen))
+        Some(StatKey::of(&stat.ok()?) == Some(known.key))
     };
     let known = known.iter();
     known

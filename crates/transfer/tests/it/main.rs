@@ -3,12 +3,12 @@
 mod git;
 mod git_hostile;
 mod git_kit;
-mod order;
 mod pack;
 mod quarantine;
 mod reconcile;
 mod stat_cache;
 mod stream;
+mod subset;
 mod tar_corpus;
 mod tar_ends;
 mod tar_headers;

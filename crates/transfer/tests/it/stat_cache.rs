@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use lazaret_tests::clock::outwait;
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
-    FileSelector, GitMode, Hashing, Recorded, SelectionSpec, SkipReason, StatCache, StatRecorder,
-    WorkspaceDir, pack_and_record, walk, walk_cached,
+    FileSelector, GitMode, Hashing, SelectionSpec, SkipReason, StatCache, StatCacheOutcome,
+    StatCacheWriter, WorkspaceDir, pack_and_record, walk, walk_cached,
 };
 use lazaret_tree::Tree;
 use rustix::mount::{UnmountFlags, mount_bind, unmount};
@@ -26,11 +26,11 @@ fn selector() -> FileSelector {
 fn look(dir: &Path, cache: &StatCache) -> (Tree, StatCache) {
     let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
     let mut stored = Vec::new();
-    let mut recorder = StatRecorder::new(&workspace, &mut stored);
+    let mut recorder = StatCacheWriter::new(&workspace, &mut stored);
     let walked = walk_cached(&workspace, &selector(), cache, &mut recorder).expect("readable");
     let next = match recorder.finish().expect("to memory") {
-        Recorded::Anew => StatCache::read_from(&mut &stored[..]).expect("our own"),
-        Recorded::AsBefore => cache.clone(),
+        StatCacheOutcome::Written => StatCache::read_from(&mut &stored[..]).expect("our own"),
+        StatCacheOutcome::Kept => cache.clone(),
     };
     (walked.tree, next)
 }
@@ -152,7 +152,7 @@ fn a_file_that_was_mounted_over_stays_out() {
     assert_seen(dir.path(), &cache);
     let workspace = WorkspaceDir::open_ambient(dir.path()).expect("a directory");
     let mut recorder = Vec::new();
-    let mut recorder = StatRecorder::new(&workspace, &mut recorder);
+    let mut recorder = StatCacheWriter::new(&workspace, &mut recorder);
     let walked = walk_cached(&workspace, &selector(), &cache, &mut recorder).expect("readable");
     let skipped: Vec<_> = (walked.skipped.iter())
         .map(|skipped| (&*skipped.name, skipped.reason, skipped.bytes))
@@ -177,7 +177,7 @@ fn flt_04_a_file_that_goes_beside_the_walk_is_named() {
         for _ in 0..500 {
             let workspace = WorkspaceDir::open_ambient(dir.path()).expect("a directory");
             let mut recorder = Vec::new();
-            let mut recorder = StatRecorder::new(&workspace, &mut recorder);
+            let mut recorder = StatCacheWriter::new(&workspace, &mut recorder);
             let walked = walk_cached(&workspace, &selector(), &cache, &mut recorder);
             errors.extend(walked.err().map(|error| error.to_string()));
         }
@@ -267,7 +267,7 @@ fn a_pack_makes_the_same_cache() {
     let (dir, cache) = aged();
     let workspace = WorkspaceDir::open_ambient(dir.path()).expect("a directory");
     let mut stored = Vec::new();
-    let mut recorder = StatRecorder::new(&workspace, &mut stored);
+    let mut recorder = StatCacheWriter::new(&workspace, &mut stored);
     let mut sent = Vec::new();
     let packed = pack_and_record(
         &workspace,
@@ -278,7 +278,7 @@ fn a_pack_makes_the_same_cache() {
     );
     packed.expect("readable");
     let recorded = recorder.finish().expect("to memory");
-    assert_eq!(recorded, Recorded::Anew);
+    assert_eq!(recorded, StatCacheOutcome::Written);
     assert_eq!(
         StatCache::read_from(&mut &stored[..]).expect("our own"),
         cache
@@ -322,11 +322,11 @@ fn damage_is_noticed() {
     let (dir, _) = aged();
     let workspace = WorkspaceDir::open_ambient(dir.path()).expect("a directory");
     let mut stored = Vec::new();
-    let mut recorder = StatRecorder::new(&workspace, &mut stored);
+    let mut recorder = StatCacheWriter::new(&workspace, &mut stored);
     let empty = StatCache::default();
     walk_cached(&workspace, &selector(), &empty, &mut recorder).expect("readable");
     let recorded = recorder.finish().expect("to memory");
-    assert_eq!(recorded, Recorded::Anew);
+    assert_eq!(recorded, StatCacheOutcome::Written);
     for length in (0..stored.len()).step_by(7) {
         StatCache::read_from(&mut &stored[..length]).expect_err("cut");
     }

@@ -9,8 +9,8 @@ use lazaret_protocol::{
     FileTime, GroundAnswer, Receipt, StreamLimits, Survey, UpdateOrder, UpdateReceipt, Writers,
 };
 use lazaret_transfer::{
-    Clash, FileSelector, Hashing, Intent, Plan, Recorded, SelectionSpec, Stance, StatCache,
-    StatRecorder, Surveyed, VolumeState, Walked, WorkspaceDir, pack_order, reconcile, walk,
+    Clash, FileSelector, Hashing, Intent, Plan, SelectionSpec, Stance, StatCache, StatCacheOutcome,
+    StatCacheWriter, Surveyed, VolumeState, Walked, WorkspaceDir, pack_subset, reconcile, walk,
     walk_cached,
 };
 use lazaret_tree::{Entry, Mode, Tree};
@@ -211,7 +211,7 @@ impl Kept {
             ..order.clone()
         };
         let written = order.write_to(&mut out).map_err(drop).and_then(|()| {
-            pack_order(&workspace, &selector(), order, &mut out, &mut |_| {})
+            pack_subset(&workspace, &selector(), order, &mut out, &mut |_| {})
                 .map(drop)
                 .map_err(drop)
         });
@@ -225,9 +225,9 @@ impl Kept {
     pub(crate) fn look(&mut self) -> Walked {
         let workspace = WorkspaceDir::open_ambient(self.workspace.path()).expect("ours");
         let mut stored = Vec::new();
-        let mut recorder = StatRecorder::new(&workspace, &mut stored);
+        let mut recorder = StatCacheWriter::new(&workspace, &mut stored);
         let looked = walk_cached(&workspace, &selector(), &self.stats, &mut recorder);
-        if recorder.finish().expect("to memory") == Recorded::Anew {
+        if recorder.finish().expect("to memory") == StatCacheOutcome::Written {
             self.stats = StatCache::read_from(&mut &stored[..]).expect("our own");
         }
         let looked = looked.expect("readable");

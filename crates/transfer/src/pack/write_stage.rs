@@ -1,4 +1,4 @@
-//! `Behind`: the half of a pack that sends, hashes and checks.
+//! `WriteStage`: the half of a pack that sends, hashes and checks.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,15 +11,15 @@ use rustix::fs::Stat;
 
 use super::batch::{Batch, Reader, Step};
 use super::{PackError, Progress};
-use crate::stat_cache::Seen;
+use crate::stat_cache::StatKey;
 use crate::walk::{check_unchanged, holds_key, mode, size};
-use crate::{Skipped, StatRecorder, WalkError};
+use crate::{Skipped, StatCacheWriter, WalkError};
 
 /// Takes batches in the order of the stream.
-pub(super) struct Behind<'a, 'w> {
+pub(super) struct WriteStage<'a, 'w> {
     out: &'a mut dyn Write,
     progress: &'a mut dyn FnMut(Progress),
-    stats: Option<&'a mut StatRecorder<'w>>,
+    stats: Option<&'a mut StatCacheWriter<'w>>,
     manifest: ManifestWriter<'a>,
     so_far: Progress,
     sum: Summing,
@@ -31,11 +31,11 @@ pub(super) struct Behind<'a, 'w> {
     skipped: Vec<Skipped>,
 }
 
-impl<'a, 'w> Behind<'a, 'w> {
+impl<'a, 'w> WriteStage<'a, 'w> {
     pub(super) fn new(
         out: &'a mut dyn Write,
         progress: &'a mut dyn FnMut(Progress),
-        stats: Option<&'a mut StatRecorder<'w>>,
+        stats: Option<&'a mut StatCacheWriter<'w>>,
         manifest: ManifestWriter<'a>,
     ) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl<'a, 'w> Behind<'a, 'w> {
             self.out.write_all(bytes).map_err(PackError::Write)?;
             batch.add_to(&mut self.sum);
             batch.take(|step, paths, bytes| self.step(step, paths, bytes))?;
-            if batch.reader() == Reader::Behind {
+            if batch.reader() == Reader::WriteStage {
                 left.fetch_sub(1, Ordering::Relaxed);
             }
             (self.progress)(self.so_far);
@@ -90,7 +90,7 @@ impl<'a, 'w> Behind<'a, 'w> {
                 self.skipped.push(holds_key(&paths[path], &stat));
                 Ok(())
             }
-            Step::Left(path, ..) => {
+            Step::Deferred(path, ..) => {
                 let name = paths[path].as_str().as_bytes();
                 let error = io::Error::other("was not read: the batch is not complete");
                 Err(WalkError::io(name, error).into())
@@ -117,8 +117,8 @@ impl<'a, 'w> Behind<'a, 'w> {
     }
 
     fn file(&mut self, path: &RelPath, stat: &Stat, digest: Digest) -> Result<(), PackError> {
-        if let (Some(stats), Some(seen)) = (&mut self.stats, Seen::of(stat)) {
-            stats.record(path, seen, &digest);
+        if let (Some(stats), Some(key)) = (&mut self.stats, StatKey::of(stat)) {
+            stats.record(path, key, &digest);
         }
         let (mode, size) = (mode(stat), size(stat));
         self.keep(path, &Entry::File { mode, size, digest })

@@ -1,4 +1,4 @@
-//! `StatRecorder`: a walk's files, for the next one.
+//! `StatCacheWriter`: a walk's files, for the next one.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -7,7 +7,7 @@ use lazaret_protocol::{FileTime, FrameWriter};
 use lazaret_tree::{Digest, RelPath};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{MAGIC, Seen};
+use super::{MAGIC, StatKey};
 use crate::WorkspaceDir;
 
 /// Writes a [`StatCache`](super::StatCache) while a walk reads files; its memory does not
@@ -15,33 +15,33 @@ use crate::WorkspaceDir;
 ///
 /// Make it just before the walk: what changes from then on is not kept.
 #[must_use = "a cache is complete only after `finish`"]
-pub struct StatRecorder<'w> {
+pub struct StatCacheWriter<'w> {
     frame: FrameWriter<'w, dyn Write + Send + 'w>,
     clock: FileTime,
     /// The one file system that is believed, if any.
     dev: Option<u64>,
     failed: Option<io::Error>,
-    recorded: Recorded,
+    recorded: StatCacheOutcome,
 }
 
-/// What a [`StatRecorder`] has left.
+/// What a [`StatCacheWriter`] has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "what was written is a cache only where it says so"]
-pub enum Recorded {
+pub enum StatCacheOutcome {
     /// A cache, to take the place of the last.
-    Anew,
+    Written,
     /// Nothing: reading again what the last one lacks costs less than writing another.
-    AsBefore,
+    Kept,
 }
 
-impl std::fmt::Debug for StatRecorder<'_> {
+impl std::fmt::Debug for StatCacheWriter<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut fields = f.debug_struct("StatRecorder");
+        let mut fields = f.debug_struct("StatCacheWriter");
         fields.field("clock", &self.clock).finish_non_exhaustive()
     }
 }
 
-impl<'w> StatRecorder<'w> {
+impl<'w> StatCacheWriter<'w> {
     /// Starts a cache of `workspace`.
     pub fn new(workspace: &WorkspaceDir, out: &'w mut (dyn Write + Send)) -> Self {
         let now = clock_gettime(CLOCK);
@@ -58,23 +58,23 @@ impl<'w> StatRecorder<'w> {
             clock,
             dev: is_local(workspace).then_some(workspace.identity().dev),
             failed: None,
-            recorded: Recorded::Anew,
+            recorded: StatCacheOutcome::Written,
         }
     }
 
     /// Leaves the last cache as it is.
     pub(crate) fn leave(&mut self) {
-        self.recorded = Recorded::AsBefore;
+        self.recorded = StatCacheOutcome::Kept;
     }
 
     /// Keeps a file that had this stat when it was opened, and these contents.
-    pub(crate) fn record(&mut self, path: &RelPath, seen: Seen, digest: &Digest) {
-        if self.failed.is_some() || self.dev != Some(seen.dev) || seen.is_racy(self.clock) {
+    pub(crate) fn record(&mut self, path: &RelPath, key: StatKey, digest: &Digest) {
+        if self.failed.is_some() || self.dev != Some(key.dev) || key.is_racy(self.clock) {
             return;
         }
         let written = self.frame.tag(b'c').and_then(|record| {
             let record = record.path(path.as_str().as_bytes())?;
-            seen.identity.write_to(record.u64(seen.dev));
+            key.identity.write_to(record.u64(key.dev));
             record.digest(digest);
             Ok(())
         });
@@ -85,11 +85,13 @@ impl<'w> StatRecorder<'w> {
     ///
     /// # Errors
     /// The first error of all writes: what was written is no cache then.
-    pub fn finish(self) -> io::Result<Recorded> {
+    pub fn finish(self) -> io::Result<StatCacheOutcome> {
         match (self.failed, self.recorded) {
             (Some(error), _) => Err(error),
-            (None, Recorded::AsBefore) => Ok(Recorded::AsBefore),
-            (None, Recorded::Anew) => self.frame.finish().map(|()| Recorded::Anew),
+            (None, StatCacheOutcome::Kept) => Ok(StatCacheOutcome::Kept),
+            (None, StatCacheOutcome::Written) => {
+                self.frame.finish().map(|()| StatCacheOutcome::Written)
+            }
         }
     }
 }

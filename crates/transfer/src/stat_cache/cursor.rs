@@ -1,17 +1,17 @@
-//! `Search`: a cache, read along with a walk.
+//! `CacheCursor`: a cache, read along with a walk.
 
 use lazaret_tree::RelPath;
 
-use super::{Known, StatCache};
+use super::{CacheEntry, StatCache};
 
 /// Both are in path order, so one look ahead is all it takes.
-pub(crate) struct Search<'a> {
-    rest: &'a [Known],
+pub(crate) struct CacheCursor<'a> {
+    rest: &'a [CacheEntry],
     /// How many are behind.
     passed: usize,
 }
 
-impl<'a> Search<'a> {
+impl<'a> CacheCursor<'a> {
     pub(crate) fn new(cache: &'a StatCache) -> Self {
         Self {
             rest: &cache.entries,
@@ -20,7 +20,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns what was known of the file at `path`, and its number in the cache.
-    pub(crate) fn find(&mut self, path: &RelPath) -> Option<(usize, &'a Known)> {
+    pub(crate) fn find(&mut self, path: &RelPath) -> Option<(usize, &'a CacheEntry)> {
         while let [passed, rest @ ..] = self.rest
             && *passed.path < *path
         {

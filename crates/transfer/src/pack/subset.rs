@@ -1,4 +1,4 @@
-//! `pack_order`: what an update sends, and nothing else.
+//! `pack_subset`: what an update sends, and nothing else.
 
 use std::io::Write;
 use std::iter::Peekable;
@@ -19,7 +19,7 @@ use crate::{FileSelector, WalkError, WorkspaceDir};
 /// # Errors
 /// The first entry that is not what it was when the order was made, or a failing `out`. The
 /// other side sees the stream cut off then, and gives no receipt.
-pub fn pack_order(
+pub fn pack_subset(
     workspace: &WorkspaceDir,
     selector: &FileSelector,
     order: &UpdateOrder,
@@ -27,7 +27,7 @@ pub fn pack_order(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Trailer, PackError> {
     let ordered: Vec<(&RelPath, &Entry)> = order.send.iter().collect();
-    let mut visitor = Picking {
+    let mut visitor = SubsetPacker {
         order: &order.send,
         // What a `.git` further down says is known once the one at the root was walked.
         has_pointers: ordered
@@ -47,7 +47,7 @@ pub fn pack_order(
     visitor.stream.finish().map_err(PackError::Write)
 }
 
-struct Picking<'a> {
+struct SubsetPacker<'a> {
     order: &'a Tree,
     has_pointers: bool,
     /// What was not met yet, in the order of the walk.
@@ -57,7 +57,7 @@ struct Picking<'a> {
     progress: &'a mut dyn FnMut(Progress),
 }
 
-impl<'a> Picking<'a> {
+impl<'a> SubsetPacker<'a> {
     /// Returns what was ordered at `path`; `None` when nothing was.
     fn ordered(&mut self, path: &RelPath) -> Result<Option<&'a Entry>, WalkError> {
         match self.waiting.next_if(|(waiting, _)| *waiting <= path) {
@@ -73,7 +73,7 @@ impl<'a> Picking<'a> {
     }
 }
 
-impl Visitor for Picking<'_> {
+impl Visitor for SubsetPacker<'_> {
     type Error = PackError;
 
     fn wants(&mut self, path: &[u8]) -> bool {

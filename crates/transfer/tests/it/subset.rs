@@ -5,7 +5,7 @@ use std::path::Path;
 use lazaret_protocol::{StreamWriter, UpdateOrder};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    FileSelector, GitMode, Hashing, PackError, SelectionSpec, WorkspaceDir, pack_order, walk,
+    FileSelector, GitMode, Hashing, PackError, SelectionSpec, WorkspaceDir, pack_subset, walk,
 };
 use lazaret_tree::Tree;
 
@@ -26,7 +26,7 @@ fn send(dir: &Path, order: &UpdateOrder) -> Result<Vec<u8>, PackError> {
     let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
     let mut sent = Vec::new();
     let tell = &mut |_| {};
-    pack_order(&workspace, &selector(), order, &mut sent, tell)?;
+    pack_subset(&workspace, &selector(), order, &mut sent, tell)?;
     Ok(sent)
 }
 

@@ -1,6 +1,6 @@
-//! `Ahead`: the half of a pack that walks and reads.
+//! `ReadStage`: the half of a pack that walks and reads.
 //!
-//! It runs on a thread of its own and fills batches, which the other half ([`super::behind`])
+//! It runs on a thread of its own and fills batches, which the other half ([`super::write_stage`])
 //! sends. What opening files leaves over is shared: the files of a batch are read and hashed by
 //! the other half, unless that has batches enough; then they are read and hashed here. So both
 //! are at work until the end, and contents are hashed where they are in the cache.
@@ -34,7 +34,7 @@ const SMALLEST_READ: usize = 4 << 10;
 pub(super) enum Stopped {
     Walk(WalkError),
     /// The other half wants no more, and knows why.
-    Unheard,
+    ReceiverClosed,
 }
 
 impl From<WalkError> for Stopped {
@@ -44,7 +44,7 @@ impl From<WalkError> for Stopped {
 }
 
 /// Fills batches with what the walk finds.
-pub(super) struct Ahead<'a> {
+pub(super) struct ReadStage<'a> {
     batch: Batch,
     header: Vec<u8>,
     full: SyncSender<Batch>,
@@ -52,7 +52,7 @@ pub(super) struct Ahead<'a> {
     left: &'a AtomicUsize,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> ReadStage<'a> {
     /// `empty` holds the batches to be filled, and gets them back; `left` counts those whose
     /// files the other half has to read, and has not.
     pub(super) fn new(
@@ -60,7 +60,7 @@ impl<'a> Ahead<'a> {
         empty: Receiver<Batch>,
         left: &'a AtomicUsize,
     ) -> Result<Self, Stopped> {
-        let batch = empty.recv().map_err(|_| Stopped::Unheard)?;
+        let batch = empty.recv().map_err(|_| Stopped::ReceiverClosed)?;
         Ok(Self {
             batch,
             header: Vec::new(),
@@ -80,17 +80,17 @@ impl<'a> Ahead<'a> {
             return Ok(());
         }
         self.batch.close();
-        let mut next = self.empty.recv().map_err(|_| Stopped::Unheard)?;
+        let mut next = self.empty.recv().map_err(|_| Stopped::ReceiverClosed)?;
         let left = match self.batch.reader() {
-            Reader::Behind => 1 + self.left.fetch_add(1, Ordering::Relaxed),
-            Reader::Ahead => self.left.load(Ordering::Relaxed),
+            Reader::WriteStage => 1 + self.left.fetch_add(1, Ordering::Relaxed),
+            Reader::ReadStage => self.left.load(Ordering::Relaxed),
         };
         next.start(match left < ENOUGH_LEFT {
-            true => Reader::Behind,
-            false => Reader::Ahead,
+            true => Reader::WriteStage,
+            false => Reader::ReadStage,
         });
         let batch = std::mem::replace(&mut self.batch, next);
-        self.full.send(batch).map_err(|_| Stopped::Unheard)
+        self.full.send(batch).map_err(|_| Stopped::ReceiverClosed)
     }
 
     fn member(&mut self, path: &RelPath, kind: Kind<'_>, mtime: FileTime) -> Result<(), Stopped> {
@@ -130,7 +130,7 @@ impl<'a> Ahead<'a> {
     }
 }
 
-impl Visitor for Ahead<'_> {
+impl Visitor for ReadStage<'_> {
     type Error = Stopped;
 
     fn dir(&mut self, path: &RelPath) -> Result<(), Stopped> {
