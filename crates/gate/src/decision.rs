@@ -1,6 +1,6 @@
 //! `Decision`: what becomes of a case, and the part of deciding that needs no person.
 
-use lazaret_transfer::Intent;
+use lazaret_transfer::PendingUpdate;
 use lazaret_validator::{Approved, Outcome as Judged};
 
 use super::allowlist::Entry;
@@ -37,7 +37,7 @@ pub struct Plan {
     pub remember: Vec<Entry>,
     /// What the session did where all of it is taken, merged or not: the copy and the
     /// workspace have that in common then.
-    pub taken: Intent,
+    pub taken: PendingUpdate,
 }
 
 /// Who agrees to an apply.
@@ -201,14 +201,14 @@ pub fn approve(proposal: Proposal) -> Result<Plan, ApproveError> {
     })
 }
 
-fn taken(proposal: &Proposal) -> Intent {
+fn taken(proposal: &Proposal) -> PendingUpdate {
     let taken = |item: &&Item| item.state == ItemState::Applies && item.origin != Origin::Hunks;
     let made = proposal.items().iter().filter(taken).map(|item| &item.made);
     let there = made
         .clone()
         .filter_map(|made| Some((made.path.clone(), made.after.clone()?)));
     let gone = made.filter(|made| made.after.is_none());
-    Intent {
+    PendingUpdate {
         there: there.collect(),
         gone: gone.map(|made| made.path.clone()).collect(),
     }

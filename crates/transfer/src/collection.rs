@@ -23,7 +23,7 @@ pub struct Collection {
 /// A blob that did not arrive as it was announced.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: what was sent is not what was surveyed", escape(.path.as_str().as_bytes()))]
-pub struct NotAsSurveyed {
+pub struct SurveyMismatch {
     /// Where.
     pub path: RelPathBuf,
 }
@@ -32,7 +32,7 @@ pub struct NotAsSurveyed {
 ///
 /// # Errors
 /// The first file that is missing, or has other bytes.
-pub fn check_arrived(wanted: &[Wanted], arrived: &Tree) -> Result<(), NotAsSurveyed> {
+pub fn verify_received(wanted: &[Wanted], arrived: &Tree) -> Result<(), SurveyMismatch> {
     for Wanted {
         path,
         identity,
@@ -45,7 +45,7 @@ pub fn check_arrived(wanted: &[Wanted], arrived: &Tree) -> Result<(), NotAsSurve
                 digest: arrived,
                 ..
             }) if *size == identity.size && digest.is_none_or(|digest| digest == *arrived) => {}
-            _ => return Err(NotAsSurveyed { path: path.clone() }),
+            _ => return Err(SurveyMismatch { path: path.clone() }),
         }
     }
     Ok(())

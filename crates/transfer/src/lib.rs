@@ -12,7 +12,7 @@
 //! | look | [`SurveyRequest`] asks what differs from the receipt | `porter export` answers with a [`Survey`] |
 //! | collect | [`VolumeState::surveyed`] takes it in; [`write_wanted`] asks for contents | and streams them |
 //! | keep | [`keep_texts`] keeps small texts of the workspace in a [`BaseStore`], for merges | |
-//! | keep | [`unpack`] stores them in a [`Quarantine`]; [`check_arrived`] compares | |
+//! | keep | [`unpack`] stores them in a [`Quarantine`]; [`verify_received`] compares | |
 //! | compare | [`diff`] gives the [`ChangeSet`] that is judged and shown | |
 //! | compare | [`new_refs`] lists the commits of the copy's repositories, which are never applied | |
 //! | apply | a [`Transaction`] writes what was approved | |
@@ -49,10 +49,10 @@ mod base_store;
 mod collection;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
-mod intent;
 mod journal;
 pub mod merge;
 mod pack;
+mod pending_update;
 mod quarantine;
 mod reconcile;
 mod refs;
@@ -66,12 +66,12 @@ mod walk;
 mod workspace;
 
 pub use base_store::{BaseStore, BaseStoreError, BaseWriter, keep_texts};
-pub use collection::{Collection, NotAsSurveyed, check_arrived};
-pub use intent::Intent;
+pub use collection::{Collection, SurveyMismatch, verify_received};
 pub use journal::JournalError;
 pub use pack::{PackError, Packed, Progress, pack, pack_and_record, pack_subset};
+pub use pending_update::PendingUpdate;
 pub use quarantine::{Blob, InsertError, Quarantine, QuarantineError};
-pub use reconcile::{Clash, ClashKind, Plan, Stance, reconcile};
+pub use reconcile::{Stance, SyncConflict, SyncConflictKind, SyncPlan, reconcile};
 pub use refs::{Count, NewRef, NewRefKind, NewRefs, ObjectId, Texts, Tips, new_refs};
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{FileSelector, GitMode, Scope, SelectError, SelectionSpec, SkipReason, Skipped};
@@ -84,7 +84,7 @@ pub use transaction::{
     history, history_state, look, recover, redo, standings, undo,
 };
 pub use unpack::{Ending, UnpackError, Unpacked, unpack};
-pub use volume_state::{Surveyed, VolumeState};
+pub use volume_state::{PendingSurvey, VolumeState};
 pub use walk::{
     Hashing, SizeEstimate, SizeEstimator, UntrustedTree, UntrustedWalkError, WalkError, Walked,
     larger_than, walk, walk_cached, walk_untrusted,

@@ -2,7 +2,7 @@
 
 use lazaret_protocol::{Checksum, FileTime, Receipt, Survey, Trailer, VolumeIdentity};
 use lazaret_protocol::{FoundEntry, FoundKind, OddType};
-use lazaret_transfer::{VolumeState, check_arrived};
+use lazaret_transfer::{VolumeState, verify_received};
 use lazaret_tree::{Digest, Entry, Mode, Tree, diff};
 
 use crate::input::Input;
@@ -59,9 +59,9 @@ pub(crate) fn collected(bytes: &[u8]) {
             (wanted.path.clone(), entry)
         })
         .collect();
-    check_arrived(&wanted, &arrived).expect("all of it arrived");
+    verify_received(&wanted, &arrived).expect("all of it arrived");
     assert_eq!(
-        check_arrived(&wanted, &Tree::new()).is_ok(),
+        verify_received(&wanted, &Tree::new()).is_ok(),
         wanted.is_empty()
     );
     let unread = wanted.iter().any(|wanted| wanted.digest.is_none());

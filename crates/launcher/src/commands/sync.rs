@@ -5,7 +5,7 @@ use std::time::Duration;
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::Writers;
 use lazaret_runtime::{ContainerLease, SessionId};
-use lazaret_transfer::{FileSelector, GitMode, Plan, WorkspaceDir};
+use lazaret_transfer::{FileSelector, GitMode, SyncPlan, WorkspaceDir};
 use lazaret_tree::{Entry, escape};
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::extent;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::run_report::{ClashReport, Live, SyncReport};
+use crate::gate::run_report::{Live, SyncConflictReport, SyncReport};
 use crate::gate::workspace_lock::lock_whole_workspace;
 use crate::session_access::running::{Running, live};
 use crate::session_access::{reopen, site, waiting};
@@ -73,7 +73,7 @@ struct Planned<'a> {
     /// Paths that would go from the copy, escaped.
     removed: Vec<String>,
     adopted: u64,
-    conflicts: Vec<ClashReport>,
+    conflicts: Vec<SyncConflictReport>,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
@@ -163,7 +163,11 @@ pub(crate) fn dry_run(
             bytes: plan.order.send.total_bytes(),
             removed: plan.order.remove.iter().map(|path| shown(path)).collect(),
             adopted: plan.adopted.len() as u64,
-            conflicts: plan.clashes.iter().map(ClashReport::from).collect(),
+            conflicts: plan
+                .conflicts
+                .iter()
+                .map(SyncConflictReport::from)
+                .collect(),
         });
         limit.check_order(&plan.order)?;
         return Ok(ExitCode::SUCCESS);
@@ -173,7 +177,7 @@ pub(crate) fn dry_run(
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(plan: &Plan, ui: &Ui, size: impl Fn(&Entry) -> u64) {
+fn list(plan: &SyncPlan, ui: &Ui, size: impl Fn(&Entry) -> u64) {
     let send = &plan.order.send;
     let heading = format!(
         "would be sent: {} ({})",
@@ -196,8 +200,8 @@ fn list(plan: &Plan, ui: &Ui, size: impl Fn(&Entry) -> u64) {
             escape(path.as_str().as_bytes())
         ));
     }
-    for clash in &plan.clashes {
-        ui.warn(&describe(clash));
+    for conflict in &plan.conflicts {
+        ui.warn(&describe(conflict));
     }
 }
 

@@ -4,7 +4,7 @@ use lazaret_image_builder::BuildError;
 use lazaret_protocol::{StreamError, SurveyError, WireError};
 use lazaret_runtime::{LeaseError, NameError, ProbeFailure, Unenforceable};
 use lazaret_transfer::{
-    ApplyError, InsertError, NotAsSurveyed, PackError, QuarantineError, RecoverError, SelectError,
+    ApplyError, InsertError, PackError, QuarantineError, RecoverError, SelectError, SurveyMismatch,
     UndoError, WalkError,
 };
 use lazaret_tree::PathError;
@@ -238,8 +238,8 @@ impl From<WireError> for Failure {
     }
 }
 
-impl From<NotAsSurveyed> for Failure {
-    fn from(error: NotAsSurveyed) -> Self {
+impl From<SurveyMismatch> for Failure {
+    fn from(error: SurveyMismatch) -> Self {
         Self::new(FailureKind::Transfer, error)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lazaret_gate::case::Case;
 use lazaret_gate::proposal::Proposal;
 use lazaret_gate::report::{Changes, ConflictReport, Findings, MovedReport};
-use lazaret_transfer::Clash;
+use lazaret_transfer::SyncConflict;
 use lazaret_tree::escape;
 use serde::Serialize;
 
@@ -69,23 +69,23 @@ pub struct SyncReport {
     /// Entries that both sides had changed to the same.
     pub adopted: u64,
     /// What both sides changed, and not to the same: the copy keeps its own.
-    pub conflicts: Vec<ClashReport>,
+    pub conflicts: Vec<SyncConflictReport>,
 }
 
 /// A path that stays as it is in the copy, escaped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ClashReport {
+pub struct SyncConflictReport {
     /// The path, escaped.
     pub path: String,
     /// Why.
     pub message: String,
 }
 
-impl From<&Clash> for ClashReport {
-    fn from(clash: &Clash) -> Self {
+impl From<&SyncConflict> for SyncConflictReport {
+    fn from(conflict: &SyncConflict) -> Self {
         Self {
-            path: escape(clash.path.as_str().as_bytes()),
-            message: describe(clash),
+            path: escape(conflict.path.as_str().as_bytes()),
+            message: describe(conflict),
         }
     }
 }
@@ -97,7 +97,11 @@ impl From<&Synced> for SyncReport {
             bytes: synced.bytes,
             removed: synced.removed,
             adopted: synced.adopted,
-            conflicts: synced.conflicts.iter().map(ClashReport::from).collect(),
+            conflicts: synced
+                .conflicts
+                .iter()
+                .map(SyncConflictReport::from)
+                .collect(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use lazaret_transfer::{Clash, ClashKind, SkipReason, Skipped};
+use lazaret_transfer::{SkipReason, Skipped, SyncConflict, SyncConflictKind};
 use lazaret_tree::escape;
 
 use super::{Phase, Ui, bytes, count, elide};
@@ -146,27 +146,27 @@ pub fn report_synced(ui: &Ui, synced: &Synced) {
         count(*adopted),
         count(conflicts.len() as u64)
     ));
-    for clash in conflicts {
-        ui.warn(&describe(clash));
+    for conflict in conflicts {
+        ui.warn(&describe(conflict));
     }
 }
 
 /// Says what is in the way of one change of the host.
-pub fn describe(clash: &Clash) -> String {
-    let path = escape(clash.path.as_str().as_bytes());
-    match clash.kind {
+pub fn describe(conflict: &SyncConflict) -> String {
+    let path = escape(conflict.path.as_str().as_bytes());
+    match conflict.kind {
         // What was committed outside does not go in, and what was committed inside waits there.
-        ClashKind::BothChanged if clash.path.as_str() == ".git" => {
+        SyncConflictKind::BothChanged if conflict.path.as_str() == ".git" => {
             "both sides changed: .git (the copy keeps its own commits; yours do not go in)"
                 .to_owned()
         }
-        ClashKind::BothChanged => {
+        SyncConflictKind::BothChanged => {
             format!("both sides changed: {path} (the copy keeps its own; the gate merges or asks)")
         }
-        ClashKind::NoParent => {
+        SyncConflictKind::NoParent => {
             format!("not sent: {path} (the copy has no directory for it any more)")
         }
-        ClashKind::Buried => {
+        SyncConflictKind::WouldHide => {
             format!("not sent: {path} (it would bury what the copy has below it)")
         }
     }

@@ -9,8 +9,8 @@ use lazaret_protocol::{
 };
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    Ending, GitMode, Packed, Quarantine, SelectionSpec, Surveyed, VolumeState, WorkspaceDir,
-    check_arrived, pack, unpack,
+    Ending, GitMode, Packed, PendingSurvey, Quarantine, SelectionSpec, VolumeState, WorkspaceDir,
+    pack, unpack, verify_received,
 };
 use lazaret_tree::{Change, ChangeKind, Entry, Tree, diff, escape};
 
@@ -142,7 +142,7 @@ impl Session {
     pub(super) fn look(&self) -> VolumeState {
         let survey = self.survey(StreamLimits::DEFAULT).expect("a survey");
         let surveyed = self.known().surveyed(survey, &self.baseline);
-        let whole = surveyed.and_then(Surveyed::whole);
+        let whole = surveyed.and_then(PendingSurvey::whole);
         whole.expect("no contradiction")
     }
 
@@ -183,7 +183,7 @@ impl Session {
         let limits = StreamLimits::DEFAULT;
         let arrived = unpack(&mut input, limits, &quarantine, Ending::Trailer).expect("our stream");
         assert!(arrived.refusals.is_empty() && arrived.notes.is_empty());
-        check_arrived(wanted, &arrived.tree).expect("what was surveyed");
+        verify_received(wanted, &arrived.tree).expect("what was surveyed");
         for file in wanted {
             let Some(Entry::File { digest, .. }) = arrived.tree.get(&file.path) else {
                 panic!("{}", file.path);

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use lazaret_protocol::{Digests, StreamLimits, SurveyRequest, Writers};
 use lazaret_runtime::{ContainerName, Process};
-use lazaret_transfer::{Quarantine, Surveyed};
+use lazaret_transfer::{PendingSurvey, Quarantine};
 use lazaret_tree::{PathError, Tree};
 
 use crate::context::SessionContext;
@@ -179,7 +179,7 @@ struct Seen {
 /// What a survey found, and what it is held against.
 struct Looked {
     baseline: Tree,
-    surveyed: Surveyed,
+    surveyed: PendingSurvey,
 }
 
 /// Has the volume surveyed.

@@ -18,8 +18,8 @@ use lazaret_protocol::{
 };
 use lazaret_runtime::{ContainerName, EngineError, Process};
 use lazaret_transfer::{
-    PackError, Plan, Progress, Stance, StatCache, StatCacheOutcome, StatCacheWriter, Surveyed,
-    WalkError, Walked, pack_subset, reconcile, walk_cached,
+    PackError, PendingSurvey, Progress, Stance, StatCache, StatCacheOutcome, StatCacheWriter,
+    SyncPlan, WalkError, Walked, pack_subset, reconcile, walk_cached,
 };
 use lazaret_tree::{PathError, RelPathBuf, escape};
 
@@ -166,7 +166,7 @@ fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, UpdateError> {
 ///
 /// # Errors
 /// When the session's files are damaged, or the workspace can't be read.
-pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<Plan, UpdateError> {
+pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<SyncPlan, UpdateError> {
     thread::scope(|scope| {
         let scanning = Ahead::Going(scope.spawn(|| scan(dir, source)));
         let Known { baseline, volume } = Known::read(dir)?;
@@ -362,7 +362,7 @@ impl<'a> Update<'a> {
         }
         let mut unsynced = DeferredSync::default();
         add_tips(self.dir, &scanned.walked.tips, &mut unsynced)?;
-        put_intent(self.dir, &plan.intent(), &mut unsynced)?;
+        put_intent(self.dir, &plan.pending_update(), &mut unsynced)?;
         plan.order.quiet_since = self.quiet_since;
         plan.order.write_to(out).map_err(PorterError::Stream)?;
         let sent = self.send(out, &plan)?;
@@ -382,7 +382,7 @@ impl<'a> Update<'a> {
             bytes: sent.bytes,
             removed: count(&plan.order.remove).saturating_sub(count(&receipt.stayed)),
             adopted: count(&plan.adopted),
-            conflicts: plan.clashes,
+            conflicts: plan.conflicts,
             skipped: scanned.walked.skipped,
         };
         unsynced.spend((known, scanned.walked.tree, scanned.cache));
@@ -410,7 +410,7 @@ impl<'a> Update<'a> {
         let survey = Survey::read_from(answers, &limits).map_err(unbelievable)?;
         let volume = volume
             .surveyed(survey, &baseline)
-            .and_then(Surveyed::whole)
+            .and_then(PendingSurvey::whole)
             .map_err(unbelievable)?;
         Ok(Known { baseline, volume }.fold(self.dir)?)
     }
@@ -421,7 +421,7 @@ impl<'a> Update<'a> {
         Ok(scanned)
     }
 
-    fn reconcile(&self, Known { baseline, volume }: &Known, walked: &Walked) -> Plan {
+    fn reconcile(&self, Known { baseline, volume }: &Known, walked: &Walked) -> SyncPlan {
         let started = Instant::now();
         let plan = reconcile(baseline, walked, volume, self.terms.stance);
         self.site.timings.note("reconcile", started.elapsed());
@@ -429,7 +429,7 @@ impl<'a> Update<'a> {
     }
 
     /// Sends what was ordered.
-    fn send(&self, out: ToPorter<'_>, plan: &Plan) -> Result<Trailer, UpdateError> {
+    fn send(&self, out: ToPorter<'_>, plan: &SyncPlan) -> Result<Trailer, UpdateError> {
         let mut shown = Progress::default();
         let mut tell = |progress: Progress| {
             self.counter.add_files(progress.entries - shown.entries);
@@ -477,7 +477,7 @@ impl Started<'_> {
 
 /// Refuses an update that would write to what is protected: it is root's as long as the
 /// command is there, and there is no moment at which it could safely be the command's.
-fn leave_alone(bounds: &WriteScope, plan: &Plan) -> Result<(), UpdateError> {
+fn leave_alone(bounds: &WriteScope, plan: &SyncPlan) -> Result<(), UpdateError> {
     let sent = plan.order.send.iter().map(|(path, _)| path);
     let removed = plan.order.remove.iter().map(|path| &**path);
     for path in sent.chain(removed) {

@@ -1,6 +1,6 @@
 //! `Synced`: what an update of a volume came to.
 
-use lazaret_transfer::{Clash, Skipped};
+use lazaret_transfer::{Skipped, SyncConflict};
 
 /// What an update came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Synced {
     /// Entries that both sides had changed to the same.
     pub adopted: u64,
     /// What both sides changed, and not to the same: it stays as it is in the volume.
-    pub conflicts: Vec<Clash>,
+    pub conflicts: Vec<SyncConflict>,
     /// What of the workspace was left out.
     pub skipped: Vec<Skipped>,
 }

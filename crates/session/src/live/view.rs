@@ -15,7 +15,7 @@ use lazaret_runtime::{
     ContainerLease, ContainerName, EngineError, LeaseError, Process, Unenforceable,
 };
 use lazaret_transfer::{
-    BaseStore, Collection, FileIdentity, Quarantine, QuarantineError, Surveyed, VolumeState,
+    BaseStore, Collection, FileIdentity, PendingSurvey, Quarantine, QuarantineError, VolumeState,
 };
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
@@ -302,7 +302,7 @@ impl<'a> Viewer<'a> {
                 Err(broken) => return Ok(Err(broken)),
             };
             let surveyed = self.known.clone().surveyed(survey, &self.baseline);
-            match surveyed.and_then(Surveyed::whole) {
+            match surveyed.and_then(PendingSurvey::whole) {
                 Ok(known) => go_on(self, known, porter),
                 Err(error) => {
                     porter.end()?;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use lazaret_protocol::{Receipt, SurveyError, WireError, write_tree};
 use lazaret_runtime::SessionId;
-use lazaret_transfer::{Collection, HistoryState, Intent, Tips, VolumeState};
+use lazaret_transfer::{Collection, HistoryState, PendingUpdate, Tips, VolumeState};
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
 use crate::store::SessionDir;
@@ -151,7 +151,7 @@ impl Known {
         let intent = dir.file("intent");
         let mut folded = Vec::new();
         if let Some(read) = read_intent(&intent)? {
-            self.baseline = read.fold(self.baseline, &self.volume);
+            self.baseline = read.fold_into_baseline(self.baseline, &self.volume);
             folded.push(intent);
         }
         for apply in applies(dir)? {
@@ -159,7 +159,7 @@ impl Known {
             if apply.state == HistoryState::Applied
                 && let Some(read) = read_intent(&path)?
             {
-                self.baseline = read.fold(self.baseline, &self.volume);
+                self.baseline = read.fold_into_baseline(self.baseline, &self.volume);
                 folded.push(path);
             }
         }
@@ -246,7 +246,7 @@ pub(crate) fn add_tips(
 /// The disk's.
 pub(crate) fn put_intent(
     dir: &SessionDir,
-    intent: &Intent,
+    intent: &PendingUpdate,
     unsynced: &mut DeferredSync,
 ) -> Result<(), PathError> {
     unsynced.put(&dir.file("intent"), |out| intent.write_to(out))
@@ -269,7 +269,11 @@ pub fn remove_intent(dir: &SessionDir) -> Result<(), PathError> {
 ///
 /// # Errors
 /// The disk's.
-pub fn write_settled(dir: &SessionDir, number: u32, taken: &Intent) -> Result<(), PathError> {
+pub fn write_settled(
+    dir: &SessionDir,
+    number: u32,
+    taken: &PendingUpdate,
+) -> Result<(), PathError> {
     private_dir(&dir.file("settled"))?;
     let path = settled(dir, number);
     stream_atomically(&path, |out| taken.write_to(out))
@@ -279,11 +283,11 @@ fn settled(dir: &SessionDir, number: u32) -> PathBuf {
     dir.file("settled").join(number.to_string())
 }
 
-fn read_intent(path: &Path) -> Result<Option<Intent>, SyncStateError> {
+fn read_intent(path: &Path) -> Result<Option<PendingUpdate>, SyncStateError> {
     match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         other => {
-            let read = Intent::read_from(&mut BufReader::new(other.at(path)?));
+            let read = PendingUpdate::read_from(&mut BufReader::new(other.at(path)?));
             Ok(Some(read.map_err(|error| damaged(path, error))?))
         }
     }

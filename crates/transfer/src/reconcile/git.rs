@@ -7,12 +7,12 @@
 
 use lazaret_tree::{Entry, RelPath, Tree, is_git, is_git_state, is_git_state_path};
 
-use super::draft::Draft;
-use super::{ClashKind, Sides, Stance, replace};
+use super::plan_builder::PlanBuilder;
+use super::{Sides, Stance, SyncConflictKind, replace};
 use crate::VolumeState;
 
 /// Decides the repository at the root.
-pub(super) fn decide(sides: Sides<'_>, stance: Stance, draft: &mut Draft) {
+pub(super) fn decide(sides: Sides<'_>, stance: Stance, builder: &mut PlanBuilder) {
     let Sides {
         baseline,
         host,
@@ -31,17 +31,17 @@ pub(super) fn decide(sides: Sides<'_>, stance: Stance, draft: &mut Draft) {
         let agreed = same(host, &copy) && others(volume).next().is_none();
         if !agreed && (moved(&copy) || others(volume).any(is_git_state_path)) {
             if moved(host) {
-                draft.clash(git, ClashKind::BothChanged);
+                builder.conflict(git, SyncConflictKind::BothChanged);
             }
             return;
         }
     }
-    let mut whole = draft.clone();
+    let mut whole = builder.clone();
     replace::decide(sides, &is_git, &mut whole);
-    if whole.has_clash_below(git) {
-        return draft.clash(git, ClashKind::Buried);
+    if whole.has_conflict_below(git) {
+        return builder.conflict(git, SyncConflictKind::WouldHide);
     }
-    *draft = whole;
+    *builder = whole;
 }
 
 /// Returns the repository of the volume.
@@ -53,7 +53,7 @@ fn copy(volume: &VolumeState) -> Tree {
 
 /// Iterates over what lies in the repository of the volume and is not carried.
 fn others(volume: &VolumeState) -> impl Iterator<Item = &[u8]> {
-    let names = volume.others().map(|(name, _)| name);
+    let names = volume.unsupported().map(|(name, _)| name);
     names.filter(|name| *name == b".git" || name.starts_with(b".git/"))
 }
 

@@ -2,54 +2,54 @@
 
 use lazaret_tree::{Change, Entry, RelPath, diff, is_git};
 
-use super::draft::Draft;
-use super::part::Part;
-use super::{ClashKind, Sides};
-use crate::volume_state::At;
+use super::plan_builder::PlanBuilder;
+use super::scope::SyncScope;
+use super::{Sides, SyncConflictKind};
+use crate::volume_state::VolumeEntry;
 
 /// Looks at every path that the host changed.
-pub(super) fn decide(sides: Sides<'_>, part: &Part<'_>, draft: &mut Draft) {
+pub(super) fn decide(sides: Sides<'_>, scope: &SyncScope<'_>, builder: &mut PlanBuilder) {
     for change in diff(sides.baseline, sides.host).iter() {
         let path = &*change.path;
-        if part.has(path) && !is_git(path) && !draft.below_clash(path) {
-            decide_one(sides, change, draft);
+        if scope.has(path) && !is_git(path) && !builder.below_conflict(path) {
+            decide_one(sides, change, builder);
         }
     }
-    draft.settle(sides.volume);
+    builder.settle(sides.volume);
 }
 
-fn decide_one(sides: Sides<'_>, change: &Change, draft: &mut Draft) {
+fn decide_one(sides: Sides<'_>, change: &Change, builder: &mut PlanBuilder) {
     let (path, before, after) = (&*change.path, &change.before, &change.after);
     let volume = sides.volume.at(path);
     let is = |entry: &Option<Entry>| match (volume, entry) {
-        (At::Nothing, None) => true,
-        (At::Held(held), Some(entry)) => held == entry,
+        (VolumeEntry::Absent, None) => true,
+        (VolumeEntry::Known(held), Some(entry)) => held == entry,
         _ => false,
     };
     if is(after) {
-        return draft.adopt(path, after.as_ref());
+        return builder.adopt(path, after.as_ref());
     }
     if !is(before) {
-        return draft.clash(path, ClashKind::BothChanged);
+        return builder.conflict(path, SyncConflictKind::BothChanged);
     }
     match (before, after) {
-        (Some(Entry::Dir), None) => draft.leave(path),
-        (_, None) => draft.remove(path),
-        (_, Some(_)) if !draft.has_parent(path, sides.volume) => {
-            draft.clash(path, ClashKind::NoParent);
+        (Some(Entry::Dir), None) => builder.leave(path),
+        (_, None) => builder.remove(path),
+        (_, Some(_)) if !builder.has_parent(path, sides.volume) => {
+            builder.conflict(path, SyncConflictKind::NoParent);
         }
         (Some(Entry::Dir), Some(entry)) => match is_untouched(sides, path) {
             true => {
-                draft.remove(path);
-                draft.send(path, entry);
+                builder.remove(path);
+                builder.send(path, entry);
             }
-            false => draft.clash(path, ClashKind::Buried),
+            false => builder.conflict(path, SyncConflictKind::WouldHide),
         },
         (Some(_), Some(Entry::Dir)) => {
-            draft.remove(path);
-            draft.send(path, &Entry::Dir);
+            builder.remove(path);
+            builder.send(path, &Entry::Dir);
         }
-        (_, Some(entry)) => draft.send(path, entry),
+        (_, Some(entry)) => builder.send(path, entry),
     }
 }
 
@@ -60,5 +60,5 @@ fn is_untouched(sides: Sides<'_>, path: &RelPath) -> bool {
     } = sides;
     let mut held = volume.below(path);
     held.all(|(path, entry)| baseline.get(path) == Some(entry))
-        && volume.others_below(path).next().is_none()
+        && volume.unsupported_below(path).next().is_none()
 }

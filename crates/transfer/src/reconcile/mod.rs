@@ -8,7 +8,7 @@
 //! | H = B | nothing: what the agent changed is the agent's |
 //! | H ≠ B, V = B | H is sent, or removed |
 //! | H = V ≠ B | adopted: nothing moves, the baseline takes it over |
-//! | all three differ | a [`Clash`]: V stays, and so does B, so that the gate sees both sides |
+//! | all three differ | a [`SyncConflict`]: V stays, and so does B, so that the gate sees both sides |
 //!
 //! A directory that the host removed and that still holds something in the volume stays,
 //! in the baseline too. What the host leaves out takes no part: it neither moves nor goes.
@@ -16,20 +16,20 @@
 //!
 //! Nothing here does any I/O.
 
-mod draft;
 mod git;
 mod keep;
-mod part;
+mod plan_builder;
 mod replace;
+mod scope;
 
 use std::collections::BTreeMap;
 
 use lazaret_protocol::{UpdateOrder, UpdateReceipt};
 use lazaret_tree::{Entry, RelPathBuf, Tree, is_git};
 
-use crate::{Intent, VolumeState, Walked};
-use draft::Draft;
-use part::Part;
+use crate::{PendingUpdate, VolumeState, Walked};
+use plan_builder::PlanBuilder;
+use scope::SyncScope;
 
 /// What becomes of the agent's changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,27 +43,27 @@ pub enum Stance {
 
 /// Why a change of the host does not go in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ClashKind {
+pub enum SyncConflictKind {
     /// Both sides changed it, and not to the same.
     BothChanged,
     /// The directory that it would lie in is none in the volume any more.
     NoParent,
     /// Another type would bury what lies below it in the volume.
-    Buried,
+    WouldHide,
 }
 
 /// A path at which host and volume can't be brought together, and everything below it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Clash {
+pub struct SyncConflict {
     /// Where.
     pub path: RelPathBuf,
     /// Why.
-    pub kind: ClashKind,
+    pub kind: SyncConflictKind,
 }
 
 /// What brings a volume up to date.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct SyncPlan {
     /// What the porter is to do.
     pub order: UpdateOrder,
     /// What host and volume have in common already, and the baseline had not: in path order.
@@ -71,42 +71,44 @@ pub struct Plan {
     /// Directories that the host removed and that are not empty in the volume: in path order.
     pub stays: Vec<RelPathBuf>,
     /// What stays as it is in the volume although the host changed it: in path order.
-    pub clashes: Vec<Clash>,
+    pub conflicts: Vec<SyncConflict>,
     /// What the baseline holds once the order is carried out, where it may be something else
     /// than now; `None` is nothing.
-    pub moved: BTreeMap<RelPathBuf, Option<Entry>>,
+    pub baseline_changes: BTreeMap<RelPathBuf, Option<Entry>>,
 }
 
 /// Decides what an update does. No other process may change the volume meanwhile.
-pub fn reconcile(baseline: &Tree, host: &Walked, volume: &VolumeState, stance: Stance) -> Plan {
-    let part = Part::of(&host.skipped);
+pub fn reconcile(baseline: &Tree, host: &Walked, volume: &VolumeState, stance: Stance) -> SyncPlan {
+    let scope = SyncScope::of(&host.skipped);
     let sides = Sides {
         baseline,
         host: &host.tree,
         volume,
     };
-    let mut draft = Draft::default();
+    let mut builder = PlanBuilder::default();
     match stance {
-        Stance::Keep => keep::decide(sides, &part, &mut draft),
-        Stance::Reset => {
-            replace::decide(sides, &|path| part.has(path) && !is_git(path), &mut draft)
-        }
+        Stance::Keep => keep::decide(sides, &scope, &mut builder),
+        Stance::Reset => replace::decide(
+            sides,
+            &|path| scope.has(path) && !is_git(path),
+            &mut builder,
+        ),
     }
-    if part.has_git() {
-        git::decide(sides, stance, &mut draft);
+    if scope.has_git() {
+        git::decide(sides, stance, &mut builder);
     }
-    draft.finish()
+    builder.finish()
 }
 
-impl Plan {
+impl SyncPlan {
     /// What has to be on disk before the order is given.
-    pub fn intent(&self) -> Intent {
-        let mut intent = Intent {
+    pub fn intent(&self) -> PendingUpdate {
+        let mut intent = PendingUpdate {
             gone: self.order.remove.clone(),
             there: self.order.send.clone(),
         };
         for path in self.adopted.iter().chain(&self.stays) {
-            match self.moved.get(path) {
+            match self.baseline_changes.get(path) {
                 Some(Some(entry)) => drop(intent.there.insert(path.clone(), entry.clone())),
                 Some(None) | None => intent.gone.push(path.clone()),
             }
@@ -119,7 +121,7 @@ impl Plan {
     /// Advances the baseline that the plan was made from to what holds once the porter's
     /// receipt has come.
     pub fn settled(&self, mut baseline: Tree, receipt: &UpdateReceipt) -> Tree {
-        for (path, entry) in &self.moved {
+        for (path, entry) in &self.baseline_changes {
             match entry {
                 Some(entry) => drop(baseline.insert(path.clone(), entry.clone())),
                 None => drop(baseline.remove(path)),

@@ -3,12 +3,16 @@
 use lazaret_protocol::FoundKind;
 use lazaret_tree::{Entry, RelPath, Tree};
 
-use super::draft::Draft;
-use super::{ClashKind, Sides};
-use crate::volume_state::At;
+use super::plan_builder::PlanBuilder;
+use super::{Sides, SyncConflictKind};
+use crate::volume_state::VolumeEntry;
 
 /// Looks at every path for which `takes_part` says yes.
-pub(super) fn decide(sides: Sides<'_>, takes_part: &dyn Fn(&RelPath) -> bool, draft: &mut Draft) {
+pub(super) fn decide(
+    sides: Sides<'_>,
+    takes_part: &dyn Fn(&RelPath) -> bool,
+    builder: &mut PlanBuilder,
+) {
     let paths: Tree = sides
         .baseline
         .iter()
@@ -18,60 +22,62 @@ pub(super) fn decide(sides: Sides<'_>, takes_part: &dyn Fn(&RelPath) -> bool, dr
         .map(|(path, entry)| (path.to_owned(), entry.clone()))
         .collect();
     for (path, _) in paths.iter() {
-        if !draft.below_clash(path) {
-            decide_one(sides, path, draft);
+        if !builder.below_conflict(path) {
+            decide_one(sides, path, builder);
         }
     }
-    for (name, kind) in sides.volume.others() {
+    for (name, kind) in sides.volume.unsupported() {
         if let Ok(path) = RelPath::from_bytes(name)
             && *kind != FoundKind::Cache
             && takes_part(path)
             && sides.host.get(path).is_none()
-            && !draft.below_any_clash(path)
+            && !builder.below_any_conflict(path)
         {
-            draft.remove(path);
+            builder.remove(path);
         }
     }
-    draft.settle(sides.volume);
+    builder.settle(sides.volume);
 }
 
-fn decide_one(sides: Sides<'_>, path: &RelPath, draft: &mut Draft) {
+fn decide_one(sides: Sides<'_>, path: &RelPath, builder: &mut PlanBuilder) {
     let host = sides.host.get(path);
     let volume = sides.volume.at(path);
     match (host, volume) {
-        (None, At::Held(Entry::Dir)) => draft.leave(path),
-        (None, At::Held(_)) => draft.remove(path),
+        (None, VolumeEntry::Known(Entry::Dir)) => builder.leave(path),
+        (None, VolumeEntry::Known(_)) => builder.remove(path),
         // Whatever is odd goes below.
-        (None, At::Other) => {}
-        (None, At::Nothing | At::Cache) => {
+        (None, VolumeEntry::Unsupported) => {}
+        (None, VolumeEntry::Absent | VolumeEntry::Cache) => {
             if sides.baseline.get(path).is_some() {
-                draft.adopt(path, None);
+                builder.adopt(path, None);
             }
         }
-        (Some(host), At::Held(held)) if host == held => {
+        (Some(host), VolumeEntry::Known(held)) if host == held => {
             if sides.baseline.get(path) != Some(host) {
-                draft.adopt(path, Some(host));
+                builder.adopt(path, Some(host));
             }
         }
-        (Some(_), At::Cache) => draft.clash(path, ClashKind::Buried),
-        (Some(host), At::Held(Entry::Dir)) => match holds_to_keep(sides, path) {
-            true => draft.clash(path, ClashKind::Buried),
+        (Some(_), VolumeEntry::Cache) => builder.conflict(path, SyncConflictKind::WouldHide),
+        (Some(host), VolumeEntry::Known(Entry::Dir)) => match holds_to_keep(sides, path) {
+            true => builder.conflict(path, SyncConflictKind::WouldHide),
             false => {
-                draft.remove(path);
-                draft.send(path, host);
+                builder.remove(path);
+                builder.send(path, host);
             }
         },
-        (Some(Entry::Dir), At::Held(_) | At::Other) => {
-            draft.remove(path);
-            draft.send(path, &Entry::Dir);
+        (Some(Entry::Dir), VolumeEntry::Known(_) | VolumeEntry::Unsupported) => {
+            builder.remove(path);
+            builder.send(path, &Entry::Dir);
         }
-        (Some(host), At::Nothing | At::Held(_) | At::Other) => draft.send(path, host),
+        (Some(host), VolumeEntry::Absent | VolumeEntry::Known(_) | VolumeEntry::Unsupported) => {
+            builder.send(path, host)
+        }
     }
 }
 
 /// Whether a directory of the volume holds what stays there: a cache, or something whose
 /// name can't be said.
 fn holds_to_keep(sides: Sides<'_>, path: &RelPath) -> bool {
-    let mut others = sides.volume.others_below(path);
+    let mut others = sides.volume.unsupported_below(path);
     others.any(|(name, kind)| *kind == FoundKind::Cache || RelPath::from_bytes(name).is_err())
 }

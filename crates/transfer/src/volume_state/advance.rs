@@ -7,8 +7,8 @@ use lazaret_protocol::{
 };
 use lazaret_tree::{Entry, LinkTarget, RelPath, RelPathBuf, RelPathError, Tree};
 
-use super::surveyed::{Unread, file};
-use super::{Held, Origin, Surveyed, VolumeState};
+use super::pending::{UnhashedFile, file};
+use super::{KnownEntry, Origin, PendingSurvey, VolumeState};
 
 impl VolumeState {
     /// Applies the differences that a survey told, but for files that it did not read.
@@ -17,17 +17,21 @@ impl VolumeState {
     /// # Errors
     /// When the survey has names that no file system can hold, or contradicts itself or
     /// what was known: then nothing of it can be believed.
-    pub fn surveyed(mut self, survey: Survey, baseline: &Tree) -> Result<Surveyed, SurveyError> {
-        self.others.clear();
-        self.held.retain(|path, held| {
-            held.entry != Entry::Dir || baseline.get(path) == Some(&Entry::Dir)
+    pub fn surveyed(
+        mut self,
+        survey: Survey,
+        baseline: &Tree,
+    ) -> Result<PendingSurvey, SurveyError> {
+        self.unsupported.clear();
+        self.known.retain(|path, known| {
+            known.entry != Entry::Dir || baseline.get(path) == Some(&Entry::Dir)
         });
         let mut gone: BTreeSet<RelPathBuf> = BTreeSet::new();
         for name in survey.gone {
             let Ok(path) = RelPath::from_bytes(&name) else {
                 return Err(SurveyError::Name { name });
             };
-            let known = self.held.remove(path).is_some();
+            let known = self.known.remove(path).is_some();
             if !known || !gone.insert(path.to_owned()) {
                 return Err(SurveyError::Contradiction { name });
             }
@@ -36,30 +40,30 @@ impl VolumeState {
             let name = name.to_vec();
             return Err(SurveyError::Contradiction { name });
         }
-        let mut unread = BTreeMap::new();
+        let mut unhashed = BTreeMap::new();
         for FoundEntry { name, kind } in survey.found {
             match RelPath::from_bytes(&name) {
                 Ok(path) if gone.contains(path) || kind == FoundKind::BadName => {
                     return Err(SurveyError::Contradiction { name });
                 }
                 Ok(path) => {
-                    if let Some(file) = Unread::of(&kind) {
-                        unread.insert(path.to_owned(), file);
+                    if let Some(file) = UnhashedFile::of(&kind) {
+                        unhashed.insert(path.to_owned(), file);
                     } else {
                         self.take(path.to_owned(), kind);
                     }
                 }
                 Err(error) => {
                     possible(&name, error)?;
-                    self.others.insert(name, kind);
+                    self.unsupported.insert(name, kind);
                 }
             }
         }
         let is_dir = |path: &RelPath| self.get(path) == Some(&Entry::Dir);
-        let misplaced = unread.iter().find(|(path, file)| {
+        let misplaced = unhashed.iter().find(|(path, file)| {
             // What was known has to be read: it may be what it was; and so has what is never
             // fetched.
-            self.held.contains_key(*path)
+            self.known.contains_key(*path)
                 || !Wanted::covers(path, file.size())
                 || path.parent().is_some_and(|parent| !is_dir(parent))
         });
@@ -70,9 +74,9 @@ impl VolumeState {
             Some(path) => Err(SurveyError::Contradiction {
                 name: path.as_str().as_bytes().to_vec(),
             }),
-            None => Ok(Surveyed {
+            None => Ok(PendingSurvey {
                 state: self,
-                unread,
+                unhashed,
             }),
         }
     }
@@ -91,14 +95,14 @@ impl VolumeState {
         };
         for path in &order.remove {
             if receipt.stayed.binary_search(path).is_err() {
-                self.held.remove(path);
-                self.others.remove(path.as_str().as_bytes());
+                self.known.remove(path);
+                self.unsupported.remove(path.as_str().as_bytes());
             }
         }
         let written = Self::received(&order.send, &receipt.written)?;
-        for (path, held) in written.held {
-            self.others.remove(path.as_str().as_bytes());
-            self.held.insert(path, held);
+        for (path, known) in written.known {
+            self.unsupported.remove(path.as_str().as_bytes());
+            self.known.insert(path, known);
         }
         let sent = order.send.iter().map(|(path, _)| path);
         let removed = order.remove.iter().map(|path| &**path);
@@ -124,17 +128,18 @@ impl VolumeState {
             other => return self.stays(&path, other),
         };
         let origin = Origin::Found { links };
-        let held = Held {
+        let known = KnownEntry {
             entry,
             identity,
             origin,
         };
-        self.held.insert(path, held);
+        self.known.insert(path, known);
     }
 
     fn stays(&mut self, path: &RelPath, kind: FoundKind) {
-        self.held.remove(path);
-        self.others.insert(path.as_str().as_bytes().to_vec(), kind);
+        self.known.remove(path);
+        self.unsupported
+            .insert(path.as_str().as_bytes().to_vec(), kind);
     }
 
     /// Finds something at a good path whose parent is no directory, where that is so of nothing
@@ -151,8 +156,8 @@ impl VolumeState {
             if let Some((below, _)) = self.below(path).next() {
                 return Some(below.to_owned());
             }
-            let mut others = self.others_below(path);
-            let other = others.find_map(|(name, _)| RelPath::from_bytes(name).ok());
+            let mut unsupported = self.unsupported_below(path);
+            let other = unsupported.find_map(|(name, _)| RelPath::from_bytes(name).ok());
             if let Some(below) = other {
                 return Some(below.to_owned());
             }
@@ -175,13 +180,13 @@ impl VolumeState {
                 open.push(path);
             }
         }
-        let others = self.others.keys();
-        let mut others = others.filter_map(|name| RelPath::from_bytes(name).ok());
+        let unsupported = self.unsupported.keys();
+        let mut unsupported = unsupported.filter_map(|name| RelPath::from_bytes(name).ok());
         let is_orphan = |path: &&RelPath| {
             let parent = path.parent();
             parent.is_some_and(|parent| self.get(parent) != Some(&Entry::Dir))
         };
-        others.find(is_orphan).map(ToOwned::to_owned)
+        unsupported.find(is_orphan).map(ToOwned::to_owned)
     }
 }
 

@@ -20,16 +20,16 @@ impl VolumeState {
             left_out: Vec::new(),
             notes: Vec::new(),
         };
-        for (path, held) in &self.held {
-            if let Origin::Found { links } = held.origin {
-                let (name, mode) = (path.as_str().as_bytes(), held.identity.mode);
+        for (path, known) in &self.known {
+            if let Origin::Found { links } = known.origin {
+                let (name, mode) = (path.as_str().as_bytes(), known.identity.mode);
                 collection.notes.extend(special(name, mode));
                 collection
                     .notes
                     .extend((links > 1).then(|| linked(name, links)));
             }
         }
-        for (name, kind) in &self.others {
+        for (name, kind) in &self.unsupported {
             match RelPath::from_bytes(name) {
                 Err(error) => collection.refusals.push(bad_name(name, error)),
                 Ok(path) => {
@@ -50,10 +50,10 @@ impl VolumeState {
 
     /// Returns what of `baseline` the volume has differently, or no longer.
     pub fn replaced(&self, baseline: &Tree) -> Tree {
-        let mut held = Ascending::over(self.iter());
+        let mut known = Ascending::over(self.iter());
         let replaced = baseline
             .entries()
-            .filter(|(path, entry)| held.get(path) != Some(entry));
+            .filter(|(path, entry)| known.get(path) != Some(entry));
         replaced
             .map(|(path, entry)| (path.clone(), entry.clone()))
             .collect()
@@ -68,17 +68,17 @@ impl VolumeState {
         let mut digests = BTreeSet::new();
         let mut wanted = Vec::new();
         let mut old = Ascending::over(baseline.iter());
-        for (path, held) in &self.held {
-            let Entry::File { digest, size, .. } = &held.entry else {
+        for (path, known) in &self.known {
+            let Entry::File { digest, size, .. } = &known.entry else {
                 continue;
             };
-            let is_old = old.get(path) == Some(&held.entry);
+            let is_old = old.get(path) == Some(&known.entry);
             if is_old || !Wanted::covers(path, *size) || !digests.insert(*digest) {
                 continue;
             }
             wanted.push(Wanted {
                 path: path.clone(),
-                identity: held.identity,
+                identity: known.identity,
                 digest: Some(*digest),
             });
         }

@@ -8,7 +8,7 @@ use lazaret_protocol::{
 };
 use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree};
 
-use super::{Held, Origin, VolumeState};
+use super::{KnownEntry, Origin, VolumeState};
 
 const MAGIC: Magic = *b"lzvol  1";
 
@@ -19,20 +19,20 @@ impl VolumeState {
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut frame = FrameWriter::new(out, MAGIC);
-        for (path, held) in &self.held {
-            let tag = match held.entry {
+        for (path, known) in &self.known {
+            let tag = match known.entry {
                 Entry::Dir => b'd',
                 Entry::File { .. } => b'f',
                 Entry::Symlink { .. } => b'l',
             };
             let record = frame.tag(tag)?.path(path.as_str().as_bytes())?;
-            held.identity.write_to(record);
+            known.identity.write_to(record);
             // No file has no name, so none is how a sent one is told.
-            record.u32(match held.origin {
+            record.u32(match known.origin {
                 Origin::Sent => 0,
                 Origin::Found { links } => links.max(1),
             });
-            match &held.entry {
+            match &known.entry {
                 Entry::Dir => {}
                 Entry::File { mode, size, digest } => {
                     let mode = u8::from(*mode == Mode::Executable);
@@ -43,7 +43,7 @@ impl VolumeState {
                 }
             }
         }
-        for (name, kind) in &self.others {
+        for (name, kind) in &self.unsupported {
             match kind {
                 FoundKind::Odd(odd) => {
                     frame.tag(b'o')?.path(name)?.u8(odd.tag());
@@ -72,14 +72,14 @@ impl VolumeState {
     /// When it is cut off, changed, of another version, or no state.
     pub fn read_from(input: &mut dyn Read, alike: &Tree) -> Result<Self, SurveyError> {
         let mut frame = FrameReader::new(input, MAGIC, "state of a volume of version 1")?;
-        let mut held: Vec<(RelPathBuf, Held)> = Vec::new();
-        let mut others = BTreeMap::new();
+        let mut known: Vec<(RelPathBuf, KnownEntry)> = Vec::new();
+        let mut unsupported = BTreeMap::new();
         let mut alike = alike.entries().map(|(path, _)| path).peekable();
         while let Some(tag) = frame.tag()? {
             let name = frame.path()?;
             if !matches!(tag, b'd' | b'f' | b'l') {
                 let name = name.to_vec();
-                others.insert(name, other(tag, &mut frame)?);
+                unsupported.insert(name, other(tag, &mut frame)?);
                 continue;
             }
             let path = match alike.next_if(|path| path.as_str().as_bytes() == name) {
@@ -90,14 +90,14 @@ impl VolumeState {
                     path.to_owned()
                 }
             };
-            if held.last().is_some_and(|(last, _)| *last >= path) {
+            if known.last().is_some_and(|(last, _)| *last >= path) {
                 return Err(malformed("the order").into());
             }
-            held.push((path, entry(tag, &mut frame)?));
+            known.push((path, entry(tag, &mut frame)?));
         }
         let state = Self {
-            held: held.into_iter().collect(),
-            others,
+            known: known.into_iter().collect(),
+            unsupported,
         };
         match state.orphan() {
             Some(path) => Err(SurveyError::Contradiction {
@@ -108,7 +108,7 @@ impl VolumeState {
     }
 }
 
-fn entry(tag: u8, frame: &mut FrameReader<'_>) -> Result<Held, WireError> {
+fn entry(tag: u8, frame: &mut FrameReader<'_>) -> Result<KnownEntry, WireError> {
     let identity = VolumeIdentity::read_from(frame)?;
     let origin = match frame.u32()? {
         0 => Origin::Sent,
@@ -131,7 +131,7 @@ fn entry(tag: u8, frame: &mut FrameReader<'_>) -> Result<Held, WireError> {
             Entry::Symlink { target }
         }
     };
-    Ok(Held {
+    Ok(KnownEntry {
         entry,
         identity,
         origin,

@@ -3,8 +3,8 @@
 mod advance;
 mod collect;
 mod file;
-mod ground;
-mod surveyed;
+mod pending;
+mod preconditions;
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -14,7 +14,7 @@ use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 use lazaret_protocol::{
     Digests, FoundKind, Receipt, StreamLimits, SurveyError, SurveyRequest, VolumeIdentity, Writers,
 };
-pub use surveyed::Surveyed;
+pub use pending::PendingSurvey;
 
 /// Everything that lies in a volume, as it was when it was seen last.
 ///
@@ -25,15 +25,15 @@ pub use surveyed::Surveyed;
 /// Invariant: every parent of a held entry is itself held, as a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VolumeState {
-    held: BTreeMap<RelPathBuf, Held>,
+    known: BTreeMap<RelPathBuf, KnownEntry>,
     /// What lazaret does not carry, by raw path: odd types, caches, names and link targets
     /// that break a rule. What lies below is not known.
-    others: BTreeMap<Vec<u8>, FoundKind>,
+    unsupported: BTreeMap<Vec<u8>, FoundKind>,
 }
 
 /// An entry that lazaret carries, and what tells it from any later state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Held {
+struct KnownEntry {
     entry: Entry,
     identity: VolumeIdentity,
     origin: Origin,
@@ -50,13 +50,13 @@ enum Origin {
 
 /// What lies at a path of a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum At<'a> {
-    Nothing,
-    Held(&'a Entry),
+pub(crate) enum VolumeEntry<'a> {
+    Absent,
+    Known(&'a Entry),
     /// A cache directory, which is not entered.
     Cache,
     /// Anything else that is not carried, and no directory that was entered.
-    Other,
+    Unsupported,
 }
 
 impl VolumeState {
@@ -69,24 +69,24 @@ impl VolumeState {
             name: path.as_str().as_bytes().to_vec(),
         };
         let mut identities = receipt.identities.iter();
-        let held = sent.iter().map(|(path, entry)| {
+        let known = sent.iter().map(|(path, entry)| {
             let (named, identity) = identities.next().ok_or_else(|| contradiction(path))?;
             if **named != *path {
                 return Err(contradiction(named));
             }
-            let held = Held {
+            let known = KnownEntry {
                 entry: entry.clone(),
                 identity: *identity,
                 origin: Origin::Sent,
             };
-            Ok((path.to_owned(), held))
+            Ok((path.to_owned(), known))
         });
-        let held = held.collect::<Result<_, _>>()?;
+        let known = known.collect::<Result<_, _>>()?;
         match identities.next() {
             Some((path, _)) => Err(contradiction(path)),
             None => Ok(Self {
-                held,
-                others: BTreeMap::new(),
+                known,
+                unsupported: BTreeMap::new(),
             }),
         }
     }
@@ -98,11 +98,11 @@ impl VolumeState {
         writers: Writers,
         baseline: &Tree,
     ) -> SurveyRequest {
-        let told = self.held.iter().filter(|(path, held)| {
+        let told = self.known.iter().filter(|(path, known)| {
             // Any other directory may have become a cache since.
-            held.entry != Entry::Dir || baseline.get(path) == Some(&Entry::Dir)
+            known.entry != Entry::Dir || baseline.get(path) == Some(&Entry::Dir)
         });
-        let known = told.map(|(path, held)| (path.clone(), held.identity));
+        let known = told.map(|(path, known)| (path.clone(), known.identity));
         SurveyRequest {
             limits,
             writers,
@@ -113,8 +113,9 @@ impl VolumeState {
 
     /// Returns everything that is carried.
     pub fn tree(&self) -> Tree {
-        let held = self.held.iter();
-        held.map(|(path, held)| (path.clone(), held.entry.clone()))
+        let known = self.known.iter();
+        known
+            .map(|(path, known)| (path.clone(), known.entry.clone()))
             .collect()
     }
 
@@ -122,31 +123,31 @@ impl VolumeState {
     /// than [`MAX_DEPTH`](lazaret_tree::MAX_DEPTH). Caches are not looked into, and neither is what
     /// has a name that breaks a rule.
     pub fn is_seen_whole(&self) -> bool {
-        let mut others = self.others.values();
-        !others.any(|kind| matches!(kind, FoundKind::Cache | FoundKind::BadName))
+        let mut unsupported = self.unsupported.values();
+        !unsupported.any(|kind| matches!(kind, FoundKind::Cache | FoundKind::BadName))
     }
 
     /// Looks a carried entry up.
     pub fn get(&self, path: &RelPath) -> Option<&Entry> {
-        self.held.get(path).map(|held| &held.entry)
+        self.known.get(path).map(|known| &known.entry)
     }
 
     /// Iterates over what is carried, in path order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&RelPath, &Entry)> {
-        let held = self.held.iter();
-        held.map(|(path, held)| (&**path, &held.entry))
+        let known = self.known.iter();
+        known.map(|(path, known)| (&**path, &known.entry))
     }
 
     /// Says what lies at `path`.
-    pub(crate) fn at(&self, path: &RelPath) -> At<'_> {
+    pub(crate) fn at(&self, path: &RelPath) -> VolumeEntry<'_> {
         match (
-            self.held.get(path),
-            self.others.get(path.as_str().as_bytes()),
+            self.known.get(path),
+            self.unsupported.get(path.as_str().as_bytes()),
         ) {
-            (Some(held), _) => At::Held(&held.entry),
-            (None, Some(FoundKind::Cache)) => At::Cache,
-            (None, Some(_)) => At::Other,
-            (None, None) => At::Nothing,
+            (Some(known), _) => VolumeEntry::Known(&known.entry),
+            (None, Some(FoundKind::Cache)) => VolumeEntry::Cache,
+            (None, Some(_)) => VolumeEntry::Unsupported,
+            (None, None) => VolumeEntry::Absent,
         }
     }
 
@@ -155,25 +156,28 @@ impl VolumeState {
         &'a self,
         path: &'a RelPath,
     ) -> impl Iterator<Item = (&'a RelPath, &'a Entry)> {
-        self.held
+        self.known
             .range::<RelPath, _>((Bound::Excluded(path), Bound::Unbounded))
-            .map(|(other, held)| (&**other, &held.entry))
+            .map(|(other, known)| (&**other, &known.entry))
             .take_while(move |(other, _)| other.starts_with(path))
     }
 
     /// Iterates over what is not carried, by raw path.
-    pub(crate) fn others(&self) -> impl Iterator<Item = (&[u8], &FoundKind)> {
-        self.others.iter().map(|(name, kind)| (&**name, kind))
+    pub(crate) fn unsupported(&self) -> impl Iterator<Item = (&[u8], &FoundKind)> {
+        self.unsupported.iter().map(|(name, kind)| (&**name, kind))
     }
 
     /// Iterates over what is not carried and lies below `path`.
-    pub(crate) fn others_below(&self, path: &RelPath) -> impl Iterator<Item = (&[u8], &FoundKind)> {
+    pub(crate) fn unsupported_below(
+        &self,
+        path: &RelPath,
+    ) -> impl Iterator<Item = (&[u8], &FoundKind)> {
         let mut prefix = path.as_str().as_bytes().to_vec();
         prefix.push(b'/');
         // `0` is the byte after `/`.
         let mut end = path.as_str().as_bytes().to_vec();
         end.push(b'0');
-        self.others
+        self.unsupported
             .range(prefix..end)
             .map(|(name, kind)| (&**name, kind))
     }

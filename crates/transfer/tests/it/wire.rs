@@ -7,7 +7,7 @@ use lazaret_protocol::{
 };
 use lazaret_protocol::{FoundEntry, FoundKind, OddType};
 use lazaret_tests::Random;
-use lazaret_transfer::{Intent, Surveyed, VolumeState};
+use lazaret_transfer::{PendingSurvey, PendingUpdate, VolumeState};
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
 const LIMITS: StreamLimits = StreamLimits::DEFAULT;
@@ -177,14 +177,14 @@ fn state() -> VolumeState {
     let (mut found, gone) = (survey().found, Vec::new());
     found.retain(|found| !matches!(found.kind, FoundKind::File { digest: None, .. }));
     let state = VolumeState::default().surveyed(Survey { found, gone }, &Tree::new());
-    state.and_then(Surveyed::whole).expect("a tree")
+    state.and_then(PendingSurvey::whole).expect("a tree")
 }
 
 /// Every list that is sent before an update or kept after one, and its reader.
 type Reader = fn(&[u8]) -> Option<Vec<u8>>;
 
 fn lists_of_updates() -> Vec<(Vec<u8>, Reader)> {
-    let intent = Intent {
+    let intent = PendingUpdate {
         gone: order().remove,
         there: order().send,
     };
@@ -198,7 +198,7 @@ fn lists_of_updates() -> Vec<(Vec<u8>, Reader)> {
             Some(bytes(|out| read.write_to(out)))
         }),
         (bytes(|out| intent.write_to(out)), |mut list| {
-            let read = Intent::read_from(&mut list).ok()?;
+            let read = PendingUpdate::read_from(&mut list).ok()?;
             Some(bytes(|out| read.write_to(out)))
         }),
         (bytes(|out| state().write_to(out)), |mut list| {
@@ -390,7 +390,7 @@ fn collected(found: Vec<FoundEntry>, gone: &[&[u8]]) -> String {
     };
     let sent = VolumeState::received(&baseline, &sent).expect("of one tree");
     let surveyed = sent.surveyed(Survey { found, gone }, &baseline);
-    match surveyed.and_then(Surveyed::whole) {
+    match surveyed.and_then(PendingSurvey::whole) {
         Ok(state) => {
             let collection = state.collect(&baseline);
             let paths = collection.tree.iter().map(|(path, _)| path.as_str());

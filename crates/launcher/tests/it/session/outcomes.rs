@@ -12,7 +12,7 @@ use lazaret_session::lifecycle::collect::Collected;
 use lazaret_session::lifecycle::recover::RecoverOutcome;
 use lazaret_session::store::record::{Outcome, Phase};
 use lazaret_tests::tree_text;
-use lazaret_transfer::Intent;
+use lazaret_transfer::PendingUpdate;
 use lazaret_tree::{Digest, Entry, Mode, RelPath};
 
 use super::porter;
@@ -86,7 +86,7 @@ fn what_a_lost_update_had_sent_is_no_change() {
             digest: Digest::of(b"host"),
         };
         let path = RelPath::new("sent").unwrap().to_owned();
-        let intent = Intent {
+        let intent = PendingUpdate {
             gone: Vec::new(),
             there: [(path, entry)].into_iter().collect(),
         };

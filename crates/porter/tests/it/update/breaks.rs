@@ -7,7 +7,7 @@ use lazaret_protocol::{FileTime, StreamLimits, StreamWriter, Survey, UpdateOrder
 use lazaret_transfer::Stance;
 use lazaret_tree::{Digest, Entry, Mode, RelPath, diff};
 
-use super::kept::{Fault, Kept, clashes, update_verb};
+use super::kept::{Fault, Kept, conflicts, update_verb};
 use crate::session::porter;
 
 const PROJECT: &str = r#"
@@ -51,7 +51,7 @@ fn broken_at(fault: impl Fn(usize) -> Fault) {
             return;
         }
         let plan = kept.update();
-        assert_eq!(clashes(&plan), "", "at {length}");
+        assert_eq!(conflicts(&plan), "", "at {length}");
         kept.assert_known("afterwards");
         assert_eq!(kept.dump(), whole.dump(), "at {length}");
         assert_eq!(kept.baseline, whole.baseline, "at {length}");
@@ -81,14 +81,14 @@ fn a_receipt_that_is_lost_is_not_missed() {
     };
     let mut kept = lose();
     let plan = kept.update();
-    assert_eq!(clashes(&plan), "");
+    assert_eq!(conflicts(&plan), "");
     assert_eq!(plan.order.send.len(), 1);
     assert!(diff(&kept.baseline, &kept.known.tree()).is_empty());
     // It is the intent that makes the difference: without it, what was sent looks like the
     // agent's.
     let mut without = lose();
     without.intent = None;
-    assert_eq!(clashes(&without.update()), "README.md");
+    assert_eq!(conflicts(&without.update()), "README.md");
 }
 
 #[test]

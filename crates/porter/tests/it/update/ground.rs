@@ -3,7 +3,7 @@
 use lazaret_transfer::Stance;
 use lazaret_tree::diff;
 
-use super::kept::{Fault, Kept, clashes};
+use super::kept::{Fault, Kept, conflicts};
 
 const PROJECT: &str = r#"
     f README.md "hello"
@@ -28,7 +28,7 @@ fn kept() -> Kept {
 }
 
 /// Updates after the edits `host` to the workspace, and only the edits `behind` to the volume.
-/// Returns whether the preconditions held, and as text the clashes, the changes that count as the
+/// Returns whether the preconditions held, and as text the conflicts, the changes that count as the
 /// agent's, and the volume.
 #[track_caller]
 fn updated(is_believed: bool, host: &str, behind: &str, stance: Stance) -> (Option<bool>, String) {
@@ -45,8 +45,8 @@ fn updated(is_believed: bool, host: &str, behind: &str, stance: Stance) -> (Opti
     let changes = diff(&kept.baseline, &kept.known.tree());
     let changes: Vec<_> = changes.iter().map(|change| change.path.as_str()).collect();
     let found = format!(
-        "clashes: {}\nchanges: {}\n{}",
-        clashes(&plan),
+        "conflicts: {}\nchanges: {}\n{}",
+        conflicts(&plan),
         changes.join(" "),
         kept.dump()
     );

@@ -9,9 +9,9 @@ use lazaret_protocol::{
     FileTime, GroundAnswer, Receipt, StreamLimits, Survey, UpdateOrder, UpdateReceipt, Writers,
 };
 use lazaret_transfer::{
-    Clash, FileSelector, Hashing, Intent, Plan, SelectionSpec, Stance, StatCache, StatCacheOutcome,
-    StatCacheWriter, Surveyed, VolumeState, Walked, WorkspaceDir, pack_subset, reconcile, walk,
-    walk_cached,
+    FileSelector, Hashing, PendingSurvey, PendingUpdate, SelectionSpec, Stance, StatCache,
+    StatCacheOutcome, StatCacheWriter, SyncConflict, SyncPlan, VolumeState, Walked, WorkspaceDir,
+    pack_subset, reconcile, walk, walk_cached,
 };
 use lazaret_tree::{Entry, Mode, Tree};
 
@@ -39,7 +39,7 @@ pub(crate) struct Kept {
     pub(crate) volume: tempfile::TempDir,
     pub(crate) baseline: Tree,
     pub(crate) known: VolumeState,
-    pub(crate) intent: Option<Intent>,
+    pub(crate) intent: Option<PendingUpdate>,
     /// What the last look at the workspace left for the next one.
     pub(crate) stats: StatCache,
     pub(crate) start: Starter,
@@ -106,7 +106,7 @@ impl Kept {
 
     /// Updates, with nothing going wrong.
     #[track_caller]
-    pub(crate) fn update(&mut self) -> Plan {
+    pub(crate) fn update(&mut self) -> SyncPlan {
         let plan = self.try_update(Stance::Keep, Fault::None, &mut |_| {});
         plan.unwrap_or_else(|broken| panic!("{}", broken.stderr))
     }
@@ -117,8 +117,8 @@ impl Kept {
         &mut self,
         stance: Stance,
         fault: Fault,
-        meanwhile: &mut dyn FnMut(&Plan),
-    ) -> Result<Plan, Broken> {
+        meanwhile: &mut dyn FnMut(&SyncPlan),
+    ) -> Result<SyncPlan, Broken> {
         let limits = StreamLimits::DEFAULT;
         let (their_stdin, mut stdin) = io::pipe().expect("a pipe");
         let (mut stdout, their_stdout) = io::pipe().expect("a pipe");
@@ -152,10 +152,11 @@ impl Kept {
                 });
                 survey.map(|survey| {
                     let known = self.known.clone().surveyed(survey, &self.baseline);
-                    let known = known.and_then(Surveyed::whole);
+                    let known = known.and_then(PendingSurvey::whole);
                     self.known = known.expect("no contradiction");
                     if let Some(intent) = self.intent.take() {
-                        self.baseline = intent.fold(self.baseline.clone(), &self.known);
+                        self.baseline =
+                            intent.fold_into_baseline(self.baseline.clone(), &self.known);
                     }
                     let host = self.look();
                     reconcile(&self.baseline, &host, &self.known, stance)
@@ -165,7 +166,7 @@ impl Kept {
         let mut done = Err(());
         if let Ok(plan) = planned {
             // What the launcher has on disk before the order is given.
-            self.intent = Some(plan.intent());
+            self.intent = Some(plan.pending_update());
             meanwhile(&plan);
             done = self.order(&plan.order, fault, &mut stdin, &child);
             done = done.and(match fault {
@@ -256,7 +257,7 @@ impl Kept {
         let survey = porter.survey(&request, &limits).expect("a survey");
         porter.send(&list(&[])).ok();
         let known = self.known.clone().surveyed(survey, &self.baseline);
-        let known = known.and_then(Surveyed::whole);
+        let known = known.and_then(PendingSurvey::whole);
         self.known = known.expect("no contradiction");
     }
 
@@ -315,9 +316,12 @@ pub(crate) fn selector() -> FileSelector {
         .expect("no pattern")
 }
 
-/// Names clashes.
-pub(crate) fn clashes(plan: &Plan) -> String {
-    let paths = plan.clashes.iter().map(|Clash { path, .. }| path.as_str());
+/// Names conflicts.
+pub(crate) fn conflicts(plan: &SyncPlan) -> String {
+    let paths = plan
+        .conflicts
+        .iter()
+        .map(|SyncConflict { path, .. }| path.as_str());
     paths.collect::<Vec<_>>().join(" ")
 }
 

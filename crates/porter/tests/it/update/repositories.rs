@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lazaret_tests::git_world::git;
 
-use super::kept::{Kept, clashes};
+use super::kept::{Kept, conflicts};
 use crate::session::fast_tempdir;
 
 fn commit(dir: &Path, file: &str, text: &str) {
@@ -44,7 +44,7 @@ fn a_linked_worktree_is_brought_up_to_date() {
 
     commit(kept.workspace.path(), "b", "two");
     fs::write(kept.workspace.path().join("a"), "changed").expect("ours");
-    assert_eq!(clashes(&kept.update()), "");
+    assert_eq!(conflicts(&kept.update()), "");
     kept.assert_known("after the update");
     assert_same(&kept, "");
     assert!(kept.update().order.is_empty());
@@ -53,7 +53,7 @@ fn a_linked_worktree_is_brought_up_to_date() {
     commit(kept.volume.path(), "mine", "three");
     let mine = git(kept.volume.path(), &["rev-parse", "HEAD"]);
     commit(kept.workspace.path(), "c", "four");
-    assert_eq!(clashes(&kept.update()), ".git");
+    assert_eq!(conflicts(&kept.update()), ".git");
     assert_eq!(git(kept.volume.path(), &["rev-parse", "HEAD"]), mine);
     assert_eq!(fs::read(kept.path("c")).expect("there"), b"four");
 }
@@ -83,7 +83,7 @@ fn a_submodule_is_brought_up_to_date() {
 
     commit(&kept.workspace.path().join("sub"), "y", "two");
     commit(kept.workspace.path(), "b", "two");
-    assert_eq!(clashes(&kept.update()), "");
+    assert_eq!(conflicts(&kept.update()), "");
     kept.assert_known("after the update");
     assert_same(&kept, "");
     assert_same(&kept, "sub");
@@ -92,6 +92,6 @@ fn a_submodule_is_brought_up_to_date() {
     commit(&kept.path("sub"), "mine", "three");
     let mine = git(&kept.path("sub"), &["rev-parse", "HEAD"]);
     commit(kept.workspace.path(), "c", "four");
-    assert_eq!(clashes(&kept.update()), ".git");
+    assert_eq!(conflicts(&kept.update()), ".git");
     assert_eq!(git(&kept.path("sub"), &["rev-parse", "HEAD"]), mine);
 }

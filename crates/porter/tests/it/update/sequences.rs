@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use lazaret_tests::Random;
-use lazaret_transfer::{Plan, Stance};
+use lazaret_transfer::{Stance, SyncPlan};
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree, diff};
 
 use super::kept::{Fault, Kept, read_all};
@@ -43,7 +43,7 @@ fn every_sequence_ends_as_the_model_says() {
     );
     assert!(done.grounds > sequences / 2, "{done:?}");
     assert!(
-        done.clashes > sequences / 10 && done.surveys > sequences / 2,
+        done.conflicts > sequences / 10 && done.surveys > sequences / 2,
         "{done:?}"
     );
 }
@@ -67,7 +67,7 @@ fn seeds() -> Range<u64> {
 struct Counts {
     whole: u64,
     broken: u64,
-    clashes: u64,
+    conflicts: u64,
     surveys: u64,
     resets: u64,
     grounds: u64,
@@ -77,7 +77,7 @@ impl Counts {
     fn add(&mut self, other: &Self) {
         self.whole += other.whole;
         self.broken += other.broken;
-        self.clashes += other.clashes;
+        self.conflicts += other.conflicts;
         self.surveys += other.surveys;
         self.resets += other.resets;
         self.grounds += other.grounds;
@@ -291,7 +291,7 @@ impl Play {
                 self.is_known = true;
                 self.counts.whole += 1;
                 self.counts.resets += u64::from(stance == Stance::Reset);
-                self.counts.clashes += plan.clashes.len() as u64;
+                self.counts.conflicts += plan.conflicts.len() as u64;
                 self.kept.assert_known(what);
                 self.settle(stance, &plan, (&host, &before, &after), what);
             }
@@ -328,13 +328,13 @@ impl Play {
     fn settle(
         &mut self,
         stance: Stance,
-        plan: &Plan,
+        plan: &SyncPlan,
         (host, before, after): (&Leaves, &Leaves, &Leaves),
         what: &str,
     ) {
         let told = |path: &RelPath| {
-            let mut clashes = plan.clashes.iter();
-            clashes.any(|clash| path.starts_with(&clash.path))
+            let mut conflicts = plan.conflicts.iter();
+            conflicts.any(|conflict| path.starts_with(&conflict.path))
         };
         let mut paths: Vec<&RelPathBuf> = host.keys().chain(before.keys()).collect();
         paths.extend(self.common.keys());
@@ -353,13 +353,13 @@ impl Play {
             let delivered = leaf == h
                 && broken.any(|(host, after)| host.get(path) == h && after.get(path) == h);
             match (stance, told(path)) {
-                (_, true) => assert_eq!(now, v, "{what}: {path} clashes, and moved"),
+                (_, true) => assert_eq!(now, v, "{what}: {path} conflicts, and moved"),
                 (Stance::Reset, false) => assert_eq!(now, h, "{what}: {path} after a discard"),
                 (Stance::Keep, false) if is_agents && v != h => {
                     assert_eq!(now, v, "{what}: {path} was the agent's");
                     assert!(
                         h == b || delivered,
-                        "{what}: {path} changed on both sides, and is no clash"
+                        "{what}: {path} changed on both sides, and is no conflict"
                     );
                 }
                 // An edit that takes back what a broken update had brought can't be told
@@ -413,26 +413,28 @@ impl Play {
             }
         }
         // Whatever differs between the sides is a change of the agent's, or was told.
-        let told = self.kept.update().clashes;
+        let told = self.kept.update().conflicts;
         for path in host.keys().chain(volume.keys()) {
             if host.get(path) != volume.get(path) {
                 let changed = changes.get(path).is_some();
-                let told = told.iter().any(|clash| path.starts_with(&clash.path));
+                let told = told.iter().any(|conflict| path.starts_with(&conflict.path));
                 assert!(
                     changed || told,
-                    "{what}: {path} differs, and is neither a change nor a clash"
+                    "{what}: {path} differs, and is neither a change nor a conflict"
                 );
             }
         }
         self.update(Stance::Reset, Fault::None, &what);
-        let clashes = self
+        let conflicts = self
             .kept
             .try_update(Stance::Reset, Fault::None, &mut |_| {});
-        let clashes = clashes.expect("nothing goes wrong").clashes;
+        let conflicts = conflicts.expect("nothing goes wrong").conflicts;
         let host = leaves(&read_all(self.kept.workspace.path()));
         let volume = leaves(&read_all(self.kept.volume.path()));
         for path in host.keys().chain(volume.keys()) {
-            let told = clashes.iter().any(|clash| path.starts_with(&clash.path));
+            let told = conflicts
+                .iter()
+                .any(|conflict| path.starts_with(&conflict.path));
             assert!(told || host.get(path) == volume.get(path), "{what}: {path}");
         }
     }

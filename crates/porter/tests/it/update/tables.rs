@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use lazaret_transfer::Stance;
 use lazaret_tree::diff;
 
-use super::kept::{Fault, Kept, clashes};
+use super::kept::{Fault, Kept, conflicts};
 
 const PROJECT: &str = r#"
     f README.md "hello"
@@ -39,7 +39,7 @@ fn host_edits_go_in_and_nothing_else_moves() {
     "#,
     );
     let plan = kept.update();
-    assert_eq!(clashes(&plan), "");
+    assert_eq!(conflicts(&plan), "");
     insta::assert_snapshot!(kept.dump(), @r#"
     f .git/HEAD "ref: refs/heads/main\n"
     f .git/config "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\ttrustctime = false\n\tcheckStat = minimal\n\tuntrackedCache = false\n"
@@ -66,7 +66,7 @@ fn what_the_agent_changed_stays_the_agents() {
     );
     kept.host("f README.md \"yours\"\n- docs\nx src/main.rs \"yours\"");
     let plan = kept.update();
-    assert_eq!(clashes(&plan), "README.md");
+    assert_eq!(conflicts(&plan), "README.md");
     let stays: Vec<_> = plan.stays.iter().map(|path| path.as_str()).collect();
     assert_eq!(stays, ["docs"]);
     kept.assert_known("after the update");

@@ -8,7 +8,8 @@ use lazaret_protocol::{
 use lazaret_protocol::{FoundEntry, FoundKind, OddType};
 use lazaret_tests::tree_text::{self, Line};
 use lazaret_transfer::{
-    ClashKind, Plan, SkipReason, Skipped, Stance, Surveyed, VolumeState, Walked, reconcile,
+    PendingSurvey, SkipReason, Skipped, Stance, SyncConflictKind, SyncPlan, VolumeState, Walked,
+    reconcile,
 };
 use lazaret_tree::{Digest, Entry, Mode, RelPath, RelPathBuf, Tree};
 
@@ -74,7 +75,7 @@ impl Case {
         }
     }
 
-    pub(super) fn plan(&self, stance: Stance) -> Plan {
+    pub(super) fn plan(&self, stance: Stance) -> SyncPlan {
         let skipped = self.left_out.iter().map(|name| Skipped {
             name: name.clone().into_bytes(),
             reason: SkipReason::GitIgnore,
@@ -99,11 +100,11 @@ impl Case {
             gone: Vec::new(),
         };
         let surveyed = state.surveyed(survey, &self.volume);
-        surveyed.and_then(Surveyed::whole).expect("a tree")
+        surveyed.and_then(PendingSurvey::whole).expect("a tree")
     }
 
     /// Does what the porter would do, and refuses what it could not.
-    pub(super) fn carry_out(&self, plan: &Plan) -> Self {
+    pub(super) fn carry_out(&self, plan: &SyncPlan) -> Self {
         let mut after = self.clone();
         for path in plan.order.remove.iter().rev() {
             let below = |name: &str| name.starts_with(&format!("{}/", path.as_str()));
@@ -186,7 +187,10 @@ pub(super) fn check(stance: Stance, baseline: &str, host: &str, volume: &str) ->
     let again = after.plan(stance);
     assert_eq!(again.order, UpdateOrder::default(), "once more");
     assert!(again.adopted.is_empty());
-    assert_eq!((&again.clashes, &again.stays), (&plan.clashes, &plan.stays));
+    assert_eq!(
+        (&again.conflicts, &again.stays),
+        (&plan.conflicts, &plan.stays)
+    );
     assert_eq!(after.carry_out(&again).baseline, after.baseline);
     let mut lines = Vec::new();
     lines.extend(
@@ -199,13 +203,13 @@ pub(super) fn check(stance: Stance, baseline: &str, host: &str, volume: &str) ->
     lines.extend(send.map(|(path, _)| format!("send {path}")));
     lines.extend(plan.adopted.iter().map(|path| format!("adopt {path}")));
     lines.extend(plan.stays.iter().map(|path| format!("stays {path}")));
-    for clash in &plan.clashes {
-        let kind = match clash.kind {
-            ClashKind::BothChanged => "both changed",
-            ClashKind::NoParent => "no parent",
-            ClashKind::Buried => "buried",
+    for conflict in &plan.conflicts {
+        let kind = match conflict.kind {
+            SyncConflictKind::BothChanged => "both changed",
+            SyncConflictKind::NoParent => "no parent",
+            SyncConflictKind::WouldHide => "buried",
         };
-        lines.push(format!("{kind} {}", clash.path));
+        lines.push(format!("{kind} {}", conflict.path));
     }
     for change in &lazaret_tree::diff(&after.baseline, &after.volume) {
         lines.push(format!("agent {:?} {}", change.kind(), change.path));

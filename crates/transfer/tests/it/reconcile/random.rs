@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lazaret_protocol::UpdateOrder;
 use lazaret_protocol::{FoundKind, OddType};
 use lazaret_tests::Random;
-use lazaret_transfer::{Plan, Stance};
+use lazaret_transfer::{Stance, SyncPlan};
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
 use super::kit::{Case, is_whole, starts_with};
@@ -103,15 +103,15 @@ fn case(random: &mut Random) -> Case {
 }
 
 /// Whether a plan names the path as one that it can't settle.
-fn is_told(plan: &Plan, path: &RelPathBuf) -> bool {
-    plan.clashes
+fn is_told(plan: &SyncPlan, path: &RelPathBuf) -> bool {
+    plan.conflicts
         .iter()
-        .any(|clash| path.starts_with(&clash.path))
+        .any(|conflict| path.starts_with(&conflict.path))
         || plan.stays.contains(path)
 }
 
 /// Carries the plan out and looks at what holds for every stance.
-fn settled(case: &Case, stance: Stance, seed: u64) -> (Plan, Case) {
+fn settled(case: &Case, stance: Stance, seed: u64) -> (SyncPlan, Case) {
     let plan = case.plan(stance);
     let after = case.carry_out(&plan);
     assert!(is_whole(&after.baseline), "seed {seed}: {plan:?}");
@@ -119,7 +119,7 @@ fn settled(case: &Case, stance: Stance, seed: u64) -> (Plan, Case) {
     let again = after.plan(stance);
     assert_eq!(again.order, UpdateOrder::default(), "seed {seed}");
     assert!(again.adopted.is_empty(), "seed {seed}: {again:?}");
-    assert_eq!(again.clashes, plan.clashes, "seed {seed}");
+    assert_eq!(again.conflicts, plan.conflicts, "seed {seed}");
     assert_eq!(again.stays, plan.stays, "seed {seed}");
     let unmoved = after.carry_out(&again).baseline;
     assert_eq!(unmoved, after.baseline, "seed {seed}");
@@ -146,7 +146,7 @@ fn nothing_of_the_agents_is_lost_and_nothing_of_the_hosts_is_forgotten() {
         let case = case(&mut Random::new(seed));
         let (plan, after) = settled(&case, Stance::Keep, seed);
         sent += plan.order.send.len();
-        clashed += plan.clashes.len();
+        clashed += plan.conflicts.len();
         adopted += plan.adopted.len();
         for path in all_paths(&case) {
             let (b, h) = (case.baseline.get(&path), case.host.get(&path));
@@ -233,10 +233,12 @@ fn an_update_that_ends_early_is_finished_by_the_next_one() {
             .map(|(path, entry)| (path.to_owned(), entry.clone()))
             .collect();
         let mut broken = case.carry_out(&cut);
-        broken.baseline = plan.intent().fold(case.baseline.clone(), &broken.state());
+        broken.baseline = plan
+            .pending_update()
+            .fold_into_baseline(case.baseline.clone(), &broken.state());
         assert!(is_whole(&broken.baseline), "seed {seed}");
         let again = broken.plan(Stance::Keep);
-        assert_eq!(again.clashes, plan.clashes, "seed {seed}");
+        assert_eq!(again.conflicts, plan.conflicts, "seed {seed}");
         let after = broken.carry_out(&again);
         assert_eq!(after.volume, whole.volume, "seed {seed}");
         // Odd entries in a repository block nothing.

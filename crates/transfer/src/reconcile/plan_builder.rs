@@ -1,27 +1,27 @@
-//! `Draft`: a plan in the making.
+//! `PlanBuilder`: a plan in the making.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use lazaret_protocol::UpdateOrder;
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 
-use super::{Clash, ClashKind, Plan};
+use super::{SyncConflict, SyncConflictKind, SyncPlan};
 use crate::VolumeState;
 
 /// What was decided so far. Every path is decided once.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Draft {
+pub(super) struct PlanBuilder {
     remove: BTreeSet<RelPathBuf>,
     send: Tree,
     adopted: BTreeSet<RelPathBuf>,
     stays: BTreeSet<RelPathBuf>,
-    clashes: Vec<Clash>,
-    moved: BTreeMap<RelPathBuf, Option<Entry>>,
+    conflicts: Vec<SyncConflict>,
+    baseline_changes: BTreeMap<RelPathBuf, Option<Entry>>,
     /// Directories to remove once it is known what else goes.
     leaving: Vec<RelPathBuf>,
 }
 
-impl Draft {
+impl PlanBuilder {
     /// Sends the host's entry. What the volume has at `path` is not needed.
     pub(super) fn send(&mut self, path: &RelPath, entry: &Entry) {
         self.send.insert(path.to_owned(), entry.clone());
@@ -46,28 +46,28 @@ impl Draft {
         self.set(path, entry);
     }
 
-    pub(super) fn clash(&mut self, path: &RelPath, kind: ClashKind) {
+    pub(super) fn conflict(&mut self, path: &RelPath, kind: SyncConflictKind) {
         let path = path.to_owned();
-        self.clashes.push(Clash { path, kind });
+        self.conflicts.push(SyncConflict { path, kind });
     }
 
-    /// Whether `path` lies below the clash that was found last; those before it are behind,
+    /// Whether `path` lies below the conflict that was found last; those before it are behind,
     /// as paths are decided in order.
-    pub(super) fn below_clash(&self, path: &RelPath) -> bool {
-        let last = self.clashes.last();
-        last.is_some_and(|clash| path.starts_with(&clash.path))
+    pub(super) fn below_conflict(&self, path: &RelPath) -> bool {
+        let last = self.conflicts.last();
+        last.is_some_and(|conflict| path.starts_with(&conflict.path))
     }
 
-    /// Whether `path` lies below any clash.
-    pub(super) fn below_any_clash(&self, path: &RelPath) -> bool {
-        let mut clashes = self.clashes.iter();
-        clashes.any(|clash| path.starts_with(&clash.path))
+    /// Whether `path` lies below any conflict.
+    pub(super) fn below_any_conflict(&self, path: &RelPath) -> bool {
+        let mut conflicts = self.conflicts.iter();
+        conflicts.any(|conflict| path.starts_with(&conflict.path))
     }
 
-    /// Whether there is a clash at `path` or below it.
-    pub(super) fn has_clash_below(&self, path: &RelPath) -> bool {
-        let mut clashes = self.clashes.iter();
-        clashes.any(|clash| clash.path.starts_with(path))
+    /// Whether there is a conflict at `path` or below it.
+    pub(super) fn has_conflict_below(&self, path: &RelPath) -> bool {
+        let mut conflicts = self.conflicts.iter();
+        conflicts.any(|conflict| conflict.path.starts_with(path))
     }
 
     /// Whether the directory that `path` goes to will be one in the volume.
@@ -91,7 +91,7 @@ impl Draft {
             let held = volume
                 .below(path)
                 .all(|(path, _)| self.remove.contains(path));
-            let others = volume.others_below(path).all(|(name, _)| {
+            let unsupported = volume.unsupported_below(path).all(|(name, _)| {
                 RelPath::from_bytes(name).is_ok_and(|path| self.remove.contains(path))
             });
             if held && others {
@@ -103,10 +103,10 @@ impl Draft {
         }
     }
 
-    pub(super) fn finish(self) -> Plan {
-        let mut clashes = self.clashes;
-        clashes.sort_unstable();
-        Plan {
+    pub(super) fn finish(self) -> SyncPlan {
+        let mut conflicts = self.conflicts;
+        conflicts.sort_unstable();
+        SyncPlan {
             order: UpdateOrder {
                 remove: self.remove.into_iter().collect(),
                 send: self.send,
@@ -114,12 +114,13 @@ impl Draft {
             },
             adopted: self.adopted.into_iter().collect(),
             stays: self.stays.into_iter().collect(),
-            clashes,
-            moved: self.moved,
+            conflicts,
+            baseline_changes: self.baseline_changes,
         }
     }
 
     fn set(&mut self, path: &RelPath, entry: Option<&Entry>) {
-        self.moved.insert(path.to_owned(), entry.cloned());
+        self.baseline_changes
+            .insert(path.to_owned(), entry.cloned());
     }
 }

@@ -1,4 +1,4 @@
-//! `Part`: what takes part in a reconciliation.
+//! `SyncScope`: what takes part in a reconciliation.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use crate::{SkipReason, Skipped};
 
 /// Everything but what the host leaves out, and what lies below that.
 #[derive(Debug)]
-pub(super) struct Part<'a> {
+pub(super) struct SyncScope<'a> {
     left_out: BTreeSet<&'a [u8]>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> SyncScope<'a> {
     pub(super) fn of(skipped: &'a [Skipped]) -> Self {
         Self {
             left_out: skipped

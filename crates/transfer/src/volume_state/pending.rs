@@ -1,30 +1,30 @@
-//! `Surveyed`: a state that lacks the digests of what is still to be fetched.
+//! `PendingSurvey`: a state that lacks the digests of what is still to be fetched.
 
 use std::collections::BTreeMap;
 
 use lazaret_protocol::{FoundKind, SurveyError, VolumeIdentity, Wanted};
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
-use super::{Held, Origin, VolumeState};
-use crate::collection::NotAsSurveyed;
+use super::{KnownEntry, Origin, VolumeState};
+use crate::collection::SurveyMismatch;
 
 /// What a survey found, its new files without their contents where it was asked
 /// [without](lazaret_protocol::Digests::OfKnown).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "what was not read is not in a state yet"]
-pub struct Surveyed {
+pub struct PendingSurvey {
     pub(super) state: VolumeState,
-    pub(super) unread: BTreeMap<RelPathBuf, Unread>,
+    pub(super) unhashed: BTreeMap<RelPathBuf, UnhashedFile>,
 }
 
 /// A file that is new, and was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unread {
+pub(super) struct UnhashedFile {
     identity: VolumeIdentity,
     links: u32,
 }
 
-impl Unread {
+impl UnhashedFile {
     pub(super) fn of(kind: &FoundKind) -> Option<Self> {
         match *kind {
             FoundKind::File {
@@ -41,21 +41,21 @@ impl Unread {
     }
 }
 
-impl From<VolumeState> for Surveyed {
+impl From<VolumeState> for PendingSurvey {
     /// Everything was read.
     fn from(state: VolumeState) -> Self {
-        let unread = BTreeMap::new();
-        Self { state, unread }
+        let unhashed = BTreeMap::new();
+        Self { state, unhashed }
     }
 }
 
-impl Surveyed {
+impl PendingSurvey {
     /// Returns the state of a survey that was asked for all digests.
     ///
     /// # Errors
     /// When it left one out.
     pub fn whole(self) -> Result<VolumeState, SurveyError> {
-        match self.unread.keys().next() {
+        match self.unhashed.keys().next() {
             None => Ok(self.state),
             Some(path) => Err(SurveyError::Contradiction {
                 name: path.as_str().as_bytes().to_vec(),
@@ -67,9 +67,9 @@ impl Surveyed {
     /// [`VolumeState::wanted`], and every one that was not read.
     pub fn wanted(&self, baseline: &Tree) -> Vec<Wanted> {
         let mut wanted = self.state.wanted(baseline);
-        wanted.extend(self.unread.iter().map(|(path, unread)| Wanted {
+        wanted.extend(self.unhashed.iter().map(|(path, unhashed)| Wanted {
             path: path.clone(),
-            identity: unread.identity,
+            identity: unhashed.identity,
             digest: None,
         }));
         wanted.sort_by(|one, next| one.path.cmp(&next.path));
@@ -80,19 +80,22 @@ impl Surveyed {
     ///
     /// # Errors
     /// The first file that was not read and did not arrive as long as it was found.
-    pub fn arrived(self, arrived: &Tree) -> Result<VolumeState, NotAsSurveyed> {
-        let Self { mut state, unread } = self;
-        for (path, Unread { identity, links }) in unread {
+    pub fn arrived(self, arrived: &Tree) -> Result<VolumeState, SurveyMismatch> {
+        let Self {
+            mut state,
+            unhashed,
+        } = self;
+        for (path, UnhashedFile { identity, links }) in unhashed {
             match arrived.get(&path) {
                 Some(Entry::File { size, digest, .. }) if *size == identity.size => {
-                    let held = Held {
+                    let known = KnownEntry {
                         entry: file(identity, *digest),
                         identity,
                         origin: Origin::Found { links },
                     };
-                    state.held.insert(path, held);
+                    state.known.insert(path, known);
                 }
-                _ => return Err(NotAsSurveyed { path }),
+                _ => return Err(SurveyMismatch { path }),
             }
         }
         Ok(state)

@@ -1,4 +1,4 @@
-//! `Intent`: what an update is about to do, on disk before it does it.
+//! `PendingUpdate`: what an update is about to do, on disk before it does it.
 //!
 //! The porter may be killed after any rename, and the host at any time. What had arrived by
 //! then is the host's edit, not the agent's; with the baseline of before it would look like
@@ -11,32 +11,32 @@ use lazaret_protocol::{FrameReader, FrameWriter, Magic, WireError, read_entry, w
 use lazaret_tree::{RelPath, RelPathBuf, Tree, is_git, is_git_state};
 
 use crate::VolumeState;
-use crate::volume_state::At;
+use crate::volume_state::VolumeEntry;
 
 const MAGIC: Magic = *b"lzintn 1";
 
 /// What will be in the volume once an update is through.
 ///
 /// It is written before the order is given, and removed once the baseline that follows from
-/// the receipt is on disk. If it is found later, [`Intent::fold`] comes before anything else
+/// the receipt is on disk. If it is found later, [`PendingUpdate::fold_into_baseline`] comes before anything else
 /// that moves the baseline; the folded baseline is stored, and then the intent goes, or is
 /// replaced by the next one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Intent {
+pub struct PendingUpdate {
     /// What will not be there, or was not there for a moment; in path order.
     pub gone: Vec<RelPathBuf>,
     /// What will be there: a part of a tree, to which the parents may be missing.
     pub there: Tree,
 }
 
-impl Intent {
+impl PendingUpdate {
     /// Takes into the baseline what had been done when the update ended, given what the
     /// volume holds now.
     ///
     /// What the agent changed after that, and before this, is the agent's; unless it put
     /// back exactly what had been there before the update, which can't be told from an
     /// update that did not come so far.
-    pub fn fold(&self, mut baseline: Tree, volume: &VolumeState) -> Tree {
+    pub fn fold_into_baseline(&self, mut baseline: Tree, volume: &VolumeState) -> Tree {
         if self.has_broken_git(&baseline, volume) {
             // Half of the host's repository is not the agent's work: the next update replaces it.
             let old: Vec<_> = baseline.iter().map(|(path, _)| path.to_owned()).collect();
@@ -48,12 +48,12 @@ impl Intent {
             }
         }
         for path in &self.gone {
-            if volume.at(path) == At::Nothing {
+            if volume.at(path) == VolumeEntry::Absent {
                 baseline.remove(path);
             }
         }
         for (path, entry) in self.there.iter() {
-            if volume.at(path) == At::Held(entry) {
+            if volume.at(path) == VolumeEntry::Known(entry) {
                 baseline.insert(path.to_owned(), entry.clone());
             }
         }
@@ -65,8 +65,10 @@ impl Intent {
     fn has_broken_git(&self, baseline: &Tree, volume: &VolumeState) -> bool {
         let mut there = self.there.iter().filter(|(path, _)| is_git(path));
         let mut gone = self.gone.iter().filter(|path| is_git(path));
-        let is_whole = there.all(|(path, entry)| volume.at(path) == At::Held(entry))
-            && gone.all(|path| self.there.get(path).is_some() || volume.at(path) == At::Nothing);
+        let is_whole = there.all(|(path, entry)| volume.at(path) == VolumeEntry::Known(entry))
+            && gone.all(|path| {
+                self.there.get(path).is_some() || volume.at(path) == VolumeEntry::Absent
+            });
         let mut state = volume
             .iter()
             .filter(|(path, entry)| is_git_state(path, entry));
@@ -91,7 +93,7 @@ impl Intent {
         frame.finish()
     }
 
-    /// Reads what [`Intent::write_to`] wrote.
+    /// Reads what [`PendingUpdate::write_to`] wrote.
     ///
     /// # Errors
     /// When it is cut off, changed, of another version, or not in path order.

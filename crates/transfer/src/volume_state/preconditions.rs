@@ -3,7 +3,7 @@
 use lazaret_protocol::{Ground, Lies, UpdateOrder};
 use lazaret_tree::{Entry, RelPath, is_git, is_git_state};
 
-use super::{At, VolumeState};
+use super::{VolumeEntry, VolumeState};
 
 impl VolumeState {
     /// Returns what has to lie in the volume for `order` to be what a survey would lead to.
@@ -36,11 +36,13 @@ impl VolumeState {
     }
 
     fn lies(&self, path: &RelPath) -> Lies {
-        match (self.at(path), self.held.get(path)) {
-            (At::Nothing, _) => Lies::Nothing,
-            (At::Held(Entry::Dir), _) => Lies::Dir,
-            (At::Held(_), Some(held)) => Lies::Entry(held.identity),
-            (At::Held(_) | At::Cache | At::Other, _) => Lies::Unclear,
+        match (self.at(path), self.known.get(path)) {
+            (VolumeEntry::Absent, _) => Lies::Nothing,
+            (VolumeEntry::Known(Entry::Dir), _) => Lies::Dir,
+            (VolumeEntry::Known(_), Some(known)) => Lies::Entry(known.identity),
+            (VolumeEntry::Known(_) | VolumeEntry::Cache | VolumeEntry::Unsupported, _) => {
+                Lies::Unclear
+            }
         }
     }
 }
