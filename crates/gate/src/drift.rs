@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use lazaret_transfer::{ConflictKind, Found, InsertError, Standing, look, merge, standings};
+use lazaret_transfer::{
+    ConflictKind, EntryAt, HostState, InsertError, host_states, inspect, merge,
+};
 use lazaret_tree::{Change, Digest, Entry, PathError};
 
 use super::contents::{Contents, MOST_TEXT_BYTES};
@@ -36,7 +38,7 @@ pub(super) enum Drift {
 pub(super) struct Clash {
     pub(super) kind: ConflictKind,
     /// What is there.
-    pub(super) host: Found,
+    pub(super) host: EntryAt,
 }
 
 /// Compares the workspace with each change, which are in path order, and merges what can
@@ -49,13 +51,13 @@ pub(super) fn drifts(
     changes: &[Arc<Change>],
     contents: &mut Contents,
 ) -> Result<Vec<Drift>, DriftError> {
-    let standings = standings(contents.workspace(), changes)?;
+    let host_states = host_states(contents.workspace(), changes)?;
     let mut drifts = Vec::with_capacity(changes.len());
-    for (change, standing) in changes.iter().zip(standings) {
-        drifts.push(match standing {
-            Standing::Expected => Drift::Expected,
-            Standing::Already => Drift::Already,
-            Standing::Conflict(kind) => clash(change, kind, contents)?,
+    for (change, host_state) in changes.iter().zip(host_states) {
+        drifts.push(match host_state {
+            HostState::Expected => Drift::Expected,
+            HostState::Already => Drift::Already,
+            HostState::Conflict(kind) => clash(change, kind, contents)?,
         });
     }
     Ok(drifts)
@@ -66,8 +68,8 @@ fn clash(
     kind: ConflictKind,
     contents: &mut Contents,
 ) -> Result<Drift, DriftError> {
-    let host = look(contents.workspace(), &change.path)?;
-    if let Found::Entry(Entry::File { digest, .. }) = &host {
+    let host = inspect(contents.workspace(), &change.path)?;
+    if let EntryAt::Entry(Entry::File { digest, .. }) = &host {
         contents.note(*digest, change.path.clone());
     }
     let merged = match merged(change, &host, contents)? {
@@ -75,8 +77,8 @@ fn clash(
         merged => merged,
     };
     Ok(match (host, merged) {
-        (Found::Entry(host), Some(merged)) if host == merged => Drift::Already,
-        (Found::Entry(host), Some(merged)) => Drift::Merged(Arc::new(Change {
+        (EntryAt::Entry(host), Some(merged)) if host == merged => Drift::Already,
+        (EntryAt::Entry(host), Some(merged)) => Drift::Merged(Arc::new(Change {
             path: change.path.clone(),
             before: Some(host),
             after: Some(merged),
@@ -109,8 +111,12 @@ fn version(entry: &Entry) -> Option<Version<'_>> {
 /// Merges one path; `None` where that can't be done. Only a file that was sent in and is a
 /// file on both sides is merged: two files that were created under one name have no common
 /// beginning.
-fn merged(change: &Change, host: &Found, contents: &Contents) -> Result<Option<Entry>, DriftError> {
-    let Found::Entry(host) = host else {
+fn merged(
+    change: &Change,
+    host: &EntryAt,
+    contents: &Contents,
+) -> Result<Option<Entry>, DriftError> {
+    let EntryAt::Entry(host) = host else {
         return Ok(None);
     };
     let sides = [change.before.as_ref(), Some(host), change.after.as_ref()];
@@ -136,7 +142,7 @@ fn merged(change: &Change, host: &Found, contents: &Contents) -> Result<Option<E
 /// applied was a part of what both came to, and the rest is the rest of that.
 fn since_applied(
     change: &Change,
-    host: &Found,
+    host: &EntryAt,
     contents: &Contents,
 ) -> Result<Option<Entry>, DriftError> {
     let mut rest = change.clone();
@@ -157,7 +163,7 @@ fn since_applied(
             let Some(before) = applied.before.clone() else {
                 return Ok(None);
             };
-            let Some(both) = merged(&rest, &Found::Entry(before), contents)? else {
+            let Some(both) = merged(&rest, &EntryAt::Entry(before), contents)? else {
                 return Ok(None);
             };
             rest.after = Some(both);

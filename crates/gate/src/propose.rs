@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use lazaret_transfer::{Found, InsertError, WorkspaceDir};
+use lazaret_transfer::{EntryAt, InsertError, WorkspaceDir};
 use lazaret_tree::{
     Change, ChangeSet, Entry, Mode, RelPath, RelPathBuf, Renames, Tree, diff, escape,
 };
@@ -239,11 +239,11 @@ fn clashing(
 
 /// The session's version over whatever the user has there now. Directories are not
 /// replaced: what is in them was not looked at.
-fn replacing(made: &Change, host: &Found) -> Option<Change> {
+fn replacing(made: &Change, host: &EntryAt) -> Option<Change> {
     let before = match host {
-        Found::Nothing => None,
-        Found::Entry(entry) => Some(entry.clone()),
-        Found::Other => return None,
+        EntryAt::Nothing => None,
+        EntryAt::Entry(entry) => Some(entry.clone()),
+        EntryAt::Other => return None,
     };
     let sides = [&before, &made.before, &made.after];
     let holds_dir = sides.iter().any(|side| **side == Some(Entry::Dir));

@@ -1,7 +1,7 @@
 //! Doors for `fuzz/` to what is private otherwise.
 
 use crate::JournalError;
-use crate::journal::Journal;
+use crate::apply::journal::Journal;
 
 /// Reads a journal, and returns what would be written for it.
 ///

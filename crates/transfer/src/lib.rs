@@ -45,11 +45,11 @@
 //! [`escape`]: lazaret_tree::escape()
 //! [`write_wanted`]: lazaret_protocol::write_wanted()
 
+mod apply;
 mod base_store;
 mod collection;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
-mod journal;
 pub mod merge;
 mod pack;
 mod pending_update;
@@ -59,15 +59,20 @@ mod refs;
 mod repository;
 mod select;
 mod stat_cache;
-mod transaction;
 mod unpack;
 mod volume_state;
 mod walk;
 mod workspace;
 
+#[cfg(feature = "crash")]
+pub use apply::crash;
+pub use apply::{
+    ApplyError, ApplyReceipt, Attempt, Conflict, ConflictKind, EntryAt, History, HistoryState,
+    HostState, JournalError, NotRestored, Obstacle, ObstacleKind, RecoverError, Recovered,
+    Transaction, UndoError, history, history_state, host_states, inspect, recover, redo, undo,
+};
 pub use base_store::{BaseStore, BaseStoreError, BaseWriter, keep_texts};
 pub use collection::{Collection, SurveyMismatch, verify_received};
-pub use journal::JournalError;
 pub use pack::{PackError, Packed, Progress, pack, pack_and_record, pack_subset};
 pub use pending_update::PendingUpdate;
 pub use quarantine::{Blob, InsertError, Quarantine, QuarantineError};
@@ -76,13 +81,6 @@ pub use refs::{Count, NewRef, NewRefKind, NewRefs, ObjectId, Texts, Tips, new_re
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{FileSelector, GitMode, Scope, SelectError, SelectionSpec, SkipReason, Skipped};
 pub use stat_cache::{StatCache, StatCacheOutcome, StatCacheWriter};
-#[cfg(feature = "crash")]
-pub use transaction::crash;
-pub use transaction::{
-    ApplyError, ApplyReceipt, Attempt, Conflict, ConflictKind, Found, History, HistoryState,
-    LeftAlone, Obstacle, ObstacleKind, RecoverError, Recovered, Standing, Transaction, UndoError,
-    history, history_state, look, recover, redo, standings, undo,
-};
 pub use unpack::{Ending, UnpackError, Unpacked, unpack};
 pub use volume_state::{PendingSurvey, VolumeState};
 pub use walk::{

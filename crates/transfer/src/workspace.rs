@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use lazaret_tree::{AtPath as _, PathError, RelPath};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
-use crate::transaction::resolve::Resolver;
+use crate::apply::resolve::Resolver;
 
 /// The longest file that [`WorkspaceDir::small`] reads, in bytes.
 const SMALL_BYTES: u64 = 1 << 20;

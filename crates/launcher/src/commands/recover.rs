@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use lazaret_runtime::SessionId;
-use lazaret_transfer::{Attempt, LeftAlone, WorkspaceDir};
+use lazaret_transfer::{Attempt, NotRestored, WorkspaceDir};
 use lazaret_tree::escape;
 use serde_json::json;
 
@@ -103,7 +103,7 @@ fn take_up(
     // No engine is needed for it, and so none is asked for.
     let repaired = repair(&mut session)?;
     for repaired in &repaired {
-        report(&repaired.left_alone, context);
+        report(&repaired.not_restored, context);
         say(word(repaired));
     }
     let is_at_rest = !is_broken(session.record()) && !NextContainer::is_partial(session.dir());
@@ -127,8 +127,8 @@ fn take_up(
             session.update(|record| record.outcome = Some(Outcome::Rejected))?;
             "rejected"
         }
-        RecoverOutcome::RolledBack(mut session, left_alone) => {
-            report(&left_alone, context);
+        RecoverOutcome::RolledBack(mut session, not_restored) => {
+            report(&not_restored, context);
             session.update(|record| record.outcome = Some(Outcome::Kept))?;
             "rolled_back"
         }
@@ -168,8 +168,8 @@ fn word(repaired: &Repaired) -> &'static str {
 }
 
 /// Names what changed meanwhile, so that it was not taken back.
-fn report(left_alone: &[LeftAlone], context: &Context) {
-    for left in left_alone {
+fn report(not_restored: &[NotRestored], context: &Context) {
+    for left in not_restored {
         let path = escape(left.path.as_str().as_bytes());
         context.ui.warn(&match &left.saved {
             Some(saved) => format!(

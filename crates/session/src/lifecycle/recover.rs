@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::EngineError;
 use lazaret_transfer::{
-    ApplyError, HistoryState, LeftAlone, RecoverError, Recovered, history_state, recover,
+    ApplyError, HistoryState, NotRestored, RecoverError, Recovered, history_state, recover,
 };
 
 use crate::cancel::Interrupted;
@@ -65,7 +65,7 @@ pub enum RecoverOutcome {
     Rejected(LockedSession),
     /// An apply that was cut off is rolled back; the changes wait for the gate. Paths that
     /// another process changed meanwhile were left alone.
-    RolledBack(LockedSession, Vec<LeftAlone>),
+    RolledBack(LockedSession, Vec<NotRestored>),
     /// An apply that was cut off is complete.
     Applied(LockedSession),
     /// There was nothing to do but to remove a next container that was made by half.
@@ -145,9 +145,9 @@ pub fn resume(
                     session.remove_collection()?;
                     Ok(RecoverOutcome::Applied(session))
                 }
-                Recovered::RolledBack { left_alone } => {
+                Recovered::RolledBack { not_restored } => {
                     session.update(|record| record.phase = Phase::Collected)?;
-                    Ok(RecoverOutcome::RolledBack(session, left_alone))
+                    Ok(RecoverOutcome::RolledBack(session, not_restored))
                 }
                 // It was killed before it had a journal, so before it changed anything.
                 Recovered::Nothing => {

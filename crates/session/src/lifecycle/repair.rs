@@ -1,7 +1,7 @@
 //! Finishes what a killed launcher left of an undo or a redo, without any engine.
 
 use lazaret_transfer::{
-    ApplyError, Attempt, HistoryState, LeftAlone, RecoverError, Recovered, history_state, recover,
+    ApplyError, Attempt, HistoryState, NotRestored, RecoverError, Recovered, history_state, recover,
 };
 use lazaret_tree::PathError;
 
@@ -34,7 +34,7 @@ pub struct Repaired {
     /// Which tree the workspace has now.
     pub end: End,
     /// Paths that changed meanwhile, so that they were left.
-    pub left_alone: Vec<LeftAlone>,
+    pub not_restored: Vec<NotRestored>,
 }
 
 /// Which way it was finished.
@@ -73,8 +73,8 @@ pub fn repair(session: &mut LockedSession) -> Result<Vec<Repaired>, RepairError>
                 return Err(error.into());
             }
         };
-        let (end, left_alone) = match recover(&journal)? {
-            Recovered::RolledBack { left_alone } => (End::RolledBack, left_alone),
+        let (end, not_restored) = match recover(&journal)? {
+            Recovered::RolledBack { not_restored } => (End::RolledBack, not_restored),
             Recovered::Completed | Recovered::Nothing => (End::Completed, Vec::new()),
         };
         if let Some(number) = number {
@@ -83,7 +83,7 @@ pub fn repair(session: &mut LockedSession) -> Result<Vec<Repaired>, RepairError>
         repaired.push(Repaired {
             attempt,
             end,
-            left_alone,
+            not_restored,
         });
     }
     Ok(repaired)

@@ -7,7 +7,7 @@ use lazaret_protocol::{
 };
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    Ending, NotAsSurveyed, Quarantine, QuarantineError, UnpackError, check_arrived, unpack,
+    Ending, SurveyMismatch, Quarantine, QuarantineError, UnpackError, verify_received, unpack,
 };
 use lazaret_tree::{PathError, Tree};
 
@@ -178,7 +178,7 @@ impl Answered<'_> {
             }
         };
         counter.add_files(wanted.len() as u64);
-        let checked = check_arrived(wanted, &unpacked.tree).map_err(mismatch);
+        let checked = verify_received(wanted, &unpacked.tree).map_err(mismatch);
         Ok(checked.map(|()| unpacked.tree))
     }
 
@@ -207,7 +207,7 @@ pub(crate) fn survey_broken<T>(error: SurveyError) -> Attempt<T> {
     }
 }
 
-pub(crate) fn mismatch(error: NotAsSurveyed) -> Broken {
+pub(crate) fn mismatch(error: SurveyMismatch) -> Broken {
     Broken {
         code: "stream.mismatch",
         reason: error.to_string(),

@@ -94,7 +94,7 @@ impl PlanBuilder {
             let unsupported = volume.unsupported_below(path).all(|(name, _)| {
                 RelPath::from_bytes(name).is_ok_and(|path| self.remove.contains(path))
             });
-            if held && others {
+            if held && unsupported {
                 self.remove(path);
             } else {
                 self.stays.insert(path.clone());

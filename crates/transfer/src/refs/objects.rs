@@ -11,7 +11,7 @@ use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 
 use super::{ObjectId, Tips};
 use crate::VolumeState;
-use crate::volume_state::At;
+use crate::volume_state::VolumeEntry;
 
 /// Where an object comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl<'a> Objects<'a> {
         if self.baseline.get(&path).is_some() {
             return Origin::Sent;
         }
-        if !matches!(self.volume.at(&path), At::Nothing) {
+        if !matches!(self.volume.at(&path), VolumeEntry::Absent) {
             return Origin::Inside;
         }
         let is_plain = path.parent().is_none_or(|shard| self.is_plain(shard));
@@ -76,12 +76,15 @@ impl<'a> Objects<'a> {
 
     /// Whether a directory is one, or is not there.
     fn is_plain(&self, dir: &RelPath) -> bool {
-        matches!(self.volume.at(dir), At::Nothing | At::Held(Entry::Dir))
+        matches!(
+            self.volume.at(dir),
+            VolumeEntry::Absent | VolumeEntry::Known(Entry::Dir)
+        )
     }
 
     fn hides_any(&self) -> bool {
         let is_elsewhere = |name: &str| match self.dir.join(name) {
-            Ok(path) => !matches!(self.volume.at(&path), At::Nothing),
+            Ok(path) => !matches!(self.volume.at(&path), VolumeEntry::Absent),
             Err(_) => true,
         };
         let is_odd = |name: &str| match self.dir.join(name) {
@@ -93,7 +96,7 @@ impl<'a> Objects<'a> {
             || is_odd("info")
             || is_elsewhere("info/alternates")
             || is_elsewhere("info/http-alternates")
-            || self.volume.others_below(&self.dir).next().is_some()
+            || self.volume.unsupported_below(&self.dir).next().is_some()
             || self.has_new_pack()
     }
 

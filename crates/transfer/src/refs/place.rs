@@ -15,7 +15,7 @@ pub(super) fn repositories(volume: &VolumeState) -> Vec<RelPathBuf> {
     let mut heads: Vec<&RelPath> = Vec::new();
     if let Ok(modules) = RelPath::new(".git/modules") {
         let held = volume.below(modules).map(|(path, _)| path);
-        let others = volume.others_below(modules);
+        let others = volume.unsupported_below(modules);
         let others = others.filter_map(|(name, _)| RelPath::from_bytes(name).ok());
         heads.extend(held.chain(others).filter(|path| path.file_name() == "HEAD"));
     }

@@ -11,7 +11,7 @@ use super::objects::{Objects, Origin};
 use super::text::{self, Reference};
 use super::{Count, MOST_LISTED, NewRef, NewRefKind, NewRefs, ObjectId, Sides, Texts};
 use crate::VolumeState;
-use crate::volume_state::At;
+use crate::volume_state::VolumeEntry;
 
 /// What is known of something that is listed.
 #[derive(Default)]
@@ -81,7 +81,10 @@ impl<'a> Repository<'a> {
 
     /// Lists what it has that is new, and notes what can't be read.
     pub(super) fn look(&mut self, found: &mut NewRefs) {
-        if !matches!(self.volume.at(self.at), At::Nothing | At::Held(Entry::Dir)) {
+        if !matches!(
+            self.volume.at(self.at),
+            VolumeEntry::Absent | VolumeEntry::Known(Entry::Dir)
+        ) {
             self.unreadable.insert(raw(self.at));
         }
         self.find_odd();
@@ -158,8 +161,8 @@ impl<'a> Repository<'a> {
                 continue;
             };
             match self.volume.at(&path) {
-                At::Nothing => {}
-                At::Held(Entry::Dir) if is_dir => {}
+                VolumeEntry::Absent => {}
+                VolumeEntry::Known(Entry::Dir) if is_dir => {}
                 _ => drop(self.unreadable.insert(raw(&path))),
             }
             let links = self.volume.below(&path).filter(|(path, entry)| {
@@ -177,7 +180,7 @@ impl<'a> Repository<'a> {
                 _ => false,
             }
         };
-        let odd = self.volume.others_below(self.at);
+        let odd = self.volume.unsupported_below(self.at);
         let odd = odd.filter(|(name, kind)| is_state(name, kind));
         self.unreadable.extend(odd.map(|(name, _)| name.to_vec()));
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
 use super::Scene;
-use crate::transaction::{ApplyError, UndoError, redo, undo};
+use crate::apply::{ApplyError, UndoError, redo, undo};
 
 const BEFORE: &str = r#"
     f changed "old"

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use lazaret_tests::Random;
 
 use super::{Event, HOST, Name, Node, Side};
-use crate::transaction::attributes::Attributes;
-use crate::transaction::ops::{Ops as _, Rename, Time};
+use crate::apply::attributes::Attributes;
+use crate::apply::ops::{Ops as _, Rename, Time};
 
 /// What lies on a disk, reachable or not.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -8,20 +8,20 @@ use lazaret_tree::{AtPath as _, PathError, RelPath, RelPathBuf};
 use rustix::io::Errno;
 
 use super::conflict::{is, open_parent};
+use super::journal::{Journal, Phase};
 use super::ops::{Kind, Ops};
-use super::steps::{Ground, Reverted, is_gone, slot_old};
+use super::steps::{Reverted, StepContext, is_gone, slot_old};
 use super::store::Store;
-use super::{ApplyError, ApplyReceipt, End, LeftAlone, Transaction, check_root};
-use crate::journal::{Journal, Phase};
+use super::{ApplyError, ApplyReceipt, NotRestored, OnDrop, Transaction, check_root};
 
 impl Transaction {
     /// Carries all changes out. When one fails, those before it are taken back.
     ///
     /// # Errors
-    /// [`ApplyError::Unfinished`] and [`ApplyError::LeftAlone`] say what is left;
+    /// [`ApplyError::Unfinished`] and [`ApplyError::NotRestored`] say what is left;
     /// with every other error the workspace is as it was.
     pub fn commit(mut self) -> Result<ApplyReceipt, ApplyError> {
-        self.end = End::Over;
+        self.on_drop = OnDrop::Nothing;
         let done = check_root(&*self.ops, self.root.as_fd(), &self.journal.root_path)
             .and_then(|()| self.execute());
         if let Err(cause) = done {
@@ -46,11 +46,11 @@ impl Transaction {
     }
 
     fn execute(&self) -> Result<(), ApplyError> {
-        let ground = self.ground();
+        let context = self.context();
         for (index, step) in self.journal.steps.iter().enumerate() {
-            ground.execute(index, step)?;
+            context.execute(index, step)?;
         }
-        Ok(sync_parents(&ground, &self.journal)?)
+        Ok(sync_parents(&context, &self.journal)?)
     }
 
     fn roll_back(&mut self, cause: ApplyError) -> ApplyError {
@@ -61,14 +61,17 @@ impl Transaction {
         let result = self
             .store
             .save(&*self.ops, &self.journal)
-            .and_then(|()| revert_all(&self.ground(), &self.journal))
-            .and_then(|left_alone| {
-                self.discard(&left_alone)?;
-                Ok(left_alone)
+            .and_then(|()| revert_all(&self.context(), &self.journal))
+            .and_then(|not_restored| {
+                self.discard(&not_restored)?;
+                Ok(not_restored)
             });
         match result {
-            Ok(left_alone) if left_alone.is_empty() => *cause,
-            Ok(left_alone) => ApplyError::LeftAlone { cause, left_alone },
+            Ok(not_restored) if not_restored.is_empty() => *cause,
+            Ok(not_restored) => ApplyError::NotRestored {
+                cause,
+                not_restored,
+            },
             Err(error) => ApplyError::Unfinished {
                 cause,
                 rollback: Box::new(error.into()),
@@ -81,39 +84,39 @@ impl Transaction {
         Ok(self.discard(&[])?)
     }
 
-    fn discard(&mut self, left_alone: &[LeftAlone]) -> Result<(), PathError> {
+    fn discard(&mut self, not_restored: &[NotRestored]) -> Result<(), PathError> {
         discard(
             &*self.ops,
             self.root.as_fd(),
             &self.store,
             &mut self.journal,
-            left_alone,
+            not_restored,
         )
     }
 }
 
 /// Takes every step back, the last first.
 pub(super) fn revert_all(
-    ground: &Ground<'_>,
+    context: &StepContext<'_>,
     journal: &Journal,
-) -> Result<Vec<LeftAlone>, PathError> {
-    let mut left_alone = Vec::new();
+) -> Result<Vec<NotRestored>, PathError> {
+    let mut not_restored = Vec::new();
     for (index, step) in journal.steps.iter().enumerate().rev() {
-        match ground.revert(index, step)? {
+        match context.revert(index, step)? {
             Reverted::Clean => {}
-            Reverted::LeftAlone(path) => {
+            Reverted::NotRestored(path) => {
                 let slot = slot_old(index);
-                let saved = ground.ops.stat_at(ground.staging, &slot).at(&slot)?;
+                let saved = context.ops.stat_at(context.staging, &slot).at(&slot)?;
                 let saved = saved.and_then(|_| {
                     let name = format!("{}/{slot}", journal.staging_name());
                     name.parse::<RelPathBuf>().ok()
                 });
-                left_alone.push(LeftAlone { path, saved });
+                not_restored.push(NotRestored { path, saved });
             }
         }
     }
-    sync_parents(ground, journal)?;
-    Ok(left_alone)
+    sync_parents(context, journal)?;
+    Ok(not_restored)
 }
 
 /// Ends a transaction that has been taken back: the journal first says so, then
@@ -123,11 +126,11 @@ pub(super) fn discard(
     root: BorrowedFd<'_>,
     store: &Store,
     journal: &mut Journal,
-    left_alone: &[LeftAlone],
+    not_restored: &[NotRestored],
 ) -> Result<(), PathError> {
     journal.phase = Phase::Staging;
     store.save(ops, journal)?;
-    if left_alone.iter().all(|left| left.saved.is_none()) {
+    if not_restored.iter().all(|left| left.saved.is_none()) {
         remove_staging(ops, root, journal, Saved::Remove)?;
     } else {
         remove_staging(ops, root, journal, Saved::Keep)?;
@@ -219,7 +222,10 @@ fn remove_dir(
             continue;
         };
         let staged = journal.steps.iter().filter_map(|step| step.new);
-        if !staged.into_iter().any(|stamp| stamp.matches(&stat)) {
+        if !staged
+            .into_iter()
+            .any(|fingerprint| fingerprint.matches(&stat))
+        {
             continue;
         }
         if stat.kind == Kind::Dir {
@@ -232,7 +238,7 @@ fn remove_dir(
 }
 
 /// Makes the renames durable: every directory that a step touched, once.
-fn sync_parents(ground: &Ground<'_>, journal: &Journal) -> Result<(), PathError> {
+fn sync_parents(context: &StepContext<'_>, journal: &Journal) -> Result<(), PathError> {
     // One child of each is enough to find the directory by.
     let children: BTreeMap<&RelPath, &RelPath> = journal
         .steps
@@ -240,8 +246,8 @@ fn sync_parents(ground: &Ground<'_>, journal: &Journal) -> Result<(), PathError>
         .filter_map(|step| Some((step.change.path.parent()?, &*step.change.path)))
         .collect();
     for (parent, child) in &children {
-        match open_parent(ground.ops, ground.root, child) {
-            Ok(dir) => ground.ops.sync(dir.as_fd()).at(parent.as_str())?,
+        match open_parent(context.ops, context.root, child) {
+            Ok(dir) => context.ops.sync(dir.as_fd()).at(parent.as_str())?,
             // Removed by this very batch.
             Err(error) if is_gone(&error) => {}
             Err(error) => return Err(error).at(parent.as_str()),
@@ -250,20 +256,20 @@ fn sync_parents(ground: &Ground<'_>, journal: &Journal) -> Result<(), PathError>
     // What was moved out of a directory that then went into its slot.
     for (index, step) in journal.steps.iter().enumerate() {
         if step.old.is_some() && children.contains_key(&*step.change.path) {
-            sync_saved(ground, &slot_old(index)).at(step.change.path.as_str())?;
+            sync_saved(context, &slot_old(index)).at(step.change.path.as_str())?;
         }
     }
-    ground
+    context
         .ops
-        .sync(ground.staging)
+        .sync(context.staging)
         .at("the staging directory")?;
-    ground.ops.sync(ground.root).at(&journal.root_path)
+    context.ops.sync(context.root).at(&journal.root_path)
 }
 
-fn sync_saved(ground: &Ground<'_>, slot: &str) -> io::Result<()> {
+fn sync_saved(context: &StepContext<'_>, slot: &str) -> io::Result<()> {
     let slot = RelPath::new(slot).map_err(io::Error::other)?;
-    match ground.ops.open_beneath(ground.staging, slot) {
-        Ok(dir) => ground.ops.sync(dir.as_fd()),
+    match context.ops.open_beneath(context.staging, slot) {
+        Ok(dir) => context.ops.sync(dir.as_fd()),
         // Taken back, or no directory.
         Err(error) if is_gone(&error) => Ok(()),
         Err(error) => Err(error),

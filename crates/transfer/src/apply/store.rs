@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use lazaret_tree::{AtPath as _, Blobs, Digest, PathError};
 
 use super::conflict::hash;
+use super::journal::{HEAD_BYTES, Journal, JournalError, Phase};
 use super::ops::{Kind, Ops, Rename};
-use crate::journal::{HEAD_BYTES, Journal, JournalError, Phase};
 
 const JOURNAL: &str = "journal";
 const JOURNAL_NEW: &str = "journal.new";
@@ -154,7 +154,7 @@ impl Store {
     }
 
     /// Opens the directory of kept contents, and makes it where it is missing.
-    pub(crate) fn kept(&self, ops: &dyn Ops) -> Result<Kept, PathError> {
+    pub(crate) fn kept(&self, ops: &dyn Ops) -> Result<UndoCopy, PathError> {
         let path = self.path.join(KEPT);
         match ops.mkdir(self.dir(), KEPT, 0o700) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -162,24 +162,24 @@ impl Store {
             }
             _ => {}
         }
-        Kept::open(ops, path)
+        UndoCopy::open(ops, path)
     }
 
     /// Opens the directory of kept contents as a source.
-    pub(crate) fn kept_blobs<'a>(&self, ops: &'a dyn Ops) -> Result<KeptBlobs<'a>, PathError> {
-        let kept = Kept::open(ops, self.path.join(KEPT))?;
-        Ok(KeptBlobs { ops, kept })
+    pub(crate) fn kept_blobs<'a>(&self, ops: &'a dyn Ops) -> Result<UndoBlobs<'a>, PathError> {
+        let kept = UndoCopy::open(ops, self.path.join(KEPT))?;
+        Ok(UndoBlobs { ops, kept })
     }
 }
 
 /// Old contents, by digest, for the undo.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct UndoCopy {
     dir: OwnedFd,
     path: PathBuf,
 }
 
-impl Kept {
+impl UndoCopy {
     fn open(ops: &dyn Ops, path: PathBuf) -> Result<Self, PathError> {
         let dir = ops.open_ambient(&path).at(&path)?;
         Ok(Self { dir, path })
@@ -246,12 +246,12 @@ impl Kept {
 
 /// Kept contents as a source for staging.
 #[derive(Debug)]
-pub(crate) struct KeptBlobs<'a> {
+pub(crate) struct UndoBlobs<'a> {
     ops: &'a dyn Ops,
-    kept: Kept,
+    kept: UndoCopy,
 }
 
-impl Blobs for KeptBlobs<'_> {
+impl Blobs for UndoBlobs<'_> {
     fn open(&self, digest: &Digest) -> io::Result<Box<dyn io::Read + '_>> {
         let file = self.ops.open_read(self.kept.dir(), &digest.to_hex())?;
         let ops = self.ops;

@@ -6,8 +6,8 @@ use rustix::io::Errno;
 
 use super::attributes::dressed;
 use super::faulty::Op;
-use super::{Able, Fault, Faulty, Hits, Scene, Snapshot, Turn, recover_with};
-use crate::transaction::{ApplyError, Attempt, HistoryState, Recovered, history_state};
+use super::{Able, Direction, Fault, Faulty, Hits, Scene, Snapshot, recover_with};
+use crate::apply::{ApplyError, Attempt, HistoryState, Recovered, history_state};
 
 /// Every kind of change at once, nested where order matters.
 pub(super) const BEFORE: &str = r#"
@@ -120,7 +120,7 @@ fn fail_everywhere(able: Able, errno: Errno) -> Hits {
             }
             Err(error) => {
                 assert!(
-                    !matches!(error, ApplyError::LeftAlone { .. }),
+                    !matches!(error, ApplyError::NotRestored { .. }),
                     "{at:?} {error}"
                 );
                 assert!(!error.to_string().is_empty());
@@ -182,8 +182,8 @@ fn kill_everywhere(able: Able) {
         let tree = scene.snapshot();
         match recovered {
             Recovered::Completed => assert_eq!(tree, after, "{at:?}"),
-            Recovered::RolledBack { ref left_alone } => {
-                assert_eq!(*left_alone, [], "{at:?}");
+            Recovered::RolledBack { ref not_restored } => {
+                assert_eq!(*not_restored, [], "{at:?}");
                 assert_eq!(tree, before, "{at:?}");
             }
             Recovered::Nothing => assert!(tree == before || tree == after, "{at:?}"),
@@ -283,7 +283,7 @@ fn app_12_every_error_at_every_operation_of_a_recovery() {
 /// APP-10 and APP-13 for undo and redo: each error, and a kill, at every operation.
 #[test]
 fn app_18_every_error_at_every_operation_of_an_undo_and_a_redo() {
-    for which in [Turn::Undo, Turn::Redo] {
+    for which in [Direction::Undo, Direction::Redo] {
         let mut hits = Hits::default();
         for fault in ERRORS.map(Fault::Fail).into_iter().chain([Fault::Kill]) {
             hits.enumerate(fault, Able::All, |ops| {
@@ -292,8 +292,10 @@ fn app_18_every_error_at_every_operation_of_an_undo_and_a_redo() {
                     scene.apply().unwrap();
                     scene.snapshot()
                 }];
-                if which == Turn::Redo {
-                    scene.turn_on(Arc::new(Faulty::none()), Turn::Undo).unwrap();
+                if which == Direction::Redo {
+                    scene
+                        .turn_on(Arc::new(Faulty::none()), Direction::Undo)
+                        .unwrap();
                     ends.reverse();
                 }
                 let [to, from] = ends;
@@ -324,13 +326,13 @@ fn app_18_every_error_at_every_operation_of_an_undo_and_a_redo() {
 fn app_26_killed_at_every_operation_of_an_undo_and_a_redo_is_found_by_the_journals() {
     for (which, attempt, from, to) in [
         (
-            Turn::Undo,
+            Direction::Undo,
             Attempt::Undo,
             HistoryState::Applied,
             HistoryState::Undone,
         ),
         (
-            Turn::Redo,
+            Direction::Redo,
             Attempt::Redo,
             HistoryState::Undone,
             HistoryState::Applied,
@@ -341,8 +343,10 @@ fn app_26_killed_at_every_operation_of_an_undo_and_a_redo_is_found_by_the_journa
         hits.enumerate(Fault::Kill, Able::All, |ops| {
             let (scene, _) = small(Able::All);
             scene.apply().unwrap();
-            if which == Turn::Redo {
-                scene.turn_on(Arc::new(Faulty::none()), Turn::Undo).unwrap();
+            if which == Direction::Redo {
+                scene
+                    .turn_on(Arc::new(Faulty::none()), Direction::Undo)
+                    .unwrap();
             }
             let state = || history_state(&scene.journal()).unwrap();
             assert_eq!(state(), Some(from));
@@ -475,15 +479,15 @@ fn app_11_any_subset_of_independent_steps() {
         let scene = Scene::new(BEFORE, AFTER);
         let before = scene.snapshot();
         let transaction = scene.prepare_on(Arc::new(Faulty::none())).unwrap();
-        let ground = transaction.ground();
+        let context = transaction.context();
         for (index, step) in transaction.journal.steps.iter().enumerate() {
             if subset & (1 << index) != 0 {
-                ground.execute(index, step).unwrap();
+                context.execute(index, step).unwrap();
             }
         }
         std::mem::forget(transaction);
-        let left_alone = Vec::new();
-        assert_eq!(scene.recover(), Recovered::RolledBack { left_alone });
+        let not_restored = Vec::new();
+        assert_eq!(scene.recover(), Recovered::RolledBack { not_restored });
         assert_eq!(scene.snapshot(), before, "{subset:b}");
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use lazaret_tree::Change;
 
+use super::journal::{Journal, Phase};
 use super::ops::{HostOps, Ops};
 use super::store::Store;
 use super::undo_error::UndoError;
 use super::{ApplyError, load_error};
-use crate::journal::{Journal, Phase};
 
 /// One apply, as its journals tell it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,18 +98,18 @@ impl HistoryState {
 /// # Errors
 /// When the journals can't be read.
 pub fn history(journal_dir: &Path) -> Result<Option<History>, UndoError> {
-    let Some(chain) = Chain::load(&HostOps::new(), journal_dir, Keep::First)? else {
+    let Some(stack) = UndoStack::load(&HostOps::new(), journal_dir, Keep::First)? else {
         return Ok(None);
     };
-    let steps = chain.journal.steps.into_iter();
+    let steps = stack.journal.steps.into_iter();
     let mut changes: Vec<Arc<Change>> = steps.map(|step| step.change).collect();
     changes.sort_by(|a, b| a.path.cmp(&b.path));
-    let state = HistoryState::of(chain.last_phase, chain.turns);
+    let state = HistoryState::of(stack.last_phase, stack.turns);
     Ok(Some(History { changes, state }))
 }
 
 /// An apply and the undos and redos of it, the last of which counts.
-pub(super) struct Chain {
+pub(super) struct UndoStack {
     /// The one that was asked for: of a large batch each takes 70 MiB.
     pub(super) journal: Journal,
     pub(super) last_phase: Phase,
@@ -127,7 +127,7 @@ pub(super) enum Keep {
     Last,
 }
 
-impl Chain {
+impl UndoStack {
     pub(super) fn load(
         ops: &dyn Ops,
         journal_dir: &Path,
@@ -136,23 +136,23 @@ impl Chain {
         let Some(first) = load(ops, journal_dir)? else {
             return Ok(None);
         };
-        let mut chain = Self {
+        let mut stack = Self {
             last_phase: first.phase,
             journal: first,
             last_dir: journal_dir.to_path_buf(),
             turns: 0,
         };
         loop {
-            let dir = undo_dir(journal_dir, chain.turns + 1);
+            let dir = undo_dir(journal_dir, stack.turns + 1);
             let Some(journal) = load(ops, &dir)? else {
-                return Ok(Some(chain));
+                return Ok(Some(stack));
             };
-            chain.turns += 1;
-            chain.last_phase = journal.phase;
+            stack.turns += 1;
+            stack.last_phase = journal.phase;
             if keep == Keep::Last {
-                chain.journal = journal;
+                stack.journal = journal;
             }
-            chain.last_dir = dir;
+            stack.last_dir = dir;
         }
     }
 }

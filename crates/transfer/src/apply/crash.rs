@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use lazaret_tree::RelPath;
 use rustix::io::Errno;
 
-use super::ops::{HostOps, Ops, Pinned, Rename, Stat, Time};
-use super::undo::{Turn, turn};
+use super::ops::{HostOps, ImmutableFlag, Ops, Rename, Stat, Time};
+use super::undo::{Direction, undo_or_redo};
 use crate::{Attempt, WorkspaceDir};
 
 /// How a turn ended that was to be killed.
@@ -36,8 +36,8 @@ pub fn killed_at(
     workspace: &WorkspaceDir,
 ) -> Died {
     let which = match attempt {
-        Attempt::Undo => Turn::Undo,
-        Attempt::Redo => Turn::Redo,
+        Attempt::Undo => Direction::Undo,
+        Attempt::Redo => Direction::Redo,
         Attempt::Apply => panic!("an apply is no turn"),
     };
     let ops = Arc::new(Killed {
@@ -45,7 +45,7 @@ pub fn killed_at(
         at,
         count: AtomicUsize::new(0),
     });
-    let turned = turn(Arc::clone(&ops) as _, journal_dir, workspace, which);
+    let turned = undo_or_redo(Arc::clone(&ops) as _, journal_dir, workspace, which);
     match (turned, ops.count.load(Ordering::Relaxed) > at) {
         // A turn that is killed in its last steps may count as done.
         (_, true) => Died::Killed,
@@ -113,7 +113,7 @@ impl Ops for Killed {
     fn remove_attribute(&self, fd: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
         self.step()?.remove_attribute(fd, name)
     }
-    fn pinned(&self, fd: BorrowedFd<'_>) -> io::Result<Pinned> {
+    fn pinned(&self, fd: BorrowedFd<'_>) -> io::Result<ImmutableFlag> {
         self.step()?.pinned(fd)
     }
     fn writable(&self, dir: BorrowedFd<'_>) -> io::Result<()> {

@@ -16,7 +16,7 @@ use lazaret_tree::{RelPath, RelPathBuf};
 use rustix::io::Errno;
 
 use super::power::Recorder;
-use crate::transaction::ops::{HostOps, Kind, Ops, Pinned, Rename, Stat, Time};
+use crate::apply::ops::{HostOps, ImmutableFlag, Kind, Ops, Rename, Stat, Time};
 
 /// What goes wrong at one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -315,7 +315,7 @@ impl Ops for Faulty {
         }
         Ok(())
     }
-    fn pinned(&self, fd: BorrowedFd<'_>) -> io::Result<Pinned> {
+    fn pinned(&self, fd: BorrowedFd<'_>) -> io::Result<ImmutableFlag> {
         self.step(Op::Pinned)?;
         self.host.pinned(fd)
     }

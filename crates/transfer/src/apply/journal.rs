@@ -32,8 +32,8 @@ use lazaret_tree::{
     Change, Digest, Entry, LinkTarget, Mode, RelPathBuf, STAGING_PREFIX, from_hex, to_hex,
 };
 
-use crate::transaction::ops::{Kind, Time};
-use crate::transaction::stamp::Stamp;
+use super::fingerprint::Fingerprint;
+use super::ops::{Kind, Time};
 
 const HEADER: &str = "lazaret-journal 1";
 
@@ -88,7 +88,7 @@ pub(crate) struct Step {
     /// Set exactly when there was something.
     pub(crate) old: Option<Old>,
     /// What was staged; set exactly when there will be something, from `Ready` on.
-    pub(crate) new: Option<Stamp>,
+    pub(crate) new: Option<Fingerprint>,
 }
 
 /// The journal.
@@ -340,7 +340,7 @@ impl Step {
                 &entry_text(change.before.as_ref()),
                 &entry_text(change.after.as_ref()),
                 &old.as_ref().map_or("-".to_owned(), Old::to_text),
-                &new.map_or("-".to_owned(), |new| stamp_text(&new)),
+                &new.map_or("-".to_owned(), |new| fingerprint_text(&new)),
             ],
         );
     }
@@ -361,7 +361,7 @@ impl Step {
                 after: parse_entry(after)?,
             }),
             old: optional(old, Old::parse)?,
-            new: optional(new, parse_stamp)?,
+            new: optional(new, parse_fingerprint)?,
         };
         (step.old.is_some() == step.change.before.is_some()).then_some(step)
     }
@@ -420,20 +420,23 @@ fn parse_entry(text: &str) -> Option<Option<Entry>> {
     .or_else(|| (text == "d").then_some(Some(Entry::Dir)))
 }
 
-fn stamp_text(stamp: &Stamp) -> String {
-    let kind = match stamp.kind {
+fn fingerprint_text(fingerprint: &Fingerprint) -> String {
+    let kind = match fingerprint.kind {
         Kind::File => 'f',
         Kind::Dir => 'd',
         Kind::Symlink => 'l',
         Kind::Other => 'o',
     };
-    let Time { secs, nanos } = stamp.mtime;
-    format!("{kind}:{}:{}:{secs}:{nanos}", stamp.ino, stamp.size)
+    let Time { secs, nanos } = fingerprint.mtime;
+    format!(
+        "{kind}:{}:{}:{secs}:{nanos}",
+        fingerprint.ino, fingerprint.size
+    )
 }
 
-fn parse_stamp(text: &str) -> Option<Stamp> {
+fn parse_fingerprint(text: &str) -> Option<Fingerprint> {
     let mut fields = text.split(':');
-    let stamp = Stamp {
+    let fingerprint = Fingerprint {
         kind: match fields.next()? {
             "f" => Kind::File,
             "d" => Kind::Dir,
@@ -445,7 +448,7 @@ fn parse_stamp(text: &str) -> Option<Stamp> {
         size: fields.next()?.parse().ok()?,
         mtime: parse_time(&mut fields)?,
     };
-    fields.next().is_none().then_some(stamp)
+    fields.next().is_none().then_some(fingerprint)
 }
 
 fn parse_time<'a>(fields: &mut impl Iterator<Item = &'a str>) -> Option<Time> {

@@ -36,15 +36,16 @@ mod commit;
 mod conflict;
 #[cfg(feature = "crash")]
 pub mod crash;
-mod ground;
+pub(crate) mod fingerprint;
 mod history;
+mod inspect;
+pub(crate) mod journal;
 pub(crate) mod ops;
 mod preflight;
 mod prepare;
 mod recover;
 pub(crate) mod resolve;
 mod stage;
-pub(crate) mod stamp;
 mod steps;
 mod store;
 mod undo;
@@ -54,8 +55,9 @@ mod undo_error;
 mod tests;
 
 pub use conflict::{Conflict, ConflictKind};
-pub use ground::{Found, Standing, look, standings};
 pub use history::{Attempt, History, HistoryState, history, history_state};
+pub use inspect::{EntryAt, HostState, host_states, inspect};
+pub use journal::JournalError;
 pub use preflight::{Obstacle, ObstacleKind};
 pub use recover::{RecoverError, Recovered, recover};
 pub use undo::{redo, undo};
@@ -70,7 +72,7 @@ use std::sync::Arc;
 use lazaret_tree::{AtPath as _, Blobs, Change, Digest, PathError, RelPathBuf, escape};
 
 use crate::WorkspaceDir;
-use crate::journal::{Journal, JournalError};
+use journal::Journal;
 use ops::{HostOps, Ops, Time};
 use store::{LoadError, Store};
 
@@ -84,16 +86,16 @@ pub struct Transaction {
     staging: OwnedFd,
     journal: Journal,
     already: usize,
-    end: End,
+    on_drop: OnDrop,
 }
 
 /// Who ends a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum OnDrop {
     /// Dropping it does.
-    Drop,
+    Abort,
     /// A commit or an abort did.
-    Over,
+    Nothing,
 }
 
 /// What a commit did.
@@ -110,7 +112,7 @@ pub struct ApplyReceipt {
 /// An entry that a rollback left in its saved form, because another process changed
 /// the path meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftAlone {
+pub struct NotRestored {
     /// The path, where the other process's entry stays.
     pub path: RelPathBuf,
     /// Where the entry from before the transaction lies, below the workspace.
@@ -166,13 +168,13 @@ pub enum ApplyError {
     #[error(transparent)]
     Io(#[from] PathError),
     /// Rolled back, but for paths that another process changed meanwhile.
-    #[error("{cause}; rolled back, but for {}", left_alone_text(.left_alone))]
-    LeftAlone {
+    #[error("{cause}; rolled back, but for {}", not_restored_text(.not_restored))]
+    NotRestored {
         /// Why it failed.
         #[source]
         cause: Box<Self>,
         /// What was left alone.
-        left_alone: Vec<LeftAlone>,
+        not_restored: Vec<NotRestored>,
     },
     /// It failed, and so did the rollback: `recover` has to finish it.
     #[error("{cause}; rolling back failed too: {rollback}")]
@@ -223,12 +225,12 @@ impl Transaction {
     /// # Errors
     /// When that fails; `recover` tries again.
     pub fn abort(mut self) -> Result<(), ApplyError> {
-        self.end = End::Over;
+        self.on_drop = OnDrop::Nothing;
         self.clean_up_staged()
     }
 
-    fn ground(&self) -> steps::Ground<'_> {
-        steps::Ground {
+    fn context(&self) -> steps::StepContext<'_> {
+        steps::StepContext {
             ops: &*self.ops,
             root: self.root.as_fd(),
             staging: self.staging.as_fd(),
@@ -239,7 +241,7 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        if self.end == End::Drop {
+        if self.on_drop == OnDrop::Abort {
             // A failure leaves a journal, and so work for `recover`.
             let _abandoned = self.clean_up_staged();
         }
@@ -284,7 +286,7 @@ fn first<T: fmt::Display>(all: &[T]) -> String {
     }
 }
 
-fn left_alone_text(all: &[LeftAlone]) -> String {
+fn not_restored_text(all: &[NotRestored]) -> String {
     first(
         &all.iter()
             .map(|left| format!("`{}`", escape(left.path.as_str().as_bytes())))

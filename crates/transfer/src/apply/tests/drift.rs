@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
 use super::{Faulty, Scene, conflicts_in};
-use crate::transaction::{ApplyError, Conflict, Recovered, Standing, standings};
+use crate::apply::{ApplyError, Conflict, HostState, Recovered, host_states};
 
 const BEFORE: &str = r#"
     f edited "base"
@@ -34,16 +34,16 @@ fn check(edits: &str, conflicts: &str) {
     assert_eq!(scene.recover(), Recovered::Nothing);
 }
 
-/// What `standings` says of the batch, before anything is prepared.
+/// What `host_states` says of the batch, before anything is prepared.
 fn conflicts_before(scene: &Scene) -> String {
-    let standings = standings(&scene.workspace(), &scene.changes).unwrap();
-    let pairs = scene.changes.iter().zip(standings);
-    let conflicts = pairs.filter_map(|(change, standing)| match standing {
-        Standing::Conflict(kind) => Some(Conflict {
+    let host_states = host_states(&scene.workspace(), &scene.changes).unwrap();
+    let pairs = scene.changes.iter().zip(host_states);
+    let conflicts = pairs.filter_map(|(change, host_state)| match host_state {
+        HostState::Conflict(kind) => Some(Conflict {
             path: change.path.clone(),
             kind,
         }),
-        Standing::Expected | Standing::Already => None,
+        HostState::Expected | HostState::Already => None,
     });
     super::lines(&conflicts.collect::<Vec<_>>())
 }
@@ -219,7 +219,7 @@ fn app_07_edited_between_placing_and_rolling_back() {
         );
     });
     let error = scene.apply_on(Arc::new(ops)).unwrap_err();
-    let ApplyError::LeftAlone { left_alone, .. } = error else {
+    let ApplyError::NotRestored { not_restored, .. } = error else {
         panic!("{error}");
     };
     let dump = scene.dump();
@@ -232,7 +232,7 @@ fn app_07_edited_between_placing_and_rolling_back() {
     ] {
         assert!(dump.contains(kept), "{kept} in {dump}");
     }
-    let saved: Vec<_> = left_alone
+    let saved: Vec<_> = not_restored
         .iter()
         .filter_map(|left| {
             let saved = left.saved.as_ref()?;
@@ -241,7 +241,7 @@ fn app_07_edited_between_placing_and_rolling_back() {
         })
         .collect();
     assert_eq!(saved, [("edited", "base".to_owned())]);
-    assert_eq!(left_alone.len(), 2);
+    assert_eq!(not_restored.len(), 2);
     assert_eq!(scene.recover(), Recovered::Nothing);
 }
 

@@ -10,13 +10,13 @@ use lazaret_tree::{AtPath as _, Blobs, Change, Digest, Entry, RelPath, Renames};
 
 use super::attributes::Attributes;
 use super::conflict::{Conflict, State, open_parent, survey};
+use super::journal::{Journal, Old, Phase, Placement, Step};
 use super::ops::{Kind, Ops, Stat};
 use super::preflight::{self, Identity};
 use super::stage::{Model, Stager, probe_placement};
 use super::steps::slot_new;
 use super::store::{Store, Sync};
-use super::{ApplyError, End, Restore, Transaction, check_root, load_error};
-use crate::journal::{Journal, Old, Phase, Placement, Step};
+use super::{ApplyError, OnDrop, Restore, Transaction, check_root, load_error};
 
 /// What a transaction is asked for.
 pub(crate) struct Request<'a> {
@@ -121,7 +121,7 @@ pub(crate) fn prepare_with(
         store,
         staging,
         journal,
-        end: End::Drop,
+        on_drop: OnDrop::Abort,
     };
     transaction.keep_old(&todo)?;
     let sources = sources(&changes, &todo);

@@ -63,7 +63,7 @@ pub(crate) enum Rename {
 
 /// Whether a file may be changed at all, by its inode flags (`chattr`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pinned {
+pub(crate) enum ImmutableFlag {
     No,
     /// `i`, immutable, or `a`, append-only.
     Yes,
@@ -100,7 +100,7 @@ pub(crate) trait Ops: fmt::Debug + Send + Sync {
     /// Removes an extended attribute; nothing happens when there is none of this name.
     fn remove_attribute(&self, fd: BorrowedFd<'_>, name: &CStr) -> io::Result<()>;
     /// Reads the inode flags; "not pinned" where there are none.
-    fn pinned(&self, fd: BorrowedFd<'_>) -> io::Result<Pinned>;
+    fn pinned(&self, fd: BorrowedFd<'_>) -> io::Result<ImmutableFlag>;
     /// Checks that entries of `dir` may be added and removed by this process.
     fn writable(&self, dir: BorrowedFd<'_>) -> io::Result<()>;
     /// Creates a file, 0600, for writing; `EEXIST` when there is something.
@@ -243,11 +243,13 @@ impl Ops for HostOps {
         }
     }
 
-    fn pinned(&self, fd: BorrowedFd<'_>) -> io::Result<Pinned> {
+    fn pinned(&self, fd: BorrowedFd<'_>) -> io::Result<ImmutableFlag> {
         match rustix::fs::ioctl_getflags(fd) {
-            Ok(flags) if flags.intersects(IFlags::IMMUTABLE | IFlags::APPEND) => Ok(Pinned::Yes),
+            Ok(flags) if flags.intersects(IFlags::IMMUTABLE | IFlags::APPEND) => {
+                Ok(ImmutableFlag::Yes)
+            }
             Ok(_) | Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
-                Ok(Pinned::No)
+                Ok(ImmutableFlag::No)
             }
             Err(error) => Err(error.into()),
         }

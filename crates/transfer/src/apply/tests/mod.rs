@@ -27,7 +27,7 @@ use super::attributes::Attributes;
 use super::ops::{HostOps, Ops};
 use super::prepare::{Request, prepare_with};
 use super::recover::recover_with;
-use super::undo::{Turn, turn};
+use super::undo::{Direction, undo_or_redo};
 use super::{ApplyError, ApplyReceipt, Blobs, Recovered, Transaction, UndoError};
 use crate::WorkspaceDir;
 use faulty::{Able, Fault, Faulty, Hits};
@@ -115,8 +115,8 @@ impl Scene {
         self.apply_on(Arc::new(Faulty::none()))
     }
 
-    fn turn_on(&self, ops: Arc<dyn Ops>, which: Turn) -> Result<ApplyReceipt, UndoError> {
-        turn(ops, &self.journal(), &self.workspace(), which)
+    fn turn_on(&self, ops: Arc<dyn Ops>, which: Direction) -> Result<ApplyReceipt, UndoError> {
+        undo_or_redo(ops, &self.journal(), &self.workspace(), which)
     }
 
     fn recover(&self) -> Recovered {

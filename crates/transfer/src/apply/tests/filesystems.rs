@@ -11,10 +11,10 @@ use std::sync::Arc;
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, mount_remount, unmount};
 
 use super::faulty::Able;
-use super::{Fault, Faulty, Hits, Scene, Turn, conflicts_in, is_root, obstacles_in};
-use crate::transaction::ops::HostOps;
-use crate::transaction::resolve::Resolver;
-use crate::transaction::{ApplyError, Recovered};
+use super::{Direction, Fault, Faulty, Hits, Scene, conflicts_in, is_root, obstacles_in};
+use crate::apply::ops::HostOps;
+use crate::apply::resolve::Resolver;
+use crate::apply::{ApplyError, Recovered};
 
 /// A mount, until it is dropped.
 struct Mounted(PathBuf);
@@ -160,9 +160,13 @@ fn app_25_on_a_real_overlay() {
         ops.count()
     };
     assert_eq!(scene.snapshot(), new);
-    scene.turn_on(Arc::new(Faulty::none()), Turn::Undo).unwrap();
+    scene
+        .turn_on(Arc::new(Faulty::none()), Direction::Undo)
+        .unwrap();
     assert_eq!(scene.snapshot(), old);
-    scene.turn_on(Arc::new(Faulty::none()), Turn::Redo).unwrap();
+    scene
+        .turn_on(Arc::new(Faulty::none()), Direction::Redo)
+        .unwrap();
     assert_eq!(scene.snapshot(), new);
     for at in (0..count).step_by(11) {
         let scene = Scene::new(before, after);
@@ -196,9 +200,13 @@ fn app_28_on_a_real_file_system_without_attributes() {
     scene.apply().unwrap();
     let new = scene.snapshot();
     assert_ne!(old, new);
-    scene.turn_on(Arc::new(Faulty::none()), Turn::Undo).unwrap();
+    scene
+        .turn_on(Arc::new(Faulty::none()), Direction::Undo)
+        .unwrap();
     assert_eq!(scene.snapshot(), old);
-    scene.turn_on(Arc::new(Faulty::none()), Turn::Redo).unwrap();
+    scene
+        .turn_on(Arc::new(Faulty::none()), Direction::Redo)
+        .unwrap();
     assert_eq!(scene.snapshot(), new);
 }
 

@@ -12,9 +12,9 @@ use lazaret_tree::{Change, Entry};
 use rustix::fs::{CWD, OFlags, RenameFlags};
 
 use super::{Fault, Faulty, Scene, conflicts_in, obstacles_in, snapshot};
-use crate::transaction::ops::{HostOps, Ops as _};
-use crate::transaction::resolve::Resolver;
-use crate::transaction::{ApplyError, Recovered};
+use crate::apply::ops::{HostOps, Ops as _};
+use crate::apply::resolve::Resolver;
+use crate::apply::{ApplyError, Recovered};
 
 /// Makes `outside` beside the workspace, with something in it.
 fn outside(scene: &Scene) -> std::path::PathBuf {

@@ -1,4 +1,4 @@
-//! `Stamp`: how a transaction knows again what it placed or saved.
+//! `Fingerprint`: how a transaction knows again what it placed or saved.
 
 use super::ops::{Kind, Stat, Time};
 
@@ -8,14 +8,14 @@ use super::ops::{Kind, Stat, Time};
 /// shared mapping that was made before the last sync is what it can't see. The
 /// device number is left out: it may change over a reboot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct Fingerprint {
     pub(crate) kind: Kind,
     pub(crate) ino: u64,
     pub(crate) size: u64,
     pub(crate) mtime: Time,
 }
 
-impl Stamp {
+impl Fingerprint {
     pub(crate) fn of(stat: &Stat) -> Self {
         Self {
             kind: stat.kind,

@@ -9,8 +9,8 @@ use rustix::fs::{XattrFlags, getxattr, setxattr};
 use rustix::io::Errno;
 
 use super::faulty::{Able, Op};
-use super::{Fault, Faulty, Hits, Scene, Turn, is_root};
-use crate::transaction::Recovered;
+use super::{Direction, Fault, Faulty, Hits, Scene, is_root};
+use crate::apply::Recovered;
 
 const ACCESS: &str = "system.posix_acl_access";
 const DEFAULT: &str = "system.posix_acl_default";
@@ -121,9 +121,13 @@ fn app_28_undo_and_redo_restore_attributes_and_lists() {
     scene.apply().unwrap();
     let new = scene.snapshot();
     for _ in 0..2 {
-        scene.turn_on(Arc::new(Faulty::none()), Turn::Undo).unwrap();
+        scene
+            .turn_on(Arc::new(Faulty::none()), Direction::Undo)
+            .unwrap();
         assert_eq!(scene.snapshot(), old);
-        scene.turn_on(Arc::new(Faulty::none()), Turn::Redo).unwrap();
+        scene
+            .turn_on(Arc::new(Faulty::none()), Direction::Redo)
+            .unwrap();
         assert_eq!(scene.snapshot(), new);
     }
 }
@@ -193,7 +197,9 @@ fn app_28_a_default_list_widens_no_file_that_had_none() {
     scene.apply().unwrap();
     assert_eq!(get(&scene.path().join("file"), ACCESS), None);
     assert_eq!(mode(&scene.path().join("file")), 0o640);
-    scene.turn_on(Arc::new(Faulty::none()), Turn::Undo).unwrap();
+    scene
+        .turn_on(Arc::new(Faulty::none()), Direction::Undo)
+        .unwrap();
     assert_eq!(scene.snapshot(), old);
 }
 
@@ -207,7 +213,7 @@ fn app_28_file_systems_without_attributes_go_on_working() {
     let ops = || Arc::new(Faulty::none().able(Able::NoAttributes));
     scene.apply_on(ops()).unwrap();
     assert_eq!(scene.dump(), "f file \"new\"\nf new \"n\"\n");
-    scene.turn_on(ops(), Turn::Undo).unwrap();
+    scene.turn_on(ops(), Direction::Undo).unwrap();
     assert_eq!(scene.snapshot(), old);
 }
 
@@ -218,7 +224,7 @@ fn app_28_an_undo_that_can_not_set_a_list_does_nothing() {
     scene.apply().unwrap();
     let new = scene.snapshot();
     let ops = Arc::new(Faulty::none().able(Able::NoAttributes));
-    let error = scene.turn_on(ops, Turn::Undo).unwrap_err().to_string();
+    let error = scene.turn_on(ops, Direction::Undo).unwrap_err().to_string();
     assert!(error.contains("not supported"), "{error}");
     assert_eq!(scene.snapshot(), new);
 }
@@ -235,7 +241,7 @@ fn app_28_undo_refuses_attributes_that_are_damaged() {
         }
     }
     let error = scene
-        .turn_on(Arc::new(Faulty::none()), Turn::Undo)
+        .turn_on(Arc::new(Faulty::none()), Direction::Undo)
         .unwrap_err();
     assert!(error.to_string().contains("damaged"), "{error}");
     assert_eq!(scene.snapshot(), new);
@@ -261,14 +267,14 @@ fn app_28_every_operation_fails_where_lists_are_inherited() {
         .into_iter()
         .chain([Fault::Kill])
     {
-        for which in [None, Some(Turn::Undo)] {
+        for which in [None, Some(Direction::Undo)] {
             hits.enumerate(fault, Able::All, |ops| {
                 let scene = scene();
                 let failed = match which {
                     None => scene.apply_on(Arc::clone(&ops) as _).is_err(),
-                    Some(turn) => {
+                    Some(direction) => {
                         scene.apply().unwrap();
-                        scene.turn_on(Arc::clone(&ops) as _, turn).is_err()
+                        scene.turn_on(Arc::clone(&ops) as _, direction).is_err()
                     }
                 };
                 let _recovered = scene.recover();
@@ -312,9 +318,13 @@ fn app_29_a_renamed_file_keeps_its_mode() {
             assert_eq!(found, expected, "{from} → {to}: {name} {found:o}");
         }
         let new = scene.snapshot();
-        scene.turn_on(Arc::new(Faulty::none()), Turn::Undo).unwrap();
+        scene
+            .turn_on(Arc::new(Faulty::none()), Direction::Undo)
+            .unwrap();
         assert_eq!(scene.snapshot(), old);
-        scene.turn_on(Arc::new(Faulty::none()), Turn::Redo).unwrap();
+        scene
+            .turn_on(Arc::new(Faulty::none()), Direction::Redo)
+            .unwrap();
         assert_eq!(scene.snapshot(), new);
     }
 }

@@ -11,7 +11,7 @@ use lazaret_tree::{
 use rustix::io::Errno;
 
 use super::conflict::{State, is, open_parent};
-use super::ops::{Kind, Ops, Pinned, Stat};
+use super::ops::{ImmutableFlag, Kind, Ops, Stat};
 
 /// A path that can't be changed here, though it did not change meanwhile (APP-14).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,7 +140,7 @@ pub(crate) fn targets(
             let stat = ops.stat(parent.as_fd()).at(path.as_str())?;
             if git.is_some_and(|git| (git.dev, git.ino) == (stat.dev, stat.ino)) {
                 push(ObstacleKind::Git);
-            } else if ops.pinned(parent.as_fd()).at(path.as_str())? == Pinned::Yes {
+            } else if ops.pinned(parent.as_fd()).at(path.as_str())? == ImmutableFlag::Yes {
                 push(ObstacleKind::Pinned);
             } else if stat.mode & 0o200 == 0 || ops.writable(parent.as_fd()).is_err() {
                 push(ObstacleKind::ReadOnlyDir);
@@ -180,7 +180,7 @@ fn target(
     };
     let fd = fd.at(path.as_str())?;
     Ok(match ops.pinned(fd.as_fd()).at(path.as_str())? {
-        Pinned::Yes => Some(ObstacleKind::Pinned),
-        Pinned::No => None,
+        ImmutableFlag::Yes => Some(ObstacleKind::Pinned),
+        ImmutableFlag::No => None,
     })
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Faulty, Scene, is_root, lines, obstacles_in};
-use crate::transaction::ApplyError;
-use crate::transaction::conflict::survey;
-use crate::transaction::preflight::{Identity, targets};
+use crate::apply::ApplyError;
+use crate::apply::conflict::survey;
+use crate::apply::preflight::{Identity, targets};
 
 fn mode(scene: &Scene, name: &str) -> String {
     let metadata = fs::symlink_metadata(scene.path().join(name)).unwrap();

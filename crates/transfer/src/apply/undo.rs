@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use lazaret_tree::{Change, RelPath};
 
-use super::history::{Chain, Keep, undo_dir};
+use super::history::{Keep, UndoStack, undo_dir};
+use super::journal::Phase;
 use super::ops::{HostOps, Ops};
 use super::prepare::{Request, prepare_with};
 use super::store::Store;
 use super::undo_error::UndoError;
 use super::{ApplyError, ApplyReceipt, Restore};
 use crate::WorkspaceDir;
-use crate::journal::Phase;
 
 /// Takes the transaction in `journal_dir` back: contents, modes, extended attributes, access
 /// control lists, and times of files as they were. A path that was changed since is a conflict, and then
@@ -23,7 +23,12 @@ use crate::journal::Phase;
 /// # Errors
 /// As [`UndoError`] says; nothing is changed then.
 pub fn undo(journal_dir: &Path, workspace: &WorkspaceDir) -> Result<ApplyReceipt, UndoError> {
-    turn(Arc::new(HostOps::new()), journal_dir, workspace, Turn::Undo)
+    undo_or_redo(
+        Arc::new(HostOps::new()),
+        journal_dir,
+        workspace,
+        Direction::Undo,
+    )
 }
 
 /// Takes the undo of the transaction in `journal_dir` back.
@@ -31,31 +36,37 @@ pub fn undo(journal_dir: &Path, workspace: &WorkspaceDir) -> Result<ApplyReceipt
 /// # Errors
 /// As [`UndoError`] says; nothing is changed then.
 pub fn redo(journal_dir: &Path, workspace: &WorkspaceDir) -> Result<ApplyReceipt, UndoError> {
-    turn(Arc::new(HostOps::new()), journal_dir, workspace, Turn::Redo)
+    undo_or_redo(
+        Arc::new(HostOps::new()),
+        journal_dir,
+        workspace,
+        Direction::Redo,
+    )
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Direction {
     Undo,
     Redo,
 }
 
-pub(crate) fn turn(
+pub(crate) fn undo_or_redo(
     ops: Arc<dyn Ops>,
     journal_dir: &Path,
     workspace: &WorkspaceDir,
-    turn: Turn,
+    direction: Direction,
 ) -> Result<ApplyReceipt, UndoError> {
-    let chain = Chain::load(&*ops, journal_dir, Keep::Last)?.ok_or_else(|| UndoError::Nothing {
-        path: journal_dir.to_path_buf(),
-    })?;
-    let (last, last_dir, turns) = (&chain.journal, &chain.last_dir, chain.turns);
+    let stack =
+        UndoStack::load(&*ops, journal_dir, Keep::Last)?.ok_or_else(|| UndoError::Nothing {
+            path: journal_dir.to_path_buf(),
+        })?;
+    let (last, last_dir, turns) = (&stack.journal, &stack.last_dir, stack.turns);
     if last.phase != Phase::Done {
         return Err(UndoError::Unfinished);
     }
-    match (turn, turns % 2) {
-        (Turn::Undo, 1) => return Err(UndoError::AlreadyUndone),
-        (Turn::Redo, 0) => return Err(UndoError::NotUndone),
+    match (direction, turns % 2) {
+        (Direction::Undo, 1) => return Err(UndoError::AlreadyUndone),
+        (Direction::Redo, 0) => return Err(UndoError::NotUndone),
         _ => {}
     }
     let steps = last.steps.iter();

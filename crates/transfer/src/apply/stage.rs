@@ -25,12 +25,12 @@ use lazaret_tree::{AtPath as _, Blobs, Digest, Entry, Mode, PathError, RelPath};
 
 use super::attributes::Attributes;
 use super::conflict::{is, open_parent};
+use super::fingerprint::Fingerprint;
+use super::journal::{Placement, Step};
 use super::ops::{Kind, Ops, Rename, Stat};
 use super::preflight::Identity;
-use super::stamp::Stamp;
 use super::store::Sync;
 use super::{ApplyError, Restore};
-use crate::journal::{Placement, Step};
 use rustix::io::Errno;
 
 /// What staging needs to know about its surroundings.
@@ -61,7 +61,7 @@ impl Stager<'_> {
         model: Option<&Model>,
         restore: Option<&Restore>,
         blobs: &dyn Blobs,
-    ) -> Result<Option<Stamp>, ApplyError> {
+    ) -> Result<Option<Fingerprint>, ApplyError> {
         let path = &*step.change.path;
         let Some(after) = &step.change.after else {
             return Ok(None);
@@ -111,7 +111,7 @@ impl Stager<'_> {
         }
         let stat = self.ops.stat_at(self.staging, name).at(path.as_str())?;
         let stat = stat.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound));
-        Ok(Some(Stamp::of(&stat.at(path.as_str())?)))
+        Ok(Some(Fingerprint::of(&stat.at(path.as_str())?)))
     }
 
     fn make_dir(&self, name: &str) -> io::Result<OwnedFd> {

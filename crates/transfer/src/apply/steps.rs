@@ -12,7 +12,7 @@
 //! | happened | – | old, if any | new, if any |
 //!
 //! Going back moves only what is exactly as the transaction left it, known by
-//! its [`Stamp`](super::stamp::Stamp). What another process changed meanwhile stays
+//! its [`Fingerprint`](super::fingerprint::Fingerprint). What another process changed meanwhile stays
 //! where it is, and what was saved stays in its slot; both are reported (P5).
 
 use std::io;
@@ -24,12 +24,12 @@ use rustix::io::Errno;
 use super::ApplyError;
 use super::attributes::Attributes;
 use super::conflict::{Conflict, ConflictKind, State, compare, is, open_parent};
+use super::fingerprint::Fingerprint;
+use super::journal::{Placement, Step};
 use super::ops::{Kind, Ops, Rename, Stat};
-use super::stamp::Stamp;
-use crate::journal::{Placement, Step};
 
 /// Where steps happen.
-pub(crate) struct Ground<'a> {
+pub(crate) struct StepContext<'a> {
     pub(crate) ops: &'a dyn Ops,
     pub(crate) root: BorrowedFd<'a>,
     pub(crate) staging: BorrowedFd<'a>,
@@ -42,7 +42,7 @@ pub(crate) enum Reverted {
     /// The path is as it was before the transaction.
     Clean,
     /// Another process changed the path meanwhile, so it was left as it is.
-    LeftAlone(RelPathBuf),
+    NotRestored(RelPathBuf),
 }
 
 /// The slot of what step `index` brings.
@@ -55,7 +55,7 @@ pub(crate) fn slot_old(index: usize) -> String {
     format!("{index}.old")
 }
 
-impl Ground<'_> {
+impl StepContext<'_> {
     /// Carries a step out, if its precondition still holds.
     pub(crate) fn execute(&self, index: usize, step: &Step) -> Result<(), ApplyError> {
         let path = &*step.change.path;
@@ -92,7 +92,7 @@ impl Ground<'_> {
         }
         let moved = self.rename((parent, name), (self.staging, &saved), Rename::Replace);
         if stays_put(&found, &moved) {
-            self.stand_in(&saved, &found, (parent, name), path)?;
+            self.replace_by_empty_dir(&saved, &found, (parent, name), path)?;
         } else {
             moved.at(path.as_str())?;
             self.check_saved(&saved, &found, path)?;
@@ -104,7 +104,7 @@ impl Ground<'_> {
     }
 
     /// Saves an empty directory that can't be renamed, by making one like it.
-    fn stand_in(
+    fn replace_by_empty_dir(
         &self,
         saved: &str,
         found: &Stat,
@@ -146,23 +146,23 @@ impl Ground<'_> {
         let in_new = self.ops.stat_at(self.staging, &new)?;
         let in_old = self.ops.stat_at(self.staging, &old)?;
         let is_staged = |stat: Option<&Stat>| match (&step.new, stat) {
-            (Some(stamp), Some(stat)) => stamp.matches(stat),
+            (Some(fingerprint), Some(stat)) => fingerprint.matches(stat),
             _ => false,
         };
         let replaces = step.old.is_some() && step.new.is_some();
         let swapped =
             replaces && in_new.is_some() && in_old.is_none() && !is_staged(in_new.as_ref());
-        let left_alone = || -> io::Result<Reverted> {
+        let not_restored = || -> io::Result<Reverted> {
             if swapped {
                 self.rename((self.staging, &new), (self.staging, &old), Rename::Replace)?;
             }
-            Ok(Reverted::LeftAlone(path.to_owned()))
+            Ok(Reverted::NotRestored(path.to_owned()))
         };
         let parent = match open_parent(self.ops, self.root, path) {
             // Its directory is gone: news only if there is something to put back.
             Err(error) if is_gone(&error) => {
                 return if in_old.is_some() || swapped {
-                    left_alone()
+                    not_restored()
                 } else {
                     Ok(Reverted::Clean)
                 };
@@ -171,7 +171,7 @@ impl Ground<'_> {
         };
         let parent = parent.as_fd();
         let here = match self.ops.stat_at(parent, name) {
-            Err(error) if is(&error, Errno::XDEV) => return left_alone(),
+            Err(error) if is(&error, Errno::XDEV) => return not_restored(),
             other => other?,
         };
         let ours = match &here {
@@ -180,7 +180,7 @@ impl Ground<'_> {
         };
         if swapped {
             if !ours {
-                return left_alone();
+                return not_restored();
             }
             self.rename((self.staging, &new), (parent, name), Rename::Exchange)?;
             return Ok(Reverted::Clean);
@@ -200,7 +200,7 @@ impl Ground<'_> {
             }
             // Another process replaced or filled what a creation made.
             (None, None) if !replaces && step.new.is_some() && here.is_some() => {
-                return left_alone();
+                return not_restored();
             }
             _ => {}
         }
@@ -215,7 +215,7 @@ impl Ground<'_> {
                     self.ops.rmdir(self.staging, &old)?;
                     return Ok(Reverted::Clean);
                 }
-                left_alone()
+                not_restored()
             }
             Err(error) => Err(error),
             Ok(()) => Ok(Reverted::Clean),
@@ -289,13 +289,13 @@ impl Ground<'_> {
 
     /// Checks that what was staged is still there, untouched.
     fn check_staged(&self, index: usize, step: &Step) -> Result<(), ApplyError> {
-        let Some(stamp) = &step.new else {
+        let Some(fingerprint) = &step.new else {
             return Ok(());
         };
         let path = step.change.path.as_str();
         let staged = self.ops.stat_at(self.staging, &slot_new(index)).at(path)?;
         match staged {
-            Some(stat) if stamp.matches(&stat) => Ok(()),
+            Some(stat) if fingerprint.matches(&stat) => Ok(()),
             _ => Err(ApplyError::StagingChanged {
                 path: step.change.path.clone(),
             }),
@@ -306,7 +306,7 @@ impl Ground<'_> {
     fn check_saved(&self, slot: &str, seen: &Stat, path: &RelPath) -> Result<(), ApplyError> {
         let saved = self.ops.stat_at(self.staging, slot).at(path.as_str())?;
         match saved {
-            Some(stat) if Stamp::of(seen).matches(&stat) => {
+            Some(stat) if Fingerprint::of(seen).matches(&stat) => {
                 self.check_empty(&stat, self.staging, slot, path)
             }
             _ => Err(conflict(path, ConflictKind::Changed)),

@@ -12,7 +12,7 @@ use crate::WorkspaceDir;
 
 /// How the host is at the path of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum HostState {
     /// As the change expects it.
     Expected,
     /// As it would be after the change: there is nothing to do (APP-09).
@@ -23,7 +23,7 @@ pub enum Standing {
 
 /// What is found at one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum EntryAt {
     /// Nothing.
     Nothing,
     /// Something that a tree can hold.
@@ -38,45 +38,45 @@ pub enum Found {
 ///
 /// # Errors
 /// When the workspace can't be read.
-pub fn standings(
+pub fn host_states(
     workspace: &WorkspaceDir,
     changes: &[impl Borrow<Change>],
-) -> Result<Vec<Standing>, PathError> {
+) -> Result<Vec<HostState>, PathError> {
     let states = survey(&HostOps::new(), workspace.as_fd(), changes)?;
-    let standing = |state| match state {
-        State::Before(_) => Standing::Expected,
-        State::After => Standing::Already,
-        State::Conflict(kind) => Standing::Conflict(kind),
+    let host_state = |state| match state {
+        State::Before(_) => HostState::Expected,
+        State::After => HostState::Already,
+        State::Conflict(kind) => HostState::Conflict(kind),
     };
-    Ok(states.into_iter().map(standing).collect())
+    Ok(states.into_iter().map(host_state).collect())
 }
 
 /// Looks at one path, without following a link; a file is read and hashed.
 ///
 /// # Errors
 /// When it is there and can't be read.
-pub fn look(workspace: &WorkspaceDir, path: &RelPath) -> Result<Found, PathError> {
-    look_with(&HostOps::new(), workspace.as_fd(), path)
+pub fn inspect(workspace: &WorkspaceDir, path: &RelPath) -> Result<EntryAt, PathError> {
+    inspect_with(&HostOps::new(), workspace.as_fd(), path)
 }
 
-fn look_with(ops: &dyn Ops, root: BorrowedFd<'_>, path: &RelPath) -> Result<Found, PathError> {
+fn inspect_with(ops: &dyn Ops, root: BorrowedFd<'_>, path: &RelPath) -> Result<EntryAt, PathError> {
     let parent = match open_parent(ops, root, path) {
         Ok(parent) => parent,
         Err(error) if is(&error, Errno::NOENT) || is(&error, Errno::NOTDIR) => {
-            return Ok(Found::Nothing);
+            return Ok(EntryAt::Nothing);
         }
         Err(error) if is(&error, Errno::LOOP) || is(&error, Errno::XDEV) => {
-            return Ok(Found::Other);
+            return Ok(EntryAt::Other);
         }
         Err(error) => return Err(error).at(path.as_str()),
     };
     let stat = match ops.stat_at(parent.as_fd(), path.file_name()) {
-        Err(error) if is(&error, Errno::XDEV) => return Ok(Found::Other),
+        Err(error) if is(&error, Errno::XDEV) => return Ok(EntryAt::Other),
         other => other.at(path.as_str())?,
     };
     let Some(stat) = stat else {
-        return Ok(Found::Nothing);
+        return Ok(EntryAt::Nothing);
     };
     let entry = entry_of(ops, parent.as_fd(), path, &stat)?;
-    Ok(entry.map_or(Found::Other, Found::Entry))
+    Ok(entry.map_or(EntryAt::Other, EntryAt::Entry))
 }

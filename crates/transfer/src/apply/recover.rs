@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use lazaret_tree::{AtPath as _, PathError, RelPath};
 
-use super::LeftAlone;
+use super::NotRestored;
 use super::commit::{discard, finish, revert_all};
 use super::history::undo_dir;
+use super::journal::{Journal, JournalError, Phase};
 use super::ops::{HostOps, Ops};
-use super::steps::Ground;
+use super::steps::StepContext;
 use super::store::{LoadError, Store};
-use crate::journal::{Journal, JournalError, Phase};
 
 /// What a recovery found to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Recovered {
     /// A transaction was taken back: the tree is as it was before it.
     RolledBack {
         /// Paths that were left as they are, because another process changed them meanwhile.
-        left_alone: Vec<LeftAlone>,
+        not_restored: Vec<NotRestored>,
     },
     /// A transaction had happened and is now cleaned up: the tree is as after it.
     Completed,
@@ -106,22 +106,22 @@ fn recover_one(ops: &dyn Ops, journal_dir: &Path) -> Result<Recovered, RecoverEr
             Ok(Recovered::Completed)
         }
         (Phase::Ready, Some(staging)) => {
-            let ground = Ground {
+            let context = StepContext {
                 ops,
                 root: root.as_fd(),
                 staging: staging.as_fd(),
                 placement: journal.placement,
             };
-            let left_alone = revert_all(&ground, &journal)?;
-            discard(ops, root.as_fd(), &store, &mut journal, &left_alone)?;
-            Ok(Recovered::RolledBack { left_alone })
+            let not_restored = revert_all(&context, &journal)?;
+            discard(ops, root.as_fd(), &store, &mut journal, &not_restored)?;
+            Ok(Recovered::RolledBack { not_restored })
         }
         // Nothing was saved yet, or another process removed the staging directory: there
         // is nothing to put back.
         _ => {
             discard_unkept(ops, root.as_fd(), &store, &mut journal)?;
             Ok(Recovered::RolledBack {
-                left_alone: Vec::new(),
+                not_restored: Vec::new(),
             })
         }
     }
@@ -149,9 +149,9 @@ fn discard_unkept(
         },
         Err(error) => return Err(error).at(&path)?,
     };
-    let left_alone: Vec<LeftAlone> = if saved {
+    let not_restored: Vec<NotRestored> = if saved {
         let steps = journal.steps.iter().take(1);
-        let kept = |step: &crate::journal::Step| LeftAlone {
+        let kept = |step: &super::journal::Step| NotRestored {
             path: step.change.path.clone(),
             saved: name.parse().ok(),
         };
@@ -159,7 +159,7 @@ fn discard_unkept(
     } else {
         Vec::new()
     };
-    Ok(discard(ops, root, store, journal, &left_alone)?)
+    Ok(discard(ops, root, store, journal, &not_restored)?)
 }
 
 /// Opens the workspace that a journal is about. It is known by its inode and

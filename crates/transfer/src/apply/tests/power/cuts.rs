@@ -9,12 +9,12 @@ use lazaret_tests::Random;
 use super::disk::{Disk, Pending};
 use super::{Event, Recorder};
 use crate::WorkspaceDir;
-use crate::transaction::recover::recover_with;
-use crate::transaction::tests::attributes::dressed;
-use crate::transaction::tests::faulty::Op;
-use crate::transaction::tests::{Able, Fault, Faulty, Scene, Snapshot, snapshot};
-use crate::transaction::undo::{Turn, turn};
-use crate::transaction::{Recovered, UndoError};
+use crate::apply::recover::recover_with;
+use crate::apply::tests::attributes::dressed;
+use crate::apply::tests::faulty::Op;
+use crate::apply::tests::{Able, Fault, Faulty, Scene, Snapshot, snapshot};
+use crate::apply::undo::{Direction, undo_or_redo};
+use crate::apply::{Recovered, UndoError};
 
 /// Small, and yet: a replaced file, a removed directory with a file, a directory in
 /// place of a file, a file in place of a directory, a link, something new in new
@@ -72,14 +72,14 @@ impl Story {
     }
 
     /// An undo, or a redo, of an apply.
-    fn turn(before: &str, after: &str, which: Turn) -> Self {
+    fn turn(before: &str, after: &str, which: Direction) -> Self {
         let scene = dressed(Scene::new(before, after), DRESSED);
         // From the start: the journals speak of inodes by the recorder's numbers.
         let recorder = Arc::new(Recorder::new(scene.home.path()));
         let ops = || Arc::new(Faulty::none().recorded(&recorder));
         scene.apply_on(ops()).unwrap();
-        if which == Turn::Redo {
-            scene.turn_on(ops(), Turn::Undo).unwrap();
+        if which == Direction::Redo {
+            scene.turn_on(ops(), Direction::Undo).unwrap();
         }
         let old = scene.snapshot();
         let from = recorder.finish().1.len();
@@ -159,8 +159,8 @@ impl Story {
         };
         match &recovered {
             Recovered::Completed if !is_new => return Err("completed, and the old tree".into()),
-            Recovered::RolledBack { left_alone } if !left_alone.is_empty() => {
-                return Err(format!("left alone: {left_alone:?}"));
+            Recovered::RolledBack { not_restored } if !not_restored.is_empty() => {
+                return Err(format!("left alone: {not_restored:?}"));
             }
             Recovered::RolledBack { .. } if is_new => {
                 return Err("rolled back, and the new tree".into());
@@ -179,12 +179,13 @@ impl Story {
     fn check_undo(&self, recorder: &Arc<Recorder>, is_new: bool) -> Result<(), String> {
         let workspace = WorkspaceDir::open_ambient(&self.scene.path()).unwrap();
         let ops = || Arc::new(Faulty::none().recorded(recorder));
-        let way = |which| turn(ops(), &self.journal(), &workspace, which);
-        match (way(Turn::Undo), is_new) {
+        let way = |which| undo_or_redo(ops(), &self.journal(), &workspace, which);
+        match (way(Direction::Undo), is_new) {
             (Ok(_), _) | (Err(UndoError::Nothing { .. }), false) => {}
-            (Err(UndoError::AlreadyUndone), _) => {
-                drop(way(Turn::Redo).map_err(|error| format!("the redo after recovery: {error}"))?)
-            }
+            (Err(UndoError::AlreadyUndone), _) => drop(
+                way(Direction::Redo)
+                    .map_err(|error| format!("the redo after recovery: {error}"))?,
+            ),
             (Err(error), _) => return Err(format!("the undo after recovery: {error}")),
         }
         let tree = snapshot(&self.scene.path());
@@ -235,7 +236,7 @@ fn app_11_power_cut_at_every_event_of_an_apply() {
 
 #[test]
 fn app_11_power_cut_at_every_event_of_an_undo_and_a_redo() {
-    for which in [Turn::Undo, Turn::Redo] {
+    for which in [Direction::Undo, Direction::Redo] {
         let disks = holds(&Story::turn(BEFORE, AFTER, which), 32);
         assert!(disks > 1000, "{which:?} {disks}");
     }
