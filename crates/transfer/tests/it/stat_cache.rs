@@ -1,6 +1,7 @@
 //! What was read once need not be read again, unless it may have changed.
 
 use std::fs::{self, File};
+use std::mem::MaybeUninit;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +14,8 @@ use lazaret_transfer::{
     StatCacheWriter, WorkspaceDir, pack_and_record, walk, walk_cached,
 };
 use lazaret_tree::Tree;
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, mount_bind, unmount};
 
 fn selector() -> FileSelector {
@@ -208,30 +211,36 @@ fn times_of_the_future_are_never_believed() {
     assert_eq!(look(dir.path(), &StatCache::default()).1.len(), 49);
 }
 
+/// Counts the files of [`aged`] that are opened while `run` runs (inotify(7)).
+fn count_opened(dir: &Path, run: impl FnOnce()) -> usize {
+    let flags = CreateFlags::NONBLOCK | CreateFlags::CLOEXEC;
+    let events = inotify::init(flags).expect("Linux");
+    for number in 0..7 {
+        let path = dir.join(format!("d{number}"));
+        inotify::add_watch(&events, path, WatchFlags::OPEN).expect("there");
+    }
+    run();
+    let mut buffer = [MaybeUninit::uninit(); 4096];
+    let mut events = inotify::Reader::new(&events, &mut buffer);
+    let mut opened = 0;
+    loop {
+        match events.next() {
+            Ok(event) if event.events().contains(ReadFlags::QUEUE_OVERFLOW) => panic!("overflow"),
+            Ok(event) => opened += usize::from(!event.events().contains(ReadFlags::ISDIR)),
+            Err(Errno::AGAIN) => return opened,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 #[test]
 fn what_is_known_is_not_opened() {
     let (dir, cache) = aged();
-    // Reading a file moves its access time, if the mount has the kernel record it.
-    let accessed = |name: &str| {
-        fs::metadata(dir.path().join(name))
-            .expect("there")
-            .accessed()
-    };
-    let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
-    for number in 0..50 {
-        let path = dir.path().join(format!("d{}/f{number}", number % 7));
-        let file = File::options().write(true).open(path).expect("ours");
-        let metadata = file.metadata().expect("there");
-        let times = fs::FileTimes::new().set_accessed(old);
-        file.set_times(times.set_modified(metadata.modified().expect("Unix")))
-            .expect("ours");
-    }
-    outwait();
-    let (_, cache) = look(dir.path(), &cache);
-    let marked = accessed("d3/f3").expect("Unix");
-    look(dir.path(), &cache);
-    assert_eq!(accessed("d3/f3").expect("Unix"), marked);
-    assert_eq!(cache.len(), 50);
+    let walk = |cache: &StatCache| count_opened(dir.path(), || drop(look(dir.path(), cache)));
+    assert_eq!(walk(&StatCache::default()), 50);
+    assert_eq!(walk(&cache), 0);
+    fs::write(dir.path().join("d3/f3"), "changed").expect("ours");
+    assert_eq!(walk(&cache), 1);
 }
 
 #[test]
