@@ -1,11 +1,14 @@
-//! Arrows that must not be there: which crate must not reach which, by any way.
+//! Arrows that must not be there: which crate must not reach which, by any way, and which
+//! folder of a crate must not import which.
 //!
-//! Only ordinary dependencies count. Features are those that the crate gets by itself.
+//! Between crates only ordinary dependencies count. Features are those that the crate gets by
+//! itself.
 
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
-use super::Finding;
+use super::imports::{Import, imports};
+use super::{Finding, Source};
 
 /// The manifest's folder, and what must not be below it. A name that ends with `-` stands
 /// for every crate that starts with it.
@@ -120,6 +123,44 @@ const ABSENT: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Folders of one crate that must not be imported.
+struct Apart {
+    krate: &'static str,
+    folder: &'static str,
+    /// Folders beside it that it must not import.
+    absent: &'static [&'static str],
+}
+
+/// Copying in, receiving and applying are joined by their caller alone. A pack is a visitor of
+/// the walk, so it may import that. The capability on the host's tree is below all of them.
+const APART: &[Apart] = &[
+    Apart {
+        krate: "transfer",
+        folder: "workspace_dir",
+        absent: &["walk", "pack", "store", "apply"],
+    },
+    Apart {
+        krate: "transfer",
+        folder: "walk",
+        absent: &["pack", "store", "apply"],
+    },
+    Apart {
+        krate: "transfer",
+        folder: "pack",
+        absent: &["store", "apply"],
+    },
+    Apart {
+        krate: "transfer",
+        folder: "store",
+        absent: &["walk", "pack", "apply"],
+    },
+    Apart {
+        krate: "transfer",
+        folder: "apply",
+        absent: &["walk", "pack", "store"],
+    },
+];
+
 /// Crates that only `runtime` may depend on directly.
 const RUNTIME_ONLY: [&str; 2] = ["bollard", "tokio"];
 /// Their direct dependencies are read for [`RUNTIME_ONLY`].
@@ -132,8 +173,12 @@ const LEAVES: [(&str, &str); 3] = [
     ("lazaret-bench", "bench"),
 ];
 
-/// Checks the resolved graph.
-pub(super) fn check(sh: &Shell, findings: &mut Vec<Finding>) -> Result<()> {
+/// Checks the resolved graph, and the folders of crates.
+pub(super) fn check(sh: &Shell, sources: &[Source], findings: &mut Vec<Finding>) -> Result<()> {
+    for apart in APART {
+        let imports = imports(&format!("crates/{}", apart.krate), sources);
+        report_apart(&imports, apart, findings);
+    }
     for (folder, absent) in ABSENT {
         let tree = tree(sh, &format!("lazaret-{folder}"), "")?;
         report(
@@ -201,9 +246,66 @@ fn report(tree: &[String], absent: &[&str], manifest: &str, findings: &mut Vec<F
     }
 }
 
+/// Names each import of a folder from one that it must not import.
+fn report_apart(imports: &[Import], apart: &Apart, findings: &mut Vec<Finding>) {
+    let is_in = |file: &str, folder: &str| {
+        let path = format!("crates/{}/src/{folder}", apart.krate);
+        file.strip_prefix(&path)
+            .is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
+    };
+    let inside = imports
+        .iter()
+        .filter(|import| is_in(&import.from, apart.folder));
+    for import in inside {
+        if let Some(other) = apart.absent.iter().find(|other| is_in(&import.to, other)) {
+            findings.push(Finding {
+                path: import.from.clone(),
+                line: import.line,
+                rule: "arrows",
+                message: format!(
+                    "`{}` must not import `{other}` ({})",
+                    apart.folder, import.path
+                ),
+            });
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_import_of_a_folder_that_must_stay_apart_is_found() {
+        let import = |from: &str, to: &str| Import {
+            from: format!("crates/a/src/{from}"),
+            to: format!("crates/a/src/{to}"),
+            line: 3,
+            path: "crate::x".to_owned(),
+        };
+        let imports = [
+            import("walk/mod.rs", "apply/mod.rs"),
+            import("walk.rs", "pack.rs"),
+            import("walker/mod.rs", "apply/mod.rs"),
+            import("walk/mod.rs", "application/mod.rs"),
+            import("apply/mod.rs", "walk/mod.rs"),
+        ];
+        let mut findings = Vec::new();
+        let walk = Apart {
+            krate: "a",
+            folder: "walk",
+            absent: &["apply", "pack"],
+        };
+        report_apart(&imports, &walk, &mut findings);
+        let found: Vec<&str> = findings.iter().map(|finding| &*finding.message).collect();
+        assert_eq!(
+            found,
+            [
+                "`walk` must not import `apply` (crate::x)",
+                "`walk` must not import `pack` (crate::x)"
+            ]
+        );
+    }
 
     #[test]
     fn an_arrow_that_must_not_be_there_is_found() {

@@ -78,7 +78,7 @@ fn check(sh: &Shell) -> Result<Vec<Finding>> {
     text::check_changelog(&sources, &mut findings);
     cases::check(&sources, &mut findings);
     cycles::check(&sources, &mut findings);
-    arrows::check(sh, &mut findings)?;
+    arrows::check(sh, &sources, &mut findings)?;
     findings.sort();
     Ok(findings)
 }
