@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lazaret_transfer::Skipped;
-use lazaret_tree::{Change, Note, Refusal, RelPath, Tree};
+use lazaret_tree::{Adjustment, Change, RejectedEntry, RelPath, Tree};
 use lazaret_validator::{Limits, Policy};
 
 use super::contents::Contents;
@@ -30,9 +30,9 @@ pub struct Case {
     /// What was sent in.
     pub(super) baseline: Tree,
     /// What came out and is not carried.
-    pub(super) refusals: Vec<Refusal>,
+    pub(super) refusals: Vec<RejectedEntry>,
     /// What was made safe on the way.
-    pub(super) notes: Vec<Note>,
+    pub(super) notes: Vec<Adjustment>,
     /// What changed in `.git`, which is judged and never applied.
     pub(super) git: Vec<Arc<Change>>,
     /// What it is judged by.

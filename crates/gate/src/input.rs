@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use lazaret_protocol::StreamLimits;
 use lazaret_transfer::{BaseStore, Quarantine, Skipped, WorkspaceDir};
-use lazaret_tree::{Note, Refusal, Tree};
+use lazaret_tree::{Adjustment, RejectedEntry, Tree};
 use lazaret_validator::{Destination, GitConfig, Limits, Policy};
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +18,9 @@ pub struct GateInput {
     /// What came out.
     pub collected: Tree,
     /// What came out and is not carried.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<RejectedEntry>,
     /// What was made safe on the way.
-    pub notes: Vec<Note>,
+    pub notes: Vec<Adjustment>,
     /// Caches that appeared in the copy.
     pub caches: Vec<Skipped>,
     /// The new contents.

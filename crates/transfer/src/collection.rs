@@ -1,7 +1,7 @@
 //! `Collection`: what came out of a session, before its contents are fetched.
 
 use lazaret_protocol::Wanted;
-use lazaret_tree::{Entry, Note, Refusal, RelPathBuf, Tree, escape};
+use lazaret_tree::{Adjustment, Entry, RejectedEntry, RelPathBuf, Tree, escape};
 
 use crate::Skipped;
 
@@ -13,11 +13,11 @@ pub struct Collection {
     /// is neither a change nor a deletion.
     pub tree: Tree,
     /// What lies in the volume and is not carried.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<RejectedEntry>,
     /// Cache directories that appeared: as on the way in, they stay where they are.
     pub left_out: Vec<Skipped>,
     /// What was made safe: `mode.special`, `link.hard`.
-    pub notes: Vec<Note>,
+    pub notes: Vec<Adjustment>,
 }
 
 /// A blob that did not arrive as it was announced.

@@ -50,7 +50,6 @@ mod base_store;
 mod collection;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
-pub mod merge;
 mod pack;
 mod pending_update;
 mod quarantine;
@@ -62,14 +61,15 @@ mod stat_cache;
 mod unpack;
 mod volume_state;
 mod walk;
-mod workspace;
+mod workspace_dir;
 
 #[cfg(feature = "crash")]
 pub use apply::crash;
 pub use apply::{
     ApplyError, ApplyReceipt, Attempt, Conflict, ConflictKind, EntryAt, History, HistoryState,
     HostState, JournalError, NotRestored, Obstacle, ObstacleKind, RecoverError, Recovered,
-    Transaction, UndoError, history, history_state, host_states, inspect, recover, redo, undo,
+    Transaction, UndoError, history, history_state, host_states, inspect, merge, recover, redo,
+    undo,
 };
 pub use base_store::{BaseStore, BaseStoreError, BaseWriter, keep_texts};
 pub use collection::{Collection, SurveyMismatch, verify_received};
@@ -84,7 +84,7 @@ pub use stat_cache::{StatCache, StatCacheOutcome, StatCacheWriter};
 pub use unpack::{Ending, UnpackError, Unpacked, unpack};
 pub use volume_state::{PendingSurvey, VolumeState};
 pub use walk::{
-    Hashing, SizeEstimate, SizeEstimator, UntrustedTree, UntrustedWalkError, WalkError, Walked,
-    larger_than, walk, walk_cached, walk_untrusted,
+    Hashing, SizeEstimate, SizeEstimator, UntrustedTree, WalkError, Walked, larger_than, walk,
+    walk_cached, walk_untrusted,
 };
-pub use workspace::{FileIdentity, WorkspaceDir};
+pub use workspace_dir::{FileIdentity, WorkspaceDir};

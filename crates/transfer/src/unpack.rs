@@ -6,7 +6,7 @@ use std::io::Read;
 use lazaret_protocol::{
     Member, MemberKind, MemberPath, Members, StreamError, StreamLimits, Trailer,
 };
-use lazaret_tree::{Digest, Entry, Note, Refusal, RelPathBuf, Tree};
+use lazaret_tree::{Adjustment, Digest, Entry, RejectedEntry, RelPathBuf, Tree};
 
 use crate::{InsertError, Quarantine, QuarantineError};
 
@@ -47,9 +47,9 @@ pub struct Unpacked {
     /// quarantine.
     pub tree: Tree,
     /// Everything else, in the order of the stream.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<RejectedEntry>,
     /// What was dropped or made safe, in the order of the stream.
-    pub notes: Vec<Note>,
+    pub notes: Vec<Adjustment>,
     /// The trailer, for [`Ending::Trailer`].
     pub trailer: Option<Trailer>,
 }
@@ -105,8 +105,8 @@ struct Unpacking<'a> {
     tree: Tree,
     /// Files whose names are refused: a hard link with a good name may follow.
     odd_files: BTreeMap<Vec<u8>, Entry>,
-    refusals: Vec<Refusal>,
-    notes: Vec<Note>,
+    refusals: Vec<RejectedEntry>,
+    notes: Vec<Adjustment>,
 }
 
 impl Unpacking<'_> {
@@ -153,7 +153,7 @@ impl Unpacking<'_> {
                 let name = path.as_bytes().to_vec();
                 Ok(file.cloned().ok_or(StreamError::HardForward { name })?)
             }
-            MemberKind::Fifo => Err(Refusal {
+            MemberKind::Fifo => Err(RejectedEntry {
                 name: path.as_bytes().to_vec(),
                 code: "type.fifo",
                 reason: "a FIFO".to_owned(),

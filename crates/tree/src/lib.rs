@@ -10,7 +10,7 @@
 //! | [`Digest`] | BLAKE3 of contents |
 //! | [`Tree`], [`Entry`] | the manifest of a directory |
 //! | [`ChangeSet`], [`Renames`] | the difference of two trees |
-//! | [`Refusal`], [`Note`] | an entry that stays behind, or was made safe |
+//! | [`RejectedEntry`], [`Adjustment`] | an entry that stays behind, or was made safe |
 //! | [`Blobs`] | where contents come from |
 //!
 //! Raw names reach people through [`escape`] only.
@@ -41,7 +41,7 @@ pub use dot_git::{
 pub use escape::{escape, is_invisible, unescape};
 pub use hex::{from_hex, to_hex};
 pub use path_error::{AtPath, PathError};
-pub use rejected::{Note, Refusal};
+pub use rejected::{Adjustment, RejectedEntry};
 pub use rel_path::{
     MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, PathSpan, Paths, RelPath, RelPathBuf,
     RelPathError, common_prefix,

@@ -1,4 +1,4 @@
-//! `Refusal` and `Note`: an entry that stays behind, and one that was made safe.
+//! `RejectedEntry` and `Adjustment`: an entry that stays behind, and one that was made safe.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::escape;
 /// (docs/design/threats.md, section 0, outcome `Q`). What can not come from a file system
 /// ends the whole batch instead, as a `StreamError`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Refusal {
+pub struct RejectedEntry {
     /// The raw name, relative to the workspace; show it through `escape` only.
     pub name: Vec<u8>,
     /// A stable code, such as `type.fifo`.
@@ -21,7 +21,7 @@ pub struct Refusal {
 
 /// Something about a member that was dropped or made safe, and is worth showing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct Adjustment {
     /// The member's raw name; show it through `escape` only.
     pub name: Vec<u8>,
     /// A stable code: `pax.xattr`, `mode.special` or `link.hard`.
@@ -30,7 +30,7 @@ pub struct Note {
     pub reason: String,
 }
 
-impl Refusal {
+impl RejectedEntry {
     /// Returns a refusal of `name`.
     pub fn new(name: impl Into<Vec<u8>>, code: &'static str, reason: impl Into<String>) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RejectedEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} [{}]", escape(&self.name), self.reason, self.code)
     }

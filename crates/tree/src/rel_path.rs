@@ -69,6 +69,24 @@ pub enum RelPathError {
     TooDeep,
 }
 
+impl RelPathError {
+    /// Returns the stable code of an entry with such a name. What no file system can hold has
+    /// that of a control character.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Encoding => "name.encoding",
+            Self::ComponentTooLong | Self::TooLong => "path.too_long",
+            Self::TooDeep => "path.too_deep",
+            Self::Control
+            | Self::Empty
+            | Self::Absolute
+            | Self::DotDot
+            | Self::Noncanonical
+            | Self::Nul => "name.control",
+        }
+    }
+}
+
 impl RelPathBuf {
     /// Returns the text; it is shared, not copied.
     pub fn to_shared(&self) -> Arc<str> {

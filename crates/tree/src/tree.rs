@@ -65,6 +65,19 @@ pub enum LinkTargetError {
     TooLong,
 }
 
+impl LinkTargetError {
+    /// Returns the stable code of a link with such a target.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Empty => "link.empty",
+            Self::Nul => "link.nul",
+            Self::Encoding => "link.encoding",
+            Self::Control => "link.control",
+            Self::TooLong => "link.too_long",
+        }
+    }
+}
+
 impl LinkTarget {
     /// Parses raw bytes.
     ///

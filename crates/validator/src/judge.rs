@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use lazaret_tree::{ChangeSet, Changed, Note, Refusal, RelPath, Tree, escape, is_invisible};
+use lazaret_tree::{
+    Adjustment, ChangeSet, Changed, RejectedEntry, RelPath, Tree, escape, is_invisible,
+};
 
 use crate::aliases;
 use crate::codes;
@@ -24,9 +26,9 @@ pub struct JudgeInput<'a> {
     /// The difference to what came out.
     pub changes: ChangeSet,
     /// Entries that were not carried.
-    pub refusals: &'a [Refusal],
+    pub refusals: &'a [RejectedEntry],
     /// What was dropped or made safe on the way.
-    pub notes: &'a [Note],
+    pub notes: &'a [Adjustment],
     /// The quarantined contents: of every file that is new or whose contents
     /// changed, except below `.git`. It may know the contents from before as well; rules
     /// that compare are stricter where it does not.
@@ -214,8 +216,8 @@ const FAILED_HINT: &str = "this is a mistake in lazaret; nothing in the workspac
 fn carried_facts(
     report: &mut FindingBuffer,
     changes: &ChangeSet,
-    refusals: &[Refusal],
-    notes: &[Note],
+    refusals: &[RejectedEntry],
+    notes: &[Adjustment],
 ) {
     for refusal in refusals {
         debug_assert!(
@@ -255,7 +257,7 @@ fn carried_facts(
 
 /// Returns the name of something that was not read because of it, so that any file may have
 /// been moved there.
-fn unread(refusals: &[Refusal]) -> Option<&[u8]> {
+fn unread(refusals: &[RejectedEntry]) -> Option<&[u8]> {
     let names = refusals.iter().map(|refusal| &*refusal.name);
     let mut names = names.filter(|name| RelPath::from_bytes(name).is_err());
     names.find(|name| !name.starts_with(b".git/"))

@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_transfer::{
     Ending, FileSelector, InsertError, Quarantine, QuarantineError, Skipped, UnpackError,
-    UntrustedTree, UntrustedWalkError, WalkError, WorkspaceDir, unpack, walk_untrusted,
+    UntrustedTree, WalkError, WorkspaceDir, unpack, walk_untrusted,
 };
-use lazaret_tree::{Entry, Note, Refusal, RelPathBuf, Tree, escape};
+use lazaret_tree::{Adjustment, Entry, RejectedEntry, RelPathBuf, Tree, escape};
 
 /// Why a candidate can't be read.
 #[derive(Debug, thiserror::Error)]
@@ -36,8 +36,8 @@ pub enum CandidateError {
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     pub(super) tree: Tree,
-    pub(super) refusals: Vec<Refusal>,
-    pub(super) notes: Vec<Note>,
+    pub(super) refusals: Vec<RejectedEntry>,
+    pub(super) notes: Vec<Adjustment>,
     pub(super) left_out: Vec<Skipped>,
 }
 
@@ -55,8 +55,8 @@ pub(super) fn of_dir(
 ) -> Attempt {
     let untrusted = match walk_untrusted(dir, selector, &base.tree, limits) {
         Ok(untrusted) => untrusted,
-        Err(UntrustedWalkError::Limit(limit)) => return Ok(Err(limit)),
-        Err(UntrustedWalkError::Walk(error)) => return Err(CandidateError::Walk(error)),
+        Err(WalkError::Limit(limit)) => return Ok(Err(limit)),
+        Err(error) => return Err(CandidateError::Walk(error)),
     };
     for (path, entry) in untrusted.tree.iter() {
         let Entry::File { size, digest, .. } = entry else {

@@ -19,8 +19,8 @@ use std::io::{self, Read};
 
 use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_transfer::{
-    GitMode, Hashing, Quarantine, QuarantineError, SelectError, SelectionSpec, UntrustedWalkError,
-    WalkError, WorkspaceDir, walk, walk_untrusted,
+    GitMode, Hashing, Quarantine, QuarantineError, SelectError, SelectionSpec, WalkError,
+    WorkspaceDir, walk, walk_untrusted,
 };
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 use lazaret_validator::{Finding, Severity, Subject};
@@ -129,8 +129,8 @@ pub fn compare(
     };
     let whole = match walk_untrusted(&base, &everything, &Tree::new(), unbounded) {
         Ok(whole) => whole,
-        Err(UntrustedWalkError::Walk(error)) => return Err(CheckError::Base(error)),
-        Err(UntrustedWalkError::Limit(error)) => return Err(CheckError::BaseLimit(error)),
+        Err(WalkError::Limit(error)) => return Err(CheckError::BaseLimit(error)),
+        Err(error) => return Err(CheckError::Base(error)),
     };
     let sent =
         walk(&base, &selection.compile()?, Hashing::SizesOnly).map_err(CheckError::Selection)?;

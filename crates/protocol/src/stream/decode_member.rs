@@ -1,6 +1,6 @@
 //! `assemble`: header and PAX records become one member.
 
-use lazaret_tree::{Mode, Note, escape};
+use lazaret_tree::{Adjustment, Mode, escape};
 
 use super::limit_counter::Ledger;
 use super::member::{Member, MemberKind, MemberPath};
@@ -122,11 +122,11 @@ fn hard_link(linkname: &[u8], name: &[u8], seen: &Seen) -> Result<MemberKind, St
     }
 }
 
-fn notes(name: &[u8], kind: &MemberKind, mode: u32, dropped: Option<&Vec<u8>>) -> Vec<Note> {
+fn notes(name: &[u8], kind: &MemberKind, mode: u32, dropped: Option<&Vec<u8>>) -> Vec<Adjustment> {
     let mut notes = Vec::new();
     let mut note = |code, reason| {
         let name = name.to_vec();
-        notes.push(Note { name, code, reason });
+        notes.push(Adjustment { name, code, reason });
     };
     if mode & 0o7000 != 0 && matches!(kind, MemberKind::File { .. } | MemberKind::Dir) {
         note(

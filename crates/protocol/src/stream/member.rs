@@ -1,6 +1,6 @@
 //! `Member`: one entry of a stream, as it passed the grammar.
 
-use lazaret_tree::{LinkTarget, Mode, Note, Refusal, RelPathBuf};
+use lazaret_tree::{Adjustment, LinkTarget, Mode, RejectedEntry, RelPathBuf};
 
 use crate::FileTime;
 
@@ -15,7 +15,7 @@ pub struct Member {
     /// format asks for it (TAR-33).
     pub mtime: FileTime,
     /// What was dropped or made safe.
-    pub notes: Vec<Note>,
+    pub notes: Vec<Adjustment>,
 }
 
 /// A name that passed the rules of the grammar.
@@ -24,7 +24,7 @@ pub enum MemberPath {
     /// A name that can be carried on.
     Good(RelPathBuf),
     /// A name that a file system can hold and lazaret does not carry.
-    Odd(Refusal),
+    Odd(RejectedEntry),
 }
 
 /// What a member is.
@@ -42,7 +42,7 @@ pub enum MemberKind {
     /// A symbolic link, never resolved.
     Symlink {
         /// The target, or why it is not carried.
-        target: Result<LinkTarget, Refusal>,
+        target: Result<LinkTarget, RejectedEntry>,
     },
     /// A second name of a file that came before: becomes a copy (TAR-11).
     Hard {

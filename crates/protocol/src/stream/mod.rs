@@ -30,7 +30,7 @@
 //!   that came before.
 //!
 //! What breaks a rule that every file system keeps is a [`StreamError`]. What only
-//! lazaret minds is a [`Refusal`](lazaret_tree::Refusal) inside the [`Member`].
+//! lazaret minds is a [`RejectedEntry`](lazaret_tree::RejectedEntry) inside the [`Member`].
 //!
 //! Memory: nothing is allocated by a claimed size. What is kept per entry is
 //! bounded by [`StreamLimits`], `entries` and `name_bytes`.

@@ -1,6 +1,6 @@
 //! The rules for names: what is a lie, what is odd, what is good.
 
-use lazaret_tree::{LinkTarget, LinkTargetError, Refusal, RelPath, RelPathError};
+use lazaret_tree::{LinkTarget, LinkTargetError, RejectedEntry, RelPath, RelPathError};
 
 use super::member::MemberPath;
 use crate::StreamError;
@@ -27,10 +27,6 @@ pub(super) fn member(raw: &[u8], of: NameOf) -> Result<Option<MemberPath>, Strea
         name = name.strip_suffix(b"/").unwrap_or(name);
     }
     let lie = |lie: fn(Vec<u8>) -> StreamError| Err(lie(raw.to_vec()));
-    let odd = |code, error: RelPathError| {
-        let (name, reason) = (name.to_vec(), error.to_string());
-        Ok(Some(MemberPath::Odd(Refusal { name, code, reason })))
-    };
     match RelPath::from_bytes(name) {
         Ok(path) => Ok(Some(MemberPath::Good(path.to_owned()))),
         Err(error) => match error {
@@ -40,10 +36,14 @@ pub(super) fn member(raw: &[u8], of: NameOf) -> Result<Option<MemberPath>, Strea
             RelPathError::Empty | RelPathError::Noncanonical => {
                 lie(|name| StreamError::PathNoncanonical { name })
             }
-            RelPathError::Control => odd("name.control", error),
-            RelPathError::Encoding => odd("name.encoding", error),
-            RelPathError::ComponentTooLong | RelPathError::TooLong => odd("path.too_long", error),
-            RelPathError::TooDeep => odd("path.too_deep", error),
+            RelPathError::Control
+            | RelPathError::Encoding
+            | RelPathError::ComponentTooLong
+            | RelPathError::TooLong
+            | RelPathError::TooDeep => {
+                let odd = RejectedEntry::new(name, error.code(), error.to_string());
+                Ok(Some(MemberPath::Odd(odd)))
+            }
         },
     }
 }
@@ -65,22 +65,18 @@ pub(super) fn hard_target(raw: &[u8], name: &[u8]) -> Result<MemberPath, StreamE
 pub(super) fn link_target(
     raw: &[u8],
     name: &[u8],
-) -> Result<Result<LinkTarget, Refusal>, StreamError> {
+) -> Result<Result<LinkTarget, RejectedEntry>, StreamError> {
     let error = match LinkTarget::from_bytes(raw) {
         Ok(target) => return Ok(Ok(target)),
         Err(error) => error,
     };
-    let code = match error {
-        LinkTargetError::Empty => {
-            return Err(StreamError::LinkEmpty {
-                name: name.to_vec(),
-            });
-        }
-        LinkTargetError::Nul => return Err(StreamError::NameNul { name: raw.to_vec() }),
-        LinkTargetError::Encoding => "link.encoding",
-        LinkTargetError::Control => "link.control",
-        LinkTargetError::TooLong => "link.too_long",
-    };
-    let (name, reason) = (name.to_vec(), error.to_string());
-    Ok(Err(Refusal { name, code, reason }))
+    match error {
+        LinkTargetError::Empty => Err(StreamError::LinkEmpty {
+            name: name.to_vec(),
+        }),
+        LinkTargetError::Nul => Err(StreamError::NameNul { name: raw.to_vec() }),
+        LinkTargetError::Encoding | LinkTargetError::Control | LinkTargetError::TooLong => Ok(Err(
+            RejectedEntry::new(name, error.code(), error.to_string()),
+        )),
+    }
 }

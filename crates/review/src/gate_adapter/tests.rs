@@ -6,7 +6,7 @@ use lazaret_gate::hunks;
 use lazaret_gate::input::GateInput;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{Quarantine, WorkspaceDir};
-use lazaret_tree::{Digest, Entry, LinkTarget, Mode, Refusal, RelPathBuf, Tree};
+use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RejectedEntry, RelPathBuf, Tree};
 use lazaret_validator::{Finding, Policy};
 
 use super::*;
@@ -182,7 +182,7 @@ fn zoo() -> World {
         ("docs/pipe", "type.fifo"),
         ("a\u{1b}]0;x\u{7}", "name.control"),
     ] {
-        world.parts.refusals.push(Refusal {
+        world.parts.refusals.push(RejectedEntry {
             name: name.as_bytes().to_vec(),
             code,
             reason: "for a test".to_owned(),

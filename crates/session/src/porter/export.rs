@@ -7,7 +7,7 @@ use lazaret_protocol::{
 };
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    Ending, SurveyMismatch, Quarantine, QuarantineError, UnpackError, verify_received, unpack,
+    Ending, Quarantine, QuarantineError, SurveyMismatch, UnpackError, unpack, verify_received,
 };
 use lazaret_tree::{PathError, Tree};
 

@@ -17,7 +17,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::resolve;
+use crate::workspace_dir::resolve;
 
 /// What kind of thing an inode is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

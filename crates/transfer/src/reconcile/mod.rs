@@ -102,20 +102,20 @@ pub fn reconcile(baseline: &Tree, host: &Walked, volume: &VolumeState, stance: S
 
 impl SyncPlan {
     /// What has to be on disk before the order is given.
-    pub fn intent(&self) -> PendingUpdate {
-        let mut intent = PendingUpdate {
+    pub fn pending_update(&self) -> PendingUpdate {
+        let mut pending = PendingUpdate {
             gone: self.order.remove.clone(),
             there: self.order.send.clone(),
         };
         for path in self.adopted.iter().chain(&self.stays) {
             match self.baseline_changes.get(path) {
-                Some(Some(entry)) => drop(intent.there.insert(path.clone(), entry.clone())),
-                Some(None) | None => intent.gone.push(path.clone()),
+                Some(Some(entry)) => drop(pending.there.insert(path.clone(), entry.clone())),
+                Some(None) | None => pending.gone.push(path.clone()),
             }
         }
-        intent.gone.sort_unstable();
-        intent.gone.dedup();
-        intent
+        pending.gone.sort_unstable();
+        pending.gone.dedup();
+        pending
     }
 
     /// Advances the baseline that the plan was made from to what holds once the porter's

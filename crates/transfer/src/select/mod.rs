@@ -29,8 +29,8 @@ use crate::{GitProblem, WorkspaceDir};
 pub struct SelectionSpec {
     /// Whether the repository goes with it.
     pub git: GitMode,
-    /// Lines in the syntax of `gitignore`, relative to the root; `!` takes in what
-    /// a weaker rule leaves out.
+    /// Lines in the syntax of `gitignore`, relative to the root. A `!` takes in what a weaker rule
+    /// leaves out; profiles may not have one.
     pub exclude: Vec<String>,
 }
 
@@ -56,8 +56,8 @@ pub enum GitMode {
 ///    linked worktree's `.git` file becomes a repository of its own if what it names points
 ///    back, and so do the submodules that lie in the workspace, below `.git/modules`. Any
 ///    other `.git` stays out ([`Repository`](crate::Repository)).
-/// 2. The profile's `exclude`. It is the user's own word, so its `!` is the one way
-///    to send a secret file or a cache.
+/// 2. [`SelectionSpec::exclude`]. A profile only keeps files out by it: the reader of profiles
+///    rejects a `!`, so no profile sends a secret file or a cache.
 /// 3. Secret files, by name: `.env` and `.env.*` (not `.env.example`, `.sample`,
 ///    `.template`, `.dist`); keys: `id_rsa` and its like, `*.key`, `*.p12`, `*.pfx`,
 ///    `*.jks`, `*.keystore`, `*.kdbx`, `*.ppk`; `*.pem` unless it holds only public
@@ -206,10 +206,7 @@ impl SkipReason {
             Self::Socket => "type.socket",
             Self::Device => "type.device",
             Self::Unknown => "type.unknown",
-            Self::Name(RelPathError::Encoding) => "name.encoding",
-            Self::Name(RelPathError::TooDeep) => "path.too_deep",
-            Self::Name(RelPathError::TooLong | RelPathError::ComponentTooLong) => "path.too_long",
-            Self::Name(_) => "name.control",
+            Self::Name(error) => error.code(),
             Self::Target(_) => "link.target",
         }
     }

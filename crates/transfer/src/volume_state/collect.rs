@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use lazaret_protocol::{FoundKind, Wanted};
-use lazaret_tree::{
-    Ascending, Entry, LinkTarget, LinkTargetError, Note, Refusal, RelPath, RelPathError, Tree,
-};
+use lazaret_tree::{Adjustment, Ascending, Entry, LinkTarget, RejectedEntry, RelPath, Tree};
 
 use super::{Origin, VolumeState};
 use crate::{Collection, SkipReason, Skipped};
@@ -31,7 +29,11 @@ impl VolumeState {
         }
         for (name, kind) in &self.unsupported {
             match RelPath::from_bytes(name) {
-                Err(error) => collection.refusals.push(bad_name(name, error)),
+                Err(error) => collection.refusals.push(RejectedEntry::new(
+                    &**name,
+                    error.code(),
+                    error.to_string(),
+                )),
                 Ok(path) => {
                     restore(&mut collection.tree, baseline, path);
                     match refusal(name, kind) {
@@ -87,17 +89,17 @@ impl VolumeState {
 }
 
 /// Setgid and sticky directories are common; nothing of them is kept.
-fn special(name: &[u8], mode: u32) -> Option<Note> {
+fn special(name: &[u8], mode: u32) -> Option<Adjustment> {
     let special = mode & 0o7000;
-    (special != 0).then(|| Note {
+    (special != 0).then(|| Adjustment {
         name: name.to_vec(),
         code: "mode.special",
         reason: format!("the mode bits {special:04o} are dropped"),
     })
 }
 
-fn linked(name: &[u8], links: u32) -> Note {
-    Note {
+fn linked(name: &[u8], links: u32) -> Adjustment {
+    Adjustment {
         name: name.to_vec(),
         code: "link.hard",
         reason: format!("one of {links} names of a file; becomes a copy"),
@@ -114,45 +116,19 @@ fn restore(tree: &mut Tree, baseline: &Tree, path: &RelPath) {
 }
 
 /// Returns why something at a good path stays behind; `None` for a cache.
-fn refusal(name: &[u8], kind: &FoundKind) -> Option<Refusal> {
+fn refusal(name: &[u8], kind: &FoundKind) -> Option<RejectedEntry> {
     match kind {
-        FoundKind::Odd(odd) => Some(Refusal::new(name.to_vec(), odd.code(), odd.describe())),
+        FoundKind::Odd(odd) => Some(RejectedEntry::new(
+            name.to_vec(),
+            odd.code(),
+            odd.describe(),
+        )),
         FoundKind::Symlink { target, .. } => {
             let error = LinkTarget::from_bytes(target).err()?;
-            Some(Refusal::new(
-                name.to_vec(),
-                link_code(error),
-                error.to_string(),
-            ))
+            Some(RejectedEntry::new(name, error.code(), error.to_string()))
         }
         FoundKind::Cache | FoundKind::BadName | FoundKind::Dir { .. } | FoundKind::File { .. } => {
             None
         }
-    }
-}
-
-fn bad_name(name: &[u8], error: RelPathError) -> Refusal {
-    let code = match error {
-        RelPathError::Encoding => "name.encoding",
-        RelPathError::ComponentTooLong | RelPathError::TooLong => "path.too_long",
-        RelPathError::TooDeep => "path.too_deep",
-        // The rest does not come from a file system, and was refused with its survey.
-        RelPathError::Control
-        | RelPathError::Empty
-        | RelPathError::Absolute
-        | RelPathError::DotDot
-        | RelPathError::Noncanonical
-        | RelPathError::Nul => "name.control",
-    };
-    Refusal::new(name.to_vec(), code, error.to_string())
-}
-
-fn link_code(error: LinkTargetError) -> &'static str {
-    match error {
-        LinkTargetError::Empty => "link.empty",
-        LinkTargetError::Nul => "link.nul",
-        LinkTargetError::Encoding => "link.encoding",
-        LinkTargetError::Control => "link.control",
-        LinkTargetError::TooLong => "link.too_long",
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use lazaret_protocol::StreamError;
 use lazaret_tree::escape;
 
 /// A failure that names the entry; nothing is started on a partial copy (FLT-04).
@@ -54,6 +55,9 @@ pub enum WalkError {
         "the workspace is a bare repository: it has no files to work on; make it a worktree with `git worktree add`"
     )]
     Bare,
+    /// There is more than the limits allow; always one of the `limit.` codes.
+    #[error(transparent)]
+    Limit(StreamError),
 }
 
 impl WalkError {
@@ -74,7 +78,7 @@ impl WalkError {
             | Self::Grew { name }
             | Self::Changed { name }
             | Self::IgnoreLine { name, .. } => name,
-            Self::Bare => b"",
+            Self::Bare | Self::Limit(_) => b"",
         }
     }
 }

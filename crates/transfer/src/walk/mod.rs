@@ -7,6 +7,7 @@ mod git;
 mod git_modules;
 mod hash_pool;
 mod known_files;
+mod limiter;
 mod listing;
 mod open;
 mod size_estimate;
@@ -14,29 +15,25 @@ mod sizes;
 mod small_file;
 mod state;
 mod traverse;
+mod tree_builder;
 mod untrusted;
 mod visitor;
 
-use std::fs::File;
-use std::io::Read as _;
 use std::num::NonZeroUsize;
-use std::os::fd::OwnedFd;
 
-use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, Tree};
+use lazaret_tree::{Mode, Tree};
 use rustix::fs::Stat;
 
 pub use cached::walk_cached;
 pub use error::WalkError;
 pub(crate) use hash_pool::check_unchanged;
-use hash_pool::{HashPool, Workers};
-use lazaret_protocol::FileTime;
 pub use size_estimate::{SizeEstimate, SizeEstimator};
 pub use sizes::larger_than;
 pub(crate) use traverse::{Traversed, holds_key, in_order, size, traverse};
-pub use untrusted::{UntrustedTree, UntrustedWalkError, walk_untrusted};
+use tree_builder::{BuildOptions, BuiltTree, build_tree};
+pub use untrusted::{UntrustedTree, walk_untrusted};
 pub(crate) use visitor::{KeyCheck, Visitor};
 
-use crate::select::{LOOKED_INTO, holds_private_key};
 use crate::{FileSelector, Skipped, Tips, WorkspaceDir};
 
 /// More threads gain nothing from one disk.
@@ -55,9 +52,14 @@ pub enum Hashing {
 impl Hashing {
     /// Contents, on as many threads as the machine has cores, at most 4.
     pub fn parallel() -> Self {
-        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Self::Contents(cores.min(MOST_THREADS))
+        Self::Contents(hash_threads())
     }
+}
+
+/// How many threads hash contents.
+fn hash_threads() -> NonZeroUsize {
+    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    cores.min(MOST_THREADS)
 }
 
 /// A workspace, read.
@@ -81,138 +83,24 @@ pub fn walk(
     selector: &FileSelector,
     hashing: Hashing,
 ) -> Result<Walked, WalkError> {
-    let Hashing::Contents(threads) = hashing else {
-        let mut visitor = Listed {
-            tree: Tree::new(),
-            skipped: Vec::new(),
-        };
-        let Traversed { skipped, tips } = traverse(workspace, selector, &mut visitor)?;
-        let tree = visitor.tree;
-        let skipped = in_order(skipped, visitor.skipped);
-        return Ok(Walked {
-            tree,
-            skipped,
-            tips,
-        });
+    let threads = match hashing {
+        Hashing::Contents(threads) => Some(threads),
+        Hashing::SizesOnly => None,
     };
-    let pool = HashPool::default();
-    std::thread::scope(|scope| {
-        let mut visitor = Hashed {
-            tree: Tree::new(),
-            workers: pool.start(scope, threads),
-        };
-        let traversed = traverse(workspace, selector, &mut visitor);
-        let Hashed { mut tree, workers } = visitor;
-        // When a file has failed, that is the cause, and the walk only noticed.
-        let files = workers.finish()?;
-        let Traversed { skipped, tips } = traversed?;
-        let skipped = in_order(skipped, files.skipped);
-        for (path, entry) in files.files {
-            tree.insert(path, entry);
+    let options = BuildOptions {
+        threads,
+        ..BuildOptions::default()
+    };
+    build_tree(workspace, selector, options).map(Walked::from)
+}
+
+impl From<BuiltTree> for Walked {
+    fn from(built: BuiltTree) -> Self {
+        Self {
+            tree: built.tree,
+            skipped: built.skipped,
+            tips: built.tips,
         }
-        Ok(Walked {
-            tree,
-            skipped,
-            tips,
-        })
-    })
-}
-
-/// Lists names and sizes. Reads what may hold a key, and nothing else.
-struct Listed {
-    tree: Tree,
-    skipped: Vec<Skipped>,
-}
-
-impl Visitor for Listed {
-    type Error = WalkError;
-
-    fn dir(&mut self, path: &RelPath) -> Result<(), WalkError> {
-        self.tree.insert(path.to_owned(), Entry::Dir);
-        Ok(())
-    }
-
-    fn symlink(
-        &mut self,
-        path: &RelPath,
-        target: LinkTarget,
-        _: FileTime,
-    ) -> Result<(), WalkError> {
-        self.tree.insert(path.to_owned(), Entry::Symlink { target });
-        Ok(())
-    }
-
-    fn file(
-        &mut self,
-        path: &RelPath,
-        file: OwnedFd,
-        stat: &Stat,
-        check: KeyCheck,
-    ) -> Result<(), WalkError> {
-        if check.looks_into(size(stat)) {
-            let mut contents = Vec::new();
-            let read = File::from(file)
-                .take(LOOKED_INTO as u64)
-                .read_to_end(&mut contents);
-            read.map_err(|error| WalkError::io(path.as_str().as_bytes(), error))?;
-            if holds_private_key(&contents) {
-                self.skipped.push(holds_key(path, stat));
-                return Ok(());
-            }
-        }
-        let entry = Entry::File {
-            mode: mode(stat),
-            size: size(stat),
-            digest: Digest::of(b""),
-        };
-        self.tree.insert(path.to_owned(), entry);
-        Ok(())
-    }
-
-    fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), WalkError> {
-        self.tree.insert(path.to_owned(), made(contents));
-        Ok(())
-    }
-}
-
-/// Hashes files on other threads.
-struct Hashed<'scope> {
-    tree: Tree,
-    workers: Workers<'scope>,
-}
-
-impl Visitor for Hashed<'_> {
-    type Error = WalkError;
-
-    fn dir(&mut self, path: &RelPath) -> Result<(), WalkError> {
-        self.tree.insert(path.to_owned(), Entry::Dir);
-        Ok(())
-    }
-
-    fn symlink(
-        &mut self,
-        path: &RelPath,
-        target: LinkTarget,
-        _: FileTime,
-    ) -> Result<(), WalkError> {
-        self.tree.insert(path.to_owned(), Entry::Symlink { target });
-        Ok(())
-    }
-
-    fn file(
-        &mut self,
-        path: &RelPath,
-        file: OwnedFd,
-        stat: &Stat,
-        check: KeyCheck,
-    ) -> Result<(), WalkError> {
-        let jobs = self.workers.jobs();
-        jobs.hash(path.to_owned(), file, *stat, check)
-    }
-
-    fn made(&mut self, path: &RelPath, contents: &[u8]) -> Result<(), WalkError> {
-        self.tree.insert(path.to_owned(), made(contents));
-        Ok(())
     }
 }
 
@@ -220,12 +108,4 @@ impl Visitor for Hashed<'_> {
 #[expect(clippy::unnecessary_cast, reason = "the width differs between systems")]
 pub(crate) fn mode(stat: &Stat) -> Mode {
     Mode::from_unix(stat.st_mode as u32)
-}
-
-fn made(contents: &[u8]) -> Entry {
-    Entry::File {
-        mode: Mode::Plain,
-        size: contents.len() as u64,
-        digest: Digest::of(contents),
-    }
 }

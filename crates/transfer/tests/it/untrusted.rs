@@ -7,8 +7,7 @@ use insta::assert_snapshot;
 use lazaret_protocol::StreamLimits;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    FileSelector, GitMode, SelectionSpec, UntrustedTree, UntrustedWalkError, WorkspaceDir,
-    walk_untrusted,
+    FileSelector, GitMode, SelectionSpec, UntrustedTree, WalkError, WorkspaceDir, walk_untrusted,
 };
 use lazaret_tree::{Tree, escape};
 
@@ -20,11 +19,7 @@ fn selector(exclude: &[&str]) -> FileSelector {
         .unwrap()
 }
 
-fn scanned(
-    dir: &Path,
-    known: &Tree,
-    limits: StreamLimits,
-) -> Result<UntrustedTree, UntrustedWalkError> {
+fn scanned(dir: &Path, known: &Tree, limits: StreamLimits) -> Result<UntrustedTree, WalkError> {
     let root = WorkspaceDir::open_ambient(dir).unwrap();
     walk_untrusted(&root, &selector(&[]), known, limits)
 }
@@ -35,7 +30,7 @@ fn shown(text: &str, exclude: &[&str]) -> String {
     let root = WorkspaceDir::open_ambient(dir.path()).unwrap();
     let limits = StreamLimits::DEFAULT;
     let untrusted = walk_untrusted(&root, &selector(exclude), &Tree::new(), limits).unwrap();
-    let mut lines: Vec<String> = scanned
+    let mut lines: Vec<String> = untrusted
         .tree
         .iter()
         .map(|(path, _)| path.to_string())
@@ -149,8 +144,8 @@ fn tar_48_49_limits_hold_for_what_is_new() {
     };
     let code = |limits, known: &Tree| match scanned(dir.path(), known, limits) {
         Ok(_) => "ok",
-        Err(UntrustedWalkError::Limit(limit)) => limit.code(),
-        Err(UntrustedWalkError::Walk(error)) => panic!("{error}"),
+        Err(WalkError::Limit(limit)) => limit.code(),
+        Err(error) => panic!("{error}"),
     };
     let none = Tree::new();
     assert_eq!(code(limits, &none), "ok");

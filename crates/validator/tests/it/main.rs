@@ -26,7 +26,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use lazaret_tests::tree_text::{Line, parse};
-use lazaret_tree::{Digest, Entry, LinkTarget, Mode, Refusal, RelPath, Tree, diff, escape};
+use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RejectedEntry, RelPath, Tree, diff, escape};
 use lazaret_validator::{Contents, JudgeInput, Policy, Verdict, WithheldReason, judge};
 
 /// Contents in memory.
@@ -71,7 +71,7 @@ fn verdict_by(policy: &Policy, before: &str, after: &str) -> Verdict {
     verdict_with(policy, &[], before, after)
 }
 
-fn verdict_with(policy: &Policy, refusals: &[Refusal], before: &str, after: &str) -> Verdict {
+fn verdict_with(policy: &Policy, refusals: &[RejectedEntry], before: &str, after: &str) -> Verdict {
     let mut contents = Memory::default();
     let baseline = tree(before, &mut contents);
     let collected = tree(after, &mut contents);

@@ -1,7 +1,7 @@
 //! Names.
 
 use insta::assert_snapshot;
-use lazaret_tree::{Note, Refusal, Tree, diff};
+use lazaret_tree::{Adjustment, RejectedEntry, Tree, diff};
 use lazaret_validator::{Destination, JudgeInput, Policy, judge};
 
 use crate::{Memory, check, check_by, codes_of_new, render};
@@ -170,18 +170,18 @@ fn protected_paths() {
 #[test]
 fn refusals_and_notes() {
     let refusals = [
-        Refusal {
+        RejectedEntry {
             name: b"pipe".to_vec(),
             code: "type.fifo",
             reason: "a FIFO".to_owned(),
         },
-        Refusal {
+        RejectedEntry {
             name: b"bad\xff\x1b[2J".to_vec(),
             code: "name.encoding",
             reason: "not UTF-8\x1b".to_owned(),
         },
     ];
-    let note = |name: &[u8]| Note {
+    let note = |name: &[u8]| Adjustment {
         name: name.to_vec(),
         code: "mode.special",
         reason: "the setuid bit was dropped".to_owned(),

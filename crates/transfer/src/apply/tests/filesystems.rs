@@ -13,8 +13,8 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, mount_remount, 
 use super::faulty::Able;
 use super::{Direction, Fault, Faulty, Hits, Scene, conflicts_in, is_root, obstacles_in};
 use crate::apply::ops::HostOps;
-use crate::apply::resolve::Resolver;
 use crate::apply::{ApplyError, Recovered};
+use crate::workspace_dir::resolve::Resolver;
 
 /// A mount, until it is dropped.
 struct Mounted(PathBuf);

@@ -13,8 +13,8 @@ use rustix::fs::{CWD, OFlags, RenameFlags};
 
 use super::{Fault, Faulty, Scene, conflicts_in, obstacles_in, snapshot};
 use crate::apply::ops::{HostOps, Ops as _};
-use crate::apply::resolve::Resolver;
 use crate::apply::{ApplyError, Recovered};
+use crate::workspace_dir::resolve::Resolver;
 
 /// Makes `outside` beside the workspace, with something in it.
 fn outside(scene: &Scene) -> std::path::PathBuf {

@@ -1,5 +1,7 @@
 //! `WorkspaceDir`: the one capability on the host's tree.
 
+pub(crate) mod resolve;
+
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,7 +10,7 @@ use std::path::{Path, PathBuf};
 use lazaret_tree::{AtPath as _, PathError, RelPath};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
-use crate::apply::resolve::Resolver;
+use resolve::Resolver;
 
 /// The longest file that [`WorkspaceDir::small`] reads, in bytes.
 const SMALL_BYTES: u64 = 1 << 20;
