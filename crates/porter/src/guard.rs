@@ -14,7 +14,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
-use lazaret_protocol::{Guarded, Protection, WireError};
+use lazaret_protocol::{Guarded, Protection, RecordError};
 use lazaret_tree::{PathError, RelPath, escape};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
@@ -31,7 +31,7 @@ enum GuardError {
     #[error(transparent)]
     Root(#[from] PathError),
     #[error("the list: {0}")]
-    List(#[from] WireError),
+    List(#[from] RecordError),
     #[error("stdin: {0}")]
     Stdin(#[source] io::Error),
     #[error("{}: {source}", escape(.name))]

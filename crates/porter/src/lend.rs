@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lazaret_protocol::WireError;
+use lazaret_protocol::RecordError;
 use lazaret_protocol::{ArrivedFile, LARGEST_LENT, LentEvent, read_lent};
 use lazaret_tree::{Digest, PathError, RelPath, escape};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -40,7 +40,7 @@ enum Error {
     #[error(transparent)]
     Home(#[from] PathError),
     #[error(transparent)]
-    Files(#[from] WireError),
+    Files(#[from] RecordError),
     #[error("~/{path}: {source}")]
     Place { path: String, source: io::Error },
     #[error(transparent)]

@@ -22,7 +22,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
-use lazaret_protocol::{Guarded, Protection, WireError};
+use lazaret_protocol::{Guarded, Protection, RecordError};
 use lazaret_tree::{INCOMING_DIR, PathError, RelPath, escape};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -39,7 +39,7 @@ enum SealedError {
     #[error(transparent)]
     Root(#[from] PathError),
     #[error("the list: {0}")]
-    List(#[from] WireError),
+    List(#[from] RecordError),
     #[error("a place of the agent's own: {0}")]
     Own(#[source] Errno),
     #[error("{}: {source}", escape(.name))]

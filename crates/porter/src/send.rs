@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 
 use lazaret_protocol::{
-    SendFileError, StreamWriter, VolumeIdentity, Wanted, WireError, read_wanted,
+    RecordError, SendFileError, StreamWriter, VolumeIdentity, Wanted, read_wanted,
 };
 use lazaret_tree::{Mode, escape};
 
@@ -16,7 +16,7 @@ use crate::root::{self, Root};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SendError {
     #[error("the list: {0}")]
-    List(#[from] WireError),
+    List(#[from] RecordError),
     #[error("{}: {source}", escape(.name))]
     Read { name: Vec<u8>, source: io::Error },
     #[error("{}: changed since the survey", escape(.name))]

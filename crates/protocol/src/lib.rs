@@ -47,6 +47,8 @@ pub mod messages;
 pub mod probe;
 pub mod records;
 pub mod stream;
+#[cfg(feature = "fuzz")]
+pub mod testing;
 mod ulimit;
 pub mod verb;
 
@@ -63,14 +65,16 @@ pub use messages::{
     ArrivedFile, Asking, Digests, FoundEntry, FoundKind, Ground, GroundAnswer, Guarded,
     LARGEST_LENT, LentEvent, LentFile, LentMode, Lies, MOST_LENT, Manifest, ManifestWriter,
     OddType, Protection, Receipt, Survey, SurveyError, SurveyRequest, UpdateOrder, UpdateReceipt,
-    Wanted, Writers, read_entry, read_lent, read_tree, read_wanted, write_entry, write_tree,
-    write_wanted,
+    Wanted, Writers, read_lent, read_tree, read_wanted, write_tree, write_wanted,
 };
 pub use probe::{
     ForeignNamespace, IdMapping, ProbeReport, ProbeRequest, REPORT_LIMIT, ReportError, ReportLine,
     SizedPath, Verdict,
 };
-pub use records::{FrameReader, FrameWriter, Magic, VolumeIdentity, WireError};
+pub use records::{
+    Bare, FrameReader, FrameWriter, Magic, Record, RecordError, VolumeIdentity, read_list,
+    write_list,
+};
 pub use stream::{
     Body, Member, MemberKind, MemberPath, Members, SendFileError, StreamError, StreamLimits,
     StreamWriter, TRAILER_BYTES, Trailer, TrailerError,

@@ -7,8 +7,8 @@
 
 use std::io::{self, Read, Write};
 
-use lazaret_protocol::{FrameReader, FrameWriter, Magic, WireError, read_entry, write_entry};
-use lazaret_tree::{RelPath, RelPathBuf, Tree, is_git, is_git_state};
+use lazaret_protocol::{Bare, FrameReader, FrameWriter, Magic, RecordError};
+use lazaret_tree::{RelPathBuf, Tree, is_git, is_git_state};
 
 use crate::VolumeState;
 use crate::volume_state::VolumeEntry;
@@ -85,10 +85,10 @@ impl PendingUpdate {
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut frame = FrameWriter::new(out, MAGIC);
         for path in &self.gone {
-            frame.tag(b'g')?.path(path.as_str().as_bytes())?;
+            frame.record(path, &Bare::<b'g'>)?;
         }
         for (path, entry) in self.there.iter() {
-            write_entry(&mut frame, path, entry)?;
+            frame.record(path, entry)?;
         }
         frame.finish()
     }
@@ -97,28 +97,13 @@ impl PendingUpdate {
     ///
     /// # Errors
     /// When it is cut off, changed, of another version, or not in path order.
-    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
-        let malformed = |what| WireError::Malformed { what };
+    pub fn read_from(input: &mut dyn Read) -> Result<Self, RecordError> {
         let mut frame = FrameReader::new(input, MAGIC, "intent of version 1")?;
-        let mut gone: Vec<RelPathBuf> = Vec::new();
-        let mut there: Vec<(RelPathBuf, _)> = Vec::new();
-        while let Some(tag) = frame.tag()? {
-            let path = RelPath::from_bytes(frame.path()?);
-            let path = path.map_err(|_| malformed("a path"))?.to_owned();
-            let last = match (tag, there.last()) {
-                (b'g', None) => gone.last(),
-                (b'g', Some(_)) => return Err(malformed("the order")),
-                (_, last) => last.map(|(path, _)| path),
-            };
-            if last.is_some_and(|last| *last >= path) {
-                return Err(malformed("the order"));
-            }
-            match tag {
-                b'g' => gone.push(path),
-                _ => there.push((path, read_entry(&mut frame, tag)?)),
-            }
-        }
-        let there = there.into_iter().collect();
+        let gone = frame.list::<Bare<b'g'>>();
+        let gone = gone.map(|record| Ok(record?.0));
+        let gone = gone.collect::<Result<_, RecordError>>()?;
+        let there = frame.list().collect::<Result<_, _>>()?;
+        frame.finish()?;
         Ok(Self { gone, there })
     }
 }

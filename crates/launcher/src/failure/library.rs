@@ -1,7 +1,7 @@
 //! One `From` per error of the crates below: which kind it is, and what to do.
 
 use lazaret_image_builder::BuildError;
-use lazaret_protocol::{StreamError, SurveyError, WireError};
+use lazaret_protocol::{RecordError, StreamError, SurveyError};
 use lazaret_runtime::{LeaseError, NameError, ProbeFailure, Unenforceable};
 use lazaret_transfer::{
     ApplyError, InsertError, PackError, QuarantineError, RecoverError, SelectError, SurveyMismatch,
@@ -232,8 +232,8 @@ impl From<SurveyError> for Failure {
     }
 }
 
-impl From<WireError> for Failure {
-    fn from(error: WireError) -> Self {
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
         Self::new(FailureKind::Transfer, error)
     }
 }

@@ -13,7 +13,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use lazaret_protocol::{FileTime, StreamError, Survey, SurveyRequest, WireError, Writers};
+use lazaret_protocol::{FileTime, RecordError, StreamError, Survey, SurveyRequest, Writers};
 use lazaret_protocol::{FoundEntry, FoundKind};
 use lazaret_tree::{PathError, RelPath, escape};
 use rustix::io::Errno;
@@ -30,7 +30,7 @@ pub(crate) enum SurveyFailure {
     #[error(transparent)]
     Root(#[from] PathError),
     #[error("the request: {0}")]
-    Request(#[from] WireError),
+    Request(#[from] RecordError),
     #[error("{}: {source}", escape(.name))]
     Read { name: Vec<u8>, source: io::Error },
     #[error("{}: changed during the survey", escape(.name))]

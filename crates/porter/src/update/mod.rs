@@ -38,7 +38,7 @@ use std::thread;
 use std::time::Instant;
 
 use lazaret_protocol::{
-    Ground, GroundAnswer, StreamError, UpdateMode, UpdateOrder, UpdateReceipt, WireError,
+    Ground, GroundAnswer, RecordError, StreamError, UpdateMode, UpdateOrder, UpdateReceipt,
 };
 use lazaret_tree::{PathError, RelPath, RelPathBuf, escape};
 use rustix::fs::AtFlags;
@@ -58,9 +58,9 @@ pub(crate) enum UpdateError {
     #[error(transparent)]
     Survey(#[from] SurveyFailure),
     #[error("the order: {0}")]
-    Order(#[from] WireError),
+    Order(#[from] RecordError),
     #[error("the ground: {0}")]
-    Ground(#[source] WireError),
+    Ground(#[source] RecordError),
     #[error("{0} [{code}]", code = .0.code())]
     Stream(#[from] StreamError),
     #[error("{}: not what was ordered", escape(.name))]

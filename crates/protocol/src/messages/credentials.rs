@@ -15,7 +15,7 @@ use std::io::{self, BufRead, Read as _};
 
 use lazaret_tree::{RelPath, RelPathBuf, from_hex, to_hex};
 
-use crate::records::WireError;
+use crate::records::RecordError;
 
 /// The most bytes of one lent file: a login has a few thousand.
 pub const LARGEST_LENT: usize = 48 << 10;
@@ -133,17 +133,17 @@ impl LentFile<'_> {
 ///
 /// # Errors
 /// A malformed line, or more than may be lent.
-pub fn read_lent(input: &mut dyn BufRead) -> Result<Vec<ArrivedFile>, WireError> {
-    const MALFORMED: WireError = WireError::Malformed {
+pub fn read_lent(input: &mut dyn BufRead) -> Result<Vec<ArrivedFile>, RecordError> {
+    const MALFORMED: RecordError = RecordError::Malformed {
         what: "a lent file",
     };
     let mut files = Vec::new();
-    while let Some(line) = line(input).map_err(WireError::Read)? {
+    while let Some(line) = line(input).map_err(RecordError::Read)? {
         if line == b"end" {
             return Ok(files);
         }
         if files.len() == MOST_LENT {
-            return Err(WireError::TooLong);
+            return Err(RecordError::TooLong);
         }
         let text = std::str::from_utf8(&line).map_err(|_| MALFORMED)?;
         let fields: Vec<&str> = text.split(' ').collect();
@@ -164,7 +164,7 @@ pub fn read_lent(input: &mut dyn BufRead) -> Result<Vec<ArrivedFile>, WireError>
             contents: from_hex(contents).ok_or(MALFORMED)?,
         });
     }
-    Err(WireError::Truncated)
+    Err(RecordError::Truncated)
 }
 
 impl LentEvent {
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(arrived[0].contents, file.contents);
         assert!(matches!(
             read_lent(&mut &lines[..lines.len() - 4]),
-            Err(WireError::Truncated)
+            Err(RecordError::Truncated)
         ));
     }
 
@@ -272,7 +272,7 @@ mod tests {
         let many = "file 0400 61 61\n".repeat(MOST_LENT + 1) + "end\n";
         assert!(matches!(
             read_lent(&mut many.as_bytes()),
-            Err(WireError::TooLong)
+            Err(RecordError::TooLong)
         ));
     }
 

@@ -5,8 +5,7 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, Tree};
 
-use crate::WireError;
-use crate::records::{FrameReader, FrameWriter, Magic};
+use crate::records::{FrameReader, FrameWriter, Magic, Record, RecordError, read_list, write_list};
 
 const MAGIC: Magic = *b"lztree 1";
 
@@ -22,7 +21,7 @@ impl Manifest {
     ///
     /// # Errors
     /// When the list is not complete, or not in path order.
-    pub fn tree(&self) -> Result<Tree, WireError> {
+    pub fn tree(&self) -> Result<Tree, RecordError> {
         read_tree(&mut &self.list[..])
     }
 }
@@ -50,7 +49,7 @@ impl<'m> ManifestWriter<'m> {
     /// # Errors
     /// When the writer fails.
     pub fn add(&mut self, path: &RelPath, entry: &Entry) -> io::Result<()> {
-        write_entry(&mut self.0, path, entry)
+        self.0.record(path, entry)
     }
 
     /// Ends it.
@@ -62,86 +61,63 @@ impl<'m> ManifestWriter<'m> {
     }
 }
 
-/// Writes a tree as one checked, versioned list; see [`wire`](crate::wire).
+/// Writes a tree as one checked, versioned list; see [`records`](crate::records).
 ///
 /// The same tree always becomes the same bytes.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn write_tree(tree: &Tree, out: &mut dyn Write) -> io::Result<()> {
-    let mut frame = FrameWriter::new(out, MAGIC);
-    for (path, entry) in tree.iter() {
-        write_entry(&mut frame, path, entry)?;
-    }
-    frame.finish()
+    write_list(out, MAGIC, tree.iter())
 }
 
 /// Reads what [`write_tree`] wrote.
 ///
 /// # Errors
 /// When it is cut off, changed, of another version, or not in path order.
-pub fn read_tree(input: &mut dyn Read) -> Result<Tree, WireError> {
-    let mut frame = FrameReader::new(input, MAGIC, "tree of version 1")?;
-    let mut entries = Vec::new();
-    while let Some(tag) = frame.tag()? {
-        let path = RelPath::from_bytes(frame.path()?);
-        let path = path.map_err(|_| malformed("a path"))?.to_owned();
-        let entry = read_entry(&mut frame, tag)?;
-        if entries.last().is_some_and(|(last, _)| *last >= path) {
-            return Err(malformed("the order"));
-        }
-        entries.push((path, entry));
-    }
-    Ok(entries.into_iter().collect())
+pub fn read_tree(input: &mut dyn Read) -> Result<Tree, RecordError> {
+    read_list::<Entry, _>(input, MAGIC, "tree of version 1")
 }
 
-/// Writes one record.
-pub fn write_entry<W: Write + ?Sized>(
-    frame: &mut FrameWriter<'_, W>,
-    path: &RelPath,
-    entry: &Entry,
-) -> io::Result<()> {
-    let path = path.as_str().as_bytes();
-    match entry {
-        Entry::Dir => {
-            frame.tag(b'd')?.path(path)?;
-        }
-        Entry::File { mode, size, digest } => {
-            let tag = match mode {
+impl Record for Entry {
+    const TAGS: &'static [u8] = b"dfxl";
+
+    fn tag(&self) -> u8 {
+        match self {
+            Self::Dir => b'd',
+            Self::File { mode, .. } => match mode {
                 Mode::Plain => b'f',
                 Mode::Executable => b'x',
-            };
-            frame.tag(tag)?.path(path)?.u64(*size).digest(digest);
-        }
-        Entry::Symlink { target } => {
-            let target = target.as_str().as_bytes();
-            frame.tag(b'l')?.path(path)?.bytes(target)?;
+            },
+            Self::Symlink { .. } => b'l',
         }
     }
-    Ok(())
-}
 
-/// Reads what follows tag and path in a record.
-pub fn read_entry(frame: &mut FrameReader<'_>, tag: u8) -> Result<Entry, WireError> {
-    Ok(match tag {
-        b'd' => Entry::Dir,
-        b'f' | b'x' => Entry::File {
-            mode: match tag {
-                b'x' => Mode::Executable,
-                _ => Mode::Plain,
-            },
-            size: frame.u64()?,
-            digest: frame.digest()?,
-        },
-        b'l' => {
-            let target = LinkTarget::from_bytes(frame.bytes()?);
-            let target = target.map_err(|_| malformed("a link target"))?;
-            Entry::Symlink { target }
+    fn write_fields<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) -> io::Result<()> {
+        match self {
+            Self::Dir => {}
+            Self::File { size, digest, .. } => drop(record.u64(*size).digest(digest)),
+            Self::Symlink { target } => drop(record.bytes(target.as_str().as_bytes())?),
         }
-        _ => return Err(malformed("a tag")),
-    })
-}
+        Ok(())
+    }
 
-fn malformed(what: &'static str) -> WireError {
-    WireError::Malformed { what }
+    fn read_fields(tag: u8, record: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+        Ok(match tag {
+            b'd' => Self::Dir,
+            b'l' => {
+                let target = LinkTarget::from_bytes(record.bytes()?);
+                let target = target.map_err(|_| RecordError::malformed("a link target"))?;
+                Self::Symlink { target }
+            }
+            _ => Self::File {
+                mode: match tag {
+                    b'x' => Mode::Executable,
+                    _ => Mode::Plain,
+                },
+                size: record.u64()?,
+                digest: record.digest()?,
+            },
+        })
+    }
 }

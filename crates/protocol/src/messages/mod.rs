@@ -32,7 +32,7 @@ mod wanted;
 pub use credentials::{
     ArrivedFile, LARGEST_LENT, LentEvent, LentFile, LentMode, MOST_LENT, read_lent,
 };
-pub use manifest::{Manifest, ManifestWriter, read_entry, read_tree, write_entry, write_tree};
+pub use manifest::{Manifest, ManifestWriter, read_tree, write_tree};
 pub use preconditions::{Ground, GroundAnswer, Lies};
 pub use protection::{Guarded, Protection};
 pub use receipt::Receipt;
@@ -41,8 +41,16 @@ pub use survey_request::{Asking, Digests, SurveyRequest, Writers};
 pub use update::{UpdateOrder, UpdateReceipt};
 pub use wanted::{Wanted, read_wanted, write_wanted};
 
-use crate::WireError;
+use std::io::{self, Read};
 
-fn malformed(what: &'static str) -> WireError {
-    WireError::Malformed { what }
+use crate::RecordError;
+
+/// Reads exactly `N` bytes.
+fn read_array<const N: usize>(input: &mut dyn Read) -> Result<[u8; N], RecordError> {
+    let mut bytes = [0; N];
+    match input.read_exact(&mut bytes) {
+        Ok(()) => Ok(bytes),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(RecordError::Truncated),
+        Err(error) => Err(RecordError::Read(error)),
+    }
 }

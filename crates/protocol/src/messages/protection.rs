@@ -4,11 +4,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
-use lazaret_tree::{RelPath, RelPathBuf};
+use lazaret_tree::RelPathBuf;
 
-use super::malformed;
-use crate::WireError;
-use crate::records::{FrameReader, FrameWriter, Magic};
+use crate::records::{FrameReader, FrameWriter, Magic, Record, RecordError};
 
 const MAGIC: Magic = *b"lzprot 1";
 
@@ -32,16 +30,6 @@ pub enum Guarded {
 }
 
 impl Guarded {
-    /// Every kind, with the tag that stands for it.
-    const TAGS: [(Self, u8); 6] = [
-        (Self::Shared, b's'),
-        (Self::Closed, b'c'),
-        (Self::Dir, b'd'),
-        (Self::File, b'f'),
-        (Self::Program, b'x'),
-        (Self::Link, b'l'),
-    ];
-
     /// The permission bits; a link has none of its own.
     pub fn mode(self) -> Option<u32> {
         match self {
@@ -50,6 +38,24 @@ impl Guarded {
             Self::File => Some(0o644),
             Self::Link => None,
         }
+    }
+
+    /// Whether the agent may own entries in it.
+    fn is_open(self) -> bool {
+        matches!(self, Self::Shared | Self::Closed)
+    }
+
+    fn from_tag(tag: u8) -> Result<Self, RecordError> {
+        let all = [
+            Self::Shared,
+            Self::Closed,
+            Self::Dir,
+            Self::File,
+            Self::Program,
+            Self::Link,
+        ];
+        let found = all.into_iter().find(|kind| kind.tag() == tag);
+        found.ok_or(RecordError::malformed("a tag"))
     }
 }
 
@@ -72,10 +78,9 @@ impl Protection {
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut frame = FrameWriter::new(out, MAGIC);
-        frame.tag(b'r')?.u8(tag_of(self.root));
+        frame.tag(b'r')?.u8(self.root.tag());
         for (path, guarded) in &self.entries {
-            let path = path.as_str().as_bytes();
-            frame.tag(tag_of(*guarded))?.path(path)?;
+            frame.record(path, guarded)?;
         }
         frame.finish()
     }
@@ -85,100 +90,54 @@ impl Protection {
     /// # Errors
     /// When it is cut off, changed, not in path order, or names an entry without the
     /// directory that it lies in.
-    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
+    pub fn read_from(input: &mut dyn Read) -> Result<Self, RecordError> {
         let mut frame = FrameReader::new(input, MAGIC, "protection of version 1")?;
         if frame.tag()? != Some(b'r') {
-            return Err(malformed("no root"));
+            return Err(RecordError::malformed("no root"));
         }
-        let root = of_tag(frame.u8()?)?;
-        if !matches!(root, Guarded::Shared | Guarded::Closed) {
-            return Err(malformed("a root that is no directory on the way"));
+        let root = Guarded::from_tag(frame.u8()?)?;
+        if !root.is_open() {
+            return Err(RecordError::malformed(
+                "a root that is no directory on the way",
+            ));
         }
         let mut entries: BTreeMap<RelPathBuf, Guarded> = BTreeMap::new();
-        while let Some(tag) = frame.tag()? {
-            let guarded = of_tag(tag)?;
-            let path = RelPath::from_bytes(frame.path()?);
-            let path = path.map_err(|_| malformed("a path"))?.to_owned();
-            if entries
-                .last_key_value()
-                .is_some_and(|(last, _)| *last >= path)
-            {
-                return Err(malformed("the order"));
-            }
-            let held = |parent: &RelPath| match entries.get(parent) {
-                Some(Guarded::Shared | Guarded::Closed) => true,
-                Some(Guarded::Dir) => !matches!(guarded, Guarded::Shared | Guarded::Closed),
-                _ => false,
+        for record in frame.list::<Guarded>() {
+            let (path, guarded) = record?;
+            let has_parent = match path.parent().map(|parent| entries.get(parent)) {
+                None => true,
+                Some(Some(Guarded::Dir)) => !guarded.is_open(),
+                Some(parent) => parent.is_some_and(|parent| parent.is_open()),
             };
-            if !path.parent().is_none_or(held) {
-                return Err(malformed("an entry without its directory"));
+            if !has_parent {
+                return Err(RecordError::malformed("an entry without its directory"));
             }
             entries.insert(path, guarded);
         }
+        frame.finish()?;
         Ok(Self { root, entries })
     }
 }
 
-fn tag_of(guarded: Guarded) -> u8 {
-    let found = Guarded::TAGS.into_iter().find(|(kind, _)| *kind == guarded);
-    found.map_or(0, |(_, tag)| tag)
-}
+impl Record for Guarded {
+    const TAGS: &'static [u8] = b"scdfxl";
 
-fn of_tag(tag: u8) -> Result<Guarded, WireError> {
-    let found = Guarded::TAGS.into_iter().find(|(_, known)| *known == tag);
-    found.map(|(kind, _)| kind).ok_or(malformed("a tag"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn protection(root: Guarded, entries: &[(&str, Guarded)]) -> Protection {
-        let entries = entries.iter();
-        let entries = entries.map(|(path, guarded)| (path.parse().expect("a path"), *guarded));
-        Protection {
-            root,
-            entries: entries.collect(),
+    fn tag(&self) -> u8 {
+        match self {
+            Self::Shared => b's',
+            Self::Closed => b'c',
+            Self::Dir => b'd',
+            Self::File => b'f',
+            Self::Program => b'x',
+            Self::Link => b'l',
         }
     }
 
-    fn through(protection: &Protection) -> Result<Protection, WireError> {
-        let mut bytes = Vec::new();
-        protection.write_to(&mut bytes).expect("to memory");
-        Protection::read_from(&mut bytes.as_slice())
+    fn write_fields<W: Write + ?Sized>(&self, _: &mut FrameWriter<'_, W>) -> io::Result<()> {
+        Ok(())
     }
 
-    #[test]
-    fn reads_what_it_writes() {
-        use Guarded::{Closed, Dir, File, Link, Program, Shared};
-        let whole = protection(
-            Shared,
-            &[
-                ("AGENTS.md", File),
-                ("a", Shared),
-                ("a/b", Closed),
-                ("a/b/c", Dir),
-                ("a/b/c/link", Link),
-                ("a/b/c/run", Program),
-            ],
-        );
-        assert_eq!(through(&whole).expect("whole"), whole);
-    }
-
-    #[test]
-    fn what_makes_no_sense_is_refused() {
-        use Guarded::{Dir, File, Shared};
-        let refused = |root, entries: &[_]| through(&protection(root, entries)).is_err();
-        assert!(refused(File, &[]));
-        assert!(refused(Dir, &[]));
-        assert!(refused(Shared, &[("a/b", File)]));
-        assert!(refused(Shared, &[("a", File), ("a/b", File)]));
-        assert!(refused(Shared, &[("a", Dir), ("a/b", Shared)]));
-        let mut bytes = Vec::new();
-        protection(Shared, &[("a", File)])
-            .write_to(&mut bytes)
-            .expect("to memory");
-        bytes.pop();
-        assert!(Protection::read_from(&mut bytes.as_slice()).is_err());
+    fn read_fields(tag: u8, _: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+        Self::from_tag(tag)
     }
 }

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
-use lazaret_tree::{RelPath, RelPathBuf};
+use lazaret_tree::RelPathBuf;
 
-use super::malformed;
-use crate::records::{FrameReader, FrameWriter, Magic};
-use crate::{Trailer, VolumeIdentity, WireError};
+use crate::records::{FrameReader, FrameWriter, Magic, Record as _, RecordError};
+use crate::{Trailer, VolumeIdentity};
 
 const MAGIC: Magic = *b"lzrcpt 3";
 
@@ -36,63 +35,48 @@ impl Receipt {
     ///
     /// # Errors
     /// When it is cut off, changed, too long, or contradicts itself.
-    pub fn read_from(input: &mut dyn Read, entries: u64) -> Result<Self, WireError> {
+    pub fn read_from(input: &mut dyn Read, entries: u64) -> Result<Self, RecordError> {
         let mut frame = FrameReader::new(input, MAGIC, "receipt of version 3")?;
-        let Some(b't') = frame.tag()? else {
-            return Err(malformed("no total"));
-        };
-        let receipt = Self::read_records(&mut frame, entries)?;
-        Ok(receipt)
+        if frame.tag()? != Some(b't') {
+            return Err(RecordError::malformed("no total"));
+        }
+        Self::read_records(frame, entries)
     }
 
     pub(super) fn write_records(&self, frame: &mut FrameWriter<'_>) -> io::Result<()> {
-        let Trailer {
-            entries,
-            bytes,
-            stream,
-        } = &self.arrived;
-        let record = frame.tag(b't')?.u64(*entries).u64(*bytes);
-        record.checksum(*stream);
+        let arrived = &self.arrived;
+        let record = frame.tag(b't')?.u64(arrived.entries).u64(arrived.bytes);
+        record.checksum(arrived.stream);
         for (path, identity) in &self.identities {
-            identity.write_to(frame.tag(b'i')?.path(path.as_str().as_bytes())?);
+            frame.record(path, identity)?;
         }
         Ok(())
     }
 
-    /// Reads the records behind the tag of the first.
+    /// Reads what follows the tag of the first record, to the end of the frame.
     pub(super) fn read_records(
-        frame: &mut FrameReader<'_>,
+        mut frame: FrameReader<'_>,
         entries: u64,
-    ) -> Result<Self, WireError> {
+    ) -> Result<Self, RecordError> {
         let arrived = Trailer {
             entries: frame.u64()?,
             bytes: frame.u64()?,
             stream: frame.checksum()?,
         };
         if arrived.entries > entries {
-            return Err(WireError::TooLong);
+            return Err(RecordError::TooLong);
         }
-        let mut identities = Vec::new();
-        while let Some(tag) = frame.tag()? {
-            if tag != b'i' {
-                return Err(malformed("a tag"));
-            }
-            let path = RelPath::from_bytes(frame.path()?);
-            let path = path.map_err(|_| malformed("a path"))?.to_owned();
-            if identities.last().is_some_and(|(last, _)| *last >= path) {
-                return Err(malformed("the order"));
-            }
-            if identities.len() as u64 == arrived.entries {
-                return Err(malformed("the number of entries"));
-            }
-            identities.push((path, VolumeIdentity::read_from(frame)?));
+        // One more ends the list, so a longer one takes no memory.
+        let promised = usize::try_from(arrived.entries).unwrap_or(usize::MAX);
+        let identities = frame.list().take(promised);
+        let identities = identities.collect::<Result<BTreeMap<_, _>, _>>()?;
+        if identities.len() != promised || frame.tag_among(VolumeIdentity::TAGS)?.is_some() {
+            return Err(RecordError::malformed("the number of entries"));
         }
-        if identities.len() as u64 != arrived.entries {
-            return Err(malformed("the number of entries"));
-        }
+        frame.finish()?;
         Ok(Self {
             arrived,
-            identities: identities.into_iter().collect(),
+            identities,
         })
     }
 }

@@ -4,9 +4,8 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::Digest;
 
-use super::malformed;
-use crate::records::{FrameReader, FrameWriter, Magic};
-use crate::{StreamError, StreamLimits, VolumeIdentity, WireError};
+use crate::records::{FrameReader, FrameWriter, Magic, RecordError};
+use crate::{StreamError, StreamLimits, VolumeIdentity};
 
 const MAGIC: Magic = *b"lzsurv 3";
 
@@ -116,7 +115,7 @@ impl OddType {
 pub enum SurveyError {
     /// The list is broken.
     #[error(transparent)]
-    Wire(#[from] WireError),
+    Wire(#[from] RecordError),
     /// The porter gave up: the volume holds more than the limits allow.
     #[error(transparent)]
     Limit(StreamError),
@@ -155,15 +154,16 @@ impl Survey {
         let mut frame = FrameWriter::new(out, MAGIC);
         for FoundEntry { name, kind } in &self.found {
             match kind {
-                FoundKind::Dir { identity } => identity.write_to(frame.tag(b'd')?.path(name)?),
+                FoundKind::Dir { identity } => {
+                    frame.tag(b'd')?.path(name)?.identity(identity);
+                }
                 FoundKind::File {
                     identity,
                     links,
                     digest,
                 } => {
                     let tag = if digest.is_some() { b'f' } else { b'u' };
-                    let record = frame.tag(tag)?.path(name)?;
-                    identity.write_to(record);
+                    let record = frame.tag(tag)?.path(name)?.identity(identity);
                     record.u32(*links);
                     if let Some(digest) = digest {
                         record.digest(digest);
@@ -171,8 +171,7 @@ impl Survey {
                 }
                 FoundKind::Symlink { identity, target } => {
                     let record = frame.tag(b'l')?.path(name)?;
-                    identity.write_to(record);
-                    record.bytes(target)?;
+                    record.identity(identity).bytes(target)?;
                 }
                 FoundKind::Odd(odd) => {
                     frame.tag(b'o')?.path(name)?.u8(odd.tag());
@@ -256,10 +255,10 @@ impl Survey {
                     continue;
                 }
                 b'd' => FoundKind::Dir {
-                    identity: VolumeIdentity::read_from(&mut frame)?,
+                    identity: frame.identity()?,
                 },
                 b'f' | b'u' => {
-                    let identity = VolumeIdentity::read_from(&mut frame)?;
+                    let identity = frame.identity()?;
                     let links = frame.u32()?;
                     let digest = match tag {
                         b'f' => Some(frame.digest()?),
@@ -279,19 +278,19 @@ impl Survey {
                     }
                 }
                 b'l' => FoundKind::Symlink {
-                    identity: VolumeIdentity::read_from(&mut frame)?,
+                    identity: frame.identity()?,
                     target: frame.bytes()?.to_vec(),
                 },
                 b'o' => {
                     let odd = OddType::from_tag(frame.u8()?);
-                    FoundKind::Odd(odd.ok_or(malformed("a type"))?)
+                    FoundKind::Odd(odd.ok_or(RecordError::malformed("a type"))?)
                 }
                 b'c' => FoundKind::Cache,
                 b'n' => FoundKind::BadName,
-                _ => return Err(malformed("a tag").into()),
+                _ => return Err(RecordError::malformed("a tag").into()),
             };
             if !survey.gone.is_empty() {
-                return Err(malformed("the order").into());
+                return Err(RecordError::malformed("the order").into());
             }
             entries += 1;
             if entries > limits.entries {

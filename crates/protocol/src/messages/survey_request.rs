@@ -2,11 +2,10 @@
 
 use std::io::{self, Read, Write};
 
-use lazaret_tree::{RelPath, RelPathBuf};
+use lazaret_tree::RelPathBuf;
 
-use super::malformed;
-use crate::records::{FrameReader, FrameWriter, Magic};
-use crate::{StreamLimits, VolumeIdentity, WireError};
+use crate::records::{FrameReader, FrameWriter, Magic, RecordError};
+use crate::{StreamLimits, VolumeIdentity};
 
 const MAGIC: Magic = *b"lzask  4";
 
@@ -80,7 +79,7 @@ impl SurveyRequest {
             Digests::OfKnown => b'k',
         })?;
         for (path, identity) in &self.known {
-            identity.write_to(frame.tag(b'i')?.path(path.as_str().as_bytes())?);
+            frame.record(path, identity)?;
         }
         frame.finish()
     }
@@ -89,7 +88,7 @@ impl SurveyRequest {
     ///
     /// # Errors
     /// When it is cut off or changed.
-    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
+    pub fn read_from(input: &mut dyn Read) -> Result<Self, RecordError> {
         Self::begin(input)?.finish()
     }
 
@@ -97,10 +96,10 @@ impl SurveyRequest {
     ///
     /// # Errors
     /// When it is cut off or changed.
-    pub fn begin(input: &mut dyn Read) -> Result<Asking<'_>, WireError> {
+    pub fn begin(input: &mut dyn Read) -> Result<Asking<'_>, RecordError> {
         let mut frame = FrameReader::new(input, MAGIC, "survey request of version 4")?;
         let Some(b'm') = frame.tag()? else {
-            return Err(malformed("no limits"));
+            return Err(RecordError::malformed("no limits"));
         };
         let limits = StreamLimits {
             entries: frame.u64()?,
@@ -112,12 +111,12 @@ impl SurveyRequest {
         let writers = match frame.tag()? {
             Some(b'g') => Writers::Gone,
             Some(b'h') => Writers::Held,
-            _ => return Err(malformed("no word of writers")),
+            _ => return Err(RecordError::malformed("no word of writers")),
         };
         let digests = match frame.tag()? {
             Some(b'a') => Digests::All,
             Some(b'k') => Digests::OfKnown,
-            _ => return Err(malformed("no word of digests")),
+            _ => return Err(RecordError::malformed("no word of digests")),
         };
         Ok(Asking {
             limits,
@@ -133,25 +132,15 @@ impl Asking<'_> {
     ///
     /// # Errors
     /// When it is cut off or changed.
-    pub fn finish(self) -> Result<SurveyRequest, WireError> {
+    pub fn finish(self) -> Result<SurveyRequest, RecordError> {
         let Self {
             limits,
             writers,
             digests,
             mut frame,
         } = self;
-        let mut known: Vec<(RelPathBuf, VolumeIdentity)> = Vec::new();
-        while let Some(tag) = frame.tag()? {
-            if tag != b'i' {
-                return Err(malformed("a tag"));
-            }
-            let path = RelPath::from_bytes(frame.path()?);
-            let path = path.map_err(|_| malformed("a path"))?.to_owned();
-            if known.last().is_some_and(|(last, _)| *last >= path) {
-                return Err(malformed("the order"));
-            }
-            known.push((path, VolumeIdentity::read_from(&mut frame)?));
-        }
+        let known = frame.list().collect::<Result<_, _>>()?;
+        frame.finish()?;
         Ok(SurveyRequest {
             limits,
             writers,

@@ -2,15 +2,18 @@
 
 use std::io::{self, Read, Write};
 
-use lazaret_tree::{RelPath, RelPathBuf, Tree};
+use lazaret_tree::{RelPathBuf, Tree};
 
-use super::malformed;
-use super::manifest::{read_entry, write_entry};
-use crate::records::{FrameReader, FrameWriter, Magic};
-use crate::{FileTime, Receipt, WireError};
+use super::read_array;
+use crate::records::{Bare, FrameReader, FrameWriter, Magic, RecordError};
+use crate::{FileTime, Receipt};
 
 const ORDER: Magic = *b"lzordr 2";
 const RECEIPT: Magic = *b"lzupdt 3";
+/// The tag of [`UpdateOrder::quiet_since`].
+const QUIET: u8 = b'q';
+type Removed = Bare<b'r'>;
+type Stayed = Bare<b's'>;
 /// The longest order that is read, in bytes: as many entries as a volume may have.
 const MOST_BYTES: u64 = 1 << 30;
 
@@ -52,72 +55,53 @@ impl UpdateOrder {
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut list = Vec::new();
-        let mut frame = FrameWriter::new(&mut list, ORDER);
-        if let Some(time) = self.quiet_since {
-            frame.tag(b'q')?.i64(time.seconds).u32(time.nanos);
-        }
-        for path in &self.remove {
-            frame.tag(b'r')?.path(path.as_str().as_bytes())?;
-        }
-        for (path, entry) in self.send.iter() {
-            write_entry(&mut frame, path, entry)?;
-        }
-        frame.finish()?;
+        self.write_frame(&mut list)?;
         out.write_all(&(list.len() as u64).to_le_bytes())?;
         out.write_all(&list)
+    }
+
+    pub(crate) fn write_frame(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut frame = FrameWriter::new(out, ORDER);
+        if let Some(time) = self.quiet_since {
+            frame.tag(QUIET)?.time(time);
+        }
+        for path in &self.remove {
+            frame.record(path, &Bare::<b'r'>)?;
+        }
+        for (path, entry) in self.send.iter() {
+            frame.record(path, entry)?;
+        }
+        frame.finish()
     }
 
     /// Reads what [`UpdateOrder::write_to`] wrote, and not a byte more.
     ///
     /// # Errors
     /// When it is cut off, changed, too long, or not in path order.
-    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
-        let mut length = [0; 8];
-        input
-            .read_exact(&mut length)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => WireError::Truncated,
-                _ => WireError::Read(error),
-            })?;
-        let length = u64::from_le_bytes(length);
+    pub fn read_from(input: &mut dyn Read) -> Result<Self, RecordError> {
+        let length = u64::from_le_bytes(read_array(input)?);
         if length > MOST_BYTES {
-            return Err(WireError::TooLong);
+            return Err(RecordError::TooLong);
         }
         let mut list = input.take(length);
-        let mut frame = FrameReader::new(&mut list, ORDER, "order of version 2")?;
-        let mut remove: Vec<RelPathBuf> = Vec::new();
-        let mut send: Vec<(RelPathBuf, _)> = Vec::new();
-        let mut quiet_since = None;
-        while let Some(tag) = frame.tag()? {
-            if tag == b'q' {
-                let time = FileTime {
-                    seconds: frame.i64()?,
-                    nanos: frame.u32()?,
-                };
-                let is_first = remove.is_empty() && send.is_empty();
-                if !is_first || quiet_since.replace(time).is_some() {
-                    return Err(malformed("the order"));
-                }
-                continue;
-            }
-            let path = path(&mut frame)?;
-            let last = match (tag, send.last()) {
-                (b'r', None) => remove.last(),
-                (b'r', Some(_)) => return Err(malformed("the order")),
-                (_, last) => last.map(|(path, _)| path),
-            };
-            if last.is_some_and(|last| *last >= path) {
-                return Err(malformed("the order"));
-            }
-            match tag {
-                b'r' => remove.push(path),
-                _ => send.push((path, read_entry(&mut frame, tag)?)),
-            }
+        let order = Self::read_frame(&mut list)?;
+        match list.limit() {
+            0 => Ok(order),
+            _ => Err(RecordError::Trailing),
         }
-        if list.limit() != 0 {
-            return Err(WireError::Trailing);
-        }
-        let send = send.into_iter().collect();
+    }
+
+    pub(crate) fn read_frame(input: &mut dyn Read) -> Result<Self, RecordError> {
+        let mut frame = FrameReader::new(input, ORDER, "order of version 2")?;
+        let quiet_since = match frame.tag_among(&[QUIET])? {
+            Some(_) => Some(frame.time()?),
+            None => None,
+        };
+        let remove = frame.list::<Removed>();
+        let remove = remove.map(|record| Ok(record?.0));
+        let remove = remove.collect::<Result<_, RecordError>>()?;
+        let send = frame.list().collect::<Result<_, _>>()?;
+        frame.finish()?;
         Ok(Self {
             remove,
             send,
@@ -134,7 +118,7 @@ impl UpdateReceipt {
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut frame = FrameWriter::new(out, RECEIPT);
         for path in &self.stayed {
-            frame.tag(b's')?.path(path.as_str().as_bytes())?;
+            frame.record(path, &Bare::<b's'>)?;
         }
         self.written.write_records(&mut frame)?;
         frame.finish()
@@ -144,34 +128,25 @@ impl UpdateReceipt {
     ///
     /// # Errors
     /// When it is cut off, changed, or for something else than the order.
-    pub fn read_from(input: &mut dyn Read, order: &UpdateOrder) -> Result<Self, WireError> {
+    pub fn read_from(input: &mut dyn Read, order: &UpdateOrder) -> Result<Self, RecordError> {
         let mut frame = FrameReader::new(input, RECEIPT, "receipt of an update of version 3")?;
-        let mut stayed: Vec<RelPathBuf> = Vec::new();
-        loop {
-            match frame.tag()? {
-                Some(b's') => {}
-                Some(b't') => break,
-                _ => return Err(malformed("no total")),
+        let stayed = frame.list::<Stayed>().map(|record| {
+            let (path, _) = record?;
+            match order.remove.binary_search(&path) {
+                Ok(_) => Ok(path),
+                Err(_) => Err(RecordError::malformed("a path")),
             }
-            let path = path(&mut frame)?;
-            if stayed.last().is_some_and(|last| *last >= path)
-                || order.remove.binary_search(&path).is_err()
-            {
-                return Err(malformed("a path"));
-            }
-            stayed.push(path);
+        });
+        let stayed = stayed.collect::<Result<_, _>>()?;
+        if frame.tag()? != Some(b't') {
+            return Err(RecordError::malformed("no total"));
         }
-        let written = Receipt::read_records(&mut frame, order.send.len() as u64)?;
+        let written = Receipt::read_records(frame, order.send.len() as u64)?;
         let sent = order.send.iter().map(|(path, _)| path);
         let same = written.identities.keys().map(|path| &**path).eq(sent);
         if !same {
-            return Err(malformed("a receipt for something else"));
+            return Err(RecordError::malformed("a receipt for something else"));
         }
         Ok(Self { written, stayed })
     }
-}
-
-fn path(frame: &mut FrameReader<'_>) -> Result<RelPathBuf, WireError> {
-    let path = RelPath::from_bytes(frame.path()?);
-    Ok(path.map_err(|_| malformed("a path"))?.to_owned())
 }

@@ -4,9 +4,8 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::{Digest, MAX_REF_TEXT, RelPath, RelPathBuf, is_ref_text};
 
-use super::malformed;
-use crate::records::{FrameReader, FrameWriter, Magic};
-use crate::{VolumeIdentity, WireError};
+use crate::VolumeIdentity;
+use crate::records::{FrameReader, FrameWriter, Magic, Record, RecordError};
 
 const MAGIC: Magic = *b"lzwant 3";
 
@@ -35,18 +34,12 @@ impl Wanted {
 /// When the writer fails.
 pub fn write_wanted(wanted: &[Wanted], out: &mut dyn Write) -> io::Result<()> {
     let mut frame = FrameWriter::new(out, MAGIC);
-    for Wanted {
-        path,
-        identity,
-        digest,
-    } in wanted
-    {
-        let tag = if digest.is_some() { b'w' } else { b'u' };
-        let record = frame.tag(tag)?.path(path.as_str().as_bytes())?;
-        identity.write_to(record);
-        if let Some(digest) = digest {
-            record.digest(digest);
-        }
+    for wanted in wanted {
+        let file = WantedFile {
+            identity: wanted.identity,
+            digest: wanted.digest,
+        };
+        frame.record(&wanted.path, &file)?;
     }
     frame.finish()
 }
@@ -55,26 +48,52 @@ pub fn write_wanted(wanted: &[Wanted], out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// When it is cut off, changed, or not in path order.
-pub fn read_wanted(input: &mut dyn Read) -> Result<Vec<Wanted>, WireError> {
+pub fn read_wanted(input: &mut dyn Read) -> Result<Vec<Wanted>, RecordError> {
     let mut frame = FrameReader::new(input, MAGIC, "list of wanted files of version 3")?;
-    let mut wanted: Vec<Wanted> = Vec::new();
-    while let Some(tag) = frame.tag()? {
-        if !matches!(tag, b'w' | b'u') {
-            return Err(malformed("a tag"));
-        }
-        let path = RelPath::from_bytes(frame.path()?);
-        let path = path.map_err(|_| malformed("a path"))?.to_owned();
-        if wanted.last().is_some_and(|last| last.path >= path) {
-            return Err(malformed("the order"));
-        }
-        wanted.push(Wanted {
+    let wanted = frame.list::<WantedFile>().map(|record| {
+        let (path, WantedFile { identity, digest }) = record?;
+        Ok(Wanted {
             path,
-            identity: VolumeIdentity::read_from(&mut frame)?,
+            identity,
+            digest,
+        })
+    });
+    let wanted = wanted.collect::<Result<_, RecordError>>()?;
+    frame.finish()?;
+    Ok(wanted)
+}
+
+/// What the list says about a path.
+struct WantedFile {
+    identity: VolumeIdentity,
+    digest: Option<Digest>,
+}
+
+impl Record for WantedFile {
+    const TAGS: &'static [u8] = b"wu";
+
+    fn tag(&self) -> u8 {
+        match self.digest {
+            Some(_) => b'w',
+            None => b'u',
+        }
+    }
+
+    fn write_fields<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) -> io::Result<()> {
+        record.identity(&self.identity);
+        if let Some(digest) = &self.digest {
+            record.digest(digest);
+        }
+        Ok(())
+    }
+
+    fn read_fields(tag: u8, record: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+        Ok(Self {
+            identity: record.identity()?,
             digest: match tag {
-                b'w' => Some(frame.digest()?),
+                b'w' => Some(record.digest()?),
                 _ => None,
             },
-        });
+        })
     }
-    Ok(wanted)
 }

@@ -23,7 +23,8 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::{Digest, common_prefix};
 
-use crate::Checksum;
+use super::VolumeIdentity;
+use crate::{Checksum, FileTime};
 
 /// The first bytes of a frame.
 pub type Magic = [u8; 8];
@@ -32,7 +33,7 @@ const BUFFER: usize = 64 << 10;
 
 /// Why bytes are not the list that they should be.
 #[derive(Debug, thiserror::Error)]
-pub enum WireError {
+pub enum RecordError {
     /// The reader failed.
     #[error("the list cannot be read: {0}")]
     Read(#[source] io::Error),
@@ -62,7 +63,12 @@ pub enum WireError {
     TooLong,
 }
 
-impl WireError {
+impl RecordError {
+    /// Refuses a field or a tag; `what` is a sentence fragment.
+    pub fn malformed(what: &'static str) -> Self {
+        Self::Malformed { what }
+    }
+
     /// Returns the stable code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -155,6 +161,20 @@ impl<'w, W: Write + ?Sized> FrameWriter<'w, W> {
         self
     }
 
+    /// Adds a time.
+    pub fn time(&mut self, time: FileTime) -> &mut Self {
+        self.i64(time.seconds).u32(time.nanos)
+    }
+
+    /// Adds an identity.
+    pub fn identity(&mut self, identity: &VolumeIdentity) -> &mut Self {
+        self.u64(identity.ino)
+            .u64(identity.size)
+            .u32(identity.mode)
+            .time(identity.mtime)
+            .time(identity.ctime)
+    }
+
     /// Fails for more than 64 KiB.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<&mut Self> {
         let length = u16::try_from(bytes.len()).map_err(|_| too_long())?;
@@ -200,6 +220,8 @@ fn too_long() -> io::Error {
 }
 
 /// Reads one frame.
+///
+/// Every method that reads fails if the frame ends before, or the reader fails.
 pub struct FrameReader<'r> {
     input: &'r mut dyn Read,
     buffer: Vec<u8>,
@@ -226,7 +248,7 @@ impl<'r> FrameReader<'r> {
         input: &'r mut dyn Read,
         magic: Magic,
         expected: &'static str,
-    ) -> Result<Self, WireError> {
+    ) -> Result<Self, RecordError> {
         let mut reader = Self {
             input,
             buffer: vec![0; BUFFER],
@@ -238,14 +260,14 @@ impl<'r> FrameReader<'r> {
             records: 0,
         };
         if reader.array::<8>()? != magic {
-            return Err(WireError::Magic { expected });
+            return Err(RecordError::Magic { expected });
         }
         Ok(reader)
     }
 
     /// Reads the tag of the next record; `None` at the end, once count and digest
     /// are right and nothing that has arrived already follows.
-    pub fn tag(&mut self) -> Result<Option<u8>, WireError> {
+    pub fn tag(&mut self) -> Result<Option<u8>, RecordError> {
         let tag = self.u8()?;
         if tag != 0 {
             self.records += 1;
@@ -255,83 +277,98 @@ impl<'r> FrameReader<'r> {
         self.hash_taken();
         let digest = Digest::from(self.hasher.finalize());
         if records != self.records || *digest.as_bytes() != self.array::<32>()? {
-            return Err(WireError::Damaged);
+            return Err(RecordError::Damaged);
         }
         if self.taken != self.filled {
-            return Err(WireError::Trailing);
+            return Err(RecordError::Trailing);
         }
         Ok(None)
     }
 
-    /// Reads a byte.
+    /// Reads the tag of the next record if it is one of `tags`.
+    pub fn tag_among(&mut self, tags: &[u8]) -> Result<Option<u8>, RecordError> {
+        if self.taken == self.filled {
+            self.refill(1)?;
+        }
+        if tags.contains(&self.buffer[self.taken]) {
+            return self.tag();
+        }
+        Ok(None)
+    }
+
+    /// Reads the end; see [`FrameReader::tag`].
     ///
     /// # Errors
-    /// When the record ends before, or the reader fails.
-    pub fn u8(&mut self) -> Result<u8, WireError> {
+    /// When another record follows, or the end is wrong.
+    pub fn finish(mut self) -> Result<(), RecordError> {
+        match self.tag()? {
+            None => Ok(()),
+            Some(_) => Err(RecordError::malformed("a tag")),
+        }
+    }
+
+    /// Reads a byte.
+    pub fn u8(&mut self) -> Result<u8, RecordError> {
         Ok(self.array::<1>()?[0])
     }
 
     /// Reads a number of 32 bits.
-    ///
-    /// # Errors
-    /// When the record ends before, or the reader fails.
-    pub fn u32(&mut self) -> Result<u32, WireError> {
+    pub fn u32(&mut self) -> Result<u32, RecordError> {
         self.array().map(u32::from_le_bytes)
     }
 
     /// Reads a number of 64 bits.
-    ///
-    /// # Errors
-    /// When the record ends before, or the reader fails.
-    pub fn u64(&mut self) -> Result<u64, WireError> {
+    pub fn u64(&mut self) -> Result<u64, RecordError> {
         self.array().map(u64::from_le_bytes)
     }
 
     /// Reads a signed number of 64 bits.
-    ///
-    /// # Errors
-    /// When the record ends before, or the reader fails.
-    pub fn i64(&mut self) -> Result<i64, WireError> {
+    pub fn i64(&mut self) -> Result<i64, RecordError> {
         self.array().map(i64::from_le_bytes)
     }
 
     /// Reads a digest.
-    ///
-    /// # Errors
-    /// When the record ends before, or the reader fails.
-    pub fn digest(&mut self) -> Result<Digest, WireError> {
+    pub fn digest(&mut self) -> Result<Digest, RecordError> {
         self.array().map(Digest::from)
     }
 
     /// Reads a checksum.
-    ///
-    /// # Errors
-    /// When the record ends before, or the reader fails.
-    pub fn checksum(&mut self) -> Result<Checksum, WireError> {
+    pub fn checksum(&mut self) -> Result<Checksum, RecordError> {
         let bits = self.array().map(u64::from_le_bytes)?;
         Ok(Checksum::from_bits(bits))
     }
 
+    /// Reads a time.
+    pub fn time(&mut self) -> Result<FileTime, RecordError> {
+        Ok(FileTime {
+            seconds: self.i64()?,
+            nanos: self.u32()?,
+        })
+    }
+
+    /// Reads an identity.
+    pub fn identity(&mut self) -> Result<VolumeIdentity, RecordError> {
+        Ok(VolumeIdentity {
+            ino: self.u64()?,
+            size: self.u64()?,
+            mode: self.u32()?,
+            mtime: self.time()?,
+            ctime: self.time()?,
+        })
+    }
+
     /// Reads bytes with their length before them.
-    ///
-    /// # Errors
-    /// When the record ends before, or the reader fails.
-    pub fn bytes(&mut self) -> Result<&[u8], WireError> {
+    pub fn bytes(&mut self) -> Result<&[u8], RecordError> {
         let length = usize::from(u16::from_le_bytes(self.array()?));
         self.take(length)
     }
 
     /// Reads a path, of which the record only holds what differs from the path before.
-    ///
-    /// # Errors
-    /// When the record ends before, or the reader fails.
-    pub fn path(&mut self) -> Result<&[u8], WireError> {
+    pub fn path(&mut self) -> Result<&[u8], RecordError> {
         let shared = usize::from(u16::from_le_bytes(self.array()?));
         let length = usize::from(u16::from_le_bytes(self.array()?));
         if shared > self.last_path.len() || shared + length > usize::from(u16::MAX) {
-            return Err(WireError::Malformed {
-                what: "a path shares more than there is",
-            });
+            return Err(RecordError::malformed("a path shares more than there is"));
         }
         let mut path = std::mem::take(&mut self.last_path);
         path.truncate(shared);
@@ -340,14 +377,14 @@ impl<'r> FrameReader<'r> {
         Ok(&self.last_path)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], RecordError> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);
         Ok(array)
     }
 
     /// Takes `length` bytes, at most the buffer's.
-    fn take(&mut self, length: usize) -> Result<&[u8], WireError> {
+    fn take(&mut self, length: usize) -> Result<&[u8], RecordError> {
         if self.filled - self.taken < length {
             self.refill(length)?;
         }
@@ -356,17 +393,17 @@ impl<'r> FrameReader<'r> {
         Ok(&self.buffer[start..self.taken])
     }
 
-    fn refill(&mut self, length: usize) -> Result<(), WireError> {
+    fn refill(&mut self, length: usize) -> Result<(), RecordError> {
         self.hash_taken();
         self.buffer.copy_within(self.taken..self.filled, 0);
         self.filled -= self.taken;
         (self.taken, self.hashed) = (0, 0);
         while self.filled < length {
             match self.input.read(&mut self.buffer[self.filled..]) {
-                Ok(0) => return Err(WireError::Truncated),
+                Ok(0) => return Err(RecordError::Truncated),
                 Ok(more) => self.filled += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(WireError::Read(error)),
+                Err(error) => return Err(RecordError::Read(error)),
             }
         }
         Ok(())
@@ -396,7 +433,7 @@ mod tests {
         bytes
     }
 
-    fn read(bytes: &[u8]) -> Result<Vec<String>, WireError> {
+    fn read(bytes: &[u8]) -> Result<Vec<String>, RecordError> {
         let mut input = bytes;
         let mut frame = FrameReader::new(&mut input, MAGIC, "test")?;
         let mut paths = Vec::new();
@@ -422,7 +459,7 @@ mod tests {
         }
         let mut longer = whole;
         longer.push(0);
-        assert!(matches!(read(&longer), Err(WireError::Trailing)));
+        assert!(matches!(read(&longer), Err(RecordError::Trailing)));
     }
 
     #[test]

@@ -1,8 +1,5 @@
 //! `VolumeIdentity`: an entry of a volume, told from any later state of it.
 
-use std::io::Write;
-
-use super::codec::{FrameReader, FrameWriter, WireError};
 use crate::FileTime;
 
 /// How an entry is told from any later state of it, without reading it.
@@ -40,34 +37,5 @@ impl From<&rustix::fs::Stat> for VolumeIdentity {
                 nanos: stat.st_ctime_nsec as u32,
             },
         }
-    }
-}
-
-impl VolumeIdentity {
-    /// Appends the fields to a record.
-    pub fn write_to<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) {
-        record.u64(self.ino).u64(self.size).u32(self.mode);
-        for time in [self.mtime, self.ctime] {
-            record.i64(time.seconds).u32(time.nanos);
-        }
-    }
-
-    /// Reads what [`VolumeIdentity::write_to`] wrote.
-    pub fn read_from(frame: &mut FrameReader<'_>) -> Result<Self, WireError> {
-        let (ino, size, mode) = (frame.u64()?, frame.u64()?, frame.u32()?);
-        let mut time = || {
-            Ok::<_, WireError>(FileTime {
-                seconds: frame.i64()?,
-                nanos: frame.u32()?,
-            })
-        };
-        let (mtime, ctime) = (time()?, time()?);
-        Ok(Self {
-            ino,
-            size,
-            mode,
-            mtime,
-            ctime,
-        })
     }
 }

@@ -2,6 +2,8 @@
 
 mod codec;
 mod identity;
+mod list;
 
-pub use codec::{FrameReader, FrameWriter, Magic, WireError};
+pub use codec::{FrameReader, FrameWriter, Magic, RecordError};
 pub use identity::VolumeIdentity;
+pub use list::{Bare, List, Record, read_list, write_list};

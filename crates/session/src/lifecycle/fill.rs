@@ -6,7 +6,7 @@ use std::thread;
 
 use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
-use lazaret_protocol::{Receipt, SurveyError, WireError, Writers};
+use lazaret_protocol::{Receipt, RecordError, SurveyError, Writers};
 use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError};
 use lazaret_transfer::{
     PackError, Progress, Skipped, StatCacheOutcome, StatCacheWriter, Tips, VolumeState,
@@ -56,10 +56,10 @@ pub enum FillError {
     Pack(#[from] PackError),
     /// The list of what was sent is not whole.
     #[error(transparent)]
-    Manifest(WireError),
+    Manifest(RecordError),
     /// What arrived is not known.
     #[error("the receipt")]
-    Receipt(#[source] WireError),
+    Receipt(#[source] RecordError),
     /// Something else arrived.
     #[error("the receipt is for another tree than the one that was sent")]
     OtherReceipt,

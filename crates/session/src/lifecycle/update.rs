@@ -14,7 +14,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use lazaret_protocol::{
-    FileTime, GroundAnswer, Survey, SurveyError, Trailer, UpdateReceipt, WireError, Writers,
+    FileTime, GroundAnswer, RecordError, Survey, SurveyError, Trailer, UpdateReceipt, Writers,
 };
 use lazaret_runtime::{ContainerName, EngineError, Process};
 use lazaret_transfer::{
@@ -66,7 +66,7 @@ pub enum UpdateError {
     Pack(#[from] PackError),
     /// What the porter said can't be read.
     #[error(transparent)]
-    Wire(#[from] WireError),
+    Wire(#[from] RecordError),
     /// What the porter says of the volume can't be.
     #[error(transparent)]
     Volume(#[from] SurveyError),

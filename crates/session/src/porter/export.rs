@@ -3,7 +3,8 @@
 use std::io::{self, BufReader, Read};
 
 use lazaret_protocol::{
-    StreamError, StreamLimits, Survey, SurveyError, SurveyRequest, Wanted, WireError, write_wanted,
+    RecordError, StreamError, StreamLimits, Survey, SurveyError, SurveyRequest, Wanted,
+    write_wanted,
 };
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
@@ -39,7 +40,7 @@ pub enum ExportError {
     Interrupted(#[from] Interrupted),
     /// The survey did not arrive as a whole.
     #[error("the survey of the volume can't be read")]
-    Survey(#[source] WireError),
+    Survey(#[source] RecordError),
     /// The contents did not arrive as a whole.
     #[error("the collection broke off")]
     BrokeOff(#[source] io::Error),

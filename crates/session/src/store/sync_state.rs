@@ -11,7 +11,7 @@ use std::io::{self, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use lazaret_protocol::{Receipt, SurveyError, WireError, write_tree};
+use lazaret_protocol::{Receipt, RecordError, SurveyError, write_tree};
 use lazaret_runtime::SessionId;
 use lazaret_transfer::{Collection, HistoryState, PendingUpdate, Tips, VolumeState};
 use lazaret_tree::{AtPath as _, PathError, Tree};
@@ -51,7 +51,7 @@ pub enum SyncStateError {
 pub enum Damage {
     /// It is cut short, or no list.
     #[error(transparent)]
-    Framing(#[from] WireError),
+    Framing(#[from] RecordError),
     /// It is a list of what can't be.
     #[error(transparent)]
     Contents(#[from] SurveyError),
@@ -297,7 +297,8 @@ fn read_intent(path: &Path) -> Result<Option<PendingUpdate>, SyncStateError> {
 fn received(dir: &SessionDir, baseline: &Tree) -> Result<VolumeState, SyncStateError> {
     let path = dir.file("receipt");
     let mut file = BufReader::new(File::open(&path).at(&path)?);
-    let receipt: Result<Receipt, WireError> = Receipt::read_from(&mut file, baseline.len() as u64);
+    let receipt: Result<Receipt, RecordError> =
+        Receipt::read_from(&mut file, baseline.len() as u64);
     let receipt = receipt.map_err(|error| damaged(&path, error))?;
     VolumeState::received(baseline, &receipt).map_err(|error| damaged(&path, error))
 }

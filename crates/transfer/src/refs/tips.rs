@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 
-use lazaret_protocol::{FrameReader, FrameWriter, Magic, WireError};
+use lazaret_protocol::{FrameReader, FrameWriter, Magic, RecordError};
 
 use super::ObjectId;
 
@@ -57,7 +57,7 @@ impl Tips {
     ///
     /// # Errors
     /// When it is cut off, changed, or of another version.
-    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
+    pub fn read_from(input: &mut dyn Read) -> Result<Self, RecordError> {
         let mut frame = FrameReader::new(input, MAGIC, "list of tips of version 1")?;
         let mut tips = BTreeSet::new();
         while let Some(tag) = frame.tag()? {
@@ -65,7 +65,7 @@ impl Tips {
                 b't' => ObjectId::from_bytes(frame.bytes()?),
                 _ => None,
             };
-            tips.insert(id.ok_or(WireError::Malformed { what: "an id" })?);
+            tips.insert(id.ok_or(RecordError::Malformed { what: "an id" })?);
         }
         Ok(Self(tips))
     }

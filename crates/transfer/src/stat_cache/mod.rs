@@ -16,10 +16,12 @@
 mod cursor;
 mod writer;
 
-use std::io::Read;
+use std::io::{self, Read, Write};
 
-use lazaret_protocol::{FileTime, FrameReader, Magic, VolumeIdentity, WireError};
-use lazaret_tree::{Digest, Entry, Mode, RelPath, RelPathBuf};
+use lazaret_protocol::{
+    FileTime, FrameReader, FrameWriter, Magic, Record, RecordError, VolumeIdentity,
+};
+use lazaret_tree::{Digest, Entry, Mode, RelPathBuf};
 use rustix::fs::{FileType, Stat};
 
 use crate::FileIdentity;
@@ -87,33 +89,49 @@ impl StatKey {
     }
 }
 
+/// What the cache says about a file.
+struct Hashed {
+    key: StatKey,
+    digest: Digest,
+}
+
+impl Record for Hashed {
+    const TAGS: &'static [u8] = b"c";
+
+    fn tag(&self) -> u8 {
+        b'c'
+    }
+
+    fn write_fields<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) -> io::Result<()> {
+        record.u64(self.key.dev).identity(&self.key.identity);
+        record.digest(&self.digest);
+        Ok(())
+    }
+
+    fn read_fields(_: u8, record: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+        let key = StatKey {
+            dev: record.u64()?,
+            identity: record.identity()?,
+        };
+        let digest = record.digest()?;
+        Ok(Self { key, digest })
+    }
+}
+
 impl StatCache {
     /// Reads what a [`StatCacheWriter`] wrote.
     ///
     /// # Errors
     /// When it is cut off, changed, of another version, or not in path order: then an empty
     /// cache does.
-    pub fn read_from(input: &mut dyn Read) -> Result<Self, WireError> {
-        let malformed = |what| WireError::Malformed { what };
+    pub fn read_from(input: &mut dyn Read) -> Result<Self, RecordError> {
         let mut frame = FrameReader::new(input, MAGIC, "stat cache of version 1")?;
-        let mut entries: Vec<CacheEntry> = Vec::new();
-        while let Some(tag) = frame.tag()? {
-            if tag != b'c' {
-                return Err(malformed("a tag"));
-            }
-            let path = RelPath::from_bytes(frame.path()?);
-            let path = path.map_err(|_| malformed("a path"))?.to_owned();
-            if entries.last().is_some_and(|last| last.path >= path) {
-                return Err(malformed("the order"));
-            }
-            let dev = frame.u64()?;
-            let identity = VolumeIdentity::read_from(&mut frame)?;
-            entries.push(CacheEntry {
-                path,
-                key: StatKey { dev, identity },
-                digest: frame.digest()?,
-            });
-        }
+        let entries = frame.list().map(|record| {
+            let (path, Hashed { key, digest }) = record?;
+            Ok(CacheEntry { path, key, digest })
+        });
+        let entries = entries.collect::<Result<_, RecordError>>()?;
+        frame.finish()?;
         Ok(Self { entries })
     }
 

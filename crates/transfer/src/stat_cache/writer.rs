@@ -7,7 +7,7 @@ use lazaret_protocol::{FileTime, FrameWriter};
 use lazaret_tree::{Digest, RelPath};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{MAGIC, StatKey};
+use super::{Hashed, MAGIC, StatKey};
 use crate::WorkspaceDir;
 
 /// Writes a [`StatCache`](super::StatCache) while a walk reads files; its memory does not
@@ -72,12 +72,8 @@ impl<'w> StatCacheWriter<'w> {
         if self.failed.is_some() || self.dev != Some(key.dev) || key.is_racy(self.clock) {
             return;
         }
-        let written = self.frame.tag(b'c').and_then(|record| {
-            let record = record.path(path.as_str().as_bytes())?;
-            key.identity.write_to(record.u64(key.dev));
-            record.digest(digest);
-            Ok(())
-        });
+        let digest = *digest;
+        let written = self.frame.record(path, &Hashed { key, digest });
         self.failed = written.err();
     }
 

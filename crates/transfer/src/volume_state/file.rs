@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use lazaret_protocol::{
-    FoundKind, FrameReader, FrameWriter, Magic, OddType, SurveyError, VolumeIdentity, WireError,
+    FoundKind, FrameReader, FrameWriter, Magic, OddType, Record, RecordError, SurveyError,
 };
-use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree};
+use lazaret_tree::{Entry, LinkTarget, Mode, Tree};
 
 use super::{KnownEntry, Origin, VolumeState};
 
@@ -20,28 +20,7 @@ impl VolumeState {
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut frame = FrameWriter::new(out, MAGIC);
         for (path, known) in &self.known {
-            let tag = match known.entry {
-                Entry::Dir => b'd',
-                Entry::File { .. } => b'f',
-                Entry::Symlink { .. } => b'l',
-            };
-            let record = frame.tag(tag)?.path(path.as_str().as_bytes())?;
-            known.identity.write_to(record);
-            // No file has no name, so none is how a sent one is told.
-            record.u32(match known.origin {
-                Origin::Sent => 0,
-                Origin::Found { links } => links.max(1),
-            });
-            match &known.entry {
-                Entry::Dir => {}
-                Entry::File { mode, size, digest } => {
-                    let mode = u8::from(*mode == Mode::Executable);
-                    record.u8(mode).u64(*size).digest(digest);
-                }
-                Entry::Symlink { target } => {
-                    record.bytes(target.as_str().as_bytes())?;
-                }
-            }
+            frame.record(path, known)?;
         }
         for (name, kind) in &self.unsupported {
             match kind {
@@ -53,8 +32,7 @@ impl VolumeState {
                 }
                 FoundKind::Symlink { identity, target } => {
                     let record = frame.tag(b't')?.path(name)?;
-                    identity.write_to(record);
-                    record.bytes(target)?;
+                    record.identity(identity).bytes(target)?;
                 }
                 // Of what has a bad name, the name is all that matters.
                 FoundKind::BadName | FoundKind::Dir { .. } | FoundKind::File { .. } => {
@@ -72,33 +50,20 @@ impl VolumeState {
     /// When it is cut off, changed, of another version, or no state.
     pub fn read_from(input: &mut dyn Read, alike: &Tree) -> Result<Self, SurveyError> {
         let mut frame = FrameReader::new(input, MAGIC, "state of a volume of version 1")?;
-        let mut known: Vec<(RelPathBuf, KnownEntry)> = Vec::new();
-        let mut unsupported = BTreeMap::new();
         let mut alike = alike.entries().map(|(path, _)| path).peekable();
+        let known = frame.list::<KnownEntry>().map(|record| {
+            let (path, known) = record?;
+            while alike.next_if(|passed| **passed < path).is_some() {}
+            let shared = alike.next_if(|alike| **alike == path).cloned();
+            Ok((shared.unwrap_or(path), known))
+        });
+        let known = known.collect::<Result<_, RecordError>>()?;
+        let mut unsupported = BTreeMap::new();
         while let Some(tag) = frame.tag()? {
-            let name = frame.path()?;
-            if !matches!(tag, b'd' | b'f' | b'l') {
-                let name = name.to_vec();
-                unsupported.insert(name, other(tag, &mut frame)?);
-                continue;
-            }
-            let path = match alike.next_if(|path| path.as_str().as_bytes() == name) {
-                Some(path) => path.clone(),
-                None => {
-                    let path = RelPath::from_bytes(name).map_err(|_| malformed("a path"))?;
-                    while alike.next_if(|passed| ***passed <= *path).is_some() {}
-                    path.to_owned()
-                }
-            };
-            if known.last().is_some_and(|(last, _)| *last >= path) {
-                return Err(malformed("the order").into());
-            }
-            known.push((path, entry(tag, &mut frame)?));
+            let name = frame.path()?.to_vec();
+            unsupported.insert(name, other(tag, &mut frame)?);
         }
-        let state = Self {
-            known: known.into_iter().collect(),
-            unsupported,
-        };
+        let state = Self { known, unsupported };
         match state.orphan() {
             Some(path) => Err(SurveyError::Contradiction {
                 name: path.as_str().as_bytes().to_vec(),
@@ -108,49 +73,78 @@ impl VolumeState {
     }
 }
 
-fn entry(tag: u8, frame: &mut FrameReader<'_>) -> Result<KnownEntry, WireError> {
-    let identity = VolumeIdentity::read_from(frame)?;
-    let origin = match frame.u32()? {
-        0 => Origin::Sent,
-        links => Origin::Found { links },
-    };
-    let entry = match tag {
-        b'd' => Entry::Dir,
-        b'f' => Entry::File {
-            mode: match frame.u8()? {
-                0 => Mode::Plain,
-                1 => Mode::Executable,
-                _ => return Err(malformed("a mode")),
-            },
-            size: frame.u64()?,
-            digest: frame.digest()?,
-        },
-        _ => {
-            let target = LinkTarget::from_bytes(frame.bytes()?);
-            let target = target.map_err(|_| malformed("a link target"))?;
-            Entry::Symlink { target }
+impl Record for KnownEntry {
+    const TAGS: &'static [u8] = b"dfl";
+
+    fn tag(&self) -> u8 {
+        match self.entry {
+            Entry::Dir => b'd',
+            Entry::File { .. } => b'f',
+            Entry::Symlink { .. } => b'l',
         }
-    };
-    Ok(KnownEntry {
-        entry,
-        identity,
-        origin,
-    })
+    }
+
+    fn write_fields<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) -> io::Result<()> {
+        // No file has no name, so none is how a sent one is told.
+        record.identity(&self.identity).u32(match self.origin {
+            Origin::Sent => 0,
+            Origin::Found { links } => links.max(1),
+        });
+        match &self.entry {
+            Entry::Dir => {}
+            Entry::File { mode, size, digest } => {
+                let mode = u8::from(*mode == Mode::Executable);
+                record.u8(mode).u64(*size).digest(digest);
+            }
+            Entry::Symlink { target } => {
+                record.bytes(target.as_str().as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_fields(tag: u8, record: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+        let identity = record.identity()?;
+        let origin = match record.u32()? {
+            0 => Origin::Sent,
+            links => Origin::Found { links },
+        };
+        let entry = match tag {
+            b'd' => Entry::Dir,
+            b'f' => Entry::File {
+                mode: match record.u8()? {
+                    0 => Mode::Plain,
+                    1 => Mode::Executable,
+                    _ => return Err(RecordError::malformed("a mode")),
+                },
+                size: record.u64()?,
+                digest: record.digest()?,
+            },
+            _ => {
+                let target = LinkTarget::from_bytes(record.bytes()?);
+                let target = target.map_err(|_| RecordError::malformed("a link target"))?;
+                Entry::Symlink { target }
+            }
+        };
+        Ok(Self {
+            entry,
+            identity,
+            origin,
+        })
+    }
 }
 
-fn other(tag: u8, frame: &mut FrameReader<'_>) -> Result<FoundKind, WireError> {
+fn other(tag: u8, frame: &mut FrameReader<'_>) -> Result<FoundKind, RecordError> {
     Ok(match tag {
-        b'o' => FoundKind::Odd(OddType::from_tag(frame.u8()?).ok_or(malformed("a type"))?),
+        b'o' => {
+            FoundKind::Odd(OddType::from_tag(frame.u8()?).ok_or(RecordError::malformed("a type"))?)
+        }
         b'c' => FoundKind::Cache,
         b't' => FoundKind::Symlink {
-            identity: VolumeIdentity::read_from(frame)?,
+            identity: frame.identity()?,
             target: frame.bytes()?.to_vec(),
         },
         b'n' => FoundKind::BadName,
-        _ => return Err(malformed("a tag")),
+        _ => return Err(RecordError::malformed("a tag")),
     })
-}
-
-fn malformed(what: &'static str) -> WireError {
-    WireError::Malformed { what }
 }

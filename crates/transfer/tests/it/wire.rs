@@ -1,48 +1,12 @@
-//! The lists between host and porter, read as if an enemy had written them.
+//! What a survey makes of a volume state, and the lists that the host keeps.
 
-use lazaret_protocol::{
-    Checksum, Digests, FileTime, Receipt, StreamError, StreamLimits, Survey, SurveyRequest,
-    Trailer, UpdateOrder, UpdateReceipt, VolumeIdentity, Wanted, Writers, read_tree, read_wanted,
-    write_tree, write_wanted,
-};
-use lazaret_protocol::{FoundEntry, FoundKind, OddType};
-use lazaret_tests::Random;
+use lazaret_protocol::testing::{Message, identity, receipt, survey, update_order, written};
+use lazaret_protocol::{FoundEntry, FoundKind, OddType, Receipt, Survey, UpdateOrder};
 use lazaret_transfer::{PendingSurvey, PendingUpdate, VolumeState};
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
-const LIMITS: StreamLimits = StreamLimits::DEFAULT;
-
 fn path(text: &str) -> RelPathBuf {
     text.parse().expect("a path")
-}
-
-fn time(seconds: i64) -> FileTime {
-    FileTime { seconds, nanos: 5 }
-}
-
-fn identity(ino: u64, mode: u32, size: u64) -> VolumeIdentity {
-    VolumeIdentity {
-        ino,
-        size,
-        mode,
-        mtime: time(-1),
-        ctime: time(1_700_000_000),
-    }
-}
-
-fn receipt() -> Receipt {
-    Receipt {
-        arrived: Trailer {
-            entries: 3,
-            bytes: 14,
-            stream: Checksum::of(b"stream"),
-        },
-        identities: ["a", "a/b", "c"]
-            .map(path)
-            .into_iter()
-            .zip((1..).map(|ino| identity(ino, 0o100_644, 7)))
-            .collect(),
-    }
 }
 
 fn file(name: &[u8], mode: u32, size: u64) -> FoundEntry {
@@ -72,107 +36,6 @@ fn found(name: &[u8], kind: FoundKind) -> FoundEntry {
     FoundEntry { name, kind }
 }
 
-fn survey() -> Survey {
-    Survey {
-        found: vec![
-            found(b"bad\xff", FoundKind::BadName),
-            found(
-                b"d",
-                FoundKind::Dir {
-                    identity: identity(2, 0o40_755, 0),
-                },
-            ),
-            file(b"d/f", 0o100_755, 1),
-            unread(b"d/g"),
-            found(
-                b"d/l",
-                FoundKind::Symlink {
-                    identity: identity(3, 0o120_777, 4),
-                    target: b"\xffraw".to_vec(),
-                },
-            ),
-            found(b"p", FoundKind::Odd(OddType::Fifo)),
-            found(b"q", FoundKind::Odd(OddType::Unknown)),
-        ],
-        gone: vec![b"old".to_vec(), b"old/inside".to_vec()],
-    }
-}
-
-fn bytes(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    write(&mut bytes).expect("to memory");
-    bytes
-}
-
-#[test]
-fn lists_are_read_as_they_were_written() {
-    let written = bytes(|out| receipt().write_to(out));
-    assert_eq!(
-        Receipt::read_from(&mut &written[..], 3).expect("whole"),
-        receipt()
-    );
-    let request = SurveyRequest {
-        limits: StreamLimits {
-            entries: 1,
-            ..LIMITS
-        },
-        writers: Writers::Held,
-        digests: Digests::OfKnown,
-        known: receipt().identities.into_iter().collect(),
-    };
-    let written = bytes(|out| request.write_to(out));
-    assert_eq!(
-        SurveyRequest::read_from(&mut &written[..]).expect("whole"),
-        request
-    );
-    let written = bytes(|out| survey().write_to(out));
-    assert_eq!(
-        Survey::read_from(&mut &written[..], &LIMITS).expect("whole"),
-        survey()
-    );
-    let digest = Digest::of(b"a");
-    let wanted = [("a", Some(digest)), ("b/c", None)].map(|(name, digest)| Wanted {
-        path: path(name),
-        identity: identity(4, 0o100_644, 3),
-        digest,
-    });
-    let written = bytes(|out| write_wanted(&wanted, out));
-    assert_eq!(read_wanted(&mut &written[..]).expect("whole"), wanted);
-}
-
-fn order() -> UpdateOrder {
-    let mut send = baseline();
-    send.insert(
-        path("l"),
-        Entry::Symlink {
-            target: "c".parse().expect("a target"),
-        },
-    );
-    UpdateOrder {
-        remove: ["a", "gone"].map(path).into(),
-        send,
-        quiet_since: Some(time(7)),
-    }
-}
-
-fn update_receipt() -> UpdateReceipt {
-    let order = order();
-    let identities = order.send.iter().map(|(path, _)| path.to_owned());
-    UpdateReceipt {
-        written: Receipt {
-            arrived: Trailer {
-                entries: order.send.len() as u64,
-                bytes: 2,
-                stream: Checksum::of(b"stream"),
-            },
-            identities: identities
-                .zip((1..).map(|ino| identity(ino, 0o100_644, 1)))
-                .collect(),
-        },
-        stayed: vec![path("gone")],
-    }
-}
-
 fn state() -> VolumeState {
     let (mut found, gone) = (survey().found, Vec::new());
     found.retain(|found| !matches!(found.kind, FoundKind::File { digest: None, .. }));
@@ -180,189 +43,41 @@ fn state() -> VolumeState {
     state.and_then(PendingSurvey::whole).expect("a tree")
 }
 
-/// Every list that is sent before an update or kept after one, and its reader.
-type Reader = fn(&[u8]) -> Option<Vec<u8>>;
-
-fn lists_of_updates() -> Vec<(Vec<u8>, Reader)> {
-    let intent = PendingUpdate {
-        gone: order().remove,
-        there: order().send,
+#[test]
+fn lists_of_updates_are_read_as_they_were_written_or_not_at_all() {
+    let intent = Message {
+        name: "intent",
+        samples: || {
+            let UpdateOrder { remove, send, .. } = update_order();
+            let intent = PendingUpdate {
+                gone: remove,
+                there: send,
+            };
+            vec![written(|out| intent.write_to(out))]
+        },
+        reread: |list| match PendingUpdate::read_from(list) {
+            Ok(read) => Ok(written(|out| read.write_to(out))),
+            Err(error) => Err(error.to_string()),
+        },
     };
-    vec![
-        (bytes(|out| order().write_to(out)), |mut list| {
-            let read = UpdateOrder::read_from(&mut list).ok()?;
-            list.is_empty().then(|| bytes(|out| read.write_to(out)))
-        }),
-        (bytes(|out| update_receipt().write_to(out)), |mut list| {
-            let read = UpdateReceipt::read_from(&mut list, &order()).ok()?;
-            Some(bytes(|out| read.write_to(out)))
-        }),
-        (bytes(|out| intent.write_to(out)), |mut list| {
-            let read = PendingUpdate::read_from(&mut list).ok()?;
-            Some(bytes(|out| read.write_to(out)))
-        }),
-        (bytes(|out| state().write_to(out)), |mut list| {
-            let whole = list;
-            let read = VolumeState::read_from(&mut list, &Tree::new()).ok()?;
+    let state = Message {
+        name: "state",
+        samples: || vec![written(|out| state().write_to(out))],
+        reread: |list| {
+            let whole = *list;
+            let read = VolumeState::read_from(list, &Tree::new());
+            let read = read.map_err(|error| error.to_string())?;
             // Whatever it shares its texts with.
-            for alike in [state().tree(), order().send] {
+            for alike in [state().tree(), update_order().send] {
                 let shared = VolumeState::read_from(&mut { whole }, &alike);
                 assert_eq!(shared.ok().as_ref(), Some(&read));
             }
-            Some(bytes(|out| read.write_to(out)))
-        }),
-    ]
-}
-
-#[test]
-fn lists_of_updates_are_read_as_they_were_written_or_not_at_all() {
-    for (number, (whole, read)) in lists_of_updates().into_iter().enumerate() {
-        assert_eq!(read(&whole).as_ref(), Some(&whole), "list {number}");
-        for length in 0..whole.len() {
-            assert_eq!(
-                read(&whole[..length]),
-                None,
-                "list {number}, {length} bytes"
-            );
-        }
-        for position in 0..whole.len() {
-            let mut changed = whole.clone();
-            changed[position] ^= 1;
-            assert_eq!(read(&changed), None, "list {number}, byte {position}");
-        }
-    }
-}
-
-/// A stream follows on the same pipe.
-#[test]
-fn an_order_is_read_and_not_a_byte_more() {
-    let mut pipe = bytes(|out| order().write_to(out));
-    pipe.extend_from_slice(b"stream");
-    let mut rest = &pipe[..];
-    assert_eq!(UpdateOrder::read_from(&mut rest).expect("whole"), order());
-    assert_eq!(rest, b"stream");
-}
-
-#[test]
-fn a_receipt_for_something_else_is_refused() {
-    let refused = |receipt: &UpdateReceipt| {
-        let written = bytes(|out| receipt.write_to(out));
-        let read = UpdateReceipt::read_from(&mut &written[..], &order());
-        read.map_err(|error| error.code())
+            Ok(written(|out| read.write_to(out)))
+        },
     };
-    assert_eq!(refused(&update_receipt()), Ok(update_receipt()));
-    let mut stayed = update_receipt();
-    stayed.stayed = vec![path("c")];
-    assert_eq!(refused(&stayed), Err("list.malformed"));
-    let mut fewer = update_receipt();
-    fewer.written.identities.pop_last();
-    fewer.written.arrived.entries -= 1;
-    assert_eq!(refused(&fewer), Err("list.malformed"));
-}
-
-#[test]
-fn a_receipt_over_the_sent_entries_is_refused() {
-    let written = bytes(|out| receipt().write_to(out));
-    let error = Receipt::read_from(&mut &written[..], 2).expect_err("one too many");
-    assert_eq!(error.code(), "limit.list");
-    let mut fewer = receipt();
-    fewer.arrived.entries = 4;
-    let written = bytes(|out| fewer.write_to(out));
-    let error = Receipt::read_from(&mut &written[..], 9).expect_err("one is missing");
-    assert_eq!(error.code(), "list.malformed");
-}
-
-#[test]
-fn what_is_cut_or_changed_is_refused() {
-    let all = [
-        bytes(|out| receipt().write_to(out)),
-        bytes(|out| survey().write_to(out)),
-    ];
-    let read = |bytes: &[u8]| {
-        let receipt = Receipt::read_from(&mut &bytes[..], 3).is_ok();
-        receipt || Survey::read_from(&mut &bytes[..], &LIMITS).is_ok()
-    };
-    for whole in &all {
-        assert!(read(whole));
-        for length in 0..whole.len() {
-            assert!(!read(&whole[..length]), "{length} bytes");
-        }
-        for position in 0..whole.len() {
-            for bit in 0..8 {
-                let mut changed = whole.clone();
-                changed[position] ^= 1 << bit;
-                assert!(!read(&changed), "byte {position}, bit {bit}");
-            }
-        }
+    for list in [intent, state] {
+        list.check();
     }
-}
-
-#[test]
-fn noise_is_refused_without_a_panic() {
-    let random = &mut Random::new(7);
-    for magic in [
-        &b"lzrcpt 3"[..],
-        b"lzsurv 3",
-        b"lzask  4",
-        b"lzwant 3",
-        b"lztree 1",
-    ] {
-        for _ in 0..3000 {
-            let mut noise = magic.to_vec();
-            for _ in 0..random.below(200) {
-                noise.push(match random.below(3) {
-                    0 => b"tidflogmwnEBNFx"[random.below(15)],
-                    1 => random.below(4) as u8,
-                    _ => random.below(256) as u8,
-                });
-            }
-            Receipt::read_from(&mut &noise[..], 9).expect_err("noise");
-            Survey::read_from(&mut &noise[..], &LIMITS).expect_err("noise");
-            SurveyRequest::read_from(&mut &noise[..]).expect_err("noise");
-            read_wanted(&mut &noise[..]).expect_err("noise");
-            read_tree(&mut &noise[..]).expect_err("noise");
-        }
-    }
-}
-
-#[test]
-fn the_host_holds_a_survey_to_its_own_limits() {
-    let written = bytes(|out| survey().write_to(out));
-    let code = |limits: StreamLimits| {
-        Survey::read_from(&mut &written[..], &limits).map_err(|error| error.code())
-    };
-    assert_eq!(
-        code(StreamLimits {
-            entries: 5,
-            ..LIMITS
-        }),
-        Err("limit.entries")
-    );
-    assert_eq!(
-        code(StreamLimits {
-            total_bytes: 0,
-            ..LIMITS
-        }),
-        Err("limit.total_bytes")
-    );
-    assert_eq!(
-        code(StreamLimits {
-            file_bytes: 0,
-            ..LIMITS
-        }),
-        Err("limit.file_bytes")
-    );
-    assert_eq!(
-        code(StreamLimits {
-            name_bytes: 9,
-            ..LIMITS
-        }),
-        Err("limit.names")
-    );
-    let given_up = StreamError::TooManyEntries { limit: 3 };
-    let written = bytes(|out| Survey::write_given_up(&given_up, out));
-    let error = Survey::read_from(&mut &written[..], &LIMITS).expect_err("given up");
-    assert_eq!(error.to_string(), "more than 3 entries");
 }
 
 fn baseline() -> Tree {
@@ -567,40 +282,4 @@ fn impossible_names_end_the_batch() {
         );
         assert_eq!(collected(vec![], &[name]), "survey.name");
     }
-}
-
-#[test]
-fn trees_go_to_disk_and_back() {
-    let file = |mode, text: &str| Entry::File {
-        mode,
-        size: text.len() as u64,
-        digest: Digest::of(text.as_bytes()),
-    };
-    let target = "../x".parse().expect("a target");
-    let tree: Tree = [
-        (path("a"), Entry::Dir),
-        (path("a/b"), file(Mode::Executable, "run")),
-        (path("a/c"), Entry::Symlink { target }),
-        (path("ä"), file(Mode::Plain, "text")),
-        (path("z"), Entry::Dir),
-        (path("z/z"), file(Mode::Plain, "")),
-    ]
-    .into_iter()
-    .collect();
-    let mut bytes = Vec::new();
-    write_tree(&tree, &mut bytes).expect("to memory");
-    assert_eq!(read_tree(&mut &bytes[..]).expect("whole"), tree);
-    let mut again = Vec::new();
-    write_tree(&tree, &mut again).expect("to memory");
-    assert_eq!(bytes, again);
-    for length in 0..bytes.len() {
-        read_tree(&mut &bytes[..length]).expect_err("cut off");
-    }
-    for position in 0..bytes.len() {
-        let mut changed = bytes.clone();
-        changed[position] ^= 0x20;
-        read_tree(&mut &changed[..]).expect_err("changed");
-    }
-    let error = read_tree(&mut &b"lztree 2 and more"[..]).expect_err("newer");
-    assert_eq!(error.to_string(), "not a tree of version 1");
 }

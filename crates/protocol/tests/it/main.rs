@@ -1,0 +1,3 @@
+//! The protocol by its public interface.
+
+mod messages;
