@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::api::{self, Object};
 use crate::engine::EngineName;
-use crate::lazaret::{Call, Output, Running};
+use crate::lazaret::{Call, Ended, Line, Output, Running};
 use crate::runner::Setup;
 
 /// One scenario's world. Nothing in it is shared with another scenario but the cache.
@@ -141,28 +141,81 @@ impl Ctx {
     ///
     /// # Errors
     /// It can't be started, or hangs.
-    pub(crate) fn lazaret<S: AsRef<str>>(&self, arguments: &[S]) -> Result<Output, String> {
-        self.call(arguments).run()
+    pub(crate) fn lazaret(&self, line: &(impl Line + ?Sized)) -> Result<Ended, String> {
+        self.call(line).run()
     }
 
-    /// Runs `lazaret` to its end, which is a good one, and returns what it says as JSON.
+    /// Runs `lazaret`, which must succeed.
     ///
     /// # Errors
-    /// As [`Ctx::lazaret`], or it fails, or what it says is none.
-    pub(crate) fn told<S: AsRef<str>>(&self, arguments: &[S]) -> Result<Value, String> {
-        self.lazaret(arguments)?.expect_code(0)?.json()
+    /// As [`Ctx::lazaret`], or another exit code than 0.
+    pub(crate) fn ok(&self, line: &(impl Line + ?Sized)) -> Result<Output, String> {
+        self.lazaret(line)?.expect_code(0)
+    }
+
+    /// Runs `lazaret`, which must fail with exit code 1.
+    ///
+    /// # Errors
+    /// As [`Ctx::lazaret`], or another exit code.
+    pub(crate) fn fails(&self, line: &(impl Line + ?Sized)) -> Result<Output, String> {
+        self.lazaret(line)?.expect_code(1)
+    }
+
+    /// Runs a script in a session, as [`Ctx::script`], which must end with `code`.
+    ///
+    /// # Errors
+    /// As [`Ctx::lazaret`], or another exit code.
+    pub(crate) fn exits(
+        &self,
+        code: i32,
+        line: &(impl Line + ?Sized),
+        script: &str,
+    ) -> Result<Output, String> {
+        self.script(line, script).run()?.expect_code(code)
+    }
+
+    /// Runs `lazaret`, which must succeed, and returns what it says as JSON.
+    ///
+    /// # Errors
+    /// As [`Ctx::ok`], or what it says is none.
+    pub(crate) fn told(&self, line: &(impl Line + ?Sized)) -> Result<Value, String> {
+        self.ok(line)?.json()
     }
 
     /// Starts `lazaret` and goes on.
     ///
     /// # Errors
     /// It can't be started.
-    pub(crate) fn spawn<S: AsRef<str>>(&self, arguments: &[S]) -> Result<Running, String> {
-        self.call(arguments).start()
+    pub(crate) fn spawn(&self, line: &(impl Line + ?Sized)) -> Result<Running, String> {
+        self.call(line).start()
+    }
+
+    /// A call that has a session run a script: by `sh -c`, or by the words that the line has
+    /// after `--`.
+    pub(crate) fn script(&self, line: &(impl Line + ?Sized), script: &str) -> Call {
+        let shell: &[&str] = match line.words().iter().any(|word| word == "--") {
+            true => &[],
+            false => &["--", "sh", "-c"],
+        };
+        self.call(line).arguments(shell).arguments(&[script])
+    }
+
+    /// Checks a directory against the tree language.
+    ///
+    /// # Errors
+    /// It is another tree; with the line of the caller.
+    #[track_caller]
+    pub(crate) fn tree_is(&self, dir: &Path, expected: &str) -> Result<(), String> {
+        let place = std::panic::Location::caller();
+        expect_eq(
+            &format!("the tree at {place}"),
+            &tree_text::dump(dir),
+            expected,
+        )
     }
 
     /// A call of `lazaret` that may still be changed.
-    pub(crate) fn call<S: AsRef<str>>(&self, arguments: &[S]) -> Call {
+    pub(crate) fn call(&self, line: &(impl Line + ?Sized)) -> Call {
         let scratch = |folder: &str| self.scratch.path().join(folder).display().to_string();
         let environment = [
             ("PATH", self.setup.path.clone()),
@@ -189,7 +242,7 @@ impl Ctx {
         for (name, value) in environment {
             call = call.env(name, &value);
         }
-        call.arguments(arguments)
+        call.arguments(&line.words())
     }
 
     /// Containers and volumes of this scenario's store on the engine.
@@ -286,11 +339,11 @@ impl ForeignVolume {
 ///
 /// # Errors
 /// They differ.
-pub(crate) fn expect_eq<T: PartialEq + std::fmt::Debug>(
-    what: &str,
-    found: &T,
-    expected: &T,
-) -> Result<(), String> {
+pub(crate) fn expect_eq<F, E>(what: &str, found: &F, expected: &E) -> Result<(), String>
+where
+    F: PartialEq<E> + std::fmt::Debug + ?Sized,
+    E: std::fmt::Debug + ?Sized,
+{
     match found == expected {
         true => Ok(()),
         false => Err(format!(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,7 +14,6 @@ const LIMIT: Duration = Duration::from_secs(600);
 
 /// What a call of `lazaret` left behind.
 #[derive(Debug)]
-#[must_use = "say what is expected of it: `.expect_code(0)?`"]
 pub(crate) struct Output {
     pub(crate) line: String,
     /// 128 + signal when a signal ended it.
@@ -23,19 +23,6 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// # Errors
-    /// Another exit code; with both streams.
-    pub(crate) fn expect_code(self, code: i32) -> Result<Self, String> {
-        match self.code == code {
-            true => Ok(self),
-            false => Err(format!(
-                "exit code {} instead of {code}\n{}",
-                self.code,
-                self.show()
-            )),
-        }
-    }
-
     /// # Errors
     /// `needle` is in neither stream.
     pub(crate) fn expect_text(self, needle: &str) -> Result<Self, String> {
@@ -61,6 +48,74 @@ impl Output {
             tail(&self.stdout),
             tail(&self.stderr)
         )
+    }
+}
+
+/// An [`Output`] whose exit code is still to be judged.
+#[derive(Debug)]
+#[must_use = "say what is expected of it: `.expect_code(0)?`"]
+pub(crate) struct Ended(Output);
+
+impl Ended {
+    /// # Errors
+    /// Another exit code; with both streams.
+    pub(crate) fn expect_code(self, code: i32) -> Result<Output, String> {
+        match self.0.code == code {
+            true => Ok(self.0),
+            false => Err(format!(
+                "exit code {} instead of {code}\n{}",
+                self.0.code,
+                self.0.show()
+            )),
+        }
+    }
+
+    /// The output, whatever the exit code is.
+    pub(crate) fn output(self) -> Output {
+        self.0
+    }
+}
+
+impl Deref for Ended {
+    type Target = Output;
+
+    fn deref(&self) -> &Output {
+        &self.0
+    }
+}
+
+/// The arguments of a call: a line of words, or the words one by one.
+pub(crate) trait Line {
+    fn words(&self) -> Vec<String>;
+}
+
+impl Line for str {
+    fn words(&self) -> Vec<String> {
+        self.split_whitespace().map(Self::to_owned).collect()
+    }
+}
+
+impl Line for String {
+    fn words(&self) -> Vec<String> {
+        self.as_str().words()
+    }
+}
+
+impl<S: AsRef<str>> Line for [S] {
+    fn words(&self) -> Vec<String> {
+        self.iter().map(|word| word.as_ref().to_owned()).collect()
+    }
+}
+
+impl<S: AsRef<str>> Line for Vec<S> {
+    fn words(&self) -> Vec<String> {
+        self.as_slice().words()
+    }
+}
+
+impl<S: AsRef<str>, const N: usize> Line for [S; N] {
+    fn words(&self) -> Vec<String> {
+        self.as_slice().words()
     }
 }
 
@@ -183,7 +238,7 @@ impl Call {
     ///
     /// # Errors
     /// It can't be started, or hangs.
-    pub(crate) fn run(self) -> Result<Output, String> {
+    pub(crate) fn run(self) -> Result<Ended, String> {
         self.start()?.wait()
     }
 }
@@ -281,11 +336,19 @@ impl Running {
         Ok(())
     }
 
+    /// Waits for the end, whatever the outcome.
+    ///
+    /// # Errors
+    /// As [`Running::wait`].
+    pub(crate) fn ends(self) -> Result<(), String> {
+        self.wait().map(drop)
+    }
+
     /// Waits for the end.
     ///
     /// # Errors
     /// It hangs; it is killed then.
-    pub(crate) fn wait(self) -> Result<Output, String> {
+    pub(crate) fn wait(self) -> Result<Ended, String> {
         let ended = self
             .handle
             .wait_timeout(LIMIT)
@@ -304,7 +367,7 @@ impl Running {
             line: self.line,
         };
         match status {
-            Some(_) => Ok(output),
+            Some(_) => Ok(Ended(output)),
             None => Err(format!("no end after {LIMIT:?}\n{}", output.show())),
         }
     }

@@ -61,8 +61,7 @@ impl PrivateEngine {
         engine.prepare(ctx).map_err(|error| error.to_string())?;
         engine.restart()?;
         let endpoint = engine.endpoint();
-        let _built = ctx
-            .call(&["image", "build", "base", "porter"])
+        ctx.call("image build base porter")
             .env("LAZARET_ENGINE", &endpoint)
             .run()?
             .expect_code(0)?;

@@ -164,7 +164,7 @@ fn prepare(engine: EngineName, setup: &Setup, cache: &Path) -> Result<(), String
         ));
     }
     let ctx = Ctx::new(engine, setup, cache)?;
-    let _built = ctx.lazaret(&["image", "build"])?.expect_code(0)?;
+    ctx.ok("image build")?;
     ctx.check_clean()
 }
 

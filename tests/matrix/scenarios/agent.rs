@@ -11,21 +11,14 @@ use std::sync::{Arc, Mutex};
 
 use lazaret_tests::model::{Authority, Model, Turn};
 
-use super::Scenario;
 use super::image::{copy_tree, declare, newest};
 use crate::api;
 use crate::ctx::{Ctx, expect, expect_eq};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "agent/claude",
-        run: claude,
-    },
-    Scenario {
-        name: "agent/codex",
-        run: codex,
-    },
-];
+scenarios! {
+    "agent/claude" => claude;
+    "agent/codex" => codex;
+}
 
 /// An agent, and what is its own about it.
 struct Agent {
@@ -139,7 +132,7 @@ fn work(ctx: &Ctx, agent: &Agent) -> Result<(), String> {
             agent.name
         ),
     );
-    let _built = ctx.lazaret(&["image", "build", &image])?.expect_code(0)?;
+    ctx.ok(&format!("image build {image}"))?;
     let ended = ctx
         .call(&[
             "run",
@@ -165,7 +158,7 @@ fn work(ctx: &Ctx, agent: &Agent) -> Result<(), String> {
     let ended = ended
         .expect_text("branch main: 1 commit")
         .map_err(explain)?;
-    let _ended = ended.expect_text("All of it is done.").map_err(explain)?;
+    ended.expect_text("All of it is done.").map_err(explain)?;
     // What it was told to do, it did.
     for needle in [
         // Inside, the key was found nowhere.
@@ -196,17 +189,14 @@ fn work(ctx: &Ctx, agent: &Agent) -> Result<(), String> {
     let found = found.lock().expect("no thread panicked").clone();
     expect_eq("places of the key outside", &found, &Vec::<String>::new())?;
     // Both refusals are in the log, with their reasons.
-    let log = ctx.lazaret(&["policy", "log", "s"])?.expect_code(0)?;
-    let _log = log
-        .expect_text("not-allowed.test:443")?
+    let log = ctx.ok("policy log s")?;
+    log.expect_text("not-allowed.test:443")?
         .expect_text(agent.host)?;
     let mut left = Vec::new();
     search(&ctx.state(), &key, &mut left)?;
     expect_eq("files with the key", &left, &Vec::<PathBuf>::new())?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
-    ctx.lazaret(&["image", "rm", &image])?
-        .expect_code(0)
-        .map(drop)
+    ctx.ok("rm --force s")?;
+    ctx.ok(&format!("image rm {image}")).map(drop)
 }
 
 fn tail(text: &str) -> String {

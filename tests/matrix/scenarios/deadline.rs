@@ -5,34 +5,18 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::Scenario;
 use crate::api::{self, Object};
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::lazaret::Call;
 use crate::terminal::Person;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "deadline/launcher-killed",
-        run: |ctx| flt_27_launcher_killed(ctx, |call| call),
-    },
-    Scenario {
-        name: "deadline/launcher-killed-engine-starts",
-        run: |ctx| flt_27_launcher_killed(ctx, by_the_engine),
-    },
-    Scenario {
-        name: "deadline/launcher-stopped",
-        run: |ctx| flt_27_launcher_stopped(ctx, |call| call),
-    },
-    Scenario {
-        name: "deadline/launcher-stopped-engine-starts",
-        run: |ctx| flt_27_launcher_stopped(ctx, by_the_engine),
-    },
-    Scenario {
-        name: "deadline/launcher-killed-on-a-terminal",
-        run: flt_27_launcher_killed_on_a_terminal,
-    },
-];
+scenarios! {
+    "deadline/launcher-killed" => |ctx| flt_27_launcher_killed(ctx, |call| call);
+    "deadline/launcher-killed-engine-starts" => |ctx| flt_27_launcher_killed(ctx, by_the_engine);
+    "deadline/launcher-stopped" => |ctx| flt_27_launcher_stopped(ctx, |call| call);
+    "deadline/launcher-stopped-engine-starts" => |ctx| flt_27_launcher_stopped(ctx, by_the_engine);
+    "deadline/launcher-killed-on-a-terminal" => flt_27_launcher_killed_on_a_terminal;
+}
 
 /// The engine starts the command, as where no PID 1 can be reached.
 fn by_the_engine(call: Call) -> Call {
@@ -71,7 +55,7 @@ fn until_ended(ctx: &Ctx) -> Result<(), String> {
         let found = api::get(&ctx.engine().socket(), &path)?;
         let state = &found["State"];
         if state["Status"] == json!("exited") {
-            return expect_eq("what PID 1 ended with", &state["ExitCode"], &json!(38));
+            return expect_eq("what PID 1 ended with", &state["ExitCode"], &38);
         }
         if Instant::now() > give_up {
             return Err(format!("the command still runs after {SOON:?}: {state}"));
@@ -82,11 +66,11 @@ fn until_ended(ctx: &Ctx) -> Result<(), String> {
 
 /// What the command did is collected afterwards.
 fn recovers(ctx: &Ctx) -> Result<(), String> {
-    let recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
-    let _said = recovered.expect_text("collected")?;
-    let shown = ctx.told(&["diff", "s", "--json"])?;
+    let recovered = ctx.ok("recover s")?;
+    recovered.expect_text("collected")?;
+    let shown = ctx.told("diff s --json")?;
     expect_eq("the change", &shown["changes"]["modified"], &json!(["a"]))?;
-    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    ctx.ok("discard s --yes")?;
     Ok(())
 }
 
@@ -95,7 +79,7 @@ fn flt_27_launcher_killed(ctx: &Ctx, way: fn(Call) -> Call) -> Result<(), String
     let lazaret = way(ctx.call(&run("base", &[], SCRIPT))).start()?;
     lazaret.until_said("hello")?;
     lazaret.signal(Signal::KILL)?;
-    let _killed = lazaret.wait()?;
+    lazaret.ends()?;
     until_ended(ctx)?;
     recovers(ctx)
 }
@@ -132,7 +116,7 @@ fn flt_27_launcher_killed_on_a_terminal(ctx: &Ctx) -> Result<(), String> {
         .start()?;
     person.waits_for("hello")?;
     lazaret.signal(Signal::KILL)?;
-    let _killed = lazaret.wait()?;
+    lazaret.ends()?;
     until_ended(ctx)?;
     recovers(ctx)
 }

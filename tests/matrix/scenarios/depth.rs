@@ -2,28 +2,15 @@
 
 use rustix::process::Signal;
 
-use super::Scenario;
 use crate::api::{self, Object};
 use crate::ctx::{Ctx, expect, expect_eq};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "limits/volume-of-any-depth",
-        run: |ctx| con_28_removed(ctx, discarded),
-    },
-    Scenario {
-        name: "limits/volume-of-any-depth-after-a-run",
-        run: |ctx| con_28_removed(ctx, settled),
-    },
-    Scenario {
-        name: "limits/volume-of-any-depth-by-rm",
-        run: |ctx| con_28_removed(ctx, killed),
-    },
-    Scenario {
-        name: "limits/volume-of-any-depth-by-prune",
-        run: |ctx| con_28_removed(ctx, orphaned),
-    },
-];
+scenarios! {
+    "limits/volume-of-any-depth" => |ctx| con_28_removed(ctx, discarded);
+    "limits/volume-of-any-depth-after-a-run" => |ctx| con_28_removed(ctx, settled);
+    "limits/volume-of-any-depth-by-rm" => |ctx| con_28_removed(ctx, killed);
+    "limits/volume-of-any-depth-by-prune" => |ctx| con_28_removed(ctx, orphaned);
+}
 
 /// Nests 30,000 directories in `$1`, more than an engine has descriptors; one of them can't be
 /// entered, one is sticky.
@@ -74,7 +61,7 @@ fn discarded(ctx: &Ctx) -> Result<(), String> {
     let report = ran.json()?;
     let findings = report["findings"].to_string();
     expect("the depth is a finding", || findings.contains("path."))?;
-    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    ctx.ok("discard s --yes")?;
     nothing_left(ctx)
 }
 
@@ -84,8 +71,7 @@ fn settled(ctx: &Ctx) -> Result<(), String> {
     let make = format!("echo b > a; mkdir cache; echo \"{tag}\" > cache/CACHEDIR.TAG");
     let script = script(&make, "cache");
     let arguments = ["run", "base", "-w", "project", "--apply", "auto"];
-    let _ran = ctx
-        .lazaret(&[&arguments[..], &["--", "sh", "-c", &script]].concat())?
+    ctx.lazaret(&[&arguments[..], &["--", "sh", "-c", &script]].concat())?
         .expect_code(0)?;
     nothing_left(ctx)
 }
@@ -93,18 +79,18 @@ fn settled(ctx: &Ctx) -> Result<(), String> {
 /// Leaves a session behind whose launcher was killed.
 fn leave(ctx: &Ctx) -> Result<(), String> {
     let script = format!("{}; sleep 600", script("mkdir deep", "deep"));
-    let lazaret = ctx.spawn(&[
-        "run", "base", "-w", "project", "--name", "s", "--", "sh", "-c", &script,
-    ])?;
+    let lazaret = ctx
+        .script("run base -w project --name s", &script)
+        .start()?;
     lazaret.until_said("nested")?;
     lazaret.signal(Signal::KILL)?;
-    let _killed = lazaret.wait()?;
+    lazaret.ends()?;
     Ok(())
 }
 
 fn killed(ctx: &Ctx) -> Result<(), String> {
     leave(ctx)?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    ctx.ok("rm --force s")?;
     nothing_left(ctx)
 }
 
@@ -113,8 +99,6 @@ fn orphaned(ctx: &Ctx) -> Result<(), String> {
     leave(ctx)?;
     let session = ctx.state().join("sessions/s");
     std::fs::remove_dir_all(session).map_err(|error| error.to_string())?;
-    let _pruned = ctx
-        .lazaret(&["prune", "--yes", "--older-than", "0s"])?
-        .expect_code(0)?;
+    ctx.ok("prune --yes --older-than 0s")?;
     nothing_left(ctx)
 }

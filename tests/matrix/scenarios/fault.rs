@@ -5,53 +5,23 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lazaret_tests::tree_text;
-
-use super::Scenario;
 use crate::api;
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::enclosure::Enclosure;
-use crate::lazaret::Output;
+use crate::lazaret::{Ended, Line};
 use crate::watch::{SOON, stamp};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "fault/full-disk-on-the-host",
-        run: full_disk,
-    },
-    Scenario {
-        name: "fault/read-only-state",
-        run: read_only_state,
-    },
-    Scenario {
-        name: "fault/two-launchers-on-one-session",
-        run: two_launchers,
-    },
-    Scenario {
-        name: "fault/two-applies-at-once",
-        run: two_applies,
-    },
-    Scenario {
-        name: "fault/volume-name-is-taken",
-        run: volume_name_is_taken,
-    },
-    Scenario {
-        name: "fault/container-name-is-taken",
-        run: container_name_is_taken,
-    },
-    Scenario {
-        name: "fault/output-flood",
-        run: output_flood,
-    },
-    Scenario {
-        name: "fault/closed-stdout",
-        run: closed_stdout,
-    },
-    Scenario {
-        name: "fault/full-stdout",
-        run: full_stdout,
-    },
-];
+scenarios! {
+    "fault/full-disk-on-the-host" => full_disk;
+    "fault/read-only-state" => read_only_state;
+    "fault/two-launchers-on-one-session" => two_launchers;
+    "fault/two-applies-at-once" => two_applies;
+    "fault/volume-name-is-taken" => volume_name_is_taken;
+    "fault/container-name-is-taken" => container_name_is_taken;
+    "fault/output-flood" => output_flood;
+    "fault/closed-stdout" => closed_stdout;
+    "fault/full-stdout" => full_stdout;
+}
 
 const TREE: &str = "f a \"a\\n\"";
 
@@ -76,11 +46,11 @@ impl<'a> Confined<'a> {
         })
     }
 
-    fn lazaret(&self, arguments: &[&str]) -> Result<Output, String> {
-        self.ctx.call(arguments).behind(self.enclosure.view()).run()
+    fn lazaret(&self, line: &(impl Line + ?Sized)) -> Result<Ended, String> {
+        self.ctx.call(line).behind(self.enclosure.view()).run()
     }
 
-    fn run(&self, script: &str) -> Result<Output, String> {
+    fn run(&self, script: &str) -> Result<Ended, String> {
         let workspace = self.workspace.display().to_string();
         self.lazaret(&[
             "run", "base", "-w", &workspace, "--name", "s", "--apply", "auto", "--", "sh", "-c",
@@ -102,7 +72,7 @@ fn full_disk(ctx: &Ctx) -> Result<(), String> {
     let confined = Confined::new(ctx, mount)?;
     let before = stamp(&confined.workspace);
     let script = "head -c 200000000 /dev/zero > big; echo work >> a";
-    let _failed = confined
+    confined
         .run(script)?
         .expect_code(125)?
         .expect_text("No space left on device")?
@@ -120,10 +90,10 @@ fn full_disk(ctx: &Ctx) -> Result<(), String> {
         .lazaret(&["ls", "--json"])?
         .expect_code(0)?
         .json()?;
-    expect_eq("its state", &listed[0]["state"].as_str(), &Some("broken"))?;
+    expect_eq("its state", &listed[0]["state"], "broken")?;
 
     // As full as before: it fails again, and again nothing is lost.
-    let _again = confined
+    confined
         .lazaret(&["recover", "s"])?
         .expect_code(125)?
         .expect_text("No space left on device")?;
@@ -131,15 +101,15 @@ fn full_disk(ctx: &Ctx) -> Result<(), String> {
     confined
         .enclosure
         .sh(&format!("mount -o remount,size=1g {}", state.display()))?;
-    let _recovered = confined.lazaret(&["recover", "s"])?.expect_code(0)?;
-    let _applied = confined.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    confined.lazaret(&["recover", "s"])?.expect_code(0)?;
+    confined.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
     let content = fs::read(confined.workspace.join("a")).map_err(|error| error.to_string())?;
     expect_eq("the work", &content, &b"a\nwork\n".to_vec())?;
     let big = fs::read(confined.workspace.join("big")).map_err(|error| error.to_string())?;
     expect("the large file is whole", || {
         big.len() == 200_000_000 && big.iter().all(|byte| *byte == 0)
     })?;
-    let _pruned = confined.lazaret(&["prune", "--yes"])?.expect_code(0)?;
+    confined.lazaret(&["prune", "--yes"])?.expect_code(0)?;
     Ok(())
 }
 
@@ -155,7 +125,7 @@ fn size_of(path: &Path) -> u64 {
 fn read_only_state(ctx: &Ctx) -> Result<(), String> {
     let mount = "mount --bind $state $state\nmount -o remount,bind,ro $state";
     let confined = Confined::new(ctx, mount)?;
-    let _refused = confined
+    confined
         .run("true")?
         .expect_code(125)?
         .expect_text("Read-only file system")?;
@@ -167,14 +137,12 @@ fn read_only_state(ctx: &Ctx) -> Result<(), String> {
 fn two_launchers(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let run = |script| {
-        ctx.spawn(&[
-            "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c",
-            script,
-        ])
+        ctx.script("run base -w project --name s --apply auto", script)
+            .start()
     };
     let first = run("echo up and running; while ! test -e go; do sleep 0.1; done; echo one > one")?;
     first.until_said("up and running")?;
-    let _second = run("echo two > two")?
+    run("echo two > two")?
         .wait()?
         .expect_code(1)?
         .expect_text("in use by another lazaret")?;
@@ -190,20 +158,16 @@ fn two_launchers(ctx: &Ctx) -> Result<(), String> {
             output.code == 1 && output.stderr.contains("in use")
         })?;
     }
-    let nothing = ctx.lazaret(&["recover"])?.expect_code(0)?;
-    let _nothing = nothing.expect_text("nothing to recover")?;
-    let pruned = ctx.told(&["prune", "--yes", "--json"])?;
+    let nothing = ctx.ok("recover")?;
+    nothing.expect_text("nothing to recover")?;
+    let pruned = ctx.told("prune --yes --json")?;
     for what in ["sessions", "containers", "volumes"] {
         expect_eq(what, &pruned[what].as_array().map(Vec::len), &Some(0))?;
     }
     first.signal(rustix::process::Signal::INT)?;
-    let _first = first.wait()?.expect_code(130)?;
-    expect_eq(
-        "the workspace",
-        &tree_text::dump(&workspace),
-        &"f a \"a\\n\"\n".to_owned(),
-    )?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    first.wait()?.expect_code(130)?;
+    ctx.tree_is(&workspace, "f a \"a\\n\"\n")?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }
 
@@ -211,14 +175,9 @@ fn two_launchers(ctx: &Ctx) -> Result<(), String> {
 fn two_applies(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let script = "echo more >> a; i=0; while [ $i -lt 100 ]; do echo $i > f$i; i=$((i+1)); done";
-    let _kept = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--name", "s", "--apply", "never", "--", "sh", "-c",
-            script,
-        ])?
-        .expect_code(120)?;
-    let one = ctx.spawn(&["apply", "s", "--yes"])?;
-    let two = ctx.spawn(&["apply", "s", "--yes"])?;
+    ctx.exits(120, "run base -w project --name s --apply never", script)?;
+    let one = ctx.spawn("apply s --yes")?;
+    let two = ctx.spawn("apply s --yes")?;
     let (one, two) = (one.wait()?, two.wait()?);
     let mut codes = [one.code, two.code];
     codes.sort_unstable();
@@ -240,25 +199,14 @@ fn name(ctx: &Ctx, role: &str) -> String {
 fn refused(ctx: &Ctx, name: &str) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let before = stamp(&workspace);
-    let _refused = ctx
-        .lazaret(&[
-            "run",
-            "base",
-            "-w",
-            "project",
-            "--name",
-            "s",
-            "--apply",
-            "auto",
-            "--",
-            "sh",
-            "-c",
-            "echo x >> a",
-        ])?
-        .expect_code(125)?
-        .expect_text(name)?;
+    ctx.exits(
+        125,
+        "run base -w project --name s --apply auto",
+        "echo x >> a",
+    )?
+    .expect_text(name)?;
     expect_eq("the workspace", &stamp(&workspace), &before)?;
-    let listed = ctx.told(&["ls", "--json"])?;
+    let listed = ctx.told("ls --json")?;
     expect_eq("sessions", &listed.as_array().map(Vec::len), &Some(0))?;
     let objects = ctx.objects()?;
     expect(&format!("nothing of it is left, of {objects:?}"), || {
@@ -270,8 +218,8 @@ fn refused(ctx: &Ctx, name: &str) -> Result<(), String> {
 fn volume_name_is_taken(ctx: &Ctx) -> Result<(), String> {
     let foreign = ctx.foreign_volume_named(name(ctx, "workspace"))?;
     let outcome = refused(ctx, foreign.name());
-    let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
-    let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
+    ctx.ok("recover")?;
+    ctx.ok("prune --yes")?;
     foreign.check_and_remove()?;
     outcome
 }
@@ -281,8 +229,8 @@ fn container_name_is_taken(ctx: &Ctx) -> Result<(), String> {
     let name = name(ctx, "agent");
     let foreign = api::create_foreign_container(&socket, &name)?;
     let outcome = refused(ctx, &name);
-    let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
-    let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
+    ctx.ok("recover")?;
+    ctx.ok("prune --yes")?;
     let is_there = api::has_container(&socket, &name);
     api::remove(&socket, &foreign)?;
     expect("the foreign container was left alone", || {
@@ -299,10 +247,7 @@ fn output_flood(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     let script = format!("head -c {BYTES} /dev/zero | tr '\\0' x; echo more >> a");
     let lazaret = ctx
-        .call(&[
-            "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c",
-            &script,
-        ])
+        .script("run base -w project --name s --apply auto", &script)
         .stdout_null()
         .start()?;
     let peak = std::cell::Cell::new(0);
@@ -312,7 +257,7 @@ fn output_flood(ctx: &Ctx) -> Result<(), String> {
         peak.set(peak.get().max(now));
         now == 0
     })?;
-    let _output = lazaret.wait()?.expect_code(0)?.expect_text("log is full")?;
+    lazaret.wait()?.expect_code(0)?.expect_text("log is full")?;
     expect(&format!("{} KiB of memory are enough", peak.get()), || {
         (1..MEMORY_KIB).contains(&peak.get())
     })?;
@@ -329,10 +274,7 @@ fn closed_stdout(ctx: &Ctx) -> Result<(), String> {
     let (mut reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
     let script = "echo first; while ! test -e /tmp/done; do echo line; sleep 0.05; n=$((n+1)); test $n -lt 40 || touch /tmp/done; done; echo more >> a";
     let lazaret = ctx
-        .call(&[
-            "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c",
-            script,
-        ])
+        .script("run base -w project --name s --apply auto", script)
         .stdout_pipe(writer)
         .start()?;
     let mut first = [0; 5];
@@ -345,7 +287,7 @@ fn closed_stdout(ctx: &Ctx) -> Result<(), String> {
     })?;
     let output = lazaret.wait()?.expect_code(0)?;
     expect("no panic", || !output.stderr.contains("panicked"))?;
-    let logs = ctx.lazaret(&["logs", "s"])?.expect_code(0)?.stdout;
+    let logs = ctx.ok("logs s")?.stdout;
     expect("the log has it all", || logs.matches("line").count() == 40)
 }
 
@@ -355,20 +297,10 @@ fn full_stdout(ctx: &Ctx) -> Result<(), String> {
     let before = stamp(&workspace);
     let (mut reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
     let lazaret = ctx
-        .call(&[
-            "run",
-            "base",
-            "-w",
-            "project",
-            "--name",
-            "s",
-            "--apply",
-            "auto",
-            "--",
-            "sh",
-            "-c",
+        .script(
+            "run base -w project --name s --apply auto",
             "echo work >> a; yes",
-        ])
+        )
         .stdout_pipe(writer)
         .start()?;
     let mut first = [0; 2];
@@ -381,13 +313,10 @@ fn full_stdout(ctx: &Ctx) -> Result<(), String> {
         rustix::io::ioctl_fionread(&reader).is_ok_and(|waiting| waiting + 4096 > room as u64)
     })?;
     lazaret.signal(rustix::process::Signal::INT)?;
-    let _output = lazaret.wait()?.expect_code(130)?;
+    lazaret.wait()?.expect_code(130)?;
     drop(reader);
     expect_eq("the workspace", &stamp(&workspace), &before)?;
-    let _work = ctx
-        .lazaret(&["diff", "s"])?
-        .expect_code(0)?
-        .expect_text("+work")?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    ctx.ok("diff s")?.expect_text("+work")?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }

@@ -2,30 +2,17 @@
 
 use rustix::process::Signal;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
-use crate::lazaret::{Output, Running};
+use crate::lazaret::{Ended, Line, Running};
 use crate::private_engine::PrivateEngine;
 use crate::watch::{phase, sparse, stamp};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "fault/daemon-killed-while-copying-in",
-        run: while_copying_in,
-    },
-    Scenario {
-        name: "fault/daemon-killed-while-running",
-        run: while_running,
-    },
-    Scenario {
-        name: "fault/daemon-killed-while-collecting",
-        run: while_collecting,
-    },
-    Scenario {
-        name: "fault/full-disk-in-the-engine",
-        run: full_disk,
-    },
-];
+scenarios! {
+    "fault/daemon-killed-while-copying-in" => while_copying_in;
+    "fault/daemon-killed-while-running" => while_running;
+    "fault/daemon-killed-while-collecting" => while_collecting;
+    "fault/full-disk-in-the-engine" => full_disk;
+}
 
 /// Room for the images twice, as loading them takes, and a workspace.
 const ROOMY: &str = "2g";
@@ -58,26 +45,20 @@ impl<'a> Session<'a> {
 
     fn start(&self, script: &str) -> Result<Running, String> {
         self.ctx
-            .call(&[
-                "run", "roomy", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh",
-                "-c", script,
-            ])
+            .script("run roomy -w project --name s --apply auto", script)
             .env("LAZARET_ENGINE", &self.engine.endpoint())
             .start()
     }
 
     /// A verb on the private engine.
-    fn lazaret_there(&self, arguments: &[&str]) -> Result<Output, String> {
+    fn lazaret_there(&self, line: &(impl Line + ?Sized)) -> Result<Ended, String> {
         let endpoint = self.engine.endpoint();
-        self.ctx
-            .call(arguments)
-            .env("LAZARET_ENGINE", &endpoint)
-            .run()
+        self.ctx.call(line).env("LAZARET_ENGINE", &endpoint).run()
     }
 
     /// A verb that takes the engine from the session's record.
-    fn lazaret(&self, arguments: &[&str]) -> Result<Output, String> {
-        self.ctx.call(arguments).env("LAZARET_ENGINE", "").run()
+    fn lazaret(&self, line: &(impl Line + ?Sized)) -> Result<Ended, String> {
+        self.ctx.call(line).env("LAZARET_ENGINE", "").run()
     }
 
     /// Lazaret says that it failed, changes nothing, and still knows the session.
@@ -86,14 +67,13 @@ impl<'a> Session<'a> {
         expect("no panic", || !output.stderr.contains("panicked"))?;
         self.untouched()?;
         let listed = self.lazaret(&["ls", "--json"])?.expect_code(0)?.json()?;
-        expect_eq("the session", &listed[0]["session"].as_str(), &Some("s"))?;
-        expect_eq("its state", &listed[0]["state"].as_str(), &Some("broken"))?;
+        expect_eq("the session", &listed[0]["session"], "s")?;
+        expect_eq("its state", &listed[0]["state"], "broken")?;
         // Nothing can be done without its engine, and nothing gets lost by trying.
-        let _refused = self
-            .lazaret(&["recover", "s"])?
+        self.lazaret(&["recover", "s"])?
             .expect_code(125)?
             .expect_text("engine")?;
-        let _refused = self.lazaret(&["rm", "--force", "s"])?.expect_code(125)?;
+        self.lazaret(&["rm", "--force", "s"])?.expect_code(125)?;
         expect_eq(
             "its phase is still known",
             &phase(self.ctx).is_some(),
@@ -108,16 +88,14 @@ impl<'a> Session<'a> {
     /// What the command did is there after all, and goes when the user says so.
     fn recovered(mut self) -> Result<(), String> {
         self.engine.restart()?;
-        let _recovered = self
-            .lazaret(&["recover", "s"])?
+        self.lazaret(&["recover", "s"])?
             .expect_code(0)?
             .expect_text("collected")?;
-        let _work = self
-            .lazaret(&["diff", "s", "a"])?
+        self.lazaret(&["diff", "s", "a"])?
             .expect_code(0)?
             .expect_text("+work")?;
         self.untouched()?;
-        let _gone = self.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+        self.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
         self.nothing_is_left()
     }
 
@@ -148,7 +126,7 @@ fn while_copying_in(ctx: &Ctx) -> Result<(), String> {
     session.engine.kill()?;
     session.failed(lazaret)?;
     session.engine.restart()?;
-    let _recovered = session
+    session
         .lazaret(&["recover"])?
         .expect_code(0)?
         .expect_text("had not started")?;
@@ -181,14 +159,14 @@ fn full_disk(ctx: &Ctx) -> Result<(), String> {
     // The first start of all may need room for more than the workspace: rootless Podman
     // makes a copy of the image for the user's ids.
     ctx.workspace("other", "f a \"a\"");
-    let _first = session
+    session
         .lazaret_there(&[
             "run", "base", "-w", "other", "--apply", "auto", "--", "true",
         ])?
         .expect_code(0)?;
     session.engine.leave_room(ROOM)?;
     let lazaret = session.start("echo started > started")?;
-    let _failed = lazaret
+    lazaret
         .wait()?
         .expect_code(125)?
         // Podman's attach may break before the porter's own words ("No space left on
@@ -201,7 +179,7 @@ fn full_disk(ctx: &Ctx) -> Result<(), String> {
     let lazaret = session.start("echo work >> a; rm big; echo up and running; sleep 600")?;
     lazaret.until_said("up and running")?;
     lazaret.signal(Signal::INT)?;
-    let _output = lazaret.wait()?.expect_code(130)?;
-    let _gone = session.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    lazaret.wait()?.expect_code(130)?;
+    session.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
     session.nothing_is_left()
 }

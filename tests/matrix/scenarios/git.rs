@@ -4,47 +4,19 @@ use lazaret_tests::git_world::World;
 use lazaret_tests::tree_text;
 use serde_json::Value;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "git/full-copy",
-        run: full,
-    },
-    Scenario {
-        name: "git/shallow-copy",
-        run: shallow,
-    },
-    Scenario {
-        name: "git/linked-worktree",
-        run: linked,
-    },
-    Scenario {
-        name: "git/shallow-copy-of-a-worktree",
-        run: shallow_linked,
-    },
-    Scenario {
-        name: "git/submodules",
-        run: submodules,
-    },
-    Scenario {
-        name: "git/hooks-of-a-submodule-stay-there",
-        run: hooks,
-    },
-    Scenario {
-        name: "git/forged-pointer",
-        run: forged,
-    },
-    Scenario {
-        name: "git/who-commits-and-what-runs-by-itself",
-        run: identity,
-    },
-    Scenario {
-        name: "git/commits-are-named-and-kept",
-        run: commits,
-    },
-];
+scenarios! {
+    "git/full-copy" => full;
+    "git/shallow-copy" => shallow;
+    "git/linked-worktree" => linked;
+    "git/shallow-copy-of-a-worktree" => shallow_linked;
+    "git/submodules" => submodules;
+    "git/hooks-of-a-submodule-stay-there" => hooks;
+    "git/forged-pointer" => forged;
+    "git/who-commits-and-what-runs-by-itself" => identity;
+    "git/commits-are-named-and-kept" => commits;
+}
 
 /// What an agent does: looks, commits, stashes. `$1` is the number of commits.
 const WORK: &str = r#"
@@ -83,19 +55,16 @@ fn run(ctx: &Ctx, world: &World, workspace: &str, git: &str, script: &str) -> Re
     let dir = world.path(workspace).display().to_string();
     let script = format!("{WORK}{script}");
     let output = ctx
-        .lazaret(&[
-            "run", git, "-w", &dir, "--name", "s", "--apply", "auto", "--", "sh", "-c", &script,
-        ])?
-        .expect_code(120)?
+        .exits(
+            120,
+            &format!("run {git} -w {dir} --name s --apply auto"),
+            &script,
+        )?
         .expect_text(commits)?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    ctx.ok("rm --force s")?;
     let inside = output.stdout.split("---\n").next().unwrap_or_default();
     expect_eq("status inside", &inside.to_owned(), &status)?;
-    expect_eq(
-        "the repository outside",
-        &tree_text::dump(&world.path("main/.git")),
-        &repository,
-    )?;
+    ctx.tree_is(&world.path("main/.git"), &repository)?;
     let made = std::fs::read_to_string(world.path(workspace).join("made-inside"));
     expect_eq(
         "what was committed inside",
@@ -177,12 +146,11 @@ fn hooks(ctx: &Ctx) -> Result<(), String> {
     let script = "git -C sub status; echo x > .git/modules/sub/hooks; rm .git/modules/sub/hooks; \
                   mkdir .git/modules/sub/hooks; echo evil > .git/modules/sub/hooks/pre-commit; echo y > ok";
     let before = tree_text::dump(&world.path("main/.git"));
-    let output = ctx
-        .lazaret(&[
-            "run", "full", "-w", &dir, "--name", "s", "--apply", "never", "--json", "--", "sh",
-            "-c", script,
-        ])?
-        .expect_code(120)?;
+    let output = ctx.exits(
+        120,
+        &format!("run full -w {dir} --name s --apply never --json"),
+        script,
+    )?;
     let report = output.json()?;
     let codes: Vec<&str> = report["findings"]
         .as_array()
@@ -194,14 +162,10 @@ fn hooks(ctx: &Ctx) -> Result<(), String> {
     expect("and nothing else of git's", || {
         codes.iter().filter(|code| code.starts_with("git.")).count() == 1
     })?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?;
-    expect_eq(
-        "the repository outside",
-        &tree_text::dump(&world.path("main/.git")),
-        &before,
-    )?;
+    ctx.ok("apply s --yes")?;
+    ctx.tree_is(&world.path("main/.git"), &before)?;
     expect("the rest was applied", || world.path("main/ok").is_file())?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }
 
@@ -214,9 +178,7 @@ fn forged(ctx: &Ctx) -> Result<(), String> {
     world.write("hostile/.git", &format!("gitdir: {}\n", target.display()));
     let dir = world.path("hostile").display().to_string();
     for mode in ["full", "shallow"] {
-        let _output = ctx
-            .lazaret(&["run", mode, "-w", &dir, "--", "sh", "-c", "test ! -e .git"])?
-            .expect_code(0)?
+        ctx.exits(0, &format!("run {mode} -w {dir}"), "test ! -e .git")?
             .expect_text("names a repository that does not point back here")?;
     }
     Ok(())
@@ -248,24 +210,24 @@ fn identity(ctx: &Ctx) -> Result<(), String> {
         rm .git/hooks/pre-commit; git config --unset credential.helper
     "#;
     let run = |name: &str| {
-        ctx.call(&[
-            "run", "base", "-w", "project", "--name", name, "--apply", "never", "--", "sh", "-c",
+        ctx.script(
+            &format!("run base -w project --name {name} --apply never"),
             script,
-        ])
+        )
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .run()?
         .expect_code(120)
     };
     let agent = "lazaret agent <agent@lazaret.invalid>";
-    let _same_author = run("s1")?.expect_text(&format!("{agent} {agent}"))?;
+    run("s1")?.expect_text(&format!("{agent} {agent}"))?;
     let config = "[user]\n name = Ship's Cook\n[include]\n path = ~/more\n";
     let write = |name: &str, text: &str| std::fs::write(ctx.home().join(name), text);
     write(".gitconfig", config).map_err(|error| error.to_string())?;
     write("more", "[user]\n email = cook@example.org\n").map_err(|error| error.to_string())?;
     let cook = "Ship's Cook <cook@example.org>";
-    let _cook = run("s2")?.expect_text(&format!("{cook} {cook}"))?;
+    run("s2")?.expect_text(&format!("{cook} {cook}"))?;
     for name in ["s1", "s2"] {
-        let _gone = ctx.lazaret(&["rm", "--force", name])?.expect_code(0)?;
+        ctx.ok(&format!("rm --force {name}"))?;
     }
     Ok(())
 }
@@ -311,12 +273,14 @@ fn commits(ctx: &Ctx) -> Result<(), String> {
     let dir = world.path("main").display().to_string();
     let run = |name: &str, script: &str| {
         let script = format!("set -eu; {script}");
-        ctx.lazaret(&[
-            "run", "full", "-w", &dir, "--name", name, "--apply", "auto", "--", "sh", "-c", &script,
-        ])
+        ctx.script(
+            &format!("run full -w {dir} --name {name} --apply auto"),
+            &script,
+        )
+        .run()
     };
     let nothing = "git checkout -q -b f; git tag v HEAD~1; git gc -q; git status";
-    let _settled = run("s", nothing)?
+    run("s", nothing)?
         .expect_code(0)?
         .expect_text("nothing to apply")?;
     for (index, (script, words)) in COMMITS.iter().enumerate() {
@@ -326,36 +290,32 @@ fn commits(ctx: &Ctx) -> Result<(), String> {
         expect("it is not called nothing", || {
             !kept.stderr.contains("nothing to apply")
         })?;
-        let _listed = ctx.lazaret(&["ls"])?.expect_text(words)?;
-        let _shown = ctx.lazaret(&["show", &name])?.expect_text("commits")?;
-        let _refused = ctx
-            .lazaret(&["rm", &name])?
-            .expect_code(1)?
-            .expect_text(words)?;
-        let _unasked = ctx.lazaret(&["discard", &name])?.expect_code(1)?;
-        let gone = ctx.lazaret(&["discard", &name, "--yes"])?;
-        let _gone = gone.expect_code(0)?.expect_text(words)?;
+        ctx.ok("ls")?.expect_text(words)?;
+        ctx.ok(&format!("show {name}"))?.expect_text("commits")?;
+        ctx.fails(&format!("rm {name}"))?.expect_text(words)?;
+        ctx.fails(&format!("discard {name}"))?;
+        let gone = ctx.lazaret(&format!("discard {name} --yes"))?;
+        gone.expect_code(0)?.expect_text(words)?;
     }
     // Files are applied, commits wait; the session goes on, and what the hint says is so.
     let commit = "echo new > a; git commit -qam 'Fix bug 42'";
     let kept = run("t", commit)?.expect_code(120)?;
     let hint = "lazaret run full --name t -- git format-patch -1 -o patches main --";
-    let _kept = kept
-        .expect_text("applied 1 of 1")?
+    kept.expect_text("applied 1 of 1")?
         .expect_text("kept as session t: branch main: 1 commit")?
         .expect_text(hint)?;
     let applied = std::fs::read_to_string(world.path("main/a"));
     expect_eq("the file", &applied.ok(), &Some("new\n".to_owned()))?;
-    let _still = ctx.lazaret(&["apply", "t", "--yes"])?.expect_code(120)?;
+    ctx.lazaret("apply t --yes")?.expect_code(120)?;
     let again = run("t", "git format-patch -q -1 -o patches main --")?;
-    let _again = again
+    again
         .expect_code(120)?
         .expect_text("kept as session t: branch main: 1 commit")?;
     let patch = std::fs::read_to_string(world.path("main/patches/0001-Fix-bug-42.patch"));
     expect("the patch is out", || {
         patch.is_ok_and(|patch| patch.contains("+new"))
     })?;
-    let removed = ctx.lazaret(&["rm", "--force", "t"])?.expect_code(0)?;
-    let _removed = removed.expect_text("branch main: 1 commit")?;
+    let removed = ctx.ok("rm --force t")?;
+    removed.expect_text("branch main: 1 commit")?;
     Ok(())
 }

@@ -2,71 +2,25 @@
 
 use lazaret_tests::tree_text;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "hostile/git-hook",
-        run: git_hook,
-    },
-    Scenario {
-        name: "hostile/git-config",
-        run: git_config,
-    },
-    Scenario {
-        name: "hostile/git-redirected",
-        run: git_redirected,
-    },
-    Scenario {
-        name: "hostile/absolute-link",
-        run: absolute_link,
-    },
-    Scenario {
-        name: "hostile/escaping-link",
-        run: escaping_link,
-    },
-    Scenario {
-        name: "hostile/fifo-and-socket",
-        run: fifo_and_socket,
-    },
-    Scenario {
-        name: "hostile/setuid",
-        run: setuid,
-    },
-    Scenario {
-        name: "hostile/editor-task",
-        run: editor_task,
-    },
-    Scenario {
-        name: "hostile/escape-sequence-in-a-name",
-        run: escape_in_name,
-    },
-    Scenario {
-        name: "hostile/name-that-is-no-text",
-        run: name_no_text,
-    },
-    Scenario {
-        name: "hostile/write-through-a-link",
-        run: write_through_link,
-    },
-    Scenario {
-        name: "hostile/hard-links",
-        run: hard_links,
-    },
-    Scenario {
-        name: "hostile/unreadable-files",
-        run: unreadable,
-    },
-    Scenario {
-        name: "hostile/deep-and-long-paths",
-        run: deep,
-    },
-    Scenario {
-        name: "hostile/escape-sequences-in-the-output",
-        run: output,
-    },
-];
+scenarios! {
+    "hostile/git-hook" => git_hook;
+    "hostile/git-config" => git_config;
+    "hostile/git-redirected" => git_redirected;
+    "hostile/absolute-link" => absolute_link;
+    "hostile/escaping-link" => escaping_link;
+    "hostile/fifo-and-socket" => fifo_and_socket;
+    "hostile/setuid" => setuid;
+    "hostile/editor-task" => editor_task;
+    "hostile/escape-sequence-in-a-name" => escape_in_name;
+    "hostile/name-that-is-no-text" => name_no_text;
+    "hostile/write-through-a-link" => write_through_link;
+    "hostile/hard-links" => hard_links;
+    "hostile/unreadable-files" => unreadable;
+    "hostile/deep-and-long-paths" => deep;
+    "hostile/escape-sequences-in-the-output" => output;
+}
 
 const TREE: &str = "f a \"a\\n\"\nf dir/b \"b\\n\"";
 const REPOSITORY: &str = "\nf .git/HEAD \"ref: refs/heads/main\\n\"\nd .git/objects/\nd .git/refs/";
@@ -86,14 +40,13 @@ fn held_back_but(
     let workspace = ctx.workspace("project", &format!("{TREE}{REPOSITORY}"));
     let before = tree_text::dump(&workspace);
     let script = format!("{script}\necho good > good");
-    let output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--json", "--", "sh",
-            "-c", &script,
-        ])?
-        .expect_code(120)?;
+    let output = ctx.exits(
+        120,
+        "run base -w project --name s --apply auto --json",
+        &script,
+    )?;
     let report = output.json()?;
-    expect_eq("outcome", &report["outcome"].as_str(), &Some("kept"))?;
+    expect_eq("outcome", &report["outcome"], "kept")?;
     let codes: Vec<&str> = report["findings"]
         .as_array()
         .into_iter()
@@ -103,8 +56,8 @@ fn held_back_but(
     expect(&format!("{code} is among {codes:?}"), || {
         codes.contains(&code)
     })?;
-    expect_eq("before a decision", &tree_text::dump(&workspace), &before)?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    ctx.tree_is(&workspace, &before)?;
+    ctx.ok("apply s --yes")?;
     let mut expected: Vec<&str> = before.lines().collect();
     expected.push("f good \"good\\n\"");
     expected.extend(harmless);
@@ -132,19 +85,14 @@ fn git_redirected(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", &format!("{TREE}{REPOSITORY}"));
     let before = tree_text::dump(&workspace);
     let script = "rm -r .git; echo 'gitdir: /outside' > .git; echo good > good";
-    let output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--json", "--", "sh",
-            "-c", script,
-        ])?
-        .expect_code(121)?;
-    expect_eq(
-        "outcome",
-        &output.json()?["outcome"].as_str(),
-        &Some("rejected"),
+    let output = ctx.exits(
+        121,
+        "run base -w project --name s --apply auto --json",
+        script,
     )?;
-    expect_eq("the workspace", &tree_text::dump(&workspace), &before)?;
-    let _discarded = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    expect_eq("outcome", &output.json()?["outcome"], "rejected")?;
+    ctx.tree_is(&workspace, &before)?;
+    ctx.ok("discard s --yes")?;
     Ok(())
 }
 
@@ -163,21 +111,19 @@ fn fifo_and_socket(ctx: &Ctx) -> Result<(), String> {
 fn setuid(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let script = "cp a s && chmod 4755 s && chmod 0666 a && mkdir -m 1777 d && echo x > d/x";
-    let output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--name", "s", "--apply", "never", "--json", "--",
-            "sh", "-c", script,
-        ])?
-        .expect_code(120)?;
+    let output = ctx.exits(
+        120,
+        "run base -w project --name s --apply never --json",
+        script,
+    )?;
     let text = output.stdout.clone();
     expect("the dropped bits are noted", || {
         text.contains("mode.special")
     })?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
-    expect_eq(
-        "the modes",
-        &tree_text::dump(&workspace),
-        &"f a \"a\\n\"\nf d/x \"x\\n\"\nf dir/b \"b\\n\"\nx s \"a\\n\"\n".to_owned(),
+    ctx.ok("apply s --yes")?;
+    ctx.tree_is(
+        &workspace,
+        "f a \"a\\n\"\nf d/x \"x\\n\"\nf dir/b \"b\\n\"\nx s \"a\\n\"\n",
     )
 }
 
@@ -202,33 +148,22 @@ fn write_through_link(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let before = tree_text::dump(&workspace);
     let script = "rm -r dir && ln -s /tmp dir && echo x > /tmp/lazaret-was-here";
-    let _output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c",
-            script,
-        ])?
-        .expect_code(120)?;
-    expect_eq("before a decision", &tree_text::dump(&workspace), &before)?;
+    ctx.exits(120, "run base -w project --name s --apply auto", script)?;
+    ctx.tree_is(&workspace, &before)?;
     expect("nothing in the host's /tmp", || {
         !std::path::Path::new("/tmp/lazaret-was-here").exists()
     })?;
-    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    ctx.ok("discard s --yes")?;
     Ok(())
 }
 
 fn hard_links(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let script = "ln a one && ln a two && echo more >> one";
-    let _output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,
-        ])?
-        .expect_code(0)?;
-    expect_eq(
-        "independent copies",
-        &tree_text::dump(&workspace),
-        &"f a \"a\\nmore\\n\"\nf dir/b \"b\\n\"\nf one \"a\\nmore\\n\"\nf two \"a\\nmore\\n\"\n"
-            .to_owned(),
+    ctx.exits(0, "run base -w project --apply auto", script)?;
+    ctx.tree_is(
+        &workspace,
+        "f a \"a\\nmore\\n\"\nf dir/b \"b\\n\"\nf one \"a\\nmore\\n\"\nf two \"a\\nmore\\n\"\n",
     )
 }
 
@@ -236,15 +171,10 @@ fn hard_links(ctx: &Ctx) -> Result<(), String> {
 fn unreadable(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let script = "echo secret > s && chmod 000 s && chmod 000 dir";
-    let _output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,
-        ])?
-        .expect_code(0)?;
-    expect_eq(
-        "the workspace",
-        &tree_text::dump(&workspace),
-        &"f a \"a\\n\"\nf dir/b \"b\\n\"\nf s \"secret\\n\"\n".to_owned(),
+    ctx.exits(0, "run base -w project --apply auto", script)?;
+    ctx.tree_is(
+        &workspace,
+        "f a \"a\\n\"\nf dir/b \"b\\n\"\nf s \"secret\\n\"\n",
     )
 }
 
@@ -257,13 +187,9 @@ fn deep(ctx: &Ctx) -> Result<(), String> {
 fn output(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     let script = "printf 'a\\033]52;c;aGk=\\007b'; head -c 20000000 /dev/zero";
-    let output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--name", "s", "--json", "--", "sh", "-c", script,
-        ])?
-        .expect_code(0)?;
-    let _report = output.json()?;
-    let logs = ctx.lazaret(&["logs", "s", "--json"])?.expect_code(0)?;
+    let output = ctx.exits(0, "run base -w project --name s --json", script)?;
+    output.json()?;
+    let logs = ctx.ok("logs s --json")?;
     let text = logs.stdout;
     expect("the log is escaped in JSON", || !text.contains('\u{1b}'))?;
     expect("the log is capped", || text.len() < 60_000_000)

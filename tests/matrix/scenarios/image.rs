@@ -6,63 +6,29 @@
 use std::fs;
 use std::path::Path;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "image/rust",
-        run: rust,
-    },
-    Scenario {
-        name: "image/node",
-        run: node,
-    },
-    Scenario {
-        name: "image/python",
-        run: python,
-    },
-    Scenario {
-        name: "image/postgres",
-        run: postgres,
-    },
-    Scenario {
-        name: "image/claude",
-        run: claude,
-    },
-    Scenario {
-        name: "image/codex",
-        run: codex,
-    },
-    Scenario {
-        name: "image/a-verify-that-fails-moves-no-tag",
-        run: failing_verify,
-    },
-    Scenario {
-        name: "image/no-source-and-no-trace",
-        run: failing_step,
-    },
-    Scenario {
-        name: "image/certificates-leave-no-trace",
-        run: certificates,
-    },
-];
+scenarios! {
+    "image/rust" => rust;
+    "image/node" => node;
+    "image/python" => python;
+    "image/postgres" => postgres;
+    "image/claude" => claude;
+    "image/codex" => codex;
+    "image/a-verify-that-fails-moves-no-tag" => failing_verify;
+    "image/no-source-and-no-trace" => failing_step;
+    "image/certificates-leave-no-trace" => certificates;
+}
 
 /// Builds an image of lazaret's own, looks that a second build has nothing to do, and
 /// verifies it.
 fn build(ctx: &Ctx, name: &str) -> Result<(), String> {
-    let built = ctx
-        .lazaret(&["image", "build", name, "--json"])?
-        .expect_code(0)?;
-    let again = ctx
-        .lazaret(&["image", "build", name, "--json"])?
-        .expect_code(0)?;
+    let built = ctx.ok(&format!("image build {name} --json"))?;
+    let again = ctx.ok(&format!("image build {name} --json"))?;
     let (built, again) = (built.json()?, again.json()?);
     expect_eq("the same image", &built[0]["id"], &again[0]["id"])?;
     expect_eq("nothing to do", &again[0]["reused"].as_bool(), &Some(true))?;
-    let verified = ctx
-        .lazaret(&["image", "verify", name, "--json"])?
-        .expect_code(0)?;
+    let verified = ctx.ok(&format!("image verify {name} --json"))?;
     let verified = verified.json()?;
     let commands = verified[0]["verified"].as_array().map_or(0, Vec::len);
     expect("its tools ran", || commands > 0)
@@ -74,6 +40,7 @@ fn session(ctx: &Ctx, profile: &str, script: &str, needle: &str) -> Result<(), S
         "run", profile, "-w", "project", "--apply", "never", "--name", "s", "--", "sh", "-ec",
         script,
     ])?
+    .output()
     .expect_text(needle)
     .map(drop)
 }
@@ -94,7 +61,7 @@ fn rust(ctx: &Ctx) -> Result<(), String> {
         "cargo --offline test --lib 2>&1 | tail -n 3; cargo clippy --version; cargo fmt --version";
     session(ctx, "rust", script, "test result: ok")?;
     // What was compiled.
-    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    ctx.ok("discard s --yes")?;
     Ok(())
 }
 
@@ -148,9 +115,7 @@ fn package(
     ctx.profile("own", &format!("image = \"{image}\"\n"));
     ctx.workspace("project", "f a \"a\"");
     session(ctx, "own", script, needle)?;
-    ctx.lazaret(&["image", "rm", &image])?
-        .expect_code(0)
-        .map(drop)
+    ctx.ok(&format!("image rm {image}")).map(drop)
 }
 
 fn postgres(ctx: &Ctx) -> Result<(), String> {
@@ -191,7 +156,7 @@ pub(super) fn declare_component(ctx: &Ctx, name: &str, toml: &str) {
 }
 
 fn listed_state(ctx: &Ctx, name: &str) -> Result<String, String> {
-    let listed = ctx.told(&["image", "ls", "--json"])?;
+    let listed = ctx.told("image ls --json")?;
     let listed = listed.as_array().cloned().unwrap_or_default();
     let found = listed.iter().find(|image| image["name"] == name);
     let state = found.and_then(|image| image["state"].as_str());
@@ -203,20 +168,14 @@ fn listed_state(ctx: &Ctx, name: &str) -> Result<String, String> {
 fn failing_verify(ctx: &Ctx) -> Result<(), String> {
     let wrong = "description = \"x\"\nbase = \"base\"\nverify = [\"echo the reason; exit 3\"]\n";
     declare(ctx, "promises", wrong);
-    let _output = ctx
-        .lazaret(&["image", "build", "promises"])?
+    ctx.lazaret("image build promises")?
         .expect_code(125)?
         .expect_text("the reason")?
         .expect_text("exit code 3")?;
-    expect_eq(
-        "no tag",
-        &listed_state(ctx, "promises")?,
-        &"missing".to_owned(),
-    )?;
+    expect_eq("no tag", &listed_state(ctx, "promises")?, "missing")?;
     ctx.workspace("project", "f a \"a\"");
     ctx.profile("mine", "image = \"promises\"\n");
-    let _run = ctx
-        .lazaret(&["run", "mine", "-w", "project", "--", "true"])?
+    ctx.lazaret("run mine -w project -- true")?
         .expect_code(125)?
         .expect_text("the reason")?;
     // What was right before stays: a tag is moved by a good build only.
@@ -225,24 +184,16 @@ fn failing_verify(ctx: &Ctx) -> Result<(), String> {
         "promises",
         "description = \"x\"\nbase = \"base\"\nverify = [\"git --version\"]\n",
     );
-    let _built = ctx
-        .lazaret(&["image", "build", "promises"])?
-        .expect_code(0)?;
+    ctx.ok("image build promises")?;
     declare(ctx, "promises", wrong);
-    let _failed = ctx
-        .lazaret(&["image", "build", "promises"])?
-        .expect_code(125)?;
+    ctx.lazaret("image build promises")?.expect_code(125)?;
     expect_eq(
         "the old one is there",
         &listed_state(ctx, "promises")?,
-        &"stale".to_owned(),
+        "stale",
     )?;
-    let _removed = ctx.lazaret(&["image", "rm", "promises"])?.expect_code(0)?;
-    expect_eq(
-        "it is gone",
-        &listed_state(ctx, "promises")?,
-        &"missing".to_owned(),
-    )
+    ctx.ok("image rm promises")?;
+    expect_eq("it is gone", &listed_state(ctx, "promises")?, "missing")
 }
 
 /// Two sources: a site that is not there, and a step that fails after it has done half.
@@ -260,7 +211,7 @@ fn failing_step(ctx: &Ctx) -> Result<(), String> {
         "description = \"x\"\nbase = \"base\"\n[components]\nhalf = {}\n",
     );
     let output = ctx
-        .lazaret(&["image", "build", "halves"])?
+        .lazaret("image build halves")?
         .expect_code(125)?
         .expect_text("127.0.0.1:1 can't be reached")?
         .expect_text("no such luck")?
@@ -268,11 +219,7 @@ fn failing_step(ctx: &Ctx) -> Result<(), String> {
     expect("the line that wants it", || {
         output.stderr.contains("image.toml:4")
     })?;
-    expect_eq(
-        "no tag",
-        &listed_state(ctx, "halves")?,
-        &"missing".to_owned(),
-    )?;
+    expect_eq("no tag", &listed_state(ctx, "halves")?, "missing")?;
 
     declare_component(
         ctx,
@@ -285,8 +232,7 @@ fn failing_step(ctx: &Ctx) -> Result<(), String> {
         "olds",
         "description = \"x\"\nbase = \"base\"\n[components]\nold = {}\n",
     );
-    let _output = ctx
-        .lazaret(&["image", "build", "olds"])?
+    ctx.lazaret("image build olds")?
         .expect_code(125)?
         .expect_text("it has version 1.2.3, wanted 9")?;
     Ok(())
@@ -313,8 +259,7 @@ fn certificates(ctx: &Ctx) -> Result<(), String> {
         "looking",
         "description = \"x\"\nbase = \"base\"\n[build]\nca = \"host\"\n[components]\nlooks = {}\n",
     );
-    let _built = ctx
-        .call(&["image", "build", "looking"])
+    ctx.call("image build looking")
         .env("SSL_CERT_FILE", &bundle.display().to_string())
         .env("https_proxy", "http://user:hunter2@127.0.0.1:9")
         .run()?
@@ -330,9 +275,7 @@ fn certificates(ctx: &Ctx) -> Result<(), String> {
             expect("no layer holds it", || !found)?;
         }
     }
-    ctx.lazaret(&["image", "rm", "looking"])?
-        .expect_code(0)
-        .map(drop)
+    ctx.ok("image rm looking").map(drop)
 }
 
 /// The layers of the component `looks` in the cache.

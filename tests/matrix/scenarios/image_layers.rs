@@ -12,25 +12,15 @@ use std::time::{Duration, SystemTime};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::Scenario;
 use super::image::{declare, declare_component};
 use crate::ctx::{Ctx, expect, expect_eq};
-use crate::lazaret::Output;
+use crate::lazaret::{Ended, Output};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "image/only-what-changed-is-made-again",
-        run: layers,
-    },
-    Scenario {
-        name: "image/a-build-that-is-killed-leaves-no-image",
-        run: killed,
-    },
-    Scenario {
-        name: "image/a-network-cut-and-a-full-disk-are-said",
-        run: broken_off,
-    },
-];
+scenarios! {
+    "image/only-what-changed-is-made-again" => layers;
+    "image/a-build-that-is-killed-leaves-no-image" => killed;
+    "image/a-network-cut-and-a-full-disk-are-said" => broken_off;
+}
 
 /// A cache with nothing but the base in it.
 fn own_cache(ctx: &Ctx, name: &str) -> Result<PathBuf, String> {
@@ -58,8 +48,8 @@ fn borrow_base(ctx: &Ctx, cache: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn build(ctx: &Ctx, cache: &Path, name: &str) -> Result<Output, String> {
-    ctx.call(&["image", "build", name, "--json"])
+fn build(ctx: &Ctx, cache: &Path, name: &str) -> Result<Ended, String> {
+    ctx.call(&format!("image build {name} --json"))
         .env("XDG_CACHE_HOME", &cache.display().to_string())
         .run()
 }
@@ -108,10 +98,10 @@ fn layers(ctx: &Ctx) -> Result<(), String> {
         &["first", "middle", "last"].map(str::to_owned).to_vec(),
     )?;
     let again = build(ctx, &cache, "layered")?.expect_code(0)?;
-    expect_eq("nothing to do", &field(&again, "reused")?, &true.into())?;
+    expect_eq("nothing to do", &field(&again, "reused")?, &true)?;
 
     // Elsewhere, from nothing: the same bytes. The image goes first, so that it is loaded.
-    let _gone = ctx.lazaret(&["image", "rm", "layered"])?.expect_code(0)?;
+    ctx.ok("image rm layered")?;
     let other = own_cache(ctx, "other")?;
     let twin = build(ctx, &other, "layered")?.expect_code(0)?;
     expect_eq("made anew", &installed(&twin).len(), &3)?;
@@ -139,13 +129,13 @@ fn layers(ctx: &Ctx) -> Result<(), String> {
     // The lock is a record: another one changes nothing.
     fs::write(&lock, "format = 9\n").map_err(|error| error.to_string())?;
     let same = build(ctx, &cache, "layered")?.expect_code(0)?;
-    expect_eq("nothing to do", &field(&same, "reused")?, &true.into())?;
+    expect_eq("nothing to do", &field(&same, "reused")?, &true)?;
 
     step(ctx, "last", "two");
     expect_eq(
         "stale",
         &reason(ctx, &cache)?,
-        &"its declaration or lazaret has changed".into(),
+        "its declaration or lazaret has changed",
     )?;
     let changed = build(ctx, &cache, "layered")?.expect_code(0)?;
     expect_eq("from there", &installed(&changed), &vec!["last".to_owned()])?;
@@ -162,7 +152,7 @@ fn layers(ctx: &Ctx) -> Result<(), String> {
     expect_eq(
         "old",
         &reason(ctx, &cache)?,
-        &"middle is 2 d old, 1 d is the most".into(),
+        "middle is 2 d old, 1 d is the most",
     )?;
     let old = build(ctx, &cache, "layered")?.expect_code(0)?;
     expect_eq("that one", &installed(&old), &vec!["middle".to_owned()])?;
@@ -175,7 +165,7 @@ fn layers(ctx: &Ctx) -> Result<(), String> {
 
     // Stale builds of this configuration go, and what the others share the engine with stays.
     let pruned = ctx
-        .call(&["image", "prune", "--json"])
+        .call("image prune --json")
         .env("XDG_CACHE_HOME", &cache.display().to_string())
         .run()?
         .expect_code(0)?;
@@ -190,14 +180,14 @@ fn layers(ctx: &Ctx) -> Result<(), String> {
             })
     })
     .map_err(|error| format!("{error}: {images:?}"))?;
-    let _gone = ctx.lazaret(&["image", "rm", "layered"])?.expect_code(0)?;
+    ctx.ok("image rm layered")?;
     Ok(())
 }
 
 /// Why the image is stale, as `image ls` says it.
 fn reason(ctx: &Ctx, cache: &Path) -> Result<Value, String> {
     let listed = ctx
-        .call(&["image", "ls", "--json"])
+        .call("image ls --json")
         .env("XDG_CACHE_HOME", &cache.display().to_string())
         .run()?
         .expect_code(0)?
@@ -242,25 +232,25 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
     );
     let cache = own_cache(ctx, "one")?;
     let running = ctx
-        .call(&["image", "build", "slowly", "-v"])
+        .call("image build slowly -v")
         .env("XDG_CACHE_HOME", &cache.display().to_string())
         .start()?;
     running.wait_until("the step is at work", Duration::from_secs(120), || {
         running.output_so_far().contains("\nat work\n")
     })?;
     running.signal(Signal::KILL)?;
-    let _killed = running.wait()?;
+    running.ends()?;
 
     // What is there is no image; a container of the step is, and prune knows whose it is.
-    let listed = ctx.told(&["image", "ls", "--json"])?;
+    let listed = ctx.told("image ls --json")?;
     let mut listed = listed.as_array().into_iter().flatten();
     let found = listed.find(|image| image["name"] == "slowly");
     let state = found
         .map(|image| image["state"].clone())
         .unwrap_or_default();
-    expect_eq("no image", &state, &"missing".into())?;
+    expect_eq("no image", &state, "missing")?;
     let pruned = ctx
-        .call(&["image", "prune", "--json"])
+        .call("image prune --json")
         .env("XDG_CACHE_HOME", &cache.display().to_string())
         .run()?
         .expect_code(0)?;
@@ -280,7 +270,7 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", "f a \"a\"");
     ctx.profile("mine", "image = \"slowly\"\n");
     let run = ctx
-        .call(&["run", "mine", "-w", "project", "--", "true"])
+        .call("run mine -w project -- true")
         .env("XDG_CACHE_HOME", &cache.display().to_string())
         .run()?
         .expect_code(125)?
@@ -320,7 +310,7 @@ fn broken_off(ctx: &Ctx) -> Result<(), String> {
     };
     declare(ctx, "cut", &recipe("fetched"));
     let output = ctx
-        .call(&["image", "build", "cut"])
+        .call("image build cut")
         .env("XDG_CACHE_HOME", &cache.display().to_string())
         .env("LAZARET_BUILD_NETWORK", "host")
         .run()?
@@ -350,10 +340,8 @@ fn broken_off(ctx: &Ctx) -> Result<(), String> {
     // Room again: the same cache serves.
     disk.grow()?;
     let built = build(ctx, &disk.path, "cut")?.expect_code(0)?;
-    expect_eq("built", &field(&built, "reused")?, &false.into())?;
-    ctx.lazaret(&["image", "rm", "cut"])?
-        .expect_code(0)
-        .map(drop)
+    expect_eq("built", &field(&built, "reused")?, &false)?;
+    ctx.ok("image rm cut").map(drop)
 }
 
 /// A file system of 16 MiB; it goes with this value.

@@ -5,53 +5,22 @@
 
 use rustix::process::Signal;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::lazaret::Running;
 use crate::watch::{sparse, stamp};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "interrupt/once-while-creating",
-        run: |ctx| before_the_command(ctx, SMALL, Running::until_creating, Signals::Once),
-    },
-    Scenario {
-        name: "interrupt/twice-while-creating",
-        run: |ctx| before_the_command(ctx, SMALL, Running::until_creating, Signals::Twice),
-    },
-    Scenario {
-        name: "interrupt/once-while-copying-in",
-        run: |ctx| before_the_command(ctx, BIG, Running::until_copying_in, Signals::Once),
-    },
-    Scenario {
-        name: "interrupt/twice-while-copying-in",
-        run: |ctx| before_the_command(ctx, BIG, Running::until_copying_in, Signals::Twice),
-    },
-    Scenario {
-        name: "interrupt/once-while-the-command-runs",
-        run: |ctx| while_running(ctx, Signal::INT),
-    },
-    Scenario {
-        name: "interrupt/sigterm-while-the-command-runs",
-        run: |ctx| while_running(ctx, Signal::TERM),
-    },
-    Scenario {
-        name: "interrupt/sighup-while-the-command-runs",
-        run: |ctx| while_running(ctx, Signal::HUP),
-    },
-    Scenario {
-        name: "interrupt/twice-against-a-deaf-command",
-        run: twice_against_a_deaf_command,
-    },
-    Scenario {
-        name: "interrupt/once-while-collecting",
-        run: |ctx| while_collecting(ctx, Signals::Once),
-    },
-    Scenario {
-        name: "interrupt/twice-while-collecting",
-        run: |ctx| while_collecting(ctx, Signals::Twice),
-    },
-];
+scenarios! {
+    "interrupt/once-while-creating" => |ctx| before_the_command(ctx, SMALL, Running::until_creating, Signals::Once);
+    "interrupt/twice-while-creating" => |ctx| before_the_command(ctx, SMALL, Running::until_creating, Signals::Twice);
+    "interrupt/once-while-copying-in" => |ctx| before_the_command(ctx, BIG, Running::until_copying_in, Signals::Once);
+    "interrupt/twice-while-copying-in" => |ctx| before_the_command(ctx, BIG, Running::until_copying_in, Signals::Twice);
+    "interrupt/once-while-the-command-runs" => |ctx| while_running(ctx, Signal::INT);
+    "interrupt/sigterm-while-the-command-runs" => |ctx| while_running(ctx, Signal::TERM);
+    "interrupt/sighup-while-the-command-runs" => |ctx| while_running(ctx, Signal::HUP);
+    "interrupt/twice-against-a-deaf-command" => twice_against_a_deaf_command;
+    "interrupt/once-while-collecting" => |ctx| while_collecting(ctx, Signals::Once);
+    "interrupt/twice-while-collecting" => |ctx| while_collecting(ctx, Signals::Twice);
+}
 
 const SMALL: u64 = 1000;
 const BIG: u64 = 1 << 30;
@@ -89,12 +58,10 @@ fn before_the_command(
     let workspace = ctx.workspace("project", "");
     sparse(&workspace.join("file"), size)?;
     let before = stamp(&workspace);
-    let lazaret = ctx.spawn(&[
-        "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sleep", "600",
-    ])?;
+    let lazaret = ctx.spawn("run base -w project --name s --apply auto -- sleep 600")?;
     until(&lazaret, ctx)?;
     signals.send(&lazaret)?;
-    let _output = lazaret.wait()?.expect_code(130)?;
+    lazaret.wait()?.expect_code(130)?;
     nothing_is_left(ctx)?;
     expect_eq("the workspace", &stamp(&workspace), &before)
 }
@@ -104,17 +71,14 @@ fn while_running(ctx: &Ctx, signal: Signal) -> Result<(), String> {
     let workspace = ctx.workspace("project", "f a \"a\\n\"");
     let before = stamp(&workspace);
     let script = "trap 'echo last words > b; exit 3' TERM; echo b > a; echo up and running; while :; do sleep 0.1; done";
-    let lazaret = ctx.spawn(&[
-        "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c", script,
-    ])?;
+    let lazaret = ctx
+        .script("run base -w project --name s --apply auto", script)
+        .start()?;
     lazaret.until_said("up and running")?;
     lazaret.signal(signal)?;
-    let _output = lazaret.wait()?.expect_code(130)?;
+    lazaret.wait()?.expect_code(130)?;
     expect_eq("the workspace", &stamp(&workspace), &before)?;
-    let _work = ctx
-        .lazaret(&["diff", "s"])?
-        .expect_code(0)?
-        .expect_text("+last words")?;
+    ctx.ok("diff s")?.expect_text("+last words")?;
     settled_by_rm(ctx)?;
     expect_eq("the workspace, still", &stamp(&workspace), &before)
 }
@@ -125,17 +89,17 @@ fn twice_against_a_deaf_command(ctx: &Ctx) -> Result<(), String> {
     let before = stamp(&workspace);
     let script = "trap '' INT HUP; trap 'told=yes; echo told' TERM; echo work >> a; echo up and running; \
         while :; do sleep 0.1; test -z \"$told\" || echo tick >> ticks; done";
-    let lazaret = ctx.spawn(&[
-        "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c", script,
-    ])?;
+    let lazaret = ctx
+        .script("run base -w project --name s --apply auto", script)
+        .start()?;
     lazaret.until_said("up and running")?;
     lazaret.signal(Signal::INT)?;
     lazaret.until_said("told")?;
     lazaret.signal(Signal::INT)?;
-    let _output = lazaret.wait()?.expect_code(130)?;
+    lazaret.wait()?.expect_code(130)?;
     expect_eq("the workspace", &stamp(&workspace), &before)?;
-    let _recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
-    let ticks = ctx.lazaret(&["diff", "s", "ticks"])?.expect_code(0)?;
+    ctx.ok("recover s")?;
+    let ticks = ctx.ok("diff s ticks")?;
     expect("it did not get its grace", || {
         ticks.stdout.matches("+tick").count() < TICKS_OF_GRACE
     })?;
@@ -152,12 +116,12 @@ fn while_collecting(ctx: &Ctx, signals: Signals) -> Result<(), String> {
         "image = \"base\"\n[gate]\nmax_file_bytes = \"2g\"\n",
     );
     let script = "head -c 700000000 /dev/zero > big; echo work >> a";
-    let lazaret = ctx.spawn(&[
-        "run", "roomy", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c", script,
-    ])?;
+    let lazaret = ctx
+        .script("run roomy -w project --name s --apply auto", script)
+        .start()?;
     lazaret.until_collecting(ctx)?;
     signals.send(&lazaret)?;
-    let _output = lazaret.wait()?.expect_code(130)?;
+    lazaret.wait()?.expect_code(130)?;
     expect_eq("the workspace", &stamp(&workspace), &before)?;
     recovered_work(ctx, "+work")?;
     expect_eq("the workspace, still", &stamp(&workspace), &before)
@@ -165,26 +129,20 @@ fn while_collecting(ctx: &Ctx, signals: Signals) -> Result<(), String> {
 
 /// `recover` brings the session before the gate, whatever it was interrupted in.
 fn recovered_work(ctx: &Ctx, needle: &str) -> Result<(), String> {
-    let _recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
-    let _work = ctx
-        .lazaret(&["diff", "s", "a"])?
-        .expect_code(0)?
-        .expect_text(needle)?;
+    ctx.ok("recover s")?;
+    ctx.ok("diff s a")?.expect_text(needle)?;
     settled_by_rm(ctx)
 }
 
 fn settled_by_rm(ctx: &Ctx) -> Result<(), String> {
-    let _refused = ctx.lazaret(&["rm", "s"])?.expect_code(1)?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    ctx.fails("rm s")?;
+    ctx.ok("rm --force s")?;
     nothing_is_left(ctx)
 }
 
 fn nothing_is_left(ctx: &Ctx) -> Result<(), String> {
-    let _nothing = ctx
-        .lazaret(&["recover"])?
-        .expect_code(0)?
-        .expect_text("nothing to recover")?;
-    let listed = ctx.told(&["ls", "--json"])?;
+    ctx.ok("recover")?.expect_text("nothing to recover")?;
+    let listed = ctx.told("ls --json")?;
     expect_eq("sessions", &listed.as_array().map(Vec::len), &Some(0))?;
     let objects = ctx.objects()?;
     let names: Vec<String> = objects.iter().map(ToString::to_string).collect();

@@ -2,47 +2,19 @@
 
 use serde_json::json;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "isolation/who-and-where",
-        run: who,
-    },
-    Scenario {
-        name: "isolation/network",
-        run: network,
-    },
-    Scenario {
-        name: "isolation/root-file-system",
-        run: root,
-    },
-    Scenario {
-        name: "isolation/mounts-and-devices",
-        run: mounts,
-    },
-    Scenario {
-        name: "isolation/environment",
-        run: environment,
-    },
-    Scenario {
-        name: "isolation/the-workspace-alone",
-        run: alone,
-    },
-    Scenario {
-        name: "isolation/the-workspace-and-what-is-shared",
-        run: shared,
-    },
-    Scenario {
-        name: "isolation/the-whole-project",
-        run: whole,
-    },
-    Scenario {
-        name: "isolation/command-not-found",
-        run: not_found,
-    },
-];
+scenarios! {
+    "isolation/who-and-where" => who;
+    "isolation/network" => network;
+    "isolation/root-file-system" => root;
+    "isolation/mounts-and-devices" => mounts;
+    "isolation/environment" => environment;
+    "isolation/the-workspace-alone" => alone;
+    "isolation/the-workspace-and-what-is-shared" => shared;
+    "isolation/the-whole-project" => whole;
+    "isolation/command-not-found" => not_found;
+}
 
 const TREE: &str = "f a \"a\\n\"\nx dir/b \"b\\n\"";
 
@@ -54,11 +26,7 @@ const NO: &str = r#"no() { if "$@" 2>/dev/null; then echo "not refused: $*" >&2;
 fn holds(ctx: &Ctx, script: &str) -> Result<String, String> {
     ctx.workspace("project", TREE);
     let script = format!("set -eux\n{NO}\n{script}");
-    let output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--apply", "auto", "--", "sh", "-c", &script,
-        ])?
-        .expect_code(0)?;
+    let output = ctx.exits(0, "run base -w project --apply auto", &script)?;
     Ok(output.stdout)
 }
 
@@ -118,16 +86,7 @@ fn mounts(ctx: &Ctx) -> Result<(), String> {
 fn environment(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     let output = ctx
-        .call(&[
-            "run",
-            "base",
-            "-w",
-            "project",
-            "-e",
-            "GIVEN=a=b,c",
-            "--",
-            "env",
-        ])
+        .call("run base -w project -e GIVEN=a=b,c -- env")
         .env("SSH_AUTH_SOCK", "/canary")
         .env("API_TOKEN", "canary")
         .run()?
@@ -142,11 +101,9 @@ fn environment(ctx: &Ctx) -> Result<(), String> {
 
 fn not_found(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
-    let _missing = ctx
-        .lazaret(&["run", "base", "-w", "project", "--", "no-such-program"])?
+    ctx.lazaret("run base -w project -- no-such-program")?
         .expect_code(127)?;
-    let _denied = ctx
-        .lazaret(&["run", "base", "-w", "project", "--", "/workspace/a"])?
+    ctx.lazaret("run base -w project -- /workspace/a")?
         .expect_code(126)?;
     Ok(())
 }
@@ -165,20 +122,7 @@ fn alone(ctx: &Ctx) -> Result<(), String> {
     let script = "set -eu; test \"$(pwd)\" = /workspace; test \"$(ls -A)\" = mine
         test ! -e ../AGENTS.md
         if grep -rq canary / --include=secret 2>/dev/null; then exit 9; fi; echo n > new";
-    let _ran = ctx
-        .lazaret(&[
-            "run",
-            "base",
-            "-w",
-            "project/groups/one",
-            "--apply",
-            "auto",
-            "--",
-            "sh",
-            "-c",
-            script,
-        ])?
-        .expect_code(0)?;
+    ctx.exits(0, "run base -w project/groups/one --apply auto", script)?;
     expect("its file is there", || {
         project.join("groups/one/new").exists()
     })
@@ -231,16 +175,16 @@ fn shared(ctx: &Ctx) -> Result<(), String> {
     })?;
     write("AGENTS.md", "be kinder\n")?;
     write("groups/two/secret", "canary, changed\n")?;
-    let _synced = ctx.lazaret(&["sync", "s"])?.expect_code(0)?;
+    ctx.ok("sync s")?;
     let script = "grep -q kinder ../../AGENTS.md && ! rm -f ../../AGENTS.md && ! ls ../two";
-    let _second = run(&keep, script)?.expect_code(0)?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    run(&keep, script)?.expect_code(0)?;
+    ctx.ok("rm --force s")?;
     // What leads out of the project, or to what is not shared, is refused.
     for target in ["../../etc/passwd", "groups/two/secret"] {
         let linked = project.join("docs/link");
         let made = std::os::unix::fs::symlink(target, &linked);
         made.map_err(|error| error.to_string())?;
-        let _refused = run(&[], "true")?
+        run(&[], "true")?
             .expect_code(1)?
             .expect_text("which is not protected")?;
         std::fs::remove_file(&linked).map_err(|error| error.to_string())?;
@@ -275,11 +219,11 @@ fn whole(ctx: &Ctx) -> Result<(), String> {
     expect("they are there", || project.join("groups/one/new").exists())?;
     let edited = std::fs::write(project.join("groups/two/secret"), "changed\n");
     edited.map_err(|error| error.to_string())?;
-    let _second = run(&keep, "grep -q changed ../two/secret")?.expect_code(0)?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    run(&keep, "grep -q changed ../two/secret")?.expect_code(0)?;
+    ctx.ok("rm --force s")?;
     let ignored = std::fs::write(project.join(".lazaretignore"), "/groups/one/\n");
     ignored.map_err(|error| error.to_string())?;
-    let _left_out = run(&[], "true")?
+    run(&[], "true")?
         .expect_code(1)?
         .expect_text("groups/one is left out of what goes in")?;
     Ok(())

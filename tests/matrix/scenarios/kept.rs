@@ -2,82 +2,42 @@
 //! runs, and whatever breaks off, the volume is sound.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lazaret_tests::tree_text;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
-use crate::lazaret::Output;
+use crate::lazaret::Ended;
 use crate::watch::{SOON, phase, sparse};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "kept/a-second-run-sends-what-changed",
-        run: incremental,
-    },
-    Scenario {
-        name: "kept/both-sides-changed",
-        run: conflict,
-    },
-    Scenario {
-        name: "kept/pending-changes-stay-pending",
-        run: pending,
-    },
-    Scenario {
-        name: "kept/discarded-and-run-again",
-        run: discarded,
-    },
-    Scenario {
-        name: "kept/what-was-applied-is-in-common",
-        run: applied,
-    },
-    Scenario {
-        name: "kept/killed-while-syncing",
-        run: |ctx| cut_short(ctx, Signal::KILL),
-    },
-    Scenario {
-        name: "kept/interrupted-while-syncing",
-        run: |ctx| cut_short(ctx, Signal::INT),
-    },
-    Scenario {
-        name: "kept/the-volume-is-gone",
-        run: volume_gone,
-    },
-    Scenario {
-        name: "kept/not-a-session-to-go-on-with",
-        run: refused,
-    },
-    Scenario {
-        name: "kept/sync-at-rest-and-into-a-running-command",
-        run: sync,
-    },
-    Scenario {
-        name: "kept/a-file-that-changes-while-it-is-read",
-        run: changing,
-    },
-    Scenario {
-        name: "kept/another-profile",
-        run: another_profile,
-    },
-    Scenario {
-        name: "kept/prune-and-recover-leave-the-volume",
-        run: swept,
-    },
-];
+scenarios! {
+    "kept/a-second-run-sends-what-changed" => incremental;
+    "kept/both-sides-changed" => conflict;
+    "kept/pending-changes-stay-pending" => pending;
+    "kept/discarded-and-run-again" => discarded;
+    "kept/what-was-applied-is-in-common" => applied;
+    "kept/killed-while-syncing" => |ctx| cut_short(ctx, Signal::KILL);
+    "kept/interrupted-while-syncing" => |ctx| cut_short(ctx, Signal::INT);
+    "kept/the-volume-is-gone" => volume_gone;
+    "kept/not-a-session-to-go-on-with" => refused;
+    "kept/sync-at-rest-and-into-a-running-command" => sync;
+    "kept/a-file-that-changes-while-it-is-read" => changing;
+    "kept/another-profile" => another_profile;
+    "kept/prune-and-recover-leave-the-volume" => swept;
+}
 
 const TREE: &str = "f a \"a\\n\"\nf d/b \"b\\n\"\nf d/c \"c\\n\"\nf e \"e\\n\"\n";
 
 /// Runs a script in session `s`, which is kept; `apply` is the mode of the gate.
-fn run(ctx: &Ctx, apply: &str, script: &str) -> Result<Output, String> {
-    ctx.lazaret(&[
-        "run", "base", "-w", "project", "--name", "s", "--keep", "--json", "--apply", apply, "--",
-        "sh", "-c", script,
-    ])
+fn run(ctx: &Ctx, apply: &str, script: &str) -> Result<Ended, String> {
+    ctx.script(
+        &format!("run base -w project --name s --keep --json --apply {apply}"),
+        script,
+    )
+    .run()
 }
 
 fn write(workspace: &Path, name: &str, text: &str) -> Result<(), String> {
@@ -91,7 +51,7 @@ fn sync_of(report: &Value) -> Value {
 }
 
 fn gone(ctx: &Ctx) -> Result<(), String> {
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }
 
@@ -107,7 +67,7 @@ fn incremental(ctx: &Ctx) -> Result<(), String> {
     .expect_code(0)?
     .json()?;
     expect_eq("nothing was there before", &first["sync"], &Value::Null)?;
-    let shown = ctx.told(&["ls", "--json"])?;
+    let shown = ctx.told("ls --json")?;
     expect("it says that the volume is kept", || {
         shown[0]["volume"]
             .as_str()
@@ -116,16 +76,7 @@ fn incremental(ctx: &Ctx) -> Result<(), String> {
     write(&workspace, "a", "mine\n")?;
     write(&workspace, "new", "new\n")?;
     fs::remove_file(workspace.join("e")).map_err(|error| error.to_string())?;
-    let planned = ctx.told(&[
-        "run",
-        "base",
-        "-w",
-        "project",
-        "--name",
-        "s",
-        "--dry-run",
-        "--json",
-    ])?;
+    let planned = ctx.told("run base -w project --name s --dry-run --json")?;
     expect_eq("what would be sent", &planned["sent"], &json!(["a", "new"]))?;
     expect_eq("what would go", &planned["removed"], &json!(["e"]))?;
     let script = "cat a new; ls; cat target/built; echo agent > d/b";
@@ -147,14 +98,13 @@ fn incremental(ctx: &Ctx) -> Result<(), String> {
         &second["changes"],
         &json!({ "added": [], "modified": ["d/b"], "deleted": [] }),
     )?;
-    expect_eq(
-        "the workspace",
-        &tree_text::dump(&workspace),
-        &"f a \"mine\\n\"\nf d/b \"agent\\n\"\nf d/c \"c\\n\"\nf new \"new\\n\"\n".to_owned(),
+    ctx.tree_is(
+        &workspace,
+        "f a \"mine\\n\"\nf d/b \"agent\\n\"\nf d/c \"c\\n\"\nf new \"new\\n\"\n",
     )?;
     let third = run(ctx, "auto", "true")?.expect_code(0)?.json()?;
-    expect_eq("nothing is sent", &third["sync"]["sent"], &json!(0))?;
-    let _undone = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
+    expect_eq("nothing is sent", &third["sync"]["sent"], &0)?;
+    ctx.ok("undo s")?;
     expect_eq(
         "undone after a later sync",
         &fs::read_to_string(workspace.join("d/b")).ok(),
@@ -165,7 +115,7 @@ fn incremental(ctx: &Ctx) -> Result<(), String> {
 
 fn conflict(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
-    let _kept = run(ctx, "never", "echo agent > a; echo agent > e")?.expect_code(120)?;
+    run(ctx, "never", "echo agent > a; echo agent > e")?.expect_code(120)?;
     write(&workspace, "a", "mine\n")?;
     write(&workspace, "e", "agent\n")?;
     let second = run(ctx, "never", "cat a")?
@@ -180,25 +130,12 @@ fn conflict(ctx: &Ctx) -> Result<(), String> {
     expect_eq(
         "the conflict is named",
         &second["sync"]["conflicts"][0]["path"],
-        &json!("a"),
+        "a",
     )?;
-    expect_eq(
-        "and the gate sees it",
-        &second["conflicts"][0]["path"],
-        &json!("a"),
-    )?;
-    let synced = ctx
-        .lazaret(&["sync", "s", "--json"])?
-        .expect_code(1)?
-        .json()?;
-    expect_eq(
-        "sync says so too",
-        &synced["conflicts"][0]["path"],
-        &json!("a"),
-    )?;
-    let _theirs = ctx
-        .lazaret(&["apply", "s", "--yes", "--theirs", "a"])?
-        .expect_code(0)?;
+    expect_eq("and the gate sees it", &second["conflicts"][0]["path"], "a")?;
+    let synced = ctx.fails("sync s --json")?.json()?;
+    expect_eq("sync says so too", &synced["conflicts"][0]["path"], "a")?;
+    ctx.ok("apply s --yes --theirs a")?;
     let third = run(ctx, "never", "true")?.expect_code(0)?.json()?;
     expect_eq(
         "no conflict is left",
@@ -210,7 +147,7 @@ fn conflict(ctx: &Ctx) -> Result<(), String> {
 
 fn pending(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
-    let _kept = run(ctx, "never", "echo one > one; echo x >> a")?.expect_code(120)?;
+    run(ctx, "never", "echo one > one; echo x >> a")?.expect_code(120)?;
     write(&workspace, "e", "mine\n")?;
     let second = run(ctx, "never", "cat one e; echo two > two")?
         .expect_code(120)?
@@ -225,23 +162,19 @@ fn pending(ctx: &Ctx) -> Result<(), String> {
         &second["changes"],
         &json!({ "added": ["one", "two"], "modified": ["a"], "deleted": [] }),
     )?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
-    expect_eq(
-        "the workspace",
-        &tree_text::dump(&workspace),
-        &"f a \"a\\nx\\n\"\nf d/b \"b\\n\"\nf d/c \"c\\n\"\nf e \"mine\\n\"\nf one \"one\\n\"\nf two \"two\\n\"\n"
-            .to_owned(),
-    )?;
+    ctx.ok("apply s --yes")?;
+    ctx.tree_is(&workspace, "f a \"a\\nx\\n\"\nf d/b \"b\\n\"\nf d/c \"c\\n\"\nf e \"mine\\n\"\nf one \"one\\n\"\nf two \"two\\n\"\n"
+            )?;
     gone(ctx)
 }
 
 /// What the command did is undone in the copy, and what it built survives.
 fn discarded(ctx: &Ctx) -> Result<(), String> {
-    let _workspace = ctx.workspace("project", TREE);
+    ctx.workspace("project", TREE);
     let script = "echo bad > a; rm e; echo junk > junk; mkdir -p node_modules/x .venv; \
         echo built > node_modules/x/y; : > .venv/pyvenv.cfg; : > .venv/built";
-    let _kept = run(ctx, "never", script)?.expect_code(120)?;
-    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    run(ctx, "never", script)?.expect_code(120)?;
+    ctx.ok("discard s --yes")?;
     let second = run(ctx, "never", "cat a e; ls; [ ! -e junk ]; ls .venv/built")?
         .expect_code(0)?
         .json()?;
@@ -256,9 +189,9 @@ fn discarded(ctx: &Ctx) -> Result<(), String> {
 /// What was merged and applied is no conflict later, whatever the user does to it then.
 fn applied(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", "f a \"1\\n2\\n3\\n4\\n\"");
-    let _kept = run(ctx, "never", "echo 5 >> a")?.expect_code(120)?;
+    run(ctx, "never", "echo 5 >> a")?.expect_code(120)?;
     write(&workspace, "a", "one\n2\n3\n4\n")?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    ctx.ok("apply s --yes")?;
     write(&workspace, "a", "one\n2\n3\n4\n5\n6\n")?;
     let second = run(ctx, "never", "cat a")?
         .expect_code(0)?
@@ -272,27 +205,22 @@ fn applied(ctx: &Ctx) -> Result<(), String> {
 /// Much goes in, the launcher ends in the midst of it, and the next run goes on.
 fn cut_short(ctx: &Ctx, signal: Signal) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
-    let _first = run(ctx, "never", "echo agent > agent")?.expect_code(120)?;
+    run(ctx, "never", "echo agent > agent")?.expect_code(120)?;
     big(&workspace)?;
     write(&workspace, "a", "mine\n")?;
-    let running = ctx.spawn(&[
-        "run", "base", "-w", "project", "--name", "s", "--json", "--apply", "never", "--", "true",
-    ])?;
+    let running = ctx.spawn("run base -w project --name s --json --apply never -- true")?;
     let intent = ctx.state().join("sessions/s/intent");
     running.wait_until("the update is under way", SOON, || intent.exists())?;
     expect_eq("the phase", &phase(ctx).as_deref(), &Some("syncing"))?;
     running.signal(signal)?;
     match signal {
         Signal::KILL => {
-            let _killed = running.wait()?.expect_code(137)?;
-            let _broken = run(ctx, "never", "true")?.expect_code(1)?;
-            let _recovered = ctx
-                .lazaret(&["recover"])?
-                .expect_code(0)?
-                .expect_text("is kept")?;
+            running.wait()?.expect_code(137)?;
+            run(ctx, "never", "true")?.expect_code(1)?;
+            ctx.ok("recover")?.expect_text("is kept")?;
         }
         _ => {
-            let _interrupted = running.wait()?.expect_code(130)?;
+            running.wait()?.expect_code(130)?;
         }
     }
     expect_eq("as before", &phase(ctx).as_deref(), &Some("collected"))?;
@@ -322,7 +250,7 @@ fn big(workspace: &Path) -> Result<(), String> {
 
 fn volume_gone(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
-    let _first = run(ctx, "auto", "echo agent > a")?.expect_code(0)?;
+    run(ctx, "auto", "echo agent > a")?.expect_code(0)?;
     remove_volume(ctx)?;
     let second = run(ctx, "auto", "cat a; echo more >> a")?
         .expect_code(0)?
@@ -333,18 +261,18 @@ fn volume_gone(ctx: &Ctx) -> Result<(), String> {
         &second["sync"],
         &Value::Null,
     )?;
-    let listed = ctx.told(&["undo", "--list", "s", "--json"])?;
+    let listed = ctx.told("undo --list s --json")?;
     expect_eq(
         "its history is kept",
         &listed.as_array().map(Vec::len),
         &Some(2),
     )?;
-    let _kept = run(ctx, "never", "echo x > x")?.expect_code(120)?;
+    run(ctx, "never", "echo x > x")?.expect_code(120)?;
     remove_volume(ctx)?;
-    let _refused = run(ctx, "never", "true")?
+    run(ctx, "never", "true")?
         .expect_code(1)?
         .expect_text("changes that wait")?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    ctx.ok("apply s --yes")?;
     expect("what waited was not lost", || workspace.join("x").exists())?;
     gone(ctx)
 }
@@ -359,82 +287,70 @@ fn remove_volume(ctx: &Ctx) -> Result<(), String> {
 fn refused(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     let other = ctx.workspace("other", TREE);
-    let _first = run(ctx, "auto", "true")?.expect_code(0)?;
-    let _other = ctx
-        .lazaret(&["run", "base", "-w", "other", "--name", "s", "--", "true"])?
-        .expect_code(1)?
+    run(ctx, "auto", "true")?.expect_code(0)?;
+    ctx.fails("run base -w other --name s -- true")?
         .expect_text("is one of another workspace")?;
     // A directory of the same name is not the same directory.
     let place = other.with_file_name("project");
     fs::rename(&place, other.with_file_name("moved")).map_err(|error| error.to_string())?;
     fs::rename(&other, &place).map_err(|error| error.to_string())?;
-    let _replaced = run(ctx, "auto", "true")?
+    run(ctx, "auto", "true")?
         .expect_code(1)?
         .expect_text("another directory now")?;
-    let running = ctx.spawn(&[
-        "run",
-        "base",
-        "-w",
-        "project",
-        "--name",
-        "t",
-        "--apply",
-        "never",
-        "--",
-        "sh",
-        "-c",
-        "echo up; sleep 600",
-    ])?;
+    let running = ctx
+        .script(
+            "run base -w project --name t --apply never",
+            "echo up; sleep 600",
+        )
+        .start()?;
     running.until_said("up")?;
-    let _busy = ctx
-        .lazaret(&["run", "base", "-w", "project", "--name", "t", "--", "true"])?
-        .expect_code(1)?
+    ctx.fails("run base -w project --name t -- true")?
         .expect_text("lazaret sync t")?;
     running.signal(Signal::INT)?;
-    let _ended = running.wait()?.expect_code(130)?;
-    let _gone = ctx.lazaret(&["rm", "--force", "t"])?.expect_code(0)?;
+    running.wait()?.expect_code(130)?;
+    ctx.ok("rm --force t")?;
     gone(ctx)
 }
 
 fn sync(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
-    let _first = run(ctx, "auto", "true")?.expect_code(0)?;
+    run(ctx, "auto", "true")?.expect_code(0)?;
     write(&workspace, "a", "at rest\n")?;
-    let planned = ctx.told(&["sync", "s", "--dry-run", "--json"])?;
+    let planned = ctx.told("sync s --dry-run --json")?;
     expect_eq("what would be sent", &planned["sent"], &json!(["a"]))?;
-    let synced = ctx.told(&["sync", "s", "--json"])?;
-    expect_eq("one file", &synced["sent"], &json!(1))?;
+    let synced = ctx.told("sync s --json")?;
+    expect_eq("one file", &synced["sent"], &1)?;
     let script = "cat a; echo up; until [ -e word ]; do sleep 0.05; done; cat word; \
         echo agent > e; until [ ! -e word ]; do sleep 0.05; done; echo gone";
-    let running = ctx.spawn(&[
-        "run", "base", "-w", "project", "--name", "s", "--apply", "never", "--", "sh", "-c", script,
-    ])?;
+    let running = ctx
+        .script("run base -w project --name s --apply never", script)
+        .start()?;
     running.until_said("at rest\nup")?;
-    let watch = ctx.spawn(&["watch", "s", "--interval", "1s", "--json"])?;
+    let watch = ctx.spawn("watch s --interval 1s --json")?;
     watch.wait_until("a look", SOON, || !watch.stdout_so_far().is_empty())?;
     write(&workspace, "word", "into the running one\n")?;
-    let live = ctx.told(&["sync", "s", "--json"])?;
-    expect_eq("one file went in", &live["sent"], &json!(1))?;
+    let live = ctx.told("sync s --json")?;
+    expect_eq("one file went in", &live["sent"], &1)?;
     expect("the pause is shown", || live["live"]["paused_ms"].is_u64())?;
     running.until_said("into the running one")?;
     watch.wait_until("the command's change is seen", SOON, || {
         watch.stdout_so_far().contains("\"e\"")
     })?;
     fs::remove_file(workspace.join("word")).map_err(|error| error.to_string())?;
-    let _removed = ctx.lazaret(&["sync", "s"])?.expect_code(0)?;
+    ctx.ok("sync s")?;
     running.until_said("gone")?;
-    let _kept = running.wait()?.expect_code(120)?;
+    running.wait()?.expect_code(120)?;
     let watched = watch.wait()?.expect_code(0)?;
     expect("what the host sent is no change of the session", || {
         !watched.stdout.contains("word")
     })?;
-    let report = ctx.told(&["diff", "s", "--json"])?;
+    let report = ctx.told("diff s --json")?;
     expect_eq(
         "only the command's change",
         &report["changes"],
         &json!({ "added": [], "modified": ["e"], "deleted": [] }),
     )?;
-    let _unknown = ctx.lazaret(&["sync", "missing"])?.expect_code(1)?;
+    ctx.fails("sync missing")?;
     gone(ctx)
 }
 
@@ -442,7 +358,7 @@ fn sync(ctx: &Ctx) -> Result<(), String> {
 /// has ended, all of it does.
 fn changing(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
-    let _first = run(ctx, "never", "echo agent > agent")?.expect_code(120)?;
+    run(ctx, "never", "echo agent > agent")?.expect_code(120)?;
     write(&workspace, "a", "mine\n")?;
     let busy = workspace.join("busy");
     sparse(&busy, 1 << 30)?;
@@ -460,7 +376,7 @@ fn changing(ctx: &Ctx) -> Result<(), String> {
         over.store(true, Ordering::Relaxed);
         refused
     })?;
-    let _refused = refused.expect_code(125)?.expect_text("busy")?;
+    refused.expect_code(125)?.expect_text("busy")?;
     expect_eq("as before", &phase(ctx).as_deref(), &Some("collected"))?;
     sparse(&busy, 5)?;
     let second = run(ctx, "never", "cat a agent; wc -c busy")?
@@ -468,7 +384,7 @@ fn changing(ctx: &Ctx) -> Result<(), String> {
         .expect_text("mine")?
         .expect_text("5 busy")?
         .json()?;
-    expect_eq("all goes in", &second["sync"]["sent"], &json!(2))?;
+    expect_eq("all goes in", &second["sync"]["sent"], &2)?;
     expect_eq(
         "and is no change of the session",
         &second["changes"]["added"],
@@ -484,15 +400,11 @@ fn another_profile(ctx: &Ctx) -> Result<(), String> {
         "less",
         "image = \"base\"\n[workspace]\nexclude = [\"d/\"]\n",
     );
-    let _first = run(ctx, "auto", "true")?.expect_code(0)?;
+    run(ctx, "auto", "true")?.expect_code(0)?;
     write(&workspace, "d/b", "mine\n")?;
     write(&workspace, "a", "mine\n")?;
     let second = ctx
-        .lazaret(&[
-            "run", "less", "-w", "project", "--name", "s", "--json", "--apply", "auto", "--",
-            "cat", "a", "d/b",
-        ])?
-        .expect_code(0)?
+        .ok("run less -w project --name s --json --apply auto -- cat a d/b")?
         .expect_text("mine\nb\n")?
         .json()?;
     expect_eq("only what takes part", &sync_of(&second), &json!([1, 0, 0]))?;
@@ -510,19 +422,19 @@ fn another_profile(ctx: &Ctx) -> Result<(), String> {
 }
 
 fn swept(ctx: &Ctx) -> Result<(), String> {
-    let _workspace: PathBuf = ctx.workspace("project", TREE);
-    let _first = run(
+    ctx.workspace("project", TREE);
+    run(
         ctx,
         "auto",
         "echo agent > a; mkdir -p .venv; : > .venv/pyvenv.cfg",
     )?
     .expect_code(0)?;
-    let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
-    let _recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
+    ctx.ok("prune --yes")?;
+    ctx.ok("recover s")?;
     let second = run(ctx, "auto", "ls -a; [ -e .venv ]")?
         .expect_code(0)?
         .json()?;
-    expect_eq("nothing is sent", &second["sync"]["sent"], &json!(0))?;
+    expect_eq("nothing is sent", &second["sync"]["sent"], &0)?;
     let left = ctx.objects()?;
     expect_eq("the volume and nothing else", &left.len(), &1)?;
     gone(ctx)

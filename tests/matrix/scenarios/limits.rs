@@ -4,76 +4,33 @@ use std::time::{Duration, Instant};
 
 use lazaret_tests::tree_text;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::engine::EngineName;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "limits/timeout",
-        run: timeout,
-    },
-    Scenario {
-        name: "limits/timeout-against-a-deaf-command",
-        run: deaf,
-    },
-    Scenario {
-        name: "limits/memory",
-        run: memory,
-    },
-    Scenario {
-        name: "limits/processes",
-        run: processes,
-    },
-    Scenario {
-        name: "limits/tmp",
-        run: tmp,
-    },
-    Scenario {
-        name: "limits/entries",
-        run: entries,
-    },
-    Scenario {
-        name: "limits/file-bytes",
-        run: file_bytes,
-    },
-    Scenario {
-        name: "limits/left-behind-daemon",
-        run: daemon,
-    },
-];
+scenarios! {
+    "limits/timeout" => timeout;
+    "limits/timeout-against-a-deaf-command" => deaf;
+    "limits/memory" => memory;
+    "limits/processes" => processes;
+    "limits/tmp" => tmp;
+    "limits/entries" => entries;
+    "limits/file-bytes" => file_bytes;
+    "limits/left-behind-daemon" => daemon;
+}
 
 const TREE: &str = "f a \"a\\n\"";
 
 fn timeout(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let script = "echo before >> a; sleep 600; echo after >> a";
-    let output = ctx
-        .lazaret(&[
-            "run",
-            "base",
-            "-w",
-            "project",
-            "--name",
-            "s",
-            "--timeout",
-            "2s",
-            "--apply",
-            "auto",
-            "--json",
-            "--",
-            "sh",
-            "-c",
-            script,
-        ])?
-        .expect_code(124)?;
+    let output = ctx.exits(
+        124,
+        "run base -w project --name s --timeout 2s --apply auto --json",
+        script,
+    )?;
     let report = output.json()?;
     expect_eq("timed_out", &report["timed_out"].as_bool(), &Some(true))?;
-    expect_eq(
-        "what it did so far",
-        &tree_text::dump(&workspace),
-        &"f a \"a\\nbefore\\n\"\n".to_owned(),
-    )
+    ctx.tree_is(&workspace, "f a \"a\\nbefore\\n\"\n")
 }
 
 /// Ignores SIGTERM: ended by SIGKILL after the grace (FLT-15).
@@ -81,22 +38,7 @@ fn deaf(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     let started = Instant::now();
     let script = "trap '' TERM; echo x > a; while :; do sleep 1; done";
-    let _output = ctx
-        .lazaret(&[
-            "run",
-            "base",
-            "-w",
-            "project",
-            "--timeout",
-            "2s",
-            "--apply",
-            "auto",
-            "--",
-            "sh",
-            "-c",
-            script,
-        ])?
-        .expect_code(124)?;
+    ctx.exits(124, "run base -w project --timeout 2s --apply auto", script)?;
     expect("it got its grace of 15 s", || {
         started.elapsed() >= Duration::from_secs(17)
     })
@@ -108,10 +50,9 @@ fn memory(ctx: &Ctx) -> Result<(), String> {
     ctx.profile("small", "image = \"base\"\n[limits]\nmemory = \"64m\"\n");
     // tail keeps what it has not seen the end of: an endless line fills its memory.
     let script = "head -c 1000000000 /dev/zero | tail > /dev/null && echo b > not-stopped; echo c > still-there";
-    let output = ctx.lazaret(&[
-        "run", "small", "-w", "project", "--name", "s", "--apply", "never", "--json", "--", "sh",
-        "-c", script,
-    ])?;
+    let output = ctx
+        .script("run small -w project --name s --apply never --json", script)
+        .run()?;
     let report = output.json()?;
     let added = report["changes"]["added"].to_string();
     expect("it was stopped", || !added.contains("not-stopped"))?;
@@ -119,7 +60,7 @@ fn memory(ctx: &Ctx) -> Result<(), String> {
     if ctx.engine() != EngineName::PodmanRootless {
         expect_eq("oom_killed", &report["oom_killed"].as_bool(), &Some(true))?;
     }
-    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    ctx.ok("discard s --yes")?;
     Ok(())
 }
 
@@ -127,9 +68,9 @@ fn processes(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     ctx.profile("few", "image = \"base\"\n[limits]\npids = 32\n");
     let script = "i=0; while [ $i -lt 64 ]; do sleep 60 & i=$((i+1)); done; echo not stopped";
-    let output = ctx.lazaret(&[
-        "run", "few", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,
-    ])?;
+    let output = ctx
+        .script("run few -w project --apply auto", script)
+        .run()?;
     expect("the shell could not fork", || {
         output.code != 0 && !output.stdout.contains("not stopped")
     })
@@ -139,11 +80,7 @@ fn tmp(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     ctx.profile("tight", "image = \"base\"\n[limits]\ntmp = \"8m\"\n");
     let script = "for d in /tmp /home/agent /dev/shm; do head -c 80000000 /dev/zero > $d/x && exit 1; rm -f $d/x; done; cp /bin/true /tmp/t && /tmp/t && exit 2; exit 0";
-    let _output = ctx
-        .lazaret(&[
-            "run", "tight", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,
-        ])?
-        .expect_code(0)?;
+    ctx.exits(0, "run tight -w project --apply auto", script)?;
     Ok(())
 }
 
@@ -151,26 +88,21 @@ fn entries(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     ctx.profile("few", "image = \"base\"\n[gate]\nmax_entries = 50\n");
     let script = "i=0; while [ $i -lt 100 ]; do : > f$i; i=$((i+1)); done";
-    let output = ctx
-        .lazaret(&[
-            "run", "few", "-w", "project", "--name", "s", "--apply", "auto", "--json", "--", "sh",
-            "-c", script,
-        ])?
-        .expect_code(121)?;
+    let output = ctx.exits(
+        121,
+        "run few -w project --name s --apply auto --json",
+        script,
+    )?;
     let report = output.json()?;
     expect_eq(
         "the finding",
-        &report["findings"][0]["code"].as_str(),
-        &Some("limit.entries"),
+        &report["findings"][0]["code"],
+        "limit.entries",
     )?;
-    expect_eq(
-        "the workspace",
-        &tree_text::dump(&workspace),
-        &"f a \"a\\n\"\n".to_owned(),
-    )?;
+    ctx.tree_is(&workspace, "f a \"a\\n\"\n")?;
     let kept = ctx.objects()?;
     expect("the volume is kept", || kept.len() == 1)?;
-    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    ctx.ok("discard s --yes")?;
     Ok(())
 }
 
@@ -181,19 +113,18 @@ fn file_bytes(ctx: &Ctx) -> Result<(), String> {
         "image = \"base\"\n[gate]\nmax_file_bytes = \"1m\"\nmax_bytes = \"1g\"\n",
     );
     let script = "truncate -s 500M sparse";
-    let output = ctx
-        .lazaret(&[
-            "run", "few", "-w", "project", "--name", "s", "--apply", "auto", "--json", "--", "sh",
-            "-c", script,
-        ])?
-        .expect_code(121)?;
+    let output = ctx.exits(
+        121,
+        "run few -w project --name s --apply auto --json",
+        script,
+    )?;
     let report = output.json()?;
     expect_eq(
         "the finding",
-        &report["findings"][0]["code"].as_str(),
-        &Some("limit.file_bytes"),
+        &report["findings"][0]["code"],
+        "limit.file_bytes",
     )?;
-    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    ctx.ok("discard s --yes")?;
     Ok(())
 }
 
@@ -201,11 +132,7 @@ fn file_bytes(ctx: &Ctx) -> Result<(), String> {
 fn daemon(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let script = "(setsid sh -c 'while :; do echo x >> a; sleep 0.01; done' >/dev/null 2>&1 &); until grep -q x a; do sleep 0.05; done";
-    let _output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,
-        ])?
-        .expect_code(0)?;
+    ctx.exits(0, "run base -w project --apply auto", script)?;
     let applied = tree_text::dump(&workspace);
     expect("it had written", || applied.contains("x\\n"))
 }

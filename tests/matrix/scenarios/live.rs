@@ -4,55 +4,26 @@
 use std::fs;
 use std::path::PathBuf;
 
-use lazaret_tests::tree_text;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::Scenario;
 use crate::api::{self, Object};
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::engine::EngineName;
 use crate::lazaret::Running;
 use crate::watch::{SOON, sparse};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "live/diff-while-the-command-runs",
-        run: diff,
-    },
-    Scenario {
-        name: "live/watch-until-the-command-ends",
-        run: watch,
-    },
-    Scenario {
-        name: "live/nothing-moves-while-it-is-looked-at",
-        run: still,
-    },
-    Scenario {
-        name: "live/two-watches-at-once",
-        run: two,
-    },
-    Scenario {
-        name: "live/ctrl-c-on-a-watch",
-        run: interrupted,
-    },
-    Scenario {
-        name: "live/killed-while-the-command-is-paused",
-        run: killed,
-    },
-    Scenario {
-        name: "live/a-paused-command-hears-the-end",
-        run: paused_and_ended,
-    },
-    Scenario {
-        name: "live/nothing-to-look-at",
-        run: nothing,
-    },
-    Scenario {
-        name: "live/over-the-limits",
-        run: over_the_limits,
-    },
-];
+scenarios! {
+    "live/diff-while-the-command-runs" => diff;
+    "live/watch-until-the-command-ends" => watch;
+    "live/nothing-moves-while-it-is-looked-at" => still;
+    "live/two-watches-at-once" => two;
+    "live/ctrl-c-on-a-watch" => interrupted;
+    "live/killed-while-the-command-is-paused" => killed;
+    "live/a-paused-command-hears-the-end" => paused_and_ended;
+    "live/nothing-to-look-at" => nothing;
+    "live/over-the-limits" => over_the_limits;
+}
 
 const TREE: &str = "f a \"a\\n\"\n";
 
@@ -62,22 +33,12 @@ const COUNT: &str = "i=0; while :; do i=$((i+1)); echo $i > b; echo \"tick $i\";
 /// Starts [`COUNT`], or what begins with it, as session `s`.
 fn counting(ctx: &Ctx, profile: &str, script: &str) -> Result<(PathBuf, Running), String> {
     let workspace = ctx.workspace("project", TREE);
-    let running = ctx.spawn(&[
-        "run",
-        profile,
-        "-w",
-        "project",
-        "--name",
-        "s",
-        "--apply",
-        "never",
-        "--timeout",
-        "10m",
-        "--",
-        "sh",
-        "-c",
-        script,
-    ])?;
+    let running = ctx
+        .script(
+            &format!("run {profile} -w project --name s --apply never --timeout 10m"),
+            script,
+        )
+        .start()?;
     running.until_said("tick 2\n")?;
     Ok((workspace, running))
 }
@@ -108,36 +69,26 @@ fn agent(ctx: &Ctx) -> Result<Object, String> {
 /// Ends the command with Ctrl-C: its changes are kept.
 fn end(ctx: &Ctx, running: Running) -> Result<(), String> {
     running.signal(Signal::INT)?;
-    let _ended = running.wait()?.expect_code(130)?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    running.wait()?.expect_code(130)?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }
 
 fn diff(ctx: &Ctx) -> Result<(), String> {
     let (workspace, running) = counting(ctx, "base", COUNT)?;
-    let _text = ctx
-        .lazaret(&["diff", "s"])?
-        .expect_code(0)?
+    ctx.ok("diff s")?
         .expect_text("+++ b (new)")?
         .expect_text("live view, paused ")?;
-    let report = ctx.told(&["diff", "s", "--json"])?;
-    expect_eq(
-        "what is new",
-        &report["changes"]["added"][0].as_str(),
-        &Some("b"),
-    )?;
+    let report = ctx.told("diff s --json")?;
+    expect_eq("what is new", &report["changes"]["added"][0], "b")?;
     expect("the pause is shown", || {
         report["live"]["paused_ms"].is_u64()
     })?;
     expect_eq("it has no end yet", &report["exit_code"], &Value::Null)?;
     goes_on(&running)?;
     // Nothing can be decided on it.
-    let _refused = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(1)?;
-    expect_eq(
-        "the workspace",
-        &tree_text::dump(&workspace),
-        &TREE.to_owned(),
-    )?;
+    ctx.fails("apply s --yes")?;
+    ctx.tree_is(&workspace, TREE)?;
     end(ctx, running)
 }
 
@@ -154,11 +105,11 @@ fn watch(ctx: &Ctx) -> Result<(), String> {
     let script = "until_told() { while [ ! -e /tmp/$1 ]; do sleep 0.05; done; }; echo up; \
         until_told one; echo 1 > b; until_told two; echo more >> a; \
         until_told three; rm a; until_told end";
-    let running = ctx.spawn(&[
-        "run", "base", "-w", "project", "--name", "s", "--apply", "never", "--", "sh", "-c", script,
-    ])?;
+    let running = ctx
+        .script("run base -w project --name s --apply never", script)
+        .start()?;
     running.until_said("up")?;
-    let watch = ctx.spawn(&["watch", "s", "--interval", "1s", "--json"])?;
+    let watch = ctx.spawn("watch s --interval 1s --json")?;
     let until_seen = |kind: &str, path: &str| {
         watch.wait_until(&format!("{path} was seen as {kind}"), SOON, || {
             let lines = lines(&watch.stdout_so_far()).unwrap_or_default();
@@ -192,13 +143,9 @@ fn watch(ctx: &Ctx) -> Result<(), String> {
         &lines.last().and_then(|line| line["state"].as_str()),
         &Some("ended"),
     )?;
-    let _kept = running.wait()?.expect_code(120)?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
-    expect_eq(
-        "what the command did",
-        &tree_text::dump(&workspace),
-        &"f b \"1\\n\"\n".to_owned(),
-    )
+    running.wait()?.expect_code(120)?;
+    ctx.ok("apply s --yes")?;
+    ctx.tree_is(&workspace, "f b \"1\\n\"\n")
 }
 
 /// The command puts one number into two files, one after the other: while it is
@@ -208,7 +155,7 @@ fn still(ctx: &Ctx) -> Result<(), String> {
         echo \"tick $i\"; done";
     let (_, running) = counting(ctx, "base", script)?;
     for _ in 0..5 {
-        let seen = ctx.lazaret(&["diff", "s"])?.expect_code(0)?;
+        let seen = ctx.ok("diff s")?;
         let number = |file: &str| {
             let (_, text) = seen.stdout.split_once(&format!("+++ {file} (new)\n"))?;
             let line = text.lines().nth(1)?;
@@ -224,7 +171,7 @@ fn still(ctx: &Ctx) -> Result<(), String> {
 
 fn two(ctx: &Ctx) -> Result<(), String> {
     let (_, running) = counting(ctx, "base", COUNT)?;
-    let watch = || ctx.spawn(&["watch", "s", "--interval", "1s", "--json"]);
+    let watch = || ctx.spawn("watch s --interval 1s --json");
     let watches = [watch()?, watch()?];
     for watch in &watches {
         watch.wait_until("three looks", SOON, || {
@@ -247,10 +194,10 @@ fn two(ctx: &Ctx) -> Result<(), String> {
 
 fn interrupted(ctx: &Ctx) -> Result<(), String> {
     let (_, running) = counting(ctx, "base", COUNT)?;
-    let watch = ctx.spawn(&["watch", "s", "--interval", "1s"])?;
+    let watch = ctx.spawn("watch s --interval 1s")?;
     watch.wait_until("a look", SOON, || watch.stdout_so_far().contains(" b\n"))?;
     watch.signal(Signal::INT)?;
-    let _ended = watch.wait()?.expect_code(130)?;
+    watch.wait()?.expect_code(130)?;
     let left = ctx.objects()?;
     expect(&format!("its container is gone: {left:?}"), || {
         !left
@@ -272,14 +219,14 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
     let (_, running) = counting(ctx, "roomy", &script)?;
     let mark = ctx.state().join("sessions/s/paused");
     for _ in 0..2 {
-        let watch = ctx.spawn(&["watch", "s", "--interval", "1s"])?;
+        let watch = ctx.spawn("watch s --interval 1s")?;
         watch.wait_until("the command is paused", SOON, || mark.exists())?;
         watch.signal(Signal::KILL)?;
-        let _killed = watch.wait()?.expect_code(137)?;
+        watch.wait()?.expect_code(137)?;
         goes_on(&running)?;
     }
     // The next view and `prune` find what it left behind.
-    let pruned = ctx.told(&["prune", "--yes", "--json"])?;
+    let pruned = ctx.told("prune --yes --json")?;
     expect("the dead view's container is removed", || {
         let names = pruned["containers"].as_array();
         names.is_some_and(|names| names.len() == 1)
@@ -295,12 +242,9 @@ fn paused_and_ended(ctx: &Ctx) -> Result<(), String> {
     let (_, running) = counting(ctx, "base", script)?;
     pause(ctx)?;
     running.signal(Signal::INT)?;
-    let _ended = running.wait()?.expect_code(130)?;
-    let _words = ctx
-        .lazaret(&["diff", "s"])?
-        .expect_code(0)?
-        .expect_text("+last words")?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    running.wait()?.expect_code(130)?;
+    ctx.ok("diff s")?.expect_text("+last words")?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }
 
@@ -314,32 +258,24 @@ fn pause(ctx: &Ctx) -> Result<(), String> {
 }
 
 fn nothing(ctx: &Ctx) -> Result<(), String> {
-    let _unknown = ctx.lazaret(&["watch", "missing"])?.expect_code(1)?;
+    ctx.fails("watch missing")?;
     let (_, running) = counting(ctx, "base", COUNT)?;
     running.signal(Signal::KILL)?;
-    let _killed = running.wait()?;
+    running.ends()?;
     for verb in ["watch", "diff"] {
-        let _dead = ctx
-            .lazaret(&[verb, "s"])?
-            .expect_code(1)?
+        ctx.fails(&format!("{verb} s"))?
             .expect_text("lazaret recover s")?;
     }
-    let _recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
-    let _kept = ctx
-        .lazaret(&["watch", "s"])?
-        .expect_code(1)?
-        .expect_text("lazaret diff s")?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    ctx.ok("recover s")?;
+    ctx.fails("watch s")?.expect_text("lazaret diff s")?;
+    ctx.ok("rm --force s")?;
     let workspace = ctx.workspace("big", "");
     sparse(&workspace.join("big"), 1 << 30)?;
-    let preparing = ctx.spawn(&["run", "base", "-w", "big", "--name", "s", "--", "true"])?;
+    let preparing = ctx.spawn("run base -w big --name s -- true")?;
     preparing.until_copying_in(ctx)?;
-    let _early = ctx
-        .lazaret(&["watch", "s"])?
-        .expect_code(1)?
-        .expect_text("is being prepared")?;
+    ctx.fails("watch s")?.expect_text("is being prepared")?;
     preparing.signal(Signal::INT)?;
-    let _ended = preparing.wait()?.expect_code(130)?;
+    preparing.wait()?.expect_code(130)?;
     Ok(())
 }
 
@@ -348,17 +284,14 @@ fn over_the_limits(ctx: &Ctx) -> Result<(), String> {
     ctx.profile("tight", "image = \"base\"\n[gate]\nmax_entries = 50\n");
     let script = format!("mkdir d; for n in $(seq 60); do : > d/$n; done; {COUNT}");
     let (_, running) = counting(ctx, "tight", &script)?;
-    let _refused = ctx
-        .lazaret(&["diff", "s"])?
-        .expect_code(1)?
-        .expect_text("limit.entries")?;
+    ctx.fails("diff s")?.expect_text("limit.entries")?;
     goes_on(&running)?;
     running.signal(Signal::INT)?;
-    let _ended = running.wait()?.expect_code(130)?;
+    running.wait()?.expect_code(130)?;
     let quarantine = fs::read_dir(ctx.state().join("sessions/s/views"));
     expect("no view is left", || {
         quarantine.map_or(true, |mut views| views.next().is_none())
     })?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }

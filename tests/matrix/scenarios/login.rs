@@ -5,15 +5,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use super::Scenario;
 use super::agent::{outside, search};
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::watch::wait_until;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
-    name: "login/is-lent-and-renewed",
-    run: net_17_net_20_net_22_a_login_is_lent,
-}];
+scenarios! {
+    "login/is-lent-and-renewed" => net_17_net_20_net_22_a_login_is_lent;
+}
 
 /// Only what hangs takes that long.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -52,22 +50,18 @@ fn net_17_net_20_net_22_a_login_is_lent(ctx: &Ctx) -> Result<(), String> {
         sed 's/canary-first/canary-'sec''ond'/' login.json > new && mv new login.json
         until test -e /tmp/end; do sleep 0.1; done; cat login.json; echo over
     "#;
-    let running = ctx.spawn(&[
-        "run", "lent", "-w", "project", "--name", "one", "--", "bash", "-c", script,
-    ])?;
+    let running = ctx
+        .script("run lent -w project --name one -- bash -c", script)
+        .start()?;
     running.wait_until("it has its login", LIMIT, || {
         running.stdout_so_far().contains("ready")
     })?;
     let leaks = outside(&ctx.engine().socket(), &ctx.state(), &first)?;
-    expect_eq("where the login is outside", &leaks, &Vec::new())?;
-    let _warned = ctx
-        .lazaret(&[
-            "run", "lent", "-w", "project", "--name", "two", "--", "true",
-        ])?
-        .expect_code(0)?
+    expect_eq("where the login is outside", &leaks, &[""; 0])?;
+    ctx.ok("run lent -w project --name two -- true")?
         .expect_text("session one uses the login tool-login as well")?;
     fs::write(project.join("go"), "").map_err(|error| error.to_string())?;
-    let _sent = ctx.lazaret(&["sync", "one"])?.expect_code(0)?;
+    ctx.ok("sync one")?;
     wait_until("the renewed login is kept", || {
         let mut found = Vec::new();
         search(&ctx.state(), &second, &mut found)?;
@@ -107,7 +101,11 @@ fn kept_by_lazaret_alone(ctx: &Ctx, first: &str, second: &str) -> Result<(), Str
     })?;
     let mut found = Vec::new();
     search(&ctx.state(), first, &mut found)?;
-    expect_eq("files with the first login", &found, &Vec::new())?;
+    expect_eq(
+        "files with the first login",
+        &found,
+        &Vec::<std::path::PathBuf>::new(),
+    )?;
     search(&ctx.state(), second, &mut found)?;
     let [renewed] = &found[..] else {
         return Err(format!("the second login is in {found:?}"));
@@ -118,11 +116,10 @@ fn kept_by_lazaret_alone(ctx: &Ctx, first: &str, second: &str) -> Result<(), Str
 
 fn lent_again(ctx: &Ctx, which: &str) -> Result<(), String> {
     let script = "sed -n 's/.*canary-\\([a-z]*\\).*/it is the \\1/p' ~/.tool/login.json";
-    let _lent = ctx
-        .lazaret(&[
-            "run", "lent", "-w", "project", "--name", which, "--", "sh", "-c", script,
-        ])?
-        .expect_code(0)?
-        .expect_text(&format!("it is the {which}"))?;
+    ctx.lazaret(&[
+        "run", "lent", "-w", "project", "--name", which, "--", "sh", "-c", script,
+    ])?
+    .expect_code(0)?
+    .expect_text(&format!("it is the {which}"))?;
     Ok(())
 }

@@ -3,13 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
-    name: "live/stores-into-a-mapping-are-seen",
-    run: stores,
-}];
+scenarios! {
+    "live/stores-into-a-mapping-are-seen" => stores;
+}
 
 /// Stores `a`, then after each file that appears the next letter, all into one mapping.
 const STORES: &str = "import mmap, os, time
@@ -37,7 +35,7 @@ fn arguments(script: &str) -> [&str; 13] {
 }
 
 fn shows(ctx: &Ctx, letter: &str) -> Result<(), String> {
-    let shown = ctx.lazaret(&["diff", "s"])?.expect_code(0)?;
+    let shown = ctx.ok("diff s")?;
     expect(&format!("{letter} is seen"), || {
         shown.stdout.contains(&format!("+{letter}\n"))
     })
@@ -45,12 +43,12 @@ fn shows(ctx: &Ctx, letter: &str) -> Result<(), String> {
 
 fn send(ctx: &Ctx, workspace: &Path, word: &str) -> Result<(), String> {
     fs::write(workspace.join(word), "").map_err(|error| error.to_string())?;
-    let _sent = ctx.lazaret(&["sync", "s"])?.expect_code(0)?;
+    ctx.ok("sync s")?;
     Ok(())
 }
 
 fn stores(ctx: &Ctx) -> Result<(), String> {
-    let _built = ctx.lazaret(&["image", "build", "python"])?.expect_code(0)?;
+    ctx.ok("image build python")?;
     let workspace = ctx.workspace("project", "f a \"a\\n\"");
     let running = ctx.spawn(&arguments(STORES))?;
     running.until_said("a\n")?;
@@ -59,13 +57,13 @@ fn stores(ctx: &Ctx) -> Result<(), String> {
     running.until_said("b\n")?;
     shows(ctx, "b")?;
     send(ctx, &workspace, "second")?;
-    let _applied = running.wait()?.expect_code(0)?;
+    running.wait()?.expect_code(0)?;
     let text =
         |name: &str| fs::read_to_string(workspace.join(name)).map_err(|error| error.to_string());
     expect_eq("the last store came out", &text("m")?.as_str(), &"c\n")?;
     // The process that had mapped it is gone, and its page may still be dirty.
-    let _again = ctx.lazaret(&arguments(AGAIN))?.expect_code(0)?;
+    ctx.lazaret(&arguments(AGAIN))?.expect_code(0)?;
     expect_eq("a store of the next command", &text("m")?.as_str(), &"d\n")?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }

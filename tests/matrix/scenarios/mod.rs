@@ -1,5 +1,14 @@
 //! What the matrix runs, by theme. A new scenario is one line in its theme's table.
 
+/// Makes the table of a theme: a line for each scenario, with its name and its function.
+macro_rules! scenarios {
+    ($($name:literal => $run:expr;)*) => {
+        pub(crate) const SCENARIOS: &[$crate::scenarios::Scenario] = &[
+            $($crate::scenarios::Scenario { name: $name, run: $run },)*
+        ];
+    };
+}
+
 mod agent;
 mod bad_input;
 mod deadline;

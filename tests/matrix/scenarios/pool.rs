@@ -2,25 +2,18 @@
 
 use serde_json::Value;
 
-use super::Scenario;
 use super::net::{NAME, Upstream};
 use crate::api;
 use crate::ctx::{Ctx, expect, expect_eq};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "pool/filled-taken-refilled-drained",
-        run: filled,
-    },
-    Scenario {
-        name: "pool/with-a-network",
-        run: with_network,
-    },
-];
+scenarios! {
+    "pool/filled-taken-refilled-drained" => filled;
+    "pool/with-a-network" => with_network;
+}
 
 /// What waits in the pool: of each row of a list, one of its texts.
 pub(super) fn listed(ctx: &Ctx, list: &str, key: &str) -> Result<Vec<String>, String> {
-    let listed = ctx.told(&["pool", "ls", "--json"])?;
+    let listed = ctx.told("pool ls --json")?;
     let rows = listed[list].as_array().cloned().unwrap_or_default();
     let texts = rows.iter().filter_map(|row| row[key].as_str());
     Ok(texts.map(str::to_owned).collect())
@@ -42,8 +35,8 @@ pub(super) fn berth(ctx: &Ctx, session: &str) -> Result<Option<String>, String> 
 
 fn filled(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", "f a \"a\\n\"");
-    let filled = ctx.lazaret(&["pool", "fill", "base", "--count", "1", "--json"])?;
-    expect_eq("made", &filled.expect_code(0)?.json()?["made"], &1.into())?;
+    let filled = ctx.lazaret("pool fill base --count 1 --json")?;
+    expect_eq("made", &filled.expect_code(0)?.json()?["made"], &1)?;
     let first = places(ctx)?;
     expect_eq("places", &first.len(), &1)?;
 
@@ -69,7 +62,7 @@ fn filled(ctx: &Ctx) -> Result<(), String> {
         ];
         ctx.lazaret(&arguments)?.expect_code(0)
     };
-    let _ran = run("one")?;
+    run("one")?;
     expect_eq(
         "the place of the first",
         &berth(ctx, "one")?.as_ref(),
@@ -81,7 +74,7 @@ fn filled(ctx: &Ctx) -> Result<(), String> {
     expect("not the same place", || first != second)?;
 
     // A kept session goes on in the volume that it took.
-    let _again = run("one")?;
+    run("one")?;
     expect_eq(
         "the place of a second run",
         &berth(ctx, "one")?.as_ref(),
@@ -89,8 +82,8 @@ fn filled(ctx: &Ctx) -> Result<(), String> {
     )?;
 
     // No sweep takes it.
-    let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
-    let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+    ctx.ok("prune --yes")?;
+    ctx.ok("recover")?;
     expect_eq("places after a sweep", &places(ctx)?, &second)?;
 
     // Other limits want another container.
@@ -98,7 +91,7 @@ fn filled(ctx: &Ctx) -> Result<(), String> {
     let tight = [
         "run", "tight", "-w", "project", "--name", "two", "--keep", "--", "true",
     ];
-    let _ran = ctx.lazaret(&tight)?.expect_code(0)?;
+    ctx.lazaret(&tight)?.expect_code(0)?;
     expect_eq("the place of what does not fit", &berth(ctx, "two")?, &None)?;
 
     // One whose container another program removed is skipped.
@@ -107,14 +100,12 @@ fn filled(ctx: &Ctx) -> Result<(), String> {
             api::remove(&ctx.engine().socket(), &object)?;
         }
     }
-    let _ran = run("three")?;
+    run("three")?;
     expect_eq("the place of what is gone", &berth(ctx, "three")?, &None)?;
 
-    let _drained = ctx.lazaret(&["pool", "drain"])?.expect_code(0)?;
+    ctx.ok("pool drain")?;
     expect_eq("places after draining", &places(ctx)?.len(), &0)?;
-    let _removed = ctx
-        .lazaret(&["rm", "one", "two", "three"])?
-        .expect_code(0)?;
+    ctx.ok("rm one two three")?;
     Ok(())
 }
 
@@ -125,7 +116,7 @@ fn with_network(ctx: &Ctx) -> Result<(), String> {
     let profile = format!("image = \"base\"\n[network]\nmode = \"allowlist\"\nallow = [{rule}]\n");
     ctx.profile("net", &profile);
     ctx.workspace("project", "f a \"a\\n\"");
-    let _filled = ctx.lazaret(&["pool", "fill", "net"])?.expect_code(0)?;
+    ctx.ok("pool fill net")?;
     let first = places(ctx)?;
     let script = format!(
         r#"
@@ -134,12 +125,12 @@ fn with_network(ctx: &Ctx) -> Result<(), String> {
         IFS= read -r -t 60 line <&3; printf '%s\n' "$line"
         "#
     );
-    let ran = ctx.lazaret(&[
-        "run", "net", "-w", "project", "--name", "n", "--keep", "--", "bash", "-c", &script,
-    ])?;
-    let _reached = ran.expect_code(0)?.expect_text("200 OK")?;
+    let ran = ctx
+        .script("run net -w project --name n --keep -- bash -c", &script)
+        .run()?;
+    ran.expect_code(0)?.expect_text("200 OK")?;
     expect_eq("the place", &berth(ctx, "n")?.as_ref(), &first.first())?;
-    let _drained = ctx.lazaret(&["pool", "drain", "net"])?.expect_code(0)?;
-    let _removed = ctx.lazaret(&["rm", "n"])?.expect_code(0)?;
+    ctx.ok("pool drain net")?;
+    ctx.ok("rm n")?;
     Ok(())
 }

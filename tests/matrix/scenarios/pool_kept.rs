@@ -4,47 +4,32 @@ use std::fs;
 use std::path::Path;
 
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::Scenario;
 use super::net::{NAME, Upstream};
 use super::pool::{berth, listed};
 use crate::api::{self, Object};
 use crate::ctx::{Ctx, expect, expect_eq};
-use crate::lazaret::Output;
+use crate::lazaret::Ended;
 use crate::watch::SOON;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "pool/kept-each-run-takes-another",
-        run: another_each_time,
-    },
-    Scenario {
-        name: "pool/kept-with-a-network",
-        run: with_network,
-    },
-    Scenario {
-        name: "pool/kept-what-does-not-fit-or-run",
-        run: does_not_fit,
-    },
-    Scenario {
-        name: "pool/kept-launcher-killed-while-it-is-made",
-        run: killed,
-    },
-    Scenario {
-        name: "pool/kept-rm-discard-drain",
-        run: removed,
-    },
-];
+scenarios! {
+    "pool/kept-each-run-takes-another" => another_each_time;
+    "pool/kept-with-a-network" => with_network;
+    "pool/kept-what-does-not-fit-or-run" => does_not_fit;
+    "pool/kept-launcher-killed-while-it-is-made" => killed;
+    "pool/kept-rm-discard-drain" => removed;
+}
 
 const TREE: &str = "f a \"a\\n\"\nf d/b \"b\\n\"\nf e \"e\\n\"\n";
 
 /// Runs a script in a session that is kept.
-fn run(ctx: &Ctx, name: &str, apply: &str, script: &str) -> Result<Output, String> {
-    ctx.lazaret(&[
-        "run", "base", "-w", "project", "--name", name, "--keep", "--json", "--apply", apply, "--",
-        "sh", "-c", script,
-    ])
+fn run(ctx: &Ctx, name: &str, apply: &str, script: &str) -> Result<Ended, String> {
+    ctx.script(
+        &format!("run base -w project --name {name} --keep --json --apply {apply}"),
+        script,
+    )
+    .run()
 }
 
 /// The sessions whose next container waits.
@@ -74,21 +59,21 @@ fn write(workspace: &Path, name: &str, text: &str) -> Result<(), String> {
 }
 
 fn filled(ctx: &Ctx) -> Result<(), String> {
-    let _filled = ctx.lazaret(&["pool", "fill", "base"])?.expect_code(0)?;
+    ctx.ok("pool fill base")?;
     Ok(())
 }
 
 fn over(ctx: &Ctx, sessions: &[&str]) -> Result<(), String> {
-    let _drained = ctx.lazaret(&["pool", "drain"])?.expect_code(0)?;
+    ctx.ok("pool drain")?;
     let arguments = [&["rm", "--force"], sessions].concat();
-    let _removed = ctx.lazaret(&arguments)?.expect_code(0)?;
+    ctx.ok(&arguments)?;
     Ok(())
 }
 
 fn another_each_time(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     filled(ctx)?;
-    let _first = run(
+    run(
         ctx,
         "s",
         "auto",
@@ -101,32 +86,32 @@ fn another_each_time(ctx: &Ctx) -> Result<(), String> {
 
     // What else is done with the session leaves it.
     write(&workspace, "a", "mine\n")?;
-    let synced = ctx.told(&["sync", "s", "--json"])?;
-    expect_eq("one file went in", &synced["sent"], &json!(1))?;
-    let _shown = ctx.lazaret(&["show", "s"])?.expect_code(0)?;
-    let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
-    let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
-    let _named = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
+    let synced = ctx.told("sync s --json")?;
+    expect_eq("one file went in", &synced["sent"], &1)?;
+    ctx.ok("show s")?;
+    ctx.ok("prune --yes")?;
+    ctx.ok("recover")?;
+    ctx.ok("recover s")?;
     expect_eq("it still waits", &container(ctx, "s")?, &first)?;
     expect_eq("and is listed", &waiting(ctx)?, &vec!["s".to_owned()])?;
 
     write(&workspace, "new", "new\n")?;
     let script = "cat a new d/b; ls .venv; echo up; \
         until [ -e word ]; do sleep 0.05; done; cat word; echo agent > e";
-    let running = ctx.spawn(&[
-        "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c", script,
-    ])?;
+    let running = ctx
+        .script("run base -w project --name s --apply auto", script)
+        .start()?;
     running.until_said("mine\nnew\nagent\npyvenv.cfg\nup")?;
     expect_eq("the command runs in it", &container(ctx, "s")?, &first)?;
     expect_eq("none waits", &waiting(ctx)?, &Vec::<String>::new())?;
-    let watch = ctx.spawn(&["watch", "s", "--interval", "1s", "--json"])?;
+    let watch = ctx.spawn("watch s --interval 1s --json")?;
     watch.wait_until("a look", SOON, || !watch.stdout_so_far().is_empty())?;
     write(&workspace, "word", "into the running one\n")?;
-    let live = ctx.told(&["sync", "s", "--json"])?;
-    expect_eq("one file goes in", &live["sent"], &json!(1))?;
+    let live = ctx.told("sync s --json")?;
+    expect_eq("one file goes in", &live["sent"], &1)?;
     running.until_said("into the running one")?;
-    let _ended = running.wait()?.expect_code(0)?;
-    let _watched = watch.wait()?.expect_code(0)?;
+    running.wait()?.expect_code(0)?;
+    watch.wait()?.expect_code(0)?;
     let text = fs::read_to_string(workspace.join("e")).map_err(|error| error.to_string())?;
     expect_eq("the command's change", &text.as_str(), &"agent\n")?;
 
@@ -142,9 +127,9 @@ fn another_each_time(ctx: &Ctx) -> Result<(), String> {
     expect("and another one", || {
         third.is_some() && third != second && third != first
     })?;
-    let _diff = ctx.lazaret(&["diff", "s"])?.expect_code(0)?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
-    let _undone = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
+    ctx.ok("diff s")?;
+    ctx.ok("apply s --yes")?;
+    ctx.ok("undo s")?;
     expect_eq("it still waits", &container(ctx, "s")?, &third)?;
     let report = run(ctx, "s", "auto", "true")?.expect_code(0)?.json()?;
     expect("nor after an undo", || !has_made(&report))?;
@@ -158,7 +143,7 @@ fn with_network(ctx: &Ctx) -> Result<(), String> {
     let profile = format!("image = \"base\"\n[network]\nmode = \"allowlist\"\nallow = [{rule}]\n");
     ctx.profile("net", &profile);
     ctx.workspace("project", TREE);
-    let _filled = ctx.lazaret(&["pool", "fill", "net"])?.expect_code(0)?;
+    ctx.ok("pool fill net")?;
     let script = format!(
         r#"
         exec 3<>/dev/tcp/127.0.0.1/3128
@@ -167,10 +152,12 @@ fn with_network(ctx: &Ctx) -> Result<(), String> {
         "#
     );
     for made in [false, false, false] {
-        let ran = ctx.lazaret(&[
-            "run", "net", "-w", "project", "--name", "n", "--keep", "--json", "--", "bash", "-c",
-            &script,
-        ])?;
+        let ran = ctx
+            .script(
+                "run net -w project --name n --keep --json -- bash -c",
+                &script,
+            )
+            .run()?;
         let report = ran.expect_code(0)?.expect_text("200 OK")?.json()?;
         expect_eq("whether it made a container", &has_made(&report), &made)?;
         expect_eq("one waits", &waiting(ctx)?, &vec!["n".to_owned()])?;
@@ -181,21 +168,18 @@ fn with_network(ctx: &Ctx) -> Result<(), String> {
             api::kill(&ctx.engine().socket(), &object)?;
         }
     }
-    let _log = ctx.lazaret(&["policy", "log", "n"])?.expect_code(0)?;
+    ctx.ok("policy log n")?;
     over(ctx, &["n"])
 }
 
 fn does_not_fit(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     filled(ctx)?;
-    let _first = run(ctx, "s", "auto", "echo agent > d/b")?.expect_code(0)?;
+    run(ctx, "s", "auto", "echo agent > d/b")?.expect_code(0)?;
     let first = container(ctx, "s")?;
     write(&workspace, "a", "mine\n")?;
     ctx.profile("tight", "image = \"base\"\n[limits]\nmemory = \"300m\"\n");
-    let tight = ctx.lazaret(&[
-        "run", "tight", "-w", "project", "--name", "s", "--json", "--apply", "auto", "--", "cat",
-        "a", "d/b",
-    ])?;
+    let tight = ctx.lazaret("run tight -w project --name s --json --apply auto -- cat a d/b")?;
     let report = tight.expect_code(0)?.expect_text("mine\nagent\n")?.json()?;
     expect("other limits want another container", || has_made(&report))?;
     expect_eq(
@@ -230,31 +214,29 @@ fn does_not_fit(ctx: &Ctx) -> Result<(), String> {
 fn killed(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     filled(ctx)?;
-    let _first = run(ctx, "s", "auto", "echo agent > d/b")?.expect_code(0)?;
+    run(ctx, "s", "auto", "echo agent > d/b")?.expect_code(0)?;
     let partial = ctx.state().join("sessions/s/spare.partial");
     let verbs: [&[&str]; 3] = [&["recover"], &["prune", "--yes"], &["run"]];
     for (number, verb) in verbs.into_iter().enumerate() {
         let mut was_met = false;
         // One that was quicker than this look at it has made it.
         for _ in 0..20 {
-            let running = ctx.spawn(&[
-                "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "true",
-            ])?;
+            let running = ctx.spawn("run base -w project --name s --apply auto -- true")?;
             while running.is_running() && !partial.exists() {
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
             drop(running.signal(Signal::KILL));
-            let _killed = running.wait()?;
+            running.ends()?;
             was_met = partial.exists();
             if was_met {
                 break;
             }
-            let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+            ctx.ok("recover")?;
         }
         expect("it was met while it was made", || was_met)?;
         expect_eq("it is not listed", &waiting(ctx)?, &Vec::<String>::new())?;
         if verb != ["run"] {
-            let _seen = ctx.lazaret(verb)?.expect_code(0)?;
+            ctx.lazaret(verb)?.expect_code(0)?;
             expect("no word of it", || !partial.exists())?;
             expect_eq("and no container", &container(ctx, "s")?, &None)?;
         }
@@ -276,9 +258,9 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
 fn removed(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     filled(ctx)?;
-    let _s = run(ctx, "s", "never", "echo s > s")?.expect_code(120)?;
+    run(ctx, "s", "never", "echo s > s")?.expect_code(120)?;
     expect_eq("one waits", &waiting(ctx)?, &vec!["s".to_owned()])?;
-    let _discarded = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    ctx.ok("discard s --yes")?;
     expect_eq(
         "a discard removes it",
         &waiting(ctx)?,
@@ -291,19 +273,19 @@ fn removed(ctx: &Ctx) -> Result<(), String> {
     expect("the next run makes one", || has_made(&report))?;
 
     // No more than the pool has places: the one that was used last has it.
-    let _t = run(ctx, "t", "auto", "true")?.expect_code(0)?;
+    run(ctx, "t", "auto", "true")?.expect_code(0)?;
     expect_eq("one waits", &waiting(ctx)?, &vec!["t".to_owned()])?;
     expect_eq("the other's is gone", &container(ctx, "s")?, &None)?;
 
-    let _gone = ctx.lazaret(&["rm", "t"])?.expect_code(0)?;
+    ctx.ok("rm t")?;
     expect_eq("rm removes it", &waiting(ctx)?, &Vec::<String>::new())?;
-    let _s = run(ctx, "s", "auto", "true")?.expect_code(0)?;
+    run(ctx, "s", "auto", "true")?.expect_code(0)?;
     expect_eq("one waits", &waiting(ctx)?, &vec!["s".to_owned()])?;
-    let listed = ctx.lazaret(&["pool", "ls"])?.expect_code(0)?;
-    let _listed = listed.expect_text("of s ")?;
-    let _other = ctx.lazaret(&["pool", "drain", "demo"])?.expect_code(0)?;
+    let listed = ctx.ok("pool ls")?;
+    listed.expect_text("of s ")?;
+    ctx.ok("pool drain demo")?;
     expect_eq("another profile's", &waiting(ctx)?, &vec!["s".to_owned()])?;
-    let _drained = ctx.lazaret(&["pool", "drain", "base"])?.expect_code(0)?;
+    ctx.ok("pool drain base")?;
     expect_eq("drained", &waiting(ctx)?, &Vec::<String>::new())?;
     let left = ctx.objects()?;
     expect_eq("the volume and nothing else", &left.len(), &1)?;

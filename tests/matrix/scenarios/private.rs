@@ -9,19 +9,12 @@ use std::time::Duration;
 
 use lazaret_tests::model::{Authority, Model};
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "private/a-local-model",
-        run: a_local_model,
-    },
-    Scenario {
-        name: "private/certificates-for-programs-inside",
-        run: certificates,
-    },
-];
+scenarios! {
+    "private/a-local-model" => a_local_model;
+    "private/certificates-for-programs-inside" => certificates;
+}
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"forty-two"}}]}"#;
 
@@ -76,11 +69,7 @@ fn a_local_model(ctx: &Ctx) -> Result<(), String> {
     let heard = asked
         .recv_timeout(LIMIT)
         .map_err(|error| error.to_string())?;
-    expect_eq(
-        "what it was asked",
-        &heard,
-        &"{\"model\":\"local\"}".to_owned(),
-    )?;
+    expect_eq("what it was asked", &heard, "{\"model\":\"local\"}")?;
     expect("it was asked once", || asked.try_recv().is_err())
 }
 

@@ -4,44 +4,19 @@ use std::fs;
 
 use serde_json::json;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
-use crate::lazaret::Output;
+use crate::lazaret::Ended;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "protect/every-way-to-change-it-is-refused",
-        run: attacks,
-    },
-    Scenario {
-        name: "protect/own-files-beside-it-come-back",
-        run: beside,
-    },
-    Scenario {
-        name: "protect/what-would-be-protected-later-is-blocked",
-        run: later,
-    },
-    Scenario {
-        name: "protect/a-kept-session-gets-the-hosts-version",
-        run: kept,
-    },
-    Scenario {
-        name: "protect/nothing-of-it-is-sent-while-a-command-runs",
-        run: while_it_runs,
-    },
-    Scenario {
-        name: "protect/what-an-earlier-command-changed-is-refused",
-        run: changed_before,
-    },
-    Scenario {
-        name: "protect/a-link-to-what-is-not-protected-is-refused",
-        run: link,
-    },
-    Scenario {
-        name: "protect/git-works-beside-it",
-        run: git,
-    },
-];
+scenarios! {
+    "protect/every-way-to-change-it-is-refused" => attacks;
+    "protect/own-files-beside-it-come-back" => beside;
+    "protect/what-would-be-protected-later-is-blocked" => later;
+    "protect/a-kept-session-gets-the-hosts-version" => kept;
+    "protect/nothing-of-it-is-sent-while-a-command-runs" => while_it_runs;
+    "protect/what-an-earlier-command-changed-is-refused" => changed_before;
+    "protect/a-link-to-what-is-not-protected-is-refused" => link;
+    "protect/git-works-beside-it" => git;
+}
 
 const TREE: &str = "
     f AGENTS.md \"be kind\\n\"
@@ -63,7 +38,7 @@ fn profile(ctx: &Ctx, protect: &str) {
 /// begins with `!`.
 const NO: &str = r#"no() { if "$@" 2>/dev/null; then echo "not refused: $*" >&2; exit 9; fi; }"#;
 
-fn run(ctx: &Ctx, more: &[&str], script: &str) -> Result<Output, String> {
+fn run(ctx: &Ctx, more: &[&str], script: &str) -> Result<Ended, String> {
     let script = format!("set -eu\n{NO}\n{script}");
     let start = ["run", "fenced", "-w", "project", "--json"];
     let end = ["--", "sh", "-c", script.as_str()];
@@ -137,7 +112,7 @@ fn attacks(ctx: &Ctx) -> Result<(), String> {
         &json!({ "added": [], "modified": [], "deleted": ["a/b/free"] }),
     )?;
     let text = fs::read_to_string(workspace.join("AGENTS.md")).map_err(|e| e.to_string())?;
-    expect_eq("the file is as it was", &text, &"be kind\n".to_owned())
+    expect_eq("the file is as it was", &text, "be kind\n")
 }
 
 fn beside(ctx: &Ctx) -> Result<(), String> {
@@ -185,13 +160,13 @@ fn later(ctx: &Ctx) -> Result<(), String> {
         &protected,
         &vec![".factory", ".factory/x", "AGENTS.md", "agents.MD"],
     )?;
-    let _refused = ctx
-        .lazaret(&["apply", "s", "--allow", "AGENTS.md", "--yes"])?
+    ctx.lazaret("apply s --allow AGENTS.md --yes")?
+        .output()
         .expect_text("AGENTS.md")?;
     expect("it was not applied", || {
         !workspace.join("AGENTS.md").exists()
     })?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }
 
@@ -199,7 +174,7 @@ fn kept(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     profile(ctx, PROTECT);
     let keep = ["--name", "s", "--keep", "--apply", "auto"];
-    let _first = run(ctx, &keep, "echo one > one; no rm -f AGENTS.md")?.expect_code(0)?;
+    run(ctx, &keep, "echo one > one; no rm -f AGENTS.md")?.expect_code(0)?;
     let write = |name: &str, text: &str| {
         fs::write(workspace.join(name), text).map_err(|error| format!("{name}: {error}"))
     };
@@ -208,22 +183,22 @@ fn kept(ctx: &Ctx) -> Result<(), String> {
     fs::remove_file(workspace.join(".factory/mcp.json")).map_err(|e| e.to_string())?;
     let script = "test \"$(cat AGENTS.md .factory/more)\" = \"$(printf 'be kinder\\nmore')\"
         no test -e .factory/mcp.json; no rm -f AGENTS.md; no touch .factory/x; echo two > two";
-    let _second = run(ctx, &keep, script)?.expect_code(0)?;
+    run(ctx, &keep, script)?.expect_code(0)?;
     // At rest, `sync` writes to it as to everything else.
     write("AGENTS.md", "be kindest\n")?;
-    let synced = ctx.told(&["sync", "s", "--json"])?;
-    expect_eq("it is sent", &synced["sent"], &json!(1))?;
+    let synced = ctx.told("sync s --json")?;
+    expect_eq("it is sent", &synced["sent"], &1)?;
     let script = "grep -q kindest AGENTS.md; no sh -c 'echo x >> AGENTS.md'";
-    let _third = run(ctx, &keep, script)?.expect_code(0)?;
+    run(ctx, &keep, script)?.expect_code(0)?;
     // A profile that protects nothing any more gives everything back.
     profile(ctx, "");
     // What steers agents is looked at by a person first.
     let script = "echo mine > AGENTS.md; rm -r .factory/more";
-    let _fourth = run(ctx, &keep, script)?.expect_code(120)?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    run(ctx, &keep, script)?.expect_code(120)?;
+    ctx.ok("apply s --yes")?;
     let text = fs::read_to_string(workspace.join("AGENTS.md")).map_err(|e| e.to_string())?;
-    expect_eq("it is the command's to change", &text, &"mine\n".to_owned())?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    expect_eq("it is the command's to change", &text, "mine\n")?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }
 
@@ -232,9 +207,9 @@ fn while_it_runs(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     profile(ctx, PROTECT);
     let script = "echo ready; until test -e go; do sleep 0.1; done; cat AGENTS.md";
-    let running = ctx.spawn(&[
-        "run", "fenced", "-w", "project", "--name", "s", "--", "sh", "-c", script,
-    ])?;
+    let running = ctx
+        .script("run fenced -w project --name s", script)
+        .start()?;
     let limit = std::time::Duration::from_secs(120);
     running.wait_until("it runs", limit, || {
         running.stdout_so_far().contains("ready")
@@ -244,15 +219,12 @@ fn while_it_runs(ctx: &Ctx) -> Result<(), String> {
     };
     write("AGENTS.md", "be evil\n")?;
     write("mine", "changed\n")?;
-    let _refused = ctx
-        .lazaret(&["sync", "s"])?
-        .expect_code(1)?
-        .expect_text("AGENTS.md")?;
+    ctx.fails("sync s")?.expect_text("AGENTS.md")?;
     // Not even what is not protected went: a `sync` is done whole or not at all.
     write("AGENTS.md", "be kind\n")?;
     write("go", "")?;
-    let synced = ctx.told(&["sync", "s", "--json"])?;
-    expect_eq("what is sent then", &synced["sent"], &json!(2))?;
+    let synced = ctx.told("sync s --json")?;
+    expect_eq("what is sent then", &synced["sent"], &2)?;
     let output = running.wait()?.expect_code(0)?;
     expect("the command read what went in", || {
         output.stdout.contains("be kind") && !output.stdout.contains("evil")
@@ -260,29 +232,29 @@ fn while_it_runs(ctx: &Ctx) -> Result<(), String> {
 }
 
 fn changed_before(ctx: &Ctx) -> Result<(), String> {
-    let _workspace = ctx.workspace("project", TREE);
+    ctx.workspace("project", TREE);
     profile(ctx, "");
     let keep = ["--name", "s", "--keep", "--apply", "never"];
-    let _first = run(ctx, &keep, "echo evil > AGENTS.md")?.expect_code(120)?;
+    run(ctx, &keep, "echo evil > AGENTS.md")?.expect_code(120)?;
     profile(ctx, PROTECT);
-    let _refused = run(ctx, &keep, "true")?
+    run(ctx, &keep, "true")?
         .expect_code(1)?
         .expect_text("AGENTS.md is protected, and session s has changed it")?;
-    let _discarded = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
-    let _second = run(ctx, &keep, "grep -q kind AGENTS.md; no rm -f AGENTS.md")?.expect_code(0)?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    ctx.ok("discard s --yes")?;
+    run(ctx, &keep, "grep -q kind AGENTS.md; no rm -f AGENTS.md")?.expect_code(0)?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }
 
 fn link(ctx: &Ctx) -> Result<(), String> {
-    let _workspace = ctx.workspace("project", "f real \"r\\n\"\nl AGENTS.md -> real");
+    ctx.workspace("project", "f real \"r\\n\"\nl AGENTS.md -> real");
     profile(ctx, "\"AGENTS.md\"");
-    let _refused = run(ctx, &[], "echo x > ran")?
+    run(ctx, &[], "echo x > ran")?
         .expect_code(1)?
         .expect_text("leads to real, which is not protected")?;
     profile(ctx, "\"AGENTS.md\", \"real\"");
     let script = "no sh -c 'echo x > AGENTS.md'; no rm -f AGENTS.md; test \"$(cat AGENTS.md)\" = r";
-    let _fine = run(ctx, &[], script)?.expect_code(0)?;
+    run(ctx, &[], script)?.expect_code(0)?;
     Ok(())
 }
 
@@ -301,7 +273,7 @@ fn git(ctx: &Ctx) -> Result<(), String> {
         git log --format=%an%ae -1; no git rm -q AGENTS.md; git stash list; rm -f .git/index.lock
         git checkout -q HEAD -- a/b/free";
     let more = ["--name", "s", "--apply", "auto"];
-    let _fine = run(ctx, &more, script)?.expect_code(120)?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    run(ctx, &more, script)?.expect_code(120)?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }

@@ -7,56 +7,31 @@ use std::time::Duration;
 use lazaret_tests::tree_text;
 use rustix::process::Signal;
 
-use super::Scenario;
 use crate::api;
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::watch::{sparse, stamp};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "recover/killed-while-creating",
-        run: while_creating,
-    },
-    Scenario {
-        name: "recover/killed-while-the-engine-creates",
-        run: creation_in_flight,
-    },
-    Scenario {
-        name: "recover/killed-while-copying-in",
-        run: while_copying_in,
-    },
-    Scenario {
-        name: "recover/killed-while-the-command-runs",
-        run: while_running,
-    },
-    Scenario {
-        name: "recover/killed-while-collecting",
-        run: while_collecting,
-    },
-    Scenario {
-        name: "recover/killed-while-undoing",
-        run: while_undoing,
-    },
-    Scenario {
-        name: "recover/nothing-to-do",
-        run: nothing,
-    },
-    Scenario {
-        name: "sweep/orphans-go-live-and-foreign-stay",
-        run: sweep,
-    },
-];
+scenarios! {
+    "recover/killed-while-creating" => while_creating;
+    "recover/killed-while-the-engine-creates" => creation_in_flight;
+    "recover/killed-while-copying-in" => while_copying_in;
+    "recover/killed-while-the-command-runs" => while_running;
+    "recover/killed-while-collecting" => while_collecting;
+    "recover/killed-while-undoing" => while_undoing;
+    "recover/nothing-to-do" => nothing;
+    "sweep/orphans-go-live-and-foreign-stay" => sweep;
+}
 
 const TREE: &str = "f a \"a\\n\"";
 
 fn while_creating(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
-    let lazaret = ctx.spawn(&["run", "base", "-w", "project", "--name", "s", "--", "true"])?;
+    let lazaret = ctx.spawn("run base -w project --name s -- true")?;
     lazaret.until_creating(ctx)?;
     lazaret.signal(Signal::KILL)?;
-    let _killed = lazaret.wait()?;
-    let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
-    let listed = ctx.told(&["ls", "--json"])?;
+    lazaret.ends()?;
+    ctx.ok("recover")?;
+    let listed = ctx.told("ls --json")?;
     expect("nothing of it is left", || {
         listed.as_array().is_some_and(Vec::is_empty)
     })
@@ -70,9 +45,7 @@ fn creation_in_flight(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     for kill in 0..KILLS {
         let name = format!("s{kill}");
-        let lazaret = ctx.spawn(&[
-            "run", "base", "-w", "project", "--name", &name, "--", "true",
-        ])?;
+        let lazaret = ctx.spawn(&format!("run base -w project --name {name} -- true"))?;
         let record = ctx
             .state()
             .join("sessions")
@@ -83,11 +56,11 @@ fn creation_in_flight(ctx: &Ctx) -> Result<(), String> {
         std::thread::sleep(Duration::from_millis(kill * 15));
         // One that was quicker than this has ended, and settled everything by itself.
         drop(lazaret.signal(Signal::KILL));
-        let _ended = lazaret.wait()?;
-        let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+        lazaret.ends()?;
+        ctx.ok("recover")?;
         if record.exists() {
             // Its command had run, or might have: that is kept, with its volume.
-            let _removed = ctx.lazaret(&["rm", "--force", &name])?.expect_code(0)?;
+            ctx.ok(&format!("rm --force {name}"))?;
         }
     }
     // By name as well: what an engine makes by itself may carry no label.
@@ -105,7 +78,7 @@ fn creation_in_flight(ctx: &Ctx) -> Result<(), String> {
     };
     let mut clean = 0;
     for _ in 0..LOOKS {
-        let _pruned = ctx.lazaret(&["prune", "--yes"])?.expect_code(0)?;
+        ctx.ok("prune --yes")?;
         clean = match left()?.is_empty() {
             true => clean + 1,
             false => 0,
@@ -123,11 +96,11 @@ fn while_copying_in(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", "");
     sparse(&workspace.join("big"), 1 << 30)?;
     let before = stamp(&workspace);
-    let lazaret = ctx.spawn(&["run", "base", "-w", "project", "--name", "s", "--", "true"])?;
+    let lazaret = ctx.spawn("run base -w project --name s -- true")?;
     lazaret.until_copying_in(ctx)?;
     lazaret.signal(Signal::KILL)?;
-    let _killed = lazaret.wait()?;
-    let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+    lazaret.ends()?;
+    ctx.ok("recover")?;
     let left = ctx.objects()?;
     expect("nothing is left on the engine", || left.is_empty())?;
     expect_eq("the workspace", &stamp(&workspace), &before)
@@ -136,98 +109,61 @@ fn while_copying_in(ctx: &Ctx) -> Result<(), String> {
 fn while_running(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let script = "echo work >> a; echo hello; sleep 600";
-    let lazaret = ctx.spawn(&[
-        "run", "base", "-w", "project", "--name", "s", "--", "sh", "-c", script,
-    ])?;
+    let lazaret = ctx.script("run base -w project --name s", script).start()?;
     lazaret.until_said("hello")?;
     lazaret.signal(Signal::KILL)?;
-    let _killed = lazaret.wait()?;
-    let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
-    let _diff = ctx
-        .lazaret(&["diff", "s"])?
-        .expect_code(0)?
-        .expect_text("+work")?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
-    expect_eq(
-        "its work",
-        &tree_text::dump(&workspace),
-        &"f a \"a\\nwork\\n\"\n".to_owned(),
-    )
+    lazaret.ends()?;
+    ctx.ok("recover")?;
+    ctx.ok("diff s")?.expect_text("+work")?;
+    ctx.ok("apply s --yes")?;
+    ctx.tree_is(&workspace, "f a \"a\\nwork\\n\"\n")
 }
 
 fn while_collecting(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let script = "head -c 500000000 /dev/zero > big; echo work >> a";
-    let lazaret = ctx.spawn(&[
-        "run", "base", "-w", "project", "--name", "s", "--", "sh", "-c", script,
-    ])?;
+    let lazaret = ctx.script("run base -w project --name s", script).start()?;
     lazaret.until_collecting(ctx)?;
     lazaret.signal(Signal::KILL)?;
-    let _killed = lazaret.wait()?;
-    let _recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
-    let _applied = ctx.lazaret(&["apply", "s", "a", "--yes"])?.expect_code(0)?;
-    expect_eq(
-        "its work",
-        &tree_text::dump(&workspace),
-        &"f a \"a\\nwork\\n\"\n".to_owned(),
-    )?;
-    let _gone = ctx.lazaret(&["discard", "s", "--yes"])?.expect_code(0)?;
+    lazaret.ends()?;
+    ctx.ok("recover s")?;
+    ctx.ok("apply s a --yes")?;
+    ctx.tree_is(&workspace, "f a \"a\\nwork\\n\"\n")?;
+    ctx.ok("discard s --yes")?;
     Ok(())
 }
 
 fn nothing(ctx: &Ctx) -> Result<(), String> {
-    let _recovered = ctx
-        .lazaret(&["recover"])?
-        .expect_code(0)?
-        .expect_text("nothing to recover")?;
-    let _unknown = ctx.lazaret(&["recover", "missing"])?.expect_code(1)?;
+    ctx.ok("recover")?.expect_text("nothing to recover")?;
+    ctx.fails("recover missing")?;
     Ok(())
 }
 
 /// `prune` takes what a lost state left behind, and nothing that lives or is another's.
 fn sweep(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
-    let lazaret = ctx.spawn(&[
-        "run",
-        "base",
-        "-w",
-        "project",
-        "--name",
-        "live",
-        "--apply",
-        "auto",
-        "--",
-        "sh",
-        "-c",
-        "echo hello; until test -e /tmp/end; do sleep 0.1; done",
-    ])?;
+    let lazaret = ctx
+        .script(
+            "run base -w project --name live --apply auto",
+            "echo hello; until test -e /tmp/end; do sleep 0.1; done",
+        )
+        .start()?;
     lazaret.until_said("hello")?;
-    let _lost = ctx
-        .lazaret(&[
-            "run",
-            "base",
-            "-w",
-            "project",
-            "--name",
-            "lost",
-            "--apply",
-            "never",
-            "--",
-            "sh",
-            "-c",
-            "echo x > b",
-        ])?
-        .expect_code(120)?;
+    ctx.exits(
+        120,
+        "run base -w project --name lost --apply never",
+        "echo x > b",
+    )?;
     std::fs::remove_dir_all(ctx.state().join("sessions/lost"))
         .map_err(|error| error.to_string())?;
     let foreign = ctx.foreign_volume()?;
-    let dry = ctx.told(&["prune", "--dry-run", "--json"])?;
+    let dry = ctx.told("prune --dry-run --json")?;
     expect("one volume", || {
         dry["volumes"][0]
             .as_str()
             .is_some_and(|name| name.starts_with("lazaret-lost-"))
     })?;
-    let pruned = ctx.told(&["prune", "--yes", "--json"])?;
+    let pruned = ctx.told("prune --yes --json")?;
     expect_eq(
         "only that",
         &pruned["volumes"].as_array().map(Vec::len),
@@ -239,7 +175,7 @@ fn sweep(ctx: &Ctx) -> Result<(), String> {
         &Some(0),
     )?;
     ctx.tell("end")?;
-    let _live = lazaret.wait()?.expect_code(0)?;
+    lazaret.wait()?.expect_code(0)?;
     foreign.check_and_remove()
 }
 
@@ -252,41 +188,33 @@ fn while_undoing(ctx: &Ctx) -> Result<(), String> {
     let tree = |text: &str| (0..MANY).map(|n| file(n, text)).collect::<String>();
     let workspace = ctx.workspace("project", &tree("user"));
     let script = "for file in d/*; do echo agent > $file; done";
-    let _kept = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--name", "s", "--apply", "never", "--", "sh", "-c",
-            script,
-        ])?
-        .expect_code(120)?;
+    ctx.exits(120, "run base -w project --name s --apply never", script)?;
     let before = tree_text::dump(&workspace);
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    ctx.ok("apply s --yes")?;
     let after = tree_text::dump(&workspace);
     expect("the apply changed the files", || before != after)?;
 
     killed_turn(ctx, &workspace, Turn::Undo)?;
     refused(ctx, &workspace, "undo")?;
-    let recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+    let recovered = ctx.ok("recover")?;
     match recovered
         .stderr
         .contains("the workspace is as the apply left it")
     {
-        true => expect_eq("the tree", &tree_text::dump(&workspace), &after)?,
+        true => ctx.tree_is(&workspace, &after)?,
         false => {
-            let _said = recovered.expect_text("the workspace is as it was before the apply")?;
-            expect_eq("the tree", &tree_text::dump(&workspace), &before)?;
+            recovered.expect_text("the workspace is as it was before the apply")?;
+            ctx.tree_is(&workspace, &before)?;
         }
     }
-    let _nothing = ctx
-        .lazaret(&["recover"])?
-        .expect_code(0)?
-        .expect_text("nothing to recover")?;
+    ctx.ok("recover")?.expect_text("nothing to recover")?;
     if tree_text::dump(&workspace) == after {
-        let _undone = ctx.lazaret(&["undo", "s"])?.expect_code(0)?;
+        ctx.ok("undo s")?;
     }
-    expect_eq("undone", &tree_text::dump(&workspace), &before)?;
+    ctx.tree_is(&workspace, &before)?;
 
     // The agent's work is in the session alone now, and no prune takes it.
-    let pruned = ctx.told(&["prune", "--yes", "--older-than", "0s", "--json"])?;
+    let pruned = ctx.told("prune --yes --older-than 0s --json")?;
     expect_eq(
         "pruned",
         &pruned["sessions"].as_array().map(Vec::len),
@@ -295,42 +223,33 @@ fn while_undoing(ctx: &Ctx) -> Result<(), String> {
 
     killed_turn(ctx, &workspace, Turn::Redo)?;
     refused(ctx, &workspace, "redo")?;
-    let recovered = ctx.lazaret(&["recover", "s"])?.expect_code(0)?;
+    let recovered = ctx.ok("recover s")?;
     match recovered
         .stderr
         .contains("the workspace is as the apply left it")
     {
-        true => expect_eq("the tree", &tree_text::dump(&workspace), &after)?,
+        true => ctx.tree_is(&workspace, &after)?,
         false => {
-            let _said = recovered.expect_text("the workspace is as it was before the apply")?;
-            expect_eq("the tree", &tree_text::dump(&workspace), &before)?;
-            let _again = ctx.lazaret(&["undo", "--redo", "s"])?.expect_code(0)?;
+            recovered.expect_text("the workspace is as it was before the apply")?;
+            ctx.tree_is(&workspace, &before)?;
+            ctx.ok("undo --redo s")?;
         }
     }
-    expect_eq("done again", &tree_text::dump(&workspace), &after)?;
+    ctx.tree_is(&workspace, &after)?;
     asked(ctx)
 }
 
 /// Applied a moment ago, it stays; told to, `prune` takes it, but not without a yes.
 fn asked(ctx: &Ctx) -> Result<(), String> {
-    let _young = ctx
-        .lazaret(&["prune"])?
-        .expect_code(0)?
-        .expect_text("nothing to prune")?;
-    let _dry = ctx
-        .lazaret(&["prune", "--older-than", "0s", "--dry-run"])?
-        .expect_code(0)?
+    ctx.ok("prune")?.expect_text("nothing to prune")?;
+    ctx.ok("prune --older-than 0s --dry-run")?
         .expect_text("would remove session s")?;
-    let _unasked = ctx
-        .lazaret(&["prune", "--older-than", "0s"])?
-        .expect_code(1)?
+    ctx.fails("prune --older-than 0s")?
         .expect_text("prune --yes")?;
-    let _shown = ctx.lazaret(&["show", "s"])?.expect_code(0)?;
-    let _gone = ctx
-        .lazaret(&["prune", "--older-than", "0s", "--yes"])?
-        .expect_code(0)?
+    ctx.ok("show s")?;
+    ctx.ok("prune --older-than 0s --yes")?
         .expect_text("removed session s")?;
-    let _nothing = ctx.lazaret(&["show", "s"])?.expect_code(1)?;
+    ctx.fails("show s")?;
     Ok(())
 }
 
@@ -357,13 +276,13 @@ fn killed_turn(ctx: &Ctx, workspace: &Path, turn: Turn) -> Result<(), String> {
             std::hint::spin_loop();
         }
         drop(running.signal(Signal::KILL));
-        let _ended = running.wait()?;
+        running.ends()?;
         if text("d/0000") != first && text(&last) == end {
             return Ok(());
         }
-        let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
+        ctx.ok("recover")?;
         if text("d/0000") != first {
-            let _back = ctx.lazaret(undoes)?.expect_code(0)?;
+            ctx.lazaret(undoes)?.expect_code(0)?;
         }
     }
     Err(format!("{does:?} was never met between two moves"))
@@ -372,8 +291,8 @@ fn killed_turn(ctx: &Ctx, workspace: &Path, turn: Turn) -> Result<(), String> {
 /// Every verb that would read, change or remove says what to do first, and changes nothing.
 fn refused(ctx: &Ctx, workspace: &Path, what: &str) -> Result<(), String> {
     let tree = stamp(workspace);
-    let listed = ctx.told(&["ls", "--json"])?;
-    expect_eq("its state", &listed[0]["state"].as_str(), &Some("broken"))?;
+    let listed = ctx.told("ls --json")?;
+    expect_eq("its state", &listed[0]["state"], "broken")?;
     expect_eq("why", &listed[0]["unfinished"].as_str(), &Some(what))?;
     let run = |name| ["run", "base", "-w", "project", "--name", name, "--", "true"];
     let verbs: [&[&str]; 10] = [
@@ -389,8 +308,7 @@ fn refused(ctx: &Ctx, workspace: &Path, what: &str) -> Result<(), String> {
         &run("other"),
     ];
     for verb in verbs {
-        let _refused = ctx
-            .lazaret(verb)?
+        ctx.lazaret(verb)?
             .expect_code(1)?
             .expect_text("lazaret recover s")?;
         expect_eq(&format!("{verb:?}"), &stamp(workspace), &tree)?;

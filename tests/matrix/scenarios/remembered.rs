@@ -5,17 +5,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect_eq};
 use crate::engine::EngineName;
-use crate::lazaret::Output;
+use crate::lazaret::Ended;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
-    name: "fault/engine-remembered-wrongly",
-    run: remembered_wrongly,
-}];
+scenarios! {
+    "fault/engine-remembered-wrongly" => remembered_wrongly;
+}
 
-fn run(ctx: &Ctx, cache: &Path) -> Result<Output, String> {
+fn run(ctx: &Ctx, cache: &Path) -> Result<Ended, String> {
     let arguments = [
         "run", "base", "-w", "project", "--apply", "never", "--", "sh", "-c", "echo ran",
     ];
@@ -32,12 +30,12 @@ fn files(cache: &Path) -> Vec<PathBuf> {
 }
 
 fn remembered_wrongly(ctx: &Ctx) -> Result<(), String> {
-    let _workspace = ctx.workspace("project", "f a \"a\\n\"");
+    ctx.workspace("project", "f a \"a\\n\"");
     let cache = ctx.home().join("cache");
-    let _asked = run(ctx, &cache)?.expect_code(0)?;
+    run(ctx, &cache)?.expect_code(0)?;
     let [file] = <[PathBuf; 1]>::try_from(files(&cache)).map_err(|files| format!("{files:?}"))?;
     let text = fs::read(&file).map_err(|error| error.to_string())?;
-    let _recalled = run(ctx, &cache)?.expect_code(0)?.expect_text("ran")?;
+    run(ctx, &cache)?.expect_code(0)?.expect_text("ran")?;
 
     let mut said: Value = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
     let info = &mut said["info"];
@@ -50,8 +48,8 @@ fn remembered_wrongly(ctx: &Ctx) -> Result<(), String> {
     fs::write(&file, said.to_string()).map_err(|error| error.to_string())?;
     let refused = run(ctx, &cache)?.expect_code(125)?;
     expect_eq("no command ran", &refused.stdout.contains("ran"), &false)?;
-    expect_eq("it is forgotten", &files(&cache), &Vec::new())?;
-    let _asked = run(ctx, &cache)?.expect_code(0)?.expect_text("ran")?;
+    expect_eq("it is forgotten", &files(&cache), &Vec::<PathBuf>::new())?;
+    run(ctx, &cache)?.expect_code(0)?.expect_text("ran")?;
     expect_eq("and known again", &files(&cache), &vec![file.clone()])?;
     let known: Value = fs::read(&file)
         .map_err(|error| error.to_string())

@@ -4,16 +4,14 @@ use std::fs;
 
 use serde_json::json;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::engine::EngineName;
 use crate::forwarder::Forwarder;
-use crate::lazaret::Output;
+use crate::lazaret::Ended;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
-    name: "remote/what-travels-is-compressed",
-    run: compressed,
-}];
+scenarios! {
+    "remote/what-travels-is-compressed" => compressed;
+}
 
 /// What a text is made of that is easily compressed.
 const LINE: &str = "one line of many that are all the same\n";
@@ -22,7 +20,7 @@ const BYTES: u64 = 6 << 20;
 /// In, out, and in again: all of it arrives, and little of it travels.
 fn compressed(ctx: &Ctx) -> Result<(), String> {
     let far = Forwarder::start(&ctx.engine().socket()).map_err(|error| error.to_string())?;
-    let run = |arguments: &[&str]| -> Result<Output, String> {
+    let run = |arguments: &[&str]| -> Result<Ended, String> {
         ctx.call(arguments)
             .env("LAZARET_ENGINE", &far.endpoint())
             .run()
@@ -35,12 +33,12 @@ fn compressed(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", "f small \"one\\n\"");
     let text = LINE.repeat(usize::try_from(BYTES).unwrap_or(0) / LINE.len());
     fs::write(workspace.join("text"), &text).map_err(|error| error.to_string())?;
-    let _images = run(&["image", "build", "base", "porter"])?.expect_code(0)?;
+    run(&["image", "build", "base", "porter"])?.expect_code(0)?;
     far.take();
 
     if ctx.engine() != EngineName::Docker {
         // Podman reads a profile from its own disk, and that is on another machine.
-        let _refused = run(&command("true"))?
+        run(&command("true"))?
             .expect_code(125)?
             .expect_text("can't be given a seccomp profile")?;
         return Ok(());
@@ -57,14 +55,14 @@ fn compressed(ctx: &Ctx) -> Result<(), String> {
 
     let longer = [text.as_str(), LINE].concat();
     fs::write(workspace.join("text"), &longer).map_err(|error| error.to_string())?;
-    let _second = run(&command("wc -c < text; rm more"))?
+    run(&command("wc -c < text; rm more"))?
         .expect_code(0)?
         .expect_text(&longer.len().to_string())?;
     expect("what is gone inside is gone", || {
         !workspace.join("more").exists()
     })?;
     little(&far)?;
-    let _gone = run(&["rm", "--force", "s"])?.expect_code(0)?;
+    run(&["rm", "--force", "s"])?.expect_code(0)?;
     Ok(())
 }
 

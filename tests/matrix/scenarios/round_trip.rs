@@ -2,35 +2,16 @@
 
 use lazaret_tests::tree_text;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "round-trip/nothing-changes",
-        run: nothing_changes,
-    },
-    Scenario {
-        name: "round-trip/edit-add-delete",
-        run: edit_add_delete,
-    },
-    Scenario {
-        name: "round-trip/exit-code-of-the-command",
-        run: exit_code,
-    },
-    Scenario {
-        name: "round-trip/names",
-        run: names,
-    },
-    Scenario {
-        name: "round-trip/names-that-stay-out",
-        run: names_that_stay_out,
-    },
-    Scenario {
-        name: "round-trip/modes-links-empty-directories",
-        run: modes_links_empty_directories,
-    },
-];
+scenarios! {
+    "round-trip/nothing-changes" => nothing_changes;
+    "round-trip/edit-add-delete" => edit_add_delete;
+    "round-trip/exit-code-of-the-command" => exit_code;
+    "round-trip/names" => names;
+    "round-trip/names-that-stay-out" => names_that_stay_out;
+    "round-trip/modes-links-empty-directories" => modes_links_empty_directories;
+}
 
 const TREE: &str = r##"
     f README.md "# Sample\n"
@@ -43,67 +24,40 @@ const TREE: &str = r##"
 fn nothing_changes(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let before = tree_text::dump(&workspace);
-    let output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--apply", "auto", "--json", "--", "true",
-        ])?
-        .expect_code(0)?;
-    expect_eq(
-        "outcome",
-        &output.json()?["outcome"].as_str(),
-        &Some("nothing"),
-    )?;
-    expect_eq("the workspace", &tree_text::dump(&workspace), &before)
+    let output = ctx.ok("run base -w project --apply auto --json -- true")?;
+    expect_eq("outcome", &output.json()?["outcome"], "nothing")?;
+    ctx.tree_is(&workspace, &before)
 }
 
 fn edit_add_delete(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let script =
         "printf more >> README.md && mkdir new && printf x > new/file && rm src/main.c latest";
-    let output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--apply", "auto", "--json", "--", "sh", "-c", script,
-        ])?
-        .expect_code(0)?;
-    expect_eq(
-        "outcome",
-        &output.json()?["outcome"].as_str(),
-        &Some("applied"),
-    )?;
-    expect_eq(
-        "the workspace",
-        &tree_text::dump(&workspace),
-        &r##"
+    let output = ctx.exits(0, "run base -w project --apply auto --json", script)?;
+    expect_eq("outcome", &output.json()?["outcome"], "applied")?;
+    ctx.tree_is(
+        &workspace,
+        r##"
 f README.md "# Sample\nmore"
 x build.sh "#!/bin/sh\nexit 0\n"
 d empty/
 f new/file "x"
 d src/
 "##
-        .trim_start()
-        .to_owned(),
+        .trim_start(),
     )
 }
 
 fn exit_code(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
-    let output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--apply", "auto", "--json", "--", "sh", "-c", "exit 7",
-        ])?
-        .expect_code(7)?;
+    let output = ctx.exits(7, "run base -w project --apply auto --json", "exit 7")?;
     expect_eq("exit_code", &output.json()?["exit_code"].as_i64(), &Some(7))
 }
 
 /// A change that holds a warning: kept, and applied after a yes.
 fn kept_then_applied(ctx: &Ctx, script: &str) -> Result<(), String> {
-    let _kept = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--name", "s", "--apply", "auto", "--", "sh", "-c",
-            script,
-        ])?
-        .expect_code(120)?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    ctx.exits(120, "run base -w project --name s --apply auto", script)?;
+    ctx.ok("apply s --yes")?;
     Ok(())
 }
 
@@ -145,11 +99,7 @@ fn names(ctx: &Ctx) -> Result<(), String> {
         ctx,
         "cp -r dir new; cd dir; for f in * .[!.]* ...; do printf x >> \"./$f\"; done",
     )?;
-    expect_eq(
-        "the workspace",
-        &tree_text::dump(&workspace),
-        &tree_text::dump(&expected),
-    )
+    ctx.tree_is(&workspace, &tree_text::dump(&expected))
 }
 
 /// Names that are no text or would steer a terminal stay out, are named, and are still
@@ -159,11 +109,7 @@ fn names_that_stay_out(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", &format!("f dir/a \"a\"\n{odd}"));
     let expected = ctx.workspace("expected", &format!("f dir/b \"b\"\n{odd}"));
     let script = "test \"$(find . -mindepth 1 | sort | tr '\\n' ' ')\" = './dir ./dir/a ' && rm dir/a && printf b > dir/b";
-    let output = ctx
-        .lazaret(&[
-            "run", "base", "-w", "project", "--apply", "auto", "--", "sh", "-c", script,
-        ])?
-        .expect_code(0)?;
+    let output = ctx.exits(0, "run base -w project --apply auto", script)?;
     for name in ["bad", "clear", "two", "dir"] {
         let is_named = |line: &str| line.contains("left out") && line.contains(name);
         expect(&format!("{name} is named: {}", output.stderr), || {
@@ -173,11 +119,7 @@ fn names_that_stay_out(ctx: &Ctx) -> Result<(), String> {
     expect("nothing steers the terminal", || {
         !output.stderr.contains(['\u{1b}', '\u{7}'])
     })?;
-    expect_eq(
-        "the workspace",
-        &tree_text::dump(&workspace),
-        &tree_text::dump(&expected),
-    )
+    ctx.tree_is(&workspace, &tree_text::dump(&expected))
 }
 
 /// Every kind of entry becomes every other kind, and what is not touched keeps its mode.
@@ -214,10 +156,9 @@ fn modes_links_empty_directories(ctx: &Ctx) -> Result<(), String> {
         rm link-to-file; printf 2 > link-to-file
         rm link-to-dir; mkdir link-to-dir; ln -s ../same link-to-dir/up";
     kept_then_applied(ctx, script)?;
-    expect_eq(
-        "the workspace",
-        &tree_text::dump(&workspace),
-        &r##"
+    ctx.tree_is(
+        &workspace,
+        r##"
 l dangling -> still/nowhere
 f dir-to-file "2"
 f file-to-dir/f "2"
@@ -234,8 +175,7 @@ f same "1"
 m 440 same
 f tool "1"
 "##
-        .trim_start()
-        .to_owned(),
+        .trim_start(),
     )?;
     let mode = |name: &str| {
         use std::os::unix::fs::PermissionsExt as _;

@@ -6,24 +6,14 @@ use std::io::{BufReader, Read as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::watch::sparse;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "round-trip/ten-thousand-files",
-        run: ten_thousand_files,
-    },
-    Scenario {
-        name: "round-trip/one-gib-file",
-        run: one_gib_file,
-    },
-    Scenario {
-        name: "round-trip/published-crate",
-        run: published_crate,
-    },
-];
+scenarios! {
+    "round-trip/ten-thousand-files" => ten_thousand_files;
+    "round-trip/one-gib-file" => one_gib_file;
+    "round-trip/published-crate" => published_crate;
+}
 
 /// Makes 10,000 files; a few of them change in every way.
 fn ten_thousand_files(ctx: &Ctx) -> Result<(), String> {
@@ -97,24 +87,13 @@ fn one_gib_file(ctx: &Ctx) -> Result<(), String> {
         "image = \"base\"\n[gate]\nmax_file_bytes = \"2g\"\nmax_bytes = \"4g\"\n",
     );
     // More than the rules look into is never applied unasked.
-    let _kept = ctx
-        .lazaret(&[
-            "run",
-            "roomy",
-            "-w",
-            "project",
-            "--name",
-            "s",
-            "--apply",
-            "auto",
-            "--",
-            "sh",
-            "-c",
-            "printf x >> big",
-        ])?
-        .expect_code(120)?
-        .expect_text("content.unexamined")?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
+    ctx.exits(
+        120,
+        "run roomy -w project --name s --apply auto",
+        "printf x >> big",
+    )?
+    .expect_text("content.unexamined")?;
+    ctx.ok("apply s --yes")?;
 
     let file = File::open(&path).map_err(|error| error.to_string())?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
@@ -182,16 +161,12 @@ fn published_crate(ctx: &Ctx) -> Result<(), String> {
 }
 
 fn applied(ctx: &Ctx, profile: &str, script: &str) -> Result<(), String> {
-    let output = ctx
-        .lazaret(&[
-            "run", profile, "-w", "project", "--apply", "auto", "--json", "--", "sh", "-c", script,
-        ])?
-        .expect_code(0)?;
-    expect_eq(
-        "outcome",
-        &output.json()?["outcome"].as_str(),
-        &Some("applied"),
-    )
+    let output = ctx.exits(
+        0,
+        &format!("run {profile} -w project --apply auto --json"),
+        script,
+    )?;
+    expect_eq("outcome", &output.json()?["outcome"], "applied")
 }
 
 /// The crate with the most files of those that have 100 to 1,000, most of them Rust, and

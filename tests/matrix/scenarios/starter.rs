@@ -4,28 +4,15 @@ use std::fs;
 
 use serde_json::json;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::lazaret::Call;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "starter/pid-1",
-        run: |ctx| works(ctx, |call| call, 2),
-    },
-    Scenario {
-        name: "starter/the-engine",
-        run: |ctx| works(ctx, |call| call.env("LAZARET_STARTER", "engine"), 0),
-    },
-    Scenario {
-        name: "starter/the-engine-without-ptrace",
-        run: without_the_right,
-    },
-    Scenario {
-        name: "starter/what-is-left-behind-holds-nothing-up",
-        run: left_behind,
-    },
-];
+scenarios! {
+    "starter/pid-1" => |ctx| works(ctx, |call| call, 2);
+    "starter/the-engine" => |ctx| works(ctx, |call| call.env("LAZARET_STARTER", "engine"), 0);
+    "starter/the-engine-without-ptrace" => without_the_right;
+    "starter/what-is-left-behind-holds-nothing-up" => left_behind;
+}
 
 /// What `--verbose` says of a process that PID 1 has started.
 const PAST: &str = "go past the engine";
@@ -54,7 +41,7 @@ fn works(ctx: &Ctx, way: fn(Call) -> Call, past: usize) -> Result<(), String> {
         let found = ran.stderr.matches(PAST).count();
         expect_eq("processes past the engine", &found, &past)?;
         let report = ran.json()?;
-        expect_eq("the exit code", &report["exit_code"], &json!(7))?;
+        expect_eq("the exit code", &report["exit_code"], &7)?;
         let changed = &report["changes"];
         expect_eq("what is gone", &changed["deleted"], &json!(["text"]))?;
         let (added, modified) = match kept {
@@ -66,13 +53,13 @@ fn works(ctx: &Ctx, way: fn(Call) -> Call, past: usize) -> Result<(), String> {
     }
     let place = fs::read_to_string(workspace.join("where")).map_err(|error| error.to_string())?;
     expect_eq("where it ran", &place.as_str(), &"/workspace\n")?;
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }
 
 /// The command's PID 1 is another user's; without CAP_SYS_PTRACE no process may look into it.
 fn without_the_right(ctx: &Ctx) -> Result<(), String> {
-    let _workspace = ctx.workspace("project", "f a \"a\\n\"");
+    ctx.workspace("project", "f a \"a\\n\"");
     let without = [
         "setpriv",
         "--bounding-set",
@@ -106,7 +93,7 @@ fn without_the_right(ctx: &Ctx) -> Result<(), String> {
 
 /// A command that ends while something it has started still has its output.
 fn left_behind(ctx: &Ctx) -> Result<(), String> {
-    let _workspace = ctx.workspace("project", "f a \"a\\n\"");
+    ctx.workspace("project", "f a \"a\\n\"");
     let arguments = ["run", "base", "-w", "project", "--apply", "auto", "--json"];
     let command = ["--", "sh", "-c", "sleep 1000 & echo b > a; echo said"];
     let ran = ctx.lazaret(&[arguments.as_slice(), command.as_slice()].concat())?;

@@ -4,20 +4,13 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect};
 use crate::terminal::Person;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "terminal/typed-seen-resized-given-back",
-        run: con_24_a_person_works_with_it,
-    },
-    Scenario {
-        name: "terminal/agents-are-ready-to-work",
-        run: agents_are_ready,
-    },
-];
+scenarios! {
+    "terminal/typed-seen-resized-given-back" => con_24_a_person_works_with_it;
+    "terminal/agents-are-ready-to-work" => agents_are_ready;
+}
 
 const PROFILE: &str = "image = \"base\"\ncommand = [\"bash\", \"--norc\", \"-i\"]\nterminal = true\n\
     [env]\nPS1 = \"inside> \"\n";
@@ -53,7 +46,7 @@ fn con_24_a_person_works_with_it(ctx: &Ctx) -> Result<(), String> {
         person.is_cooked().is_ok_and(|cooked| !cooked)
     })?;
     person.types("echo new > new; exit\r")?;
-    let _output = running.wait()?.expect_code(0)?;
+    running.wait()?.expect_code(0)?;
     let seen = person.seen();
     expect(&format!("no clipboard, no title: {seen:?}"), || {
         !seen.contains("\x1b]") && !seen.contains("\x1bP")
@@ -63,8 +56,7 @@ fn con_24_a_person_works_with_it(ctx: &Ctx) -> Result<(), String> {
     expect("the change was applied", || workspace.join("new").exists())?;
     ended_from_outside(ctx)?;
     // Without a terminal it is run as any other command.
-    let _plain = ctx
-        .lazaret(&["run", "shell", "-w", "project", "--terminal"])?
+    ctx.lazaret("run shell -w project --terminal")?
         .expect_code(2)?
         .expect_text("--terminal needs a terminal")?;
     Ok(())
@@ -80,7 +72,7 @@ fn agents_are_ready(ctx: &Ctx) -> Result<(), String> {
     ];
     for (agent, key, ready, end) in agents {
         // A build of an image would take longer than the terminal's timeout.
-        let _built = ctx.lazaret(&["image", "build", agent])?.expect_code(0)?;
+        ctx.lazaret(&["image", "build", agent])?.expect_code(0)?;
         let person = Person::sit_down(100, 30)?;
         let running = ctx
             .call(&["run", agent, "-w", "project", "--name", agent])
@@ -93,9 +85,9 @@ fn agents_are_ready(ctx: &Ctx) -> Result<(), String> {
         // The two programs take keys that come at once for a paste.
         std::thread::sleep(Duration::from_secs(1));
         person.types("\r")?;
-        let _output = running.wait()?.expect_code(0)?;
+        running.wait()?.expect_code(0)?;
         expect("it is given back", || person.is_cooked() == Ok(true))?;
-        let _removed = ctx.lazaret(&["rm", agent])?.expect_code(0)?;
+        ctx.lazaret(&["rm", agent])?.expect_code(0)?;
     }
     Ok(())
 }
@@ -114,9 +106,9 @@ fn ended_from_outside(ctx: &Ctx) -> Result<(), String> {
             "signal" => running.signal(Signal::TERM)?,
             _ => person.types("x\x1d\x1d\x1d")?,
         }
-        let _ended = running.wait()?.expect_code(130)?;
+        running.wait()?.expect_code(130)?;
         expect("it is given back", || person.is_cooked() == Ok(true))?;
-        let _gone = ctx.lazaret(&["rm", "--force", how])?.expect_code(0)?;
+        ctx.lazaret(&["rm", "--force", how])?.expect_code(0)?;
     }
     Ok(())
 }

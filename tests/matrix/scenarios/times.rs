@@ -5,45 +5,26 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use lazaret_tests::tree_text;
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::Scenario;
 use crate::ctx::{Ctx, expect, expect_eq};
-use crate::lazaret::Output;
+use crate::lazaret::Ended;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "times/to-the-nanosecond",
-        run: exact,
-    },
-    Scenario {
-        name: "times/make-sees-edits-while-it-runs",
-        run: live,
-    },
-    Scenario {
-        name: "times/make-sees-edits-between-runs",
-        run: kept,
-    },
-    Scenario {
-        name: "times/flt-28-closed-directories",
-        run: |ctx| closed(ctx, "x/g x/sub x d"),
-    },
-    Scenario {
-        name: "times/flt-28-a-closed-workspace",
-        run: |ctx| closed(ctx, "."),
-    },
-];
+scenarios! {
+    "times/to-the-nanosecond" => exact;
+    "times/make-sees-edits-while-it-runs" => live;
+    "times/make-sees-edits-between-runs" => kept;
+    "times/flt-28-closed-directories" => |ctx| closed(ctx, "x/g x/sub x d");
+    "times/flt-28-a-closed-workspace" => |ctx| closed(ctx, ".");
+}
 
 const TREE: &str =
     "f Makefile \"out: src.c\\n\\t@cp src.c out; echo built `cat out`\\n\"\nf src.c one\n";
 
-fn run(ctx: &Ctx, script: &str) -> Result<Output, String> {
-    ctx.lazaret(&[
-        "run", "base", "-w", "project", "--name", "s", "--keep", "--apply", "never", "--", "sh",
-        "-c", script,
-    ])
+fn run(ctx: &Ctx, script: &str) -> Result<Ended, String> {
+    ctx.script("run base -w project --name s --keep --apply never", script)
+        .run()
 }
 
 fn failed(error: std::io::Error) -> String {
@@ -64,7 +45,7 @@ fn write(workspace: &Path, name: &str, text: &str, age: Option<Duration>) -> Res
 }
 
 fn gone(ctx: &Ctx) -> Result<(), String> {
-    let _gone = ctx.lazaret(&["rm", "--force", "s"])?.expect_code(0)?;
+    ctx.ok("rm --force s")?;
     Ok(())
 }
 
@@ -74,7 +55,8 @@ fn exact(ctx: &Ctx) -> Result<(), String> {
         let metadata = fs::metadata(workspace.join(name)).map_err(failed)?;
         Ok::<_, String>(format!("{}.{:09}", metadata.mtime(), metadata.mtime_nsec()))
     };
-    let _told = run(ctx, "date -r src.c +%s.%N; date -r Makefile +%s.%N")?
+    run(ctx, "date -r src.c +%s.%N; date -r Makefile +%s.%N")?
+        .output()
         .expect_text(&time("src.c")?)?
         .expect_text(&time("Makefile")?)?;
     gone(ctx)
@@ -95,35 +77,38 @@ fn live(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     let script = "make; for word in two three four five; do \
         until grep -q $word src.c; do sleep 0.02; done; make; done; echo over";
-    let running = ctx.spawn(&[
-        "run", "base", "-w", "project", "--name", "s", "--keep", "--apply", "never", "--", "sh",
-        "-c", script,
-    ])?;
+    let running = ctx
+        .script("run base -w project --name s --keep --apply never", script)
+        .start()?;
     running.until_said("built one")?;
     for (word, age) in EDITS {
         write(&workspace, "src.c", word, age)?;
-        let _sent = ctx.lazaret(&["sync", "s"])?.expect_code(0)?;
+        ctx.ok("sync s")?;
         running.until_said(&format!("built {word}"))?;
     }
     running.until_said("over")?;
-    let _kept = running.wait()?.expect_code(120)?;
+    running.wait()?.expect_code(120)?;
     gone(ctx)
 }
 
 fn kept(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
-    let _first = run(ctx, "make; make")?.expect_text("built one")?;
+    run(ctx, "make; make")?.output().expect_text("built one")?;
     for (word, age) in EDITS {
         write(&workspace, "src.c", word, age)?;
-        let _built = run(ctx, "make")?.expect_text(&format!("built {word}"))?;
+        run(ctx, "make")?
+            .output()
+            .expect_text(&format!("built {word}"))?;
         // By `sync`, at rest.
         let again = format!("{word} again");
         write(&workspace, "src.c", &again, age)?;
-        let _sent = ctx.lazaret(&["sync", "s"])?.expect_code(0)?;
-        let _built = run(ctx, "make")?.expect_text(&format!("built {again}"))?;
+        ctx.ok("sync s")?;
+        run(ctx, "make")?
+            .output()
+            .expect_text(&format!("built {again}"))?;
     }
     // What is as it was is not built again.
-    let output = run(ctx, "make")?.expect_text("is up to date")?;
+    let output = run(ctx, "make")?.output().expect_text("is up to date")?;
     expect("nothing is built", || !output.stdout.contains("built"))?;
     gone(ctx)
 }
@@ -135,35 +120,26 @@ fn closed(ctx: &Ctx, closes: &str) -> Result<(), String> {
     let script = format!(
         "mkdir -p x/sub; echo 1 > x/sub/f; echo 2 > x/g; echo theirs > d/b; chmod 000 {closes}"
     );
-    let _first = run(ctx, &script)?.expect_code(120)?;
+    run(ctx, &script)?.expect_code(120)?;
     write(&workspace, "a", "mine\n", None)?;
-    let _second = run(ctx, "cat a")?.expect_code(120)?.expect_text("mine")?;
+    run(ctx, "cat a")?.expect_code(120)?.expect_text("mine")?;
     write(&workspace, "d/c", "mine\n", None)?;
-    let synced = ctx.told(&["sync", "s", "--json"])?;
-    expect_eq("one file is sent", &synced["sent"], &json!(1))?;
-    let running = ctx.spawn(&[
-        "run",
-        "base",
-        "-w",
-        "project",
-        "--name",
-        "s",
-        "--keep",
-        "--apply",
-        "never",
-        "--",
-        "sh",
-        "-c",
-        "echo up; sleep 600",
-    ])?;
+    let synced = ctx.told("sync s --json")?;
+    expect_eq("one file is sent", &synced["sent"], &1)?;
+    let running = ctx
+        .script(
+            "run base -w project --name s --keep --apply never",
+            "echo up; sleep 600",
+        )
+        .start()?;
     running.until_said("up")?;
     write(&workspace, "e", "mine\n", None)?;
-    let synced = ctx.told(&["sync", "s", "--json"])?;
-    expect_eq("one file goes in beside it", &synced["sent"], &json!(1))?;
+    let synced = ctx.told("sync s --json")?;
+    expect_eq("one file goes in beside it", &synced["sent"], &1)?;
     running.signal(Signal::KILL)?;
-    let _killed = running.wait()?;
-    let _recovered = ctx.lazaret(&["recover"])?.expect_code(0)?;
-    let report = ctx.told(&["diff", "s", "--json"])?;
+    running.ends()?;
+    ctx.ok("recover")?;
+    let report = ctx.told("diff s --json")?;
     expect_eq(
         "what the agent did",
         &report["changes"],
@@ -173,13 +149,11 @@ fn closed(ctx: &Ctx, closes: &str) -> Result<(), String> {
             "deleted": [],
         }),
     )?;
-    let _applied = ctx.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
-    expect_eq(
-        "both sides' work",
-        &tree_text::dump(&workspace),
-        &"f a \"mine\\n\"\nf d/b \"theirs\\n\"\nf d/c \"mine\\n\"\nf e \"mine\\n\"\n\
-          f x/g \"2\\n\"\nf x/sub/f \"1\\n\"\n"
-            .to_owned(),
+    ctx.ok("apply s --yes")?;
+    ctx.tree_is(
+        &workspace,
+        "f a \"mine\\n\"\nf d/b \"theirs\\n\"\nf d/c \"mine\\n\"\nf e \"mine\\n\"\n\
+          f x/g \"2\\n\"\nf x/sub/f \"1\\n\"\n",
     )?;
     gone(ctx)
 }

@@ -163,7 +163,7 @@ mod tests {
             ),
             (
                 "tests/matrix/scenarios/gate.rs",
-                "name: \"gate/discard\",".to_owned(),
+                "    \"gate/discard\" => discard;".to_owned(),
             ),
             (
                 "crates/validator/src/rules/table.rs",

@@ -1,6 +1,5 @@
 //! That a network closes when one of the two that make it is gone (NET-23).
 
-use lazaret_tests::tree_text;
 use rustix::process::Signal;
 
 use super::upstream::{NAME, Upstream};
@@ -32,9 +31,9 @@ pub(super) fn net_23_a_killed_launchers_network_is_closed_before_recovery(
         done
         "#
     );
-    let running = ctx.spawn(&[
-        "run", "net", "-w", "project", "--name", "net", "--", "bash", "-c", &script,
-    ])?;
+    let running = ctx
+        .script("run net -w project --name net -- bash -c", &script)
+        .start()?;
     running.until_said("up")?;
     expect("it reaches", || upstream.heard() > 0)?;
     // By name: a search by labels would miss what carries none.
@@ -43,7 +42,7 @@ pub(super) fn net_23_a_killed_launchers_network_is_closed_before_recovery(
     let has_sockets = || api::has_volume(&ctx.engine().socket(), &sockets);
     expect_eq("a volume for the sockets", &has_sockets()?, &true)?;
     running.signal(Signal::KILL)?;
-    let _killed = running.wait()?;
+    running.ends()?;
     let refused = |count: usize| {
         let file = format!("/tmp/refused-{count}");
         wait_until(&format!("{count} requests are refused"), || {
@@ -58,17 +57,14 @@ pub(super) fn net_23_a_killed_launchers_network_is_closed_before_recovery(
         &upstream.heard(),
         &heard,
     )?;
-    let _recovered = ctx.lazaret(&["recover", "net"])?.expect_code(0)?;
-    let _diff = ctx
-        .lazaret(&["diff", "net"])?
-        .expect_code(0)?
-        .expect_text("+refused")?;
+    ctx.ok("recover net")?;
+    ctx.ok("diff net")?.expect_text("+refused")?;
     let left: Vec<String> = (ctx.objects()?.iter().map(ToString::to_string))
         .filter(|name| name.contains("-egress") || name.contains("-gateway"))
         .collect();
-    expect_eq("what is left of the network", &left, &vec![])?;
+    expect_eq("what is left of the network", &left, &[""; 0])?;
     expect_eq("the volume of the sockets", &has_sockets()?, &false)?;
-    let _removed = ctx.lazaret(&["rm", "--force", "net"])?.expect_code(0)?;
+    ctx.ok("rm --force net")?;
     Ok(())
 }
 
@@ -91,10 +87,12 @@ pub(super) fn net_23_a_command_goes_on_without_its_gateway(ctx: &Ctx) -> Result<
         "#,
         address = upstream.address
     );
-    let running = ctx.spawn(&[
-        "run", "net", "-w", "project", "--name", "net", "--apply", "auto", "--", "bash", "-c",
-        &script,
-    ])?;
+    let running = ctx
+        .script(
+            "run net -w project --name net --apply auto -- bash -c",
+            &script,
+        )
+        .start()?;
     running.wait_until("the tunnel", LIMIT, || {
         running.stdout_so_far().contains("tunnel HTTP/1.1 200")
     })?;
@@ -117,11 +115,7 @@ pub(super) fn net_23_a_command_goes_on_without_its_gateway(ctx: &Ctx) -> Result<
     expect("the tunnel has ended", || seen("tunnel ended") == 1)?;
     expect_eq("requests without an answer", &seen("after"), &3)?;
     expect("no way around", || seen("direct") == 0)?;
-    expect_eq(
-        "what the command did",
-        &tree_text::dump(&workspace),
-        &"f a \"a\\nmore\\n\"\n".to_owned(),
-    )?;
+    ctx.tree_is(&workspace, "f a \"a\\nmore\\n\"\n")?;
     let left: Vec<String> = ctx.objects()?.iter().map(ToString::to_string).collect();
-    expect_eq("what is left", &left, &vec![])
+    expect_eq("what is left", &left, &[""; 0])
 }

@@ -64,9 +64,7 @@ pub(super) fn net_17_18_19_20_21_22_keys_stay_outside(ctx: &Ctx) -> Result<(), S
         "#
     );
     let running = ctx
-        .call(&[
-            "run", "keys", "-w", "project", "--name", "net", "--", "bash", "-c", &script,
-        ])
+        .script("run keys -w project --name net -- bash -c", &script)
         .env("VENDOR_KEY", KEY)
         .start()?;
     running.until_said("ready")?;

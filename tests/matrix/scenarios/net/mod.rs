@@ -12,44 +12,19 @@ mod walls;
 
 use std::time::Duration;
 
-use super::Scenario;
 use crate::ctx::Ctx;
 pub(super) use upstream::{NAME, Upstream};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        name: "net/allowlist",
-        run: reach::net_03_net_04_net_05_only_what_is_listed,
-    },
-    Scenario {
-        name: "net/rules-change-while-it-runs",
-        run: reach::rules_change,
-    },
-    Scenario {
-        name: "net/launcher-killed",
-        run: closing::net_23_a_killed_launchers_network_is_closed_before_recovery,
-    },
-    Scenario {
-        name: "net/gateway-killed",
-        run: closing::net_23_a_command_goes_on_without_its_gateway,
-    },
-    Scenario {
-        name: "net/walls",
-        run: walls::net_01_net_02_net_06_net_09_net_15_net_16_the_walls,
-    },
-    Scenario {
-        name: "net/by-name",
-        run: walls::net_11_clients_that_know_no_proxy_are_led_by_name,
-    },
-    Scenario {
-        name: "net/two-sessions",
-        run: sessions::net_24_two_sessions_know_nothing_of_each_other,
-    },
-    Scenario {
-        name: "net/keys",
-        run: keys::net_17_18_19_20_21_22_keys_stay_outside,
-    },
-];
+scenarios! {
+    "net/allowlist" => reach::net_03_net_04_net_05_only_what_is_listed;
+    "net/rules-change-while-it-runs" => reach::rules_change;
+    "net/launcher-killed" => closing::net_23_a_killed_launchers_network_is_closed_before_recovery;
+    "net/gateway-killed" => closing::net_23_a_command_goes_on_without_its_gateway;
+    "net/walls" => walls::net_01_net_02_net_06_net_09_net_15_net_16_the_walls;
+    "net/by-name" => walls::net_11_clients_that_know_no_proxy_are_led_by_name;
+    "net/two-sessions" => sessions::net_24_two_sessions_know_nothing_of_each_other;
+    "net/keys" => keys::net_17_18_19_20_21_22_keys_stay_outside;
+}
 
 /// A generous limit: only what hangs takes that long.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -23,11 +23,11 @@ pub(super) fn net_03_net_04_net_05_only_what_is_listed(ctx: &Ctx) -> Result<(), 
         exit 0
         "#
     );
-    let output = ctx
-        .lazaret(&[
-            "run", "net", "-w", "project", "--name", "net", "--keep", "--", "bash", "-c", &script,
-        ])?
-        .expect_code(0)?;
+    let output = ctx.exits(
+        0,
+        "run net -w project --name net --keep -- bash -c",
+        &script,
+    )?;
     let lines: Vec<&str> = output.stdout.lines().map(str::trim_end).collect();
     let listed = said(&output.stdout, "listed");
     expect_eq("what is listed", &listed, &"HTTP/1.1 200 OK")?;
@@ -45,7 +45,7 @@ pub(super) fn net_03_net_04_net_05_only_what_is_listed(ctx: &Ctx) -> Result<(), 
             .iter()
             .any(|line| line.starts_with("127.0.0.1") && line.contains(NAME))
     })?;
-    let log = ctx.lazaret(&["policy", "log", "net"])?.expect_code(0)?;
+    let log = ctx.ok("policy log net")?;
     for code in ["net.not_listed", "net.port", "net.literal"] {
         expect(code, || log.stdout.contains(code))?;
     }
@@ -54,14 +54,10 @@ pub(super) fn net_03_net_04_net_05_only_what_is_listed(ctx: &Ctx) -> Result<(), 
     })?;
     // What is kept goes on with a network of its own.
     let again = format!("{ASK} echo \"again $(ask {NAME}:{port})\"");
-    let output = ctx
-        .lazaret(&[
-            "run", "net", "-w", "project", "--name", "net", "--keep", "--", "bash", "-c", &again,
-        ])?
-        .expect_code(0)?;
+    let output = ctx.exits(0, "run net -w project --name net --keep -- bash -c", &again)?;
     let again = said(&output.stdout, "again");
     expect_eq("a second time", &again, &"HTTP/1.1 200 OK")?;
-    let _removed = ctx.lazaret(&["rm", "net"])?.expect_code(0)?;
+    ctx.ok("rm net")?;
     Ok(())
 }
 
@@ -79,27 +75,22 @@ pub(super) fn rules_change(ctx: &Ctx) -> Result<(), String> {
         echo closed
         "#
     );
-    let running = ctx.spawn(&[
-        "run", "net", "-w", "project", "--name", "net", "--", "bash", "-c", &script,
-    ])?;
+    let running = ctx
+        .script("run net -w project --name net -- bash -c", &script)
+        .start()?;
     let says = |word: &str| running.stdout_so_far().contains(word);
     running.wait_until("the first answer", LIMIT, || says("before"))?;
     let rule = format!("other.test:{port}");
-    let _opened = ctx
-        .lazaret(&["policy", "allow", "net", &rule])?
-        .expect_code(0)?;
+    ctx.ok(&format!("policy allow net {rule}"))?;
     running.wait_until("it is open", LIMIT, || says("opened"))?;
-    let _closed = ctx
-        .lazaret(&["policy", "deny", "net", &rule])?
-        .expect_code(0)?;
+    ctx.ok(&format!("policy deny net {rule}"))?;
     let output = running.wait()?.expect_code(0)?;
     expect("it was closed before", || {
         output.stdout.contains("before HTTP/1.1 403")
     })?;
     expect("it was closed again", || output.stdout.contains("closed"))?;
-    let log = ctx.lazaret(&["policy", "log", "net"])?.expect_code(0)?;
-    let _log = log
-        .expect_text(&format!("{rule} by {rule}: "))?
+    let log = ctx.ok("policy log net")?;
+    log.expect_text(&format!("{rule} by {rule}: "))?
         .expect_text("(net.rule)")?;
     Ok(())
 }

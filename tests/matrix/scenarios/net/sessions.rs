@@ -41,10 +41,12 @@ pub(super) fn net_24_two_sessions_know_nothing_of_each_other(ctx: &Ctx) -> Resul
         echo ready; until test -e /tmp/go; do sleep 0.1; done; kill %1
         "#
     );
-    let open = ctx.spawn(&[
-        "run", "open", "-w", "one", "--name", "one", "--apply", "never", "--", "bash", "-c",
-        &script,
-    ])?;
+    let open = ctx
+        .script(
+            "run open -w one --name one --apply never -- bash -c",
+            &script,
+        )
+        .start()?;
     open.until_said("ready")?;
     reached_by_its_port_alone(&upstream, &open.stderr_so_far())?;
     let second = beside(ctx, &upstream)?;
@@ -72,7 +74,7 @@ pub(super) fn net_24_two_sessions_know_nothing_of_each_other(ctx: &Ctx) -> Resul
         })?;
     }
     // Each has its own requests in its log, and no other's.
-    let log = |name| ctx.lazaret(&["policy", "log", name])?.expect_code(0);
+    let log = |name| ctx.ok(&format!("policy log {name}"));
     let (one, two) = (log("one")?.stdout, log("two")?.stdout);
     expect("the first's log", || {
         one.contains("by open") && one.contains("net.private") && !one.contains(NAME)
@@ -81,7 +83,7 @@ pub(super) fn net_24_two_sessions_know_nothing_of_each_other(ctx: &Ctx) -> Resul
         two.contains(NAME) && !two.contains("other.test")
     })?;
     for name in ["one", "two"] {
-        let _removed = ctx.lazaret(&["rm", "--force", name])?.expect_code(0)?;
+        ctx.ok(&format!("rm --force {name}"))?;
     }
     Ok(())
 }
@@ -102,12 +104,11 @@ fn beside(ctx: &Ctx, upstream: &Upstream) -> Result<String, String> {
         echo "own $(ask {NAME}:{port})"
         "#
     );
-    let output = ctx
-        .lazaret(&[
-            "run", "net", "-w", "two", "--name", "two", "--apply", "never", "--", "bash", "-c",
-            &script,
-        ])?
-        .expect_code(0)?;
+    let output = ctx.exits(
+        0,
+        "run net -w two --name two --apply never -- bash -c",
+        &script,
+    )?;
     Ok(output.stdout)
 }
 

@@ -88,11 +88,7 @@ pub(super) fn net_01_net_02_net_06_net_09_net_15_net_16_the_walls(ctx: &Ctx) -> 
         exit 0
         "#
     );
-    let output = ctx
-        .lazaret(&[
-            "run", "net", "-w", "project", "--name", "net", "--", "bash", "-c", &script,
-        ])?
-        .expect_code(0)?;
+    let output = ctx.exits(0, "run net -w project --name net -- bash -c", &script)?;
     let all = |start: &str| -> Vec<&str> {
         let lines = output.stdout.lines().map(str::trim_end);
         lines.filter_map(|line| line.strip_prefix(start)).collect()
@@ -111,7 +107,7 @@ pub(super) fn net_01_net_02_net_06_net_09_net_15_net_16_the_walls(ctx: &Ctx) -> 
     for wrong in ["resolved", "an interface of IPv6"] {
         expect(wrong, || !output.stdout.lines().any(|line| line == wrong))?;
     }
-    let log = ctx.lazaret(&["policy", "log", "net"])?.expect_code(0)?;
+    let log = ctx.ok("policy log net")?;
     for (name, _, code) in CLOSED {
         let answer = said(&output.stdout, &format!("{name} "));
         expect(&format!("{name} is denied: {answer}"), || {
@@ -173,11 +169,7 @@ pub(super) fn net_11_clients_that_know_no_proxy_are_led_by_name(ctx: &Ctx) -> Re
         exit 0
         "#
     );
-    let output = ctx
-        .lazaret(&[
-            "run", "net", "-w", "project", "--name", "net", "--", "bash", "-c", &script,
-        ])?
-        .expect_code(0)?;
+    let output = ctx.exits(0, "run net -w project --name net -- bash -c", &script)?;
     for (door, expected) in [
         ("sni ", "HTTP/1.1 200 OK"),
         ("another ", ""),
@@ -195,7 +187,7 @@ pub(super) fn net_11_clients_that_know_no_proxy_are_led_by_name(ctx: &Ctx) -> Re
         .collect();
     expect_eq("what came by TLS", &paths, &vec!["/by-name".to_owned()])?;
     expect_eq("what came by HTTP", &upstream.heard(), &1)?;
-    let log = ctx.lazaret(&["policy", "log", "net"])?.expect_code(0)?;
+    let log = ctx.ok("policy log net")?;
     for code in ["net.no_sni", "net.not_listed"] {
         expect(code, || log.stdout.contains(code))?;
     }
