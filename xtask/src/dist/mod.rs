@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: one archive that runs where the repository is not.
 //!
 //! A static `lazaret` with images, profiles and porter inside, completions, manual pages,
-//! licences, checksums. The archive is reproducible: sorted, no owners, the time of the
+//! documentation, licences, checksums. The archive is reproducible: sorted, no owners, the time of the
 //! commit (or of `SOURCE_DATE_EPOCH`), no paths of this machine in the program.
 
 mod archive;
@@ -20,8 +20,12 @@ use crate::project::{self, Porter};
 use crate::section::Section;
 
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
-/// Copied from the repository as they are.
-const PAPERS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+
+/// Tells whether the archive holds a file of the repository as it is: pages and licences.
+pub(crate) fn is_paper(path: &str) -> bool {
+    let at_top = !path.contains('/') && (path.ends_with(".md") || path.starts_with("LICENSE-"));
+    at_top || path.starts_with("docs/")
+}
 
 impl flags::Dist {
     pub(crate) fn run(self, sh: &Shell) -> Result<()> {
@@ -90,8 +94,11 @@ fn stage_files(sh: &Shell, lazaret: &Path, stage: &Path) -> Result<()> {
     }
     let pages = stage.join("man/man1");
     cmd!(sh, "{lazaret} man {pages}").quiet().run()?;
-    for paper in PAPERS {
-        sh.copy_file(paper, stage.join(paper))?;
+    let known = cmd!(sh, "git ls-files").quiet().read()?;
+    for paper in known.lines().filter(|path| is_paper(path)) {
+        let copy = stage.join(paper);
+        sh.create_dir(copy.parent().context("a folder")?)?;
+        sh.copy_file(paper, copy)?;
     }
     sh.write_file(stage.join("THIRD-PARTY.txt"), licences::collect(sh)?)?;
 

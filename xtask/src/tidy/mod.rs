@@ -6,6 +6,7 @@ mod arrows;
 mod cases;
 mod cycles;
 mod imports;
+mod links;
 mod manifests;
 mod text;
 mod tokens;
@@ -78,6 +79,7 @@ fn check(sh: &Shell) -> Result<Vec<Finding>> {
     text::check_changelog(&sources, &mut findings);
     cases::check(&sources, &mut findings);
     cycles::check(&sources, &mut findings);
+    links::check(&sources, &mut findings);
     arrows::check(sh, &sources, &mut findings)?;
     findings.sort();
     Ok(findings)
