@@ -8,8 +8,7 @@ use xshell::{Shell, cmd};
 
 /// Programs that the engines need, and the Debian package that brings each.
 pub(crate) const PROGRAMS: &[(&str, &str)] = &[
-    // In pieces: the package is named like a registry, which tidy looks for.
-    ("dockerd", concat!("docker", ".io")),
+    ("dockerd", "docker.io"),
     ("podman", "podman"),
     ("crun", "crun"),
     ("runc", "runc"),
