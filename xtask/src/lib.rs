@@ -20,7 +20,6 @@ pub mod engines;
 mod flags;
 mod fuzz;
 mod passthrough;
-mod picture;
 mod porter;
 pub mod project;
 mod run;
@@ -50,7 +49,7 @@ pub fn main() -> ExitCode {
 fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(project::root());
-    let flags = match flags::Xtask::from_vec(flags::separate(arguments)?) {
+    let flags = match flags::Xtask::from_vec(flags::separate(arguments)) {
         Ok(flags) => flags,
         Err(error) => error.exit(),
     };
@@ -65,7 +64,6 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         flags::XtaskCmd::Fuzz(command) => command.run(&sh),
         flags::XtaskCmd::Dist(command) => command.run(&sh),
         flags::XtaskCmd::Bench(command) => match command.run(&sh)? {},
-        flags::XtaskCmd::Picture(command) => command.run(&sh),
         flags::XtaskCmd::Tidy(command) => command.run(&sh),
         flags::XtaskCmd::Image(command) => match command.run(&sh)? {},
         flags::XtaskCmd::Run(command) => match command.run(&sh)? {},

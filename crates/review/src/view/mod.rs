@@ -4,6 +4,8 @@ mod diff;
 mod list;
 mod overlay;
 mod palette;
+#[cfg(test)]
+mod picture;
 mod status;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use crate::model::{Review, Title};
 use crate::tests::{FakeBench, press, remark, sample, typed};
 
 /// Draws through ratatui's own terminal, and asserts of every cell that it is inert.
-fn buffer(review: &Review, palette: Palette, (width, height): (u16, u16)) -> Buffer {
+pub(super) fn buffer(review: &Review, palette: Palette, (width, height): (u16, u16)) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
         .draw(|frame| draw(review, palette, frame.buffer_mut()))
