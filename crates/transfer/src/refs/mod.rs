@@ -18,8 +18,6 @@ mod id;
 mod objects;
 mod place;
 mod repository;
-#[cfg(test)]
-mod tests;
 mod text;
 mod tips;
 

@@ -16,7 +16,7 @@ pub struct Tips(BTreeSet<ObjectId>);
 
 impl Tips {
     /// Adds what a small text file of git's names: the ids that its lines begin with.
-    pub(crate) fn read(&mut self, text: &[u8]) {
+    pub fn read(&mut self, text: &[u8]) {
         for line in text.split(|&byte| byte == b'\n') {
             let line = line.strip_prefix(b"^").unwrap_or(line);
             let words = line.split(|&byte| byte == b' ').take(2);

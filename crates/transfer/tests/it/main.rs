@@ -6,6 +6,7 @@ mod git_kit;
 mod pack;
 mod quarantine;
 mod reconcile;
+mod refs;
 mod stat_cache;
 mod stream;
 mod subset;

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use lazaret_protocol::{FileTime, FoundEntry, FoundKind, OddType, Survey, VolumeIdentity};
-use lazaret_tree::{Entry, Mode, RelPath};
-
-use super::*;
+use lazaret_transfer::{Count, NewRef, NewRefKind, ObjectId, Tips, VolumeState, new_refs};
+use lazaret_tree::{Digest, Entry, Mode, RelPath, Tree};
 
 const WHO: &str = "A <a@b> 1700000000 +0000";
 
