@@ -203,6 +203,7 @@ codes! {
     TRAILER_STREAM = "trailer.stream", [Block], "what arrived is not what was sent; rejects the batch", ["FLT-03"];
     TYPE_DEVICE = "type.device", [Block], "a device; in a stream it rejects the batch", ["TAR-27"];
     TYPE_FIFO = "type.fifo", [Block], "a FIFO has no contents to bring back", ["TAR-28"];
+    TYPE_MOUNT = "type.mount", [Block], "another file system, which nothing is read of", [];
     TYPE_SOCKET = "type.socket", [Block], "a socket has no contents to bring back", [];
     TYPE_UNKNOWN = "type.unknown", [Block], "a type of entry that lazaret does not know", [];
     TYPEFLAG = "typeflag", [Block], "a type of tar entry outside the grammar; rejects the batch", ["TAR-19", "TAR-20", "TAR-26", "TAR-29"];
