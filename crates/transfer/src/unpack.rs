@@ -6,7 +6,9 @@ use std::io::Read;
 use lazaret_protocol::{
     Member, MemberKind, MemberPath, Members, StreamError, StreamLimits, Trailer,
 };
-use lazaret_tree::{Adjustment, Digest, Entry, RejectedEntry, RelPathBuf, Tree};
+use lazaret_tree::{
+    Adjustment, Digest, Entry, FindingCode, RejectedEntry, RelPathBuf, Tree, finding_code,
+};
 
 use crate::{InsertError, Quarantine, QuarantineError};
 
@@ -32,10 +34,10 @@ pub enum UnpackError {
 
 impl UnpackError {
     /// Returns the stable code, such as `path.absolute`.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static FindingCode {
         match self {
             Self::Stream(error) => error.code(),
-            Self::Store(_) => "io.store",
+            Self::Store(_) => finding_code::IO_STORE,
         }
     }
 }
@@ -155,7 +157,7 @@ impl Unpacking<'_> {
             }
             MemberKind::Fifo => Err(RejectedEntry {
                 name: path.as_bytes().to_vec(),
-                code: "type.fifo",
+                code: finding_code::TYPE_FIFO,
                 reason: "a FIFO".to_owned(),
             }),
         };

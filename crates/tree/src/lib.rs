@@ -11,6 +11,7 @@
 //! | [`Tree`], [`Entry`] | the manifest of a directory |
 //! | [`ChangeSet`], [`Renames`] | the difference of two trees |
 //! | [`RejectedEntry`], [`Adjustment`] | an entry that stays behind, or was made safe |
+//! | [`FindingCode`], [`Severity`] | what a finding can be about, and how grave it is |
 //! | [`Blobs`] | where contents come from |
 //!
 //! Raw names reach people through [`escape`] only.
@@ -21,6 +22,7 @@ mod diff;
 mod digest;
 mod dot_git;
 mod escape;
+pub mod finding_code;
 mod hex;
 mod path_error;
 mod rejected;
@@ -39,6 +41,7 @@ pub use dot_git::{
     is_hfs_ignored, is_ref_text,
 };
 pub use escape::{escape, is_invisible, unescape};
+pub use finding_code::{FindingCode, Severity};
 pub use hex::{from_hex, to_hex};
 pub use path_error::{AtPath, PathError};
 pub use rejected::{Adjustment, RejectedEntry};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::escape;
+use crate::{FindingCode, escape};
 
 /// An entry that a file system can hold and lazaret does not carry.
 ///
@@ -13,8 +13,8 @@ use crate::escape;
 pub struct RejectedEntry {
     /// The raw name, relative to the workspace; show it through `escape` only.
     pub name: Vec<u8>,
-    /// A stable code, such as `type.fifo`.
-    pub code: &'static str,
+    /// What is wrong, such as [`TYPE_FIFO`](crate::finding_code::TYPE_FIFO).
+    pub code: &'static FindingCode,
     /// One sentence fragment for people.
     pub reason: String,
 }
@@ -24,15 +24,19 @@ pub struct RejectedEntry {
 pub struct Adjustment {
     /// The member's raw name; show it through `escape` only.
     pub name: Vec<u8>,
-    /// A stable code: `pax.xattr`, `mode.special` or `link.hard`.
-    pub code: &'static str,
+    /// What was dropped or made safe.
+    pub code: &'static FindingCode,
     /// One sentence fragment for people, already escaped.
     pub reason: String,
 }
 
 impl RejectedEntry {
     /// Returns a refusal of `name`.
-    pub fn new(name: impl Into<Vec<u8>>, code: &'static str, reason: impl Into<String>) -> Self {
+    pub fn new(
+        name: impl Into<Vec<u8>>,
+        code: &'static FindingCode,
+        reason: impl Into<String>,
+    ) -> Self {
         Self {
             name: name.into(),
             code,

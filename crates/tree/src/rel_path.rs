@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use ref_cast::{RefCastCustom, ref_cast_custom};
 
+use crate::{FindingCode, finding_code};
+
 /// The longest path, in bytes (docs/design/threats.md, section 0, limits).
 pub const MAX_PATH_BYTES: usize = 1024;
 /// The longest component, in bytes (`NAME_MAX` of Linux file systems).
@@ -72,17 +74,17 @@ pub enum RelPathError {
 impl RelPathError {
     /// Returns the stable code of an entry with such a name. What no file system can hold has
     /// that of a control character.
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> &'static FindingCode {
         match self {
-            Self::Encoding => "name.encoding",
-            Self::ComponentTooLong | Self::TooLong => "path.too_long",
-            Self::TooDeep => "path.too_deep",
+            Self::Encoding => finding_code::NAME_ENCODING,
+            Self::ComponentTooLong | Self::TooLong => finding_code::PATH_TOO_LONG,
+            Self::TooDeep => finding_code::PATH_TOO_DEEP,
             Self::Control
             | Self::Empty
             | Self::Absolute
             | Self::DotDot
             | Self::Noncanonical
-            | Self::Nul => "name.control",
+            | Self::Nul => finding_code::NAME_CONTROL,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::{Digest, RelPath, RelPathBuf};
+use crate::{Digest, FindingCode, RelPath, RelPathBuf, finding_code};
 
 /// Whether a file may be executed. Nothing else of a mode is carried: files
 /// arrive as 0644 or 0755, directories as 0755, each less the umask (TAR-30).
@@ -67,13 +67,13 @@ pub enum LinkTargetError {
 
 impl LinkTargetError {
     /// Returns the stable code of a link with such a target.
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> &'static FindingCode {
         match self {
-            Self::Empty => "link.empty",
-            Self::Nul => "link.nul",
-            Self::Encoding => "link.encoding",
-            Self::Control => "link.control",
-            Self::TooLong => "link.too_long",
+            Self::Empty => finding_code::LINK_EMPTY,
+            Self::Nul => finding_code::LINK_NUL,
+            Self::Encoding => finding_code::LINK_ENCODING,
+            Self::Control => finding_code::LINK_CONTROL,
+            Self::TooLong => finding_code::LINK_TOO_LONG,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `Allowance`: a user's word that one blocked change may pass.
 
-use lazaret_tree::{Change, Digest, RelPathBuf};
+use lazaret_tree::{Change, Digest, RelPathBuf, finding_code};
 
 use crate::codes;
 
@@ -23,18 +23,18 @@ const NEVER: &[&str] = &[
     codes::GIT_SHALLOW.id,
     codes::GIT_WORKTREE.id,
     "limit.",
-    codes::LINK_CONTROL.id,
-    codes::LINK_EMPTY.id,
-    codes::LINK_ENCODING.id,
+    finding_code::LINK_CONTROL.id,
+    finding_code::LINK_EMPTY.id,
+    finding_code::LINK_ENCODING.id,
     codes::LINK_GIT.id,
-    codes::LINK_NUL.id,
-    codes::LINK_TOO_LONG.id,
-    codes::NAME_CONTROL.id,
-    codes::NAME_ENCODING.id,
+    finding_code::LINK_NUL.id,
+    finding_code::LINK_TOO_LONG.id,
+    finding_code::NAME_CONTROL.id,
+    finding_code::NAME_ENCODING.id,
     codes::PATH_PROTECTED.id,
     codes::PATH_RESERVED.id,
-    codes::PATH_TOO_DEEP.id,
-    codes::PATH_TOO_LONG.id,
+    finding_code::PATH_TOO_DEEP.id,
+    finding_code::PATH_TOO_LONG.id,
     "type.",
 ];
 

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_tree::RelPathBuf;
+use lazaret_tree::{FindingCode, RelPathBuf};
 
 use crate::Severity;
-use crate::codes::Code;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::structured::line_of;
 
@@ -13,7 +12,7 @@ use crate::rules::structured::line_of;
 #[derive(Debug)]
 pub(crate) struct FileFinding {
     pub(crate) severity: Severity,
-    pub(crate) code: &'static Code,
+    pub(crate) code: &'static FindingCode,
     /// Where in the new side, when it is about one place.
     pub(crate) at: Option<At>,
     pub(crate) message: String,
@@ -52,7 +51,7 @@ pub(crate) struct FileFindings {
 /// Findings with one code and severity.
 #[derive(Debug)]
 struct Alike {
-    code: &'static Code,
+    code: &'static FindingCode,
     count: usize,
 }
 
@@ -62,7 +61,7 @@ impl FileFindings {
     pub(crate) fn add(
         &mut self,
         severity: Severity,
-        code: &'static Code,
+        code: &'static FindingCode,
         at: Option<u32>,
         message: impl FnOnce() -> String,
     ) {
@@ -73,7 +72,7 @@ impl FileFindings {
     pub(crate) fn add_line(
         &mut self,
         severity: Severity,
-        code: &'static Code,
+        code: &'static FindingCode,
         line: u32,
         message: impl FnOnce() -> String,
     ) {
@@ -83,7 +82,7 @@ impl FileFindings {
     fn put(
         &mut self,
         severity: Severity,
-        code: &'static Code,
+        code: &'static FindingCode,
         at: Option<At>,
         message: impl FnOnce() -> String,
     ) {

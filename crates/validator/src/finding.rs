@@ -5,18 +5,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-use lazaret_tree::{RelPath, RelPathBuf, escape};
-
-/// How grave a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// For the record.
-    Note,
-    /// A person should look at it; never applied automatically.
-    Warn,
-    /// Not applied: the entry is withheld, or the whole batch rejected.
-    Block,
-}
+use lazaret_tree::{RelPath, RelPathBuf, Severity, escape};
 
 /// What a finding is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -93,31 +82,6 @@ impl Finding {
         };
         // It is counted twice and pointed to, and every allocation has a head.
         size_of::<Self>() + 40 + text + name
-    }
-}
-
-impl Severity {
-    /// Returns the severity of a deletion, given that of any other change.
-    pub(crate) fn downgraded(self) -> Self {
-        match self {
-            Self::Block => Self::Warn,
-            Self::Warn | Self::Note => Self::Note,
-        }
-    }
-
-    /// Returns the word used in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Warn => "warn",
-            Self::Block => "block",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

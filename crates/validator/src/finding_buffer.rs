@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use lazaret_tree::RelPathBuf;
+use lazaret_tree::{FindingCode, RelPathBuf};
 
-use crate::codes::{self, Code};
+use crate::codes;
 use crate::{Finding, Findings, Severity, Subject};
 
 /// The most memory that the findings of a batch may take, in bytes: some 400,000 of them.
@@ -69,7 +69,7 @@ impl FindingBuffer {
         &mut self,
         path: &(impl ToOwned<Owned = RelPathBuf> + ?Sized),
         severity: Severity,
-        code: &'static Code,
+        code: &'static FindingCode,
         message: impl Into<Cow<'static, str>>,
     ) {
         debug_assert!(
@@ -93,7 +93,7 @@ impl FindingBuffer {
         &mut self,
         (path, line): (&(impl ToOwned<Owned = RelPathBuf> + ?Sized), u32),
         severity: Severity,
-        code: &'static Code,
+        code: &'static FindingCode,
         message: impl Into<Cow<'static, str>>,
     ) {
         debug_assert!(
@@ -116,7 +116,7 @@ impl FindingBuffer {
     pub(crate) fn block(
         &mut self,
         path: &(impl ToOwned<Owned = RelPathBuf> + ?Sized),
-        code: &'static Code,
+        code: &'static FindingCode,
         message: impl Into<Cow<'static, str>>,
     ) {
         self.path(path, Severity::Block, code, message);
@@ -126,7 +126,7 @@ impl FindingBuffer {
     pub(crate) fn reject(
         &mut self,
         subject: Subject,
-        code: &'static Code,
+        code: &'static FindingCode,
         message: impl Into<Cow<'static, str>>,
         hint: &'static str,
     ) {

@@ -220,13 +220,8 @@ fn carried_facts(
     notes: &[Adjustment],
 ) {
     for refusal in refusals {
-        debug_assert!(
-            codes::has(refusal.code, Severity::Block),
-            "{}",
-            refusal.code
-        );
         report.push(Finding {
-            code: refusal.code,
+            code: refusal.code.id,
             severity: Severity::Block,
             subject: subject(&refusal.name),
             line: None,
@@ -241,9 +236,8 @@ fn carried_facts(
             .path()
             .is_none_or(|path| changes.get(path).is_some())
         {
-            debug_assert!(codes::has(note.code, Severity::Note), "{}", note.code);
             report.push(Finding {
-                code: note.code,
+                code: note.code.id,
                 severity: Severity::Note,
                 subject,
                 line: None,

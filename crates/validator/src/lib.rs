@@ -30,7 +30,7 @@ mod withhold;
 
 pub use allowance::{Allowance, fingerprint, is_allowable};
 pub use catalog::{CatalogEntry, catalog};
-pub use finding::{Finding, Findings, Severity, Subject};
+pub use finding::{Finding, Findings, Subject};
 pub use git_config::{Covers, Driver, DriverKind, GitConfig, GitUse};
 pub use git_index::{BlobId, GitIndex};
 pub use guard::{completes, is_guarded};
@@ -38,6 +38,8 @@ pub use handed::{HandedKind, HandedOut, Mark};
 pub use judge::{JudgeInput, judge, judge_again};
 /// Readers of quarantined contents by digest.
 pub use lazaret_tree::Blobs as Contents;
+/// How grave a finding is.
+pub use lazaret_tree::Severity;
 pub use policy::{Destination, Limits, Policy};
 pub use rules::links::left_out::link_ends;
 pub use verdict::{

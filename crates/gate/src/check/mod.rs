@@ -164,8 +164,9 @@ pub fn compare(
         left_out,
     } = collected;
     // A FIFO that the base has as well is as it was; it has no contents to change.
-    refusals
-        .retain(|refusal| !refusal.code.starts_with("type.") || !whole.refusals.contains(refusal));
+    refusals.retain(|refusal| {
+        !refusal.code.id.starts_with("type.") || !whole.refusals.contains(refusal)
+    });
     keep_refused(
         &mut tree,
         &baseline,
@@ -228,7 +229,7 @@ fn keep_refused<'a>(tree: &mut Tree, baseline: &Tree, names: impl Iterator<Item 
 /// Words the lie that ended a candidate.
 fn rejected(lie: &StreamError) -> Finding {
     Finding {
-        code: lie.code(),
+        code: lie.code().id,
         severity: Severity::Block,
         subject: Subject::Batch,
         line: None,

@@ -243,7 +243,7 @@ impl Watch<'_> {
             self.line(Some(SeenLine {
                 paused_ms: live(paused).paused_ms,
                 rejection: Some(Rejection {
-                    code: broken.code,
+                    code: broken.code.id,
                     message,
                 }),
                 ..SeenLine::default()

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use lazaret_tree::Digest;
+use lazaret_tree::{Digest, FindingCode, finding_code};
 
 use crate::records::{FrameReader, FrameWriter, Magic, RecordError};
 use crate::{StreamError, StreamLimits, VolumeIdentity};
@@ -90,12 +90,12 @@ impl OddType {
     }
 
     /// Returns the stable code of a refusal.
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> &'static FindingCode {
         match self {
-            Self::Fifo => "type.fifo",
-            Self::Socket => "type.socket",
-            Self::Device => "type.device",
-            Self::Unknown => "type.unknown",
+            Self::Fifo => finding_code::TYPE_FIFO,
+            Self::Socket => finding_code::TYPE_SOCKET,
+            Self::Device => finding_code::TYPE_DEVICE,
+            Self::Unknown => finding_code::TYPE_UNKNOWN,
         }
     }
 
@@ -135,12 +135,12 @@ pub enum SurveyError {
 
 impl SurveyError {
     /// Returns the stable code, such as `limit.file_bytes`.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static FindingCode {
         match self {
             Self::Wire(error) => error.code(),
             Self::Limit(error) => error.code(),
-            Self::Name { .. } => "survey.name",
-            Self::Contradiction { .. } => "survey.contradiction",
+            Self::Name { .. } => finding_code::SURVEY_NAME,
+            Self::Contradiction { .. } => finding_code::SURVEY_CONTRADICTION,
         }
     }
 }

@@ -21,7 +21,7 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use lazaret_tree::{Digest, common_prefix};
+use lazaret_tree::{Digest, FindingCode, common_prefix, finding_code};
 
 use super::VolumeIdentity;
 use crate::{Checksum, FileTime};
@@ -70,15 +70,15 @@ impl RecordError {
     }
 
     /// Returns the stable code.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static FindingCode {
         match self {
-            Self::Read(_) => "io.read",
-            Self::Truncated => "list.truncated",
-            Self::Magic { .. } => "list.magic",
-            Self::Malformed { .. } => "list.malformed",
-            Self::Damaged => "list.damaged",
-            Self::Trailing => "list.trailing",
-            Self::TooLong => "limit.list",
+            Self::Read(_) => finding_code::IO_READ,
+            Self::Truncated => finding_code::LIST_TRUNCATED,
+            Self::Magic { .. } => finding_code::LIST_MAGIC,
+            Self::Malformed { .. } => finding_code::LIST_MALFORMED,
+            Self::Damaged => finding_code::LIST_DAMAGED,
+            Self::Trailing => finding_code::LIST_TRAILING,
+            Self::TooLong => finding_code::LIMIT_LIST,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `assemble`: header and PAX records become one member.
 
-use lazaret_tree::{Adjustment, Mode, escape};
+use lazaret_tree::{Adjustment, FindingCode, Mode, escape, finding_code};
 
 use super::limit_counter::Ledger;
 use super::member::{Member, MemberKind, MemberPath};
@@ -124,25 +124,25 @@ fn hard_link(linkname: &[u8], name: &[u8], seen: &Seen) -> Result<MemberKind, St
 
 fn notes(name: &[u8], kind: &MemberKind, mode: u32, dropped: Option<&Vec<u8>>) -> Vec<Adjustment> {
     let mut notes = Vec::new();
-    let mut note = |code, reason| {
+    let mut note = |code: &'static FindingCode, reason| {
         let name = name.to_vec();
         notes.push(Adjustment { name, code, reason });
     };
     if mode & 0o7000 != 0 && matches!(kind, MemberKind::File { .. } | MemberKind::Dir) {
         note(
-            "mode.special",
+            finding_code::MODE_SPECIAL,
             format!("mode {mode:04o}: the special bits are dropped"),
         );
     }
     if let Some(key) = dropped {
         note(
-            "pax.xattr",
+            finding_code::PAX_XATTR,
             format!("{} and all other attributes are dropped", escape(key)),
         );
     }
     if let MemberKind::Hard { target, .. } = kind {
         note(
-            "link.hard",
+            finding_code::LINK_HARD,
             format!(
                 "a hard link to {} becomes a copy",
                 escape(target.as_bytes())

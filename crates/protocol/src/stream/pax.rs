@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn records_hold_any_byte_but_a_line_feed() {
-        let parse = |body: &[u8]| Pax::parse(body).map_err(|error| error.code());
+        let parse = |body: &[u8]| Pax::parse(body).map_err(|error| error.code().id);
         assert_eq!(
             parse(b"11 path=a\nb\n12 mtime=-1\n9 size=0\n"),
             Err("pax.malformed")

@@ -142,7 +142,7 @@ fn an_update_receipt_for_something_else_is_refused() {
     let refused = |receipt: &UpdateReceipt| {
         let written = written(|out| receipt.write_to(out));
         let read = UpdateReceipt::read_from(&mut &written[..], &update_order());
-        read.map_err(|error| error.code())
+        read.map_err(|error| error.code().id)
     };
     assert_eq!(refused(&update_receipt()), Ok(update_receipt()));
     let mut stayed = update_receipt();
@@ -161,7 +161,7 @@ fn a_receipt_has_the_entries_that_it_promises_and_no_more_than_were_sent() {
         receipt.arrived.entries = promised;
         let list = written(|out| receipt.write_to(out));
         let read = Receipt::read_from(&mut &list[..], sent);
-        read.map(|_| ()).map_err(|error| error.code())
+        read.map(|_| ()).map_err(|error| error.code().id)
     };
     assert_eq!(read(3, 3), Ok(()));
     assert_eq!(read(3, 2), Err("limit.list"));
@@ -175,7 +175,7 @@ fn a_receipt_has_the_entries_that_it_promises_and_no_more_than_were_sent() {
 fn the_host_holds_a_survey_to_its_own_limits() {
     let list = written(|out| survey().write_to(out));
     let code = |limits: StreamLimits| {
-        Survey::read_from(&mut &list[..], &limits).map_err(|error| error.code())
+        Survey::read_from(&mut &list[..], &limits).map_err(|error| error.code().id)
     };
     let entries = StreamLimits {
         entries: 5,

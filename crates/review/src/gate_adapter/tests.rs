@@ -6,7 +6,9 @@ use lazaret_gate::hunks;
 use lazaret_gate::input::GateInput;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{Quarantine, WorkspaceDir};
-use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RejectedEntry, RelPathBuf, Tree};
+use lazaret_tree::{
+    Digest, Entry, LinkTarget, Mode, RejectedEntry, RelPathBuf, Tree, finding_code,
+};
 use lazaret_validator::{Finding, Policy};
 
 use super::*;
@@ -179,8 +181,8 @@ fn zoo() -> World {
     world.new_entry("docs/link", link("../kept"));
     world.new_entry("docs/absolute", link("/etc/passwd"));
     for (name, code) in [
-        ("docs/pipe", "type.fifo"),
-        ("a\u{1b}]0;x\u{7}", "name.control"),
+        ("docs/pipe", finding_code::TYPE_FIFO),
+        ("a\u{1b}]0;x\u{7}", finding_code::NAME_CONTROL),
     ] {
         world.parts.refusals.push(RejectedEntry {
             name: name.as_bytes().to_vec(),

@@ -84,7 +84,7 @@ impl Stopped {
             Err(Broken { code, reason }) => {
                 session.update(|record| {
                     record.phase = Phase::Rejected;
-                    record.rejection = Some((code.to_owned(), reason));
+                    record.rejection = Some((code.id.to_owned(), reason));
                 })?;
                 Ok(Collected::Rejected(session))
             }

@@ -10,7 +10,7 @@ use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
     Ending, Quarantine, QuarantineError, SurveyMismatch, UnpackError, unpack, verify_received,
 };
-use lazaret_tree::{PathError, Tree};
+use lazaret_tree::{FindingCode, PathError, Tree, finding_code};
 
 use crate::cancel::Interrupted;
 use crate::context::SessionContext;
@@ -66,7 +66,7 @@ pub(crate) const EXPORT: &str = "export";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
     /// The code.
-    pub code: &'static str,
+    pub code: &'static FindingCode,
     /// The reason, raw.
     pub reason: String,
 }
@@ -210,7 +210,7 @@ pub(crate) fn survey_broken<T>(error: SurveyError) -> Attempt<T> {
 
 pub(crate) fn mismatch(error: SurveyMismatch) -> Broken {
     Broken {
-        code: "stream.mismatch",
+        code: finding_code::STREAM_MISMATCH,
         reason: error.to_string(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lazaret_tree::{LinkTargetError, RelPathError};
+use lazaret_tree::{LinkTargetError, RelPathError, finding_code};
 
 use crate::GitProblem;
 
@@ -88,11 +88,11 @@ impl SkipReason {
             Self::Elsewhere => "skip.elsewhere",
             Self::Reserved => "skip.reserved",
             Self::Mount => "skip.mount",
-            Self::Fifo => "type.fifo",
-            Self::Socket => "type.socket",
-            Self::Device => "type.device",
-            Self::Unknown => "type.unknown",
-            Self::Name(error) => error.code(),
+            Self::Fifo => finding_code::TYPE_FIFO.id,
+            Self::Socket => finding_code::TYPE_SOCKET.id,
+            Self::Device => finding_code::TYPE_DEVICE.id,
+            Self::Unknown => finding_code::TYPE_UNKNOWN.id,
+            Self::Name(error) => error.code().id,
             Self::Target(_) => "link.target",
         }
     }

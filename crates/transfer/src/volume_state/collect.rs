@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use lazaret_protocol::{FoundKind, Wanted};
-use lazaret_tree::{Adjustment, Ascending, Entry, LinkTarget, RejectedEntry, RelPath, Tree};
+use lazaret_tree::{
+    Adjustment, Ascending, Entry, LinkTarget, RejectedEntry, RelPath, Tree, finding_code,
+};
 
 use super::{Origin, VolumeState};
 use crate::{Collection, SkipReason, Skipped};
@@ -93,7 +95,7 @@ fn special(name: &[u8], mode: u32) -> Option<Adjustment> {
     let special = mode & 0o7000;
     (special != 0).then(|| Adjustment {
         name: name.to_vec(),
-        code: "mode.special",
+        code: finding_code::MODE_SPECIAL,
         reason: format!("the mode bits {special:04o} are dropped"),
     })
 }
@@ -101,7 +103,7 @@ fn special(name: &[u8], mode: u32) -> Option<Adjustment> {
 fn linked(name: &[u8], links: u32) -> Adjustment {
     Adjustment {
         name: name.to_vec(),
-        code: "link.hard",
+        code: finding_code::LINK_HARD,
         reason: format!("one of {links} names of a file; becomes a copy"),
     }
 }

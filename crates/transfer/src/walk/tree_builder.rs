@@ -8,7 +8,9 @@ use std::os::fd::OwnedFd;
 use std::panic::resume_unwind;
 
 use lazaret_protocol::FileTime;
-use lazaret_tree::{Adjustment, Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree};
+use lazaret_tree::{
+    Adjustment, Digest, Entry, LinkTarget, Mode, RelPath, RelPathBuf, Tree, finding_code,
+};
 use rustix::fs::{AtFlags, Stat};
 
 use super::dir_cursor::DirCursor;
@@ -307,7 +309,7 @@ impl Visitor for TreeBuilder<'_, '_> {
         if special != 0 {
             self.notes.push(Adjustment {
                 name: path.as_str().as_bytes().to_vec(),
-                code: "mode.special",
+                code: finding_code::MODE_SPECIAL,
                 reason: format!("has the mode bits {special:04o}, which nothing carries"),
             });
         }

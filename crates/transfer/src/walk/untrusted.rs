@@ -1,7 +1,7 @@
 //! `walk_untrusted`: reads a directory that is not trusted into its manifest.
 
 use lazaret_protocol::StreamLimits;
-use lazaret_tree::{Adjustment, RejectedEntry, Tree};
+use lazaret_tree::{Adjustment, RejectedEntry, Tree, finding_code};
 
 use super::limiter::Limiter;
 use super::tree_builder::{BuildOptions, build_tree};
@@ -68,13 +68,13 @@ enum Kept {
 fn refusal(skip: &Skipped) -> Kept {
     let code = match skip.reason {
         SkipReason::GitPart => return Kept::Silent,
-        SkipReason::Mount => "type.mount",
+        SkipReason::Mount => finding_code::TYPE_MOUNT,
         SkipReason::Target(error) => error.code(),
-        SkipReason::Fifo
-        | SkipReason::Socket
-        | SkipReason::Device
-        | SkipReason::Unknown
-        | SkipReason::Name(_) => skip.reason.code(),
+        SkipReason::Fifo => finding_code::TYPE_FIFO,
+        SkipReason::Socket => finding_code::TYPE_SOCKET,
+        SkipReason::Device => finding_code::TYPE_DEVICE,
+        SkipReason::Unknown => finding_code::TYPE_UNKNOWN,
+        SkipReason::Name(error) => error.code(),
         SkipReason::Secret
         | SkipReason::LikelySecret
         | SkipReason::PrivateKey

@@ -237,7 +237,7 @@ fn flt_07_a_batch_that_breaks_off_is_taken_back() {
     let mut reader = Then(&stream, |_: &mut [u8]| Err(io::Error::other("gone")));
     let limits = StreamLimits::DEFAULT;
     let unpacked = unpack(&mut reader, limits, &quarantine, Ending::Plain);
-    assert_eq!(unpacked.unwrap_err().code(), "io.read");
+    assert_eq!(unpacked.unwrap_err().code().id, "io.read");
     // What was there before stays, what came with the batch is gone.
     assert_eq!(sizes(&path), before);
     assert!(quarantine.has(&known) && !quarantine.has(&Digest::of(&pattern(1_300_000))));

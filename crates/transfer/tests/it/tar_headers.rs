@@ -167,7 +167,7 @@ fn tar_33_times() {
         members
             .next()
             .map(|member| member.unwrap().mtime)
-            .map_err(|error| error.code())
+            .map_err(|error| error.code().id)
     };
     let pax = |value: &str| {
         mtime(

@@ -144,7 +144,7 @@ fn tar_48_49_limits_hold_for_what_is_new() {
     };
     let code = |limits, known: &Tree| match scanned(dir.path(), known, limits) {
         Ok(_) => "ok",
-        Err(WalkError::Limit(limit)) => limit.code(),
+        Err(WalkError::Limit(limit)) => limit.code().id,
         Err(error) => panic!("{error}"),
     };
     let none = Tree::new();

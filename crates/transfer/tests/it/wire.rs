@@ -109,10 +109,10 @@ fn collected(found: Vec<FoundEntry>, gone: &[&[u8]]) -> String {
         Ok(state) => {
             let collection = state.collect(&baseline);
             let paths = collection.tree.iter().map(|(path, _)| path.as_str());
-            let refused = collection.refusals.iter().map(|refusal| refusal.code);
+            let refused = collection.refusals.iter().map(|refusal| refusal.code.id);
             paths.chain(refused).collect::<Vec<_>>().join(" ")
         }
-        Err(error) => error.code().to_owned(),
+        Err(error) => error.code().id.to_owned(),
     }
 }
 
@@ -179,10 +179,10 @@ fn what_was_not_read_comes_from_what_arrived() {
     };
     assert_eq!(of("b"), (Mode::Plain, Digest::of(b"x")));
     assert_eq!(of("e"), (Mode::Executable, Digest::of(b"arrived")));
-    let linked: Vec<_> = collection.notes.iter().map(|note| note.code).collect();
+    let linked: Vec<_> = collection.notes.iter().map(|note| note.code.id).collect();
     assert_eq!(linked, ["link.hard", "link.hard"]);
     assert_eq!(
-        surveyed.whole().expect_err("not all of it").code(),
+        surveyed.whole().expect_err("not all of it").code().id,
         "survey.contradiction"
     );
 }
@@ -200,7 +200,7 @@ fn only_new_files_in_directories_may_be_left_unread() {
         let sent = VolumeState::received(&baseline(), &sent).expect("of one tree");
         let gone = Vec::new();
         let surveyed = sent.surveyed(Survey { found, gone }, &baseline());
-        surveyed.map_or_else(|error| error.code(), |_| "fine")
+        surveyed.map_or_else(|error| error.code().id, |_| "fine")
     };
     assert_eq!(surveyed(vec![unread(b"a/new")]), "fine");
     assert_eq!(surveyed(vec![unread(b"a/b")]), "survey.contradiction");

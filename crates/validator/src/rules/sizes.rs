@@ -3,10 +3,9 @@
 //! The stream's own limits end a transfer early; these judge what arrived, and
 //! may be tighter.
 
-use lazaret_tree::{Change, Entry};
+use lazaret_tree::{Change, Entry, finding_code};
 
 use crate::Subject;
-use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 
@@ -25,16 +24,21 @@ pub(super) fn check(context: &Context<'_>, report: &mut FindingBuffer) {
         if size > limits.file_bytes {
             let message = format!("{size} bytes, and {} are allowed", limits.file_bytes);
             let subject = Subject::Path(change.path.clone());
-            report.reject(subject, codes::LIMIT_FILE_BYTES, message, HINT);
+            report.reject(subject, finding_code::LIMIT_FILE_BYTES, message, HINT);
         }
     }
     if entries > limits.entries {
         let message = format!("{entries} changes, and {} are allowed", limits.entries);
-        report.reject(Subject::Batch, codes::LIMIT_ENTRIES, message, HINT);
+        report.reject(Subject::Batch, finding_code::LIMIT_ENTRIES, message, HINT);
     }
     if total > limits.total_bytes {
         let message = format!("{total} bytes, and {} are allowed", limits.total_bytes);
-        report.reject(Subject::Batch, codes::LIMIT_TOTAL_BYTES, message, HINT);
+        report.reject(
+            Subject::Batch,
+            finding_code::LIMIT_TOTAL_BYTES,
+            message,
+            HINT,
+        );
     }
 }
 
@@ -59,11 +63,11 @@ pub(super) fn path(context: &Context<'_>, change: &Change, report: &mut FindingB
     if bytes > limits.path_bytes {
         let allowed = limits.path_bytes;
         let message = format!("the path has {bytes} bytes, and {allowed} are allowed");
-        report.block(path, codes::PATH_TOO_LONG, message);
+        report.block(path, finding_code::PATH_TOO_LONG, message);
     }
     if depth > limits.depth {
         let allowed = limits.depth;
         let message = format!("the path has {depth} components, and {allowed} are allowed");
-        report.block(path, codes::PATH_TOO_DEEP, message);
+        report.block(path, finding_code::PATH_TOO_DEEP, message);
     }
 }

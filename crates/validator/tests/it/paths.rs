@@ -1,7 +1,7 @@
 //! Names.
 
 use insta::assert_snapshot;
-use lazaret_tree::{Adjustment, RejectedEntry, Tree, diff};
+use lazaret_tree::{Adjustment, RejectedEntry, Tree, diff, finding_code};
 use lazaret_validator::{Destination, JudgeInput, Policy, judge};
 
 use crate::{Memory, check, check_by, codes_of_new, render};
@@ -172,18 +172,18 @@ fn refusals_and_notes() {
     let refusals = [
         RejectedEntry {
             name: b"pipe".to_vec(),
-            code: "type.fifo",
+            code: finding_code::TYPE_FIFO,
             reason: "a FIFO".to_owned(),
         },
         RejectedEntry {
             name: b"bad\xff\x1b[2J".to_vec(),
-            code: "name.encoding",
+            code: finding_code::NAME_ENCODING,
             reason: "not UTF-8\x1b".to_owned(),
         },
     ];
     let note = |name: &[u8]| Adjustment {
         name: name.to_vec(),
-        code: "mode.special",
+        code: finding_code::MODE_SPECIAL,
         reason: "the setuid bit was dropped".to_owned(),
     };
     let mut contents = Memory::default();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use insta::assert_snapshot;
-use lazaret_tree::RejectedEntry;
+use lazaret_tree::{RejectedEntry, finding_code};
 use lazaret_validator::Policy;
 
 use crate::{check, check_by, render, verdict_with};
@@ -65,8 +65,13 @@ fn app_27_what_else_is_renamed_stays_as_a_whole() {
 /// is read.
 #[test]
 fn app_27_a_file_may_have_been_moved_to_a_name_that_is_not_carried() {
-    let refusal =
-        |name: &[u8]| RejectedEntry::new(name.to_vec(), "name.encoding", "not UTF-8".to_owned());
+    let refusal = |name: &[u8]| {
+        RejectedEntry::new(
+            name.to_vec(),
+            finding_code::NAME_ENCODING,
+            "not UTF-8".to_owned(),
+        )
+    };
     let before = "f a \"1\"\nf b \"2\"\nf d/c \"3\"";
     let with = |refusals: &[RejectedEntry]| {
         let verdict = verdict_with(&Policy::shipped(), refusals, before, "f moved \"2\"");
@@ -81,7 +86,11 @@ fn app_27_a_file_may_have_been_moved_to_a_name_that_is_not_carried() {
     withheld d/c: moved to bad\xff
     ");
     // What was looked at is no place for a file: a FIFO, and what lies in `.git`.
-    let fifo = RejectedEntry::new(b"fifo".to_vec(), "type.fifo", "a FIFO".to_owned());
+    let fifo = RejectedEntry::new(
+        b"fifo".to_vec(),
+        finding_code::TYPE_FIFO,
+        "a FIFO".to_owned(),
+    );
     assert_snapshot!(with(&[fifo, refusal(b".git/\xff")]), @r"
     = needs review
     - a

@@ -137,7 +137,7 @@ fn a_volume_over_the_limits_is_an_answer() {
     asked.write_to(&mut request).expect("to memory");
     let said = porter("update", kept.volume.path(), &request).ok();
     let error = Survey::read_from(&mut &said[..], &limits).expect_err("over");
-    assert_eq!(error.code(), "limit.entries");
+    assert_eq!(error.code().id, "limit.entries");
 }
 
 /// Gives the porter an order and a stream that need not belong together.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_tree::{Change, Entry, RelPath, is_git_name};
+use lazaret_tree::{Change, Entry, FindingCode, RelPath, is_git_name};
 
-use crate::codes::{self, Code};
+use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 use crate::rules::git::names::GitFile;
@@ -13,7 +13,7 @@ use crate::{Severity, Subject};
 
 /// What makes git run, fetch or believe something: a file or a
 /// directory, the code, and why. Anything else there is ordinary use.
-pub(crate) const SENSITIVE: &[(&str, &Code, &str)] = &[
+pub(crate) const SENSITIVE: &[(&str, &FindingCode, &str)] = &[
     (".git/hooks", codes::GIT_HOOK, "hooks run by themselves"),
     (
         ".git/config",

@@ -8,18 +8,18 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 
-use lazaret_tree::{Change, RelPath, escape, is_git_name};
+use lazaret_tree::{Change, FindingCode, RelPath, escape, is_git_name};
 use unicode_script::{Script, UnicodeScript as _};
 
 use crate::Severity;
-use crate::codes::{self, Code};
+use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 use crate::rules::names::fold::{fold, skeleton};
 use crate::rules::suspects::check::find;
 use crate::rules::suspects::patterns::folded;
 
-const CODE: &Code = codes::NAME_CONFUSABLE;
+const CODE: &FindingCode = codes::NAME_CONFUSABLE;
 
 pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     let path = &change.path;

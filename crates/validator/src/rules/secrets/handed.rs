@@ -1,9 +1,9 @@
 //! What the session was handed and a change brings back: tokens of a lent login, and
 //! placeholders of keys (SUS-38).
 
-use lazaret_tree::{Change, Entry};
+use lazaret_tree::{Change, Entry, FindingCode};
 
-use crate::codes::{self, Code};
+use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::handed::{HandedKind, Mark};
 use crate::rules::{Context, Opened};
@@ -67,7 +67,7 @@ pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &m
 }
 
 /// The names are the profile's, so they can be shown.
-fn said(mark: &Mark, holds: &str) -> (&'static Code, String) {
+fn said(mark: &Mark, holds: &str) -> (&'static FindingCode, String) {
     let name = &mark.name;
     match mark.kind {
         HandedKind::Login => (

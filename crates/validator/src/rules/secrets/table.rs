@@ -5,8 +5,9 @@
 //! `s`, or else the whole match. Expressions are over bytes and linear in time, as
 //! all of the `regex` crate's are.
 
+use lazaret_tree::FindingCode;
+
 use crate::Severity::{Note, Warn};
-use crate::codes::Code;
 
 /// What a match must be besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub(crate) enum Need {
 #[derive(Debug)]
 pub(crate) struct Secret {
     /// The code of its findings; the reason says what it is, with an article.
-    pub(crate) code: Code,
+    pub(crate) code: FindingCode,
     /// Words of which one is in every match, in lower case.
     pub(crate) words: &'static [&'static str],
     /// What follows them.
@@ -49,7 +50,7 @@ const fn token(
     pattern: &'static str,
 ) -> Secret {
     Secret {
-        code: Code {
+        code: FindingCode {
             id,
             severities: &[Warn],
             reason: what,
@@ -70,7 +71,7 @@ const fn random(
 ) -> Secret {
     let secret = token(id, what, words, pattern);
     Secret {
-        code: Code {
+        code: FindingCode {
             severities: &[Warn, Note],
             ..secret.code
         },

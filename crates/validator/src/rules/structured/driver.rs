@@ -1,10 +1,9 @@
 //! Both sides of a file that package managers read: what the rules for lockfiles and for
 //! manifests have in common.
 
-use lazaret_tree::{Change, Entry};
+use lazaret_tree::{Change, Entry, FindingCode};
 
 use crate::Severity::{Block, Note, Warn};
-use crate::codes::Code;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::{Context, Opened, Side};
 
@@ -16,11 +15,11 @@ pub(crate) struct DocumentKind {
     /// What such a file is called.
     pub(crate) noun: &'static str,
     /// A link stands in its place.
-    pub(crate) link: &'static Code,
+    pub(crate) link: &'static FindingCode,
     /// It was deleted.
-    pub(crate) deleted: &'static Code,
+    pub(crate) deleted: &'static FindingCode,
     /// It can't be read.
-    pub(crate) unreadable: &'static Code,
+    pub(crate) unreadable: &'static FindingCode,
 }
 
 /// What is known of a file before the change.

@@ -6,8 +6,9 @@
 //!
 //! Every row says what it is tried with: paths that hit it, and paths that miss it.
 
+use lazaret_tree::FindingCode;
+
 use crate::Severity::{self, Block, Note, Warn};
-use crate::codes::Code;
 
 /// One row.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub(crate) struct Suspect {
     /// The case that names it.
     pub(crate) case: &'static str,
     /// The code of its findings, with the reason.
-    pub(crate) code: Code,
+    pub(crate) code: FindingCode,
     /// How grave creating one is.
     pub(crate) severity: Severity,
     /// How grave changing one is.
@@ -82,7 +83,7 @@ impl Suspect {
 
     /// Says what weighs when one is changed.
     pub(in crate::rules) const fn changed(self, change: Change) -> Self {
-        let code = Code {
+        let code = FindingCode {
             severities: severities(self.severity, true),
             ..self.code
         };
@@ -95,7 +96,7 @@ impl Suspect {
 
     /// Says where a new one counts.
     pub(in crate::rules) const fn only(self, place: Place) -> Self {
-        let code = Code {
+        let code = FindingCode {
             severities: severities(self.severity, true),
             ..self.code
         };
@@ -121,7 +122,7 @@ pub(in crate::rules) const fn row(
 ) -> Suspect {
     Suspect {
         case,
-        code: Code {
+        code: FindingCode {
             id,
             severities: severities(severity, false),
             reason,
