@@ -1,52 +1,25 @@
 //! `Cargo.toml`: what replaces a dependency, what is built from elsewhere, and what runs
 //! at build. Everything else of it is ordinary, and nothing is said of it.
 
-use super::{Difference, Manifest, say};
-use crate::Severity::Warn;
-use crate::codes;
-use crate::file_findings::FileFindings;
+use super::{Difference, Manifest, Remark, warn};
+use crate::codes::{MANIFEST_CARGO_BUILD, MANIFEST_CARGO_PATCH, MANIFEST_CARGO_SOURCE};
 
 /// Judges one difference.
-pub(super) fn judge(
-    difference: &Difference<'_, '_>,
-    manifest: &Manifest,
-    remarks: &mut FileFindings,
-) {
+pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest) -> Option<Remark> {
     match difference.path {
-        ["patch" | "replace", ..] => {
-            let reason = "replaces a dependency by another";
-            say(
-                difference,
-                Warn,
-                codes::MANIFEST_CARGO_PATCH,
-                reason,
-                remarks,
-            );
-        }
+        ["patch" | "replace", ..] => warn(MANIFEST_CARGO_PATCH, "replaces a dependency by another"),
         ["package", "build" | "links"]
         | ["lib", "proc-macro" | "proc_macro"]
-        | ["profile", .., "rustflags" | "trim-paths"] => {
-            let reason = "has something run or passed on at build";
-            say(
-                difference,
-                Warn,
-                codes::MANIFEST_CARGO_BUILD,
-                reason,
-                remarks,
-            );
-        }
-        ["lib", "crate-type" | "crate_type"] if is_macro(difference) => {
-            let reason = "makes it a macro, which the compiler runs";
-            say(
-                difference,
-                Warn,
-                codes::MANIFEST_CARGO_BUILD,
-                reason,
-                remarks,
-            );
-        }
-        [.., table, _, key] if is_dependencies(table) && difference.after.is_some() => {
-            let text = difference.after.and_then(|value| value.text());
+        | ["profile", .., "rustflags" | "trim-paths"] => warn(
+            MANIFEST_CARGO_BUILD,
+            "has something run or passed on at build",
+        ),
+        ["lib", "crate-type" | "crate_type"] if is_macro(difference) => warn(
+            MANIFEST_CARGO_BUILD,
+            "makes it a macro, which the compiler runs",
+        ),
+        [.., table, _, key] if is_dependencies(table) => {
+            let text = difference.after?.text();
             let reason = match *key {
                 "git" | "branch" | "tag" | "rev" => "comes from a repository",
                 "registry" | "registry-index" => "comes from another registry",
@@ -54,17 +27,11 @@ pub(super) fn judge(
                     "comes from outside the workspace"
                 }
                 "package" => "has the contents of another package",
-                _ => return,
+                _ => return None,
             };
-            say(
-                difference,
-                Warn,
-                codes::MANIFEST_CARGO_SOURCE,
-                reason,
-                remarks,
-            );
+            warn(MANIFEST_CARGO_SOURCE, reason)
         }
-        _ => {}
+        _ => None,
     }
 }
 

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{Difference, Manifest, say};
-use crate::Severity::{Note, Warn};
-use crate::codes;
-use crate::file_findings::FileFindings;
+use super::{Difference, Manifest, Remark, warn};
+use crate::Severity::Note;
+use crate::codes::MANIFEST_GO;
 use crate::rules::structured::{Builder, Data, Document, Unreadable, Value, offset};
 
 /// Reads the directives as a table, each with the word of its block in front.
@@ -43,23 +42,24 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, Unreadable> {
 }
 
 /// Judges one directive.
-pub(super) fn judge(
-    difference: &Difference<'_, '_>,
-    manifest: &Manifest,
-    remarks: &mut FileFindings,
-) {
+pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest) -> Option<Remark> {
     let ([line], Some(_)) = (difference.path, difference.after) else {
-        return;
+        return None;
     };
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-    let (severity, reason) = match word {
-        "replace" => (Warn, "takes a module from elsewhere"),
-        "toolchain" => (Warn, "chooses the toolchain that is fetched and run"),
-        "use" if manifest.leads_out(rest) => (Warn, "builds what lies outside the workspace"),
-        "tool" => (Note, "has a program built and run by name"),
-        _ => return,
-    };
-    say(difference, severity, codes::MANIFEST_GO, reason, remarks);
+    match word {
+        "replace" => warn(MANIFEST_GO, "takes a module from elsewhere"),
+        "toolchain" => warn(MANIFEST_GO, "chooses the toolchain that is fetched and run"),
+        "use" if manifest.leads_out(rest) => {
+            warn(MANIFEST_GO, "builds what lies outside the workspace")
+        }
+        "tool" => Some(Remark {
+            severity: Note,
+            code: MANIFEST_GO,
+            reason: "has a program built and run by name",
+        }),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -13,16 +13,18 @@ mod pyproject;
 mod requirements;
 mod setup_cfg;
 
-use lazaret_tree::{Change, RelPath};
+use std::collections::HashSet;
+
+use lazaret_tree::{Change, FindingCode, RelPath};
 
 use crate::Severity::{self, Block, Note, Warn};
-use crate::codes::{self, Code};
+use crate::codes;
 use crate::file_findings::FileFindings;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::names::fold::skeleton;
 use crate::rules::structured::driver::{Before, DocumentKind};
 use crate::rules::structured::key_diff::{Difference, differences};
-use crate::rules::structured::{Document, Unreadable, ini, json, toml};
+use crate::rules::structured::{Document, Unreadable, Value, ini, json, toml};
 use crate::rules::{Context, Opened};
 use crate::shown::shown;
 
@@ -31,43 +33,80 @@ struct Format {
     /// The file name, folded.
     name: &'static str,
     read: for<'a> fn(&'a str) -> Result<Document<'a>, Unreadable>,
-    judge: fn(&Difference<'_, '_>, &Manifest, &mut FileFindings),
-    /// Whether a change that nothing is to be said of is still noted.
-    rest: Rest,
+    judge: fn(&Difference<'_, '_>, &Manifest) -> Option<Remark>,
+    /// What follows from a change that nothing is to be said of.
+    on_unmatched: OnUnmatched,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
-    Quiet,
-    Noted,
+enum OnUnmatched {
+    Ignore,
+    Note,
 }
+
+/// What there is to say of one difference.
+#[derive(Debug, Clone, Copy)]
+struct Remark {
+    severity: Severity,
+    code: &'static FindingCode,
+    /// Follows the key in the message.
+    reason: &'static str,
+}
+
+const fn warn(code: &'static FindingCode, reason: &'static str) -> Option<Remark> {
+    Some(Remark {
+        severity: Warn,
+        code,
+        reason,
+    })
+}
+
+const fn block(code: &'static FindingCode, reason: &'static str) -> Option<Remark> {
+    Some(Remark {
+        severity: Block,
+        code,
+        reason,
+    })
+}
+
+/// What the formats of Python say alike.
+const CHOOSES_BACKEND: Option<Remark> = warn(
+    codes::MANIFEST_BUILD,
+    "chooses the code that builds the package",
+);
+const CHOOSES_INDEX: Option<Remark> =
+    block(codes::MANIFEST_REGISTRY, "chooses where packages come from");
+const DEPENDS_ELSEWHERE: Option<Remark> = warn(
+    codes::MANIFEST_DEPENDENCY,
+    "has a dependency from elsewhere than the registry",
+);
+const RUNS_OR_LOADS: Option<Remark> =
+    warn(codes::MANIFEST_SCRIPT, "says what a tool runs or loads");
 
 /// Whose manifest it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Of the workspace.
-    Own,
-    /// Of an installed dependency: its scripts ran when it was installed, and its code
-    /// runs in any case.
-    Installed,
+enum Owner {
+    Workspace,
+    /// Its scripts ran when it was installed, and its code runs in any case.
+    Dependency,
 }
 
 /// The manifest that is judged.
 #[derive(Debug, Clone, Copy)]
 struct Manifest {
-    place: Place,
+    owner: Owner,
     /// How many directories of the workspace it lies in.
     depth: usize,
 }
 
 impl Manifest {
     fn at(path: &RelPath) -> Self {
-        let place = match path.components().any(|name| name == "node_modules") {
-            true => Place::Installed,
-            false => Place::Own,
+        let owner = match path.components().any(|name| name == "node_modules") {
+            true => Owner::Dependency,
+            false => Owner::Workspace,
         };
         Self {
-            place,
+            owner,
             depth: path.components().count().saturating_sub(1),
         }
     }
@@ -90,50 +129,19 @@ impl Manifest {
     }
 }
 
-const FORMATS: &[Format] = &[
-    Format {
-        name: "package.json",
-        read: json::read,
-        judge: package_json::judge,
-        rest: Rest::Quiet,
-    },
-    Format {
-        name: "pyproject.toml",
-        read: toml::read,
-        judge: pyproject::judge,
-        rest: Rest::Noted,
-    },
-    Format {
-        name: "setup.cfg",
-        read: ini::read,
-        judge: setup_cfg::judge,
-        rest: Rest::Noted,
-    },
-    Format {
-        name: "cargo.toml",
-        read: toml::read,
-        judge: cargo_toml::judge,
-        rest: Rest::Quiet,
-    },
-    Format {
-        name: "go.mod",
-        read: go_mod::read,
-        judge: go_mod::judge,
-        rest: Rest::Quiet,
-    },
-    Format {
-        name: "go.work",
-        read: go_mod::read,
-        judge: go_mod::judge,
-        rest: Rest::Quiet,
-    },
-    Format {
-        name: "requirements.txt",
-        read: requirements::read,
-        judge: requirements::judge,
-        rest: Rest::Quiet,
-    },
-];
+#[rustfmt::skip]
+const FORMATS: &[Format] = {
+    use OnUnmatched::{Ignore, Note};
+    &[
+        Format { name: "package.json", read: json::read, judge: package_json::judge, on_unmatched: Ignore },
+        Format { name: "pyproject.toml", read: toml::read, judge: pyproject::judge, on_unmatched: Note },
+        Format { name: "setup.cfg", read: ini::read, judge: setup_cfg::judge, on_unmatched: Note },
+        Format { name: "cargo.toml", read: toml::read, judge: cargo_toml::judge, on_unmatched: Ignore },
+        Format { name: "go.mod", read: go_mod::read, judge: go_mod::judge, on_unmatched: Ignore },
+        Format { name: "go.work", read: go_mod::read, judge: go_mod::judge, on_unmatched: Ignore },
+        Format { name: "requirements.txt", read: requirements::read, judge: requirements::judge, on_unmatched: Ignore },
+    ]
+};
 
 fn format_of(path: &RelPath) -> Option<&'static Format> {
     let name = skeleton(path.components().last()?);
@@ -217,9 +225,11 @@ fn compare(
     let said = remarks.count();
     let root = known.map(|known| &known.root);
     differences(root, Some(&after.root), &mut |difference| {
-        (format.judge)(difference, manifest, &mut remarks);
+        if let Some(remark) = (format.judge)(difference, manifest) {
+            say(difference, remark, &mut remarks);
+        }
     });
-    if format.rest == Rest::Noted && remarks.count() == said {
+    if format.on_unmatched == OnUnmatched::Note && remarks.count() == said {
         remarks.add(Note, codes::MANIFEST_CHANGED, None, || {
             "nothing changed that runs or fetches something".to_owned()
         });
@@ -227,14 +237,13 @@ fn compare(
     remarks
 }
 
-/// Says something about one difference: its key, why it matters, and what it says now.
-fn say(
-    difference: &Difference<'_, '_>,
-    severity: Severity,
-    code: &'static Code,
-    reason: &str,
-    remarks: &mut FileFindings,
-) {
+/// Adds a remark about one difference: its key, why it matters, and what it says now.
+fn say(difference: &Difference<'_, '_>, remark: Remark, remarks: &mut FileFindings) {
+    let Remark {
+        severity,
+        code,
+        reason,
+    } = remark;
     let at = difference.after.map(|value| value.at);
     remarks.add(severity, code, at, || {
         let key = match difference.path {
@@ -259,6 +268,21 @@ fn say(
 fn names_address(requirement: &str) -> bool {
     let bare = requirement.split(';').next().unwrap_or_default();
     bare.contains('@') || bare.contains("://")
+}
+
+/// Whether a requirement that was not there before names an address. Lists of an INI file go
+/// over lines.
+fn adds_address(difference: &Difference<'_, '_>) -> bool {
+    fn texts<'v>(side: Option<&'v Value<'_>>) -> impl Iterator<Item = &'v str> {
+        let items = side
+            .into_iter()
+            .flat_map(|value| value.items().iter().chain([value]));
+        items
+            .filter_map(|item| item.text())
+            .flat_map(|text| text.lines())
+    }
+    let old: HashSet<&str> = texts(difference.before).collect();
+    texts(difference.after).any(|text| !old.contains(text) && names_address(text))
 }
 
 /// Keys of Python tools that choose where packages or interpreters come from.

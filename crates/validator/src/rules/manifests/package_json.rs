@@ -1,9 +1,8 @@
 //! `package.json`: scripts that run at install, and keys that choose other code.
 
-use super::{Difference, Manifest, Place, say};
+use super::{Difference, Manifest, Owner, Remark, block, warn};
 use crate::Severity::{Block, Warn};
-use crate::codes;
-use crate::file_findings::FileFindings;
+use crate::codes::{MANIFEST_DEPENDENCY, MANIFEST_INSTALL_HOOK, MANIFEST_SCRIPT, MANIFEST_SETTING};
 
 /// Scripts that a package manager runs by itself, at install or around it.
 const HOOKS: [&str; 19] = [
@@ -75,6 +74,12 @@ const QUIET: [&str; 43] = [
     "version",
 ];
 
+const INSTALL_HOOK: Remark = Remark {
+    severity: Block,
+    code: MANIFEST_INSTALL_HOOK,
+    reason: "runs by itself, at install or around it",
+};
+
 const DEPENDENCIES: [&str; 4] = [
     "dependencies",
     "devDependencies",
@@ -83,109 +88,52 @@ const DEPENDENCIES: [&str; 4] = [
 ];
 
 /// Judges one difference.
-pub(super) fn judge(
-    difference: &Difference<'_, '_>,
-    manifest: &Manifest,
-    remarks: &mut FileFindings,
-) {
+pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest) -> Option<Remark> {
     match difference.path {
-        ["scripts", _] if difference.after.is_none() => {}
-        ["scripts", name] if HOOKS.contains(name) => {
-            let severity = match manifest.place {
-                Place::Own => Block,
-                Place::Installed => Warn,
-            };
-            let reason = "runs by itself, at install or around it";
-            say(
-                difference,
-                severity,
-                codes::MANIFEST_INSTALL_HOOK,
-                reason,
-                remarks,
-            );
-        }
+        ["scripts", _] if difference.after.is_none() => None,
+        ["scripts", name] if HOOKS.contains(name) => Some(match manifest.owner {
+            Owner::Workspace => INSTALL_HOOK,
+            Owner::Dependency => Remark {
+                severity: Warn,
+                ..INSTALL_HOOK
+            },
+        }),
         // A package manager runs no other script of an installed package.
-        ["scripts", _] if manifest.place == Place::Installed => {}
-        ["scripts", ..] => say(
-            difference,
-            Warn,
-            codes::MANIFEST_SCRIPT,
-            "is run by name",
-            remarks,
-        ),
-        ["bin", ..] | ["directories", "bin", ..] if manifest.place == Place::Own => {
-            let reason = "becomes a program on the path";
-            say(difference, Warn, codes::MANIFEST_SCRIPT, reason, remarks);
+        ["scripts", _] if manifest.owner == Owner::Dependency => None,
+        ["scripts", ..] => warn(MANIFEST_SCRIPT, "is run by name"),
+        ["bin", ..] | ["directories", "bin", ..] if manifest.owner == Owner::Workspace => {
+            warn(MANIFEST_SCRIPT, "becomes a program on the path")
         }
-        [list, _] if DEPENDENCIES.contains(list) => dependency(difference, remarks),
-        [key, ..] if QUIET.contains(key) || manifest.place == Place::Installed => {}
-        ["directories", ..] => {}
-        [] => say(
-            difference,
-            Warn,
-            codes::MANIFEST_SETTING,
-            "is no table",
-            remarks,
-        ),
-        _ => {
-            let reason = "configures what is installed or run";
-            say(difference, Warn, codes::MANIFEST_SETTING, reason, remarks);
-        }
+        [list, _] if DEPENDENCIES.contains(list) => dependency(difference),
+        [key, ..] if QUIET.contains(key) || manifest.owner == Owner::Dependency => None,
+        ["directories", ..] => None,
+        [] => warn(MANIFEST_SETTING, "is no table"),
+        _ => warn(MANIFEST_SETTING, "configures what is installed or run"),
     }
 }
 
-fn dependency(difference: &Difference<'_, '_>, remarks: &mut FileFindings) {
-    let Some(after) = difference.after else {
-        return;
+fn dependency(difference: &Difference<'_, '_>) -> Option<Remark> {
+    let Some(spec) = difference.after?.text() else {
+        return warn(MANIFEST_DEPENDENCY, "is a dependency of an unknown kind");
     };
-    let Some(spec) = after.text() else {
-        let reason = "is a dependency of an unknown kind";
-        return say(
-            difference,
-            Warn,
-            codes::MANIFEST_DEPENDENCY,
-            reason,
-            remarks,
-        );
+    let elsewhere = || {
+        warn(
+            MANIFEST_DEPENDENCY,
+            "comes from elsewhere than the registry",
+        )
     };
     match spec.split_once(':') {
-        Some(("exec", _)) => {
-            let reason = "is made by a script that runs at install";
-            say(
-                difference,
-                Block,
-                codes::MANIFEST_INSTALL_HOOK,
-                reason,
-                remarks,
-            );
-        }
+        Some(("exec", _)) => block(
+            MANIFEST_INSTALL_HOOK,
+            "is made by a script that runs at install",
+        ),
         // `npm:^1.0.0` is an ordinary range.
-        Some(("npm", range)) if !range.contains('@') => {}
-        Some(("npm", _)) => {
-            let reason = "has the contents of another package";
-            say(
-                difference,
-                Warn,
-                codes::MANIFEST_DEPENDENCY,
-                reason,
-                remarks,
-            );
-        }
-        Some(("workspace" | "catalog", _)) => {}
-        Some(_) => elsewhere(difference, remarks),
+        Some(("npm", range)) if !range.contains('@') => None,
+        Some(("npm", _)) => warn(MANIFEST_DEPENDENCY, "has the contents of another package"),
+        Some(("workspace" | "catalog", _)) => None,
+        Some(_) => elsewhere(),
         // `user/repository`, or a path.
-        None if spec.contains('/') => elsewhere(difference, remarks),
-        None => {}
+        None if spec.contains('/') => elsewhere(),
+        None => None,
     }
-}
-
-fn elsewhere(difference: &Difference<'_, '_>, remarks: &mut FileFindings) {
-    let reason = "comes from elsewhere than the registry";
-    say(
-        difference,
-        Warn,
-        codes::MANIFEST_DEPENDENCY,
-        reason,
-        remarks,
-    );
 }

@@ -1,6 +1,6 @@
 //! What must hold of any manifest; for tests and fuzz targets.
 
-use super::{FORMATS, Manifest, Place, compare};
+use super::{FORMATS, Manifest, Owner, compare};
 use crate::Severity::Note;
 use crate::rules::structured::driver::Before;
 use crate::rules::structured::text_of_bytes;
@@ -20,7 +20,7 @@ pub(crate) fn exercise(name: &str, before: &[u8], after: &[u8]) -> bool {
         Err(why) => Before::Unknown(why),
     };
     let manifest = Manifest {
-        place: Place::Own,
+        owner: Owner::Workspace,
         depth: 0,
     };
     let remarks = compare(format, &manifest, &before, &document).finish();

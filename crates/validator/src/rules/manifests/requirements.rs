@@ -3,10 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{Difference, Manifest, chooses_index, names_address, say};
-use crate::Severity::Warn;
-use crate::codes;
-use crate::file_findings::FileFindings;
+use super::{Difference, Manifest, Remark, chooses_index, names_address, warn};
+use crate::codes::MANIFEST_REQUIREMENT;
 use crate::rules::structured::{Builder, Data, Document, Unreadable, Value, offset};
 
 /// Reads the lines as a table: a requirement or an option, and the hashes that stand with it.
@@ -63,9 +61,9 @@ fn split_hashes(line: &str) -> (String, String) {
 }
 
 /// Judges one line.
-pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut FileFindings) {
+pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest) -> Option<Remark> {
     let ([line], Some(after)) = (difference.path, difference.after) else {
-        return;
+        return None;
     };
     let mut words = line.split([' ', '=']);
     let word = words.next().unwrap_or_default();
@@ -85,19 +83,13 @@ pub(super) fn judge(difference: &Difference<'_, '_>, _: &Manifest, remarks: &mut
         "-r" | "-c" | "--requirement" | "--constraint" if leads_elsewhere(line) => {
             "reads requirements from elsewhere"
         }
-        option if option.starts_with('-') => return,
+        option if option.starts_with('-') => return None,
         _ if names_address(line) || is_place(word) => {
             "has a dependency from elsewhere than the registry"
         }
-        _ => return,
+        _ => return None,
     };
-    say(
-        difference,
-        Warn,
-        codes::MANIFEST_REQUIREMENT,
-        reason,
-        remarks,
-    );
+    warn(MANIFEST_REQUIREMENT, reason)
 }
 
 fn leads_elsewhere(line: &str) -> bool {
