@@ -9,7 +9,6 @@ use lazaret_validator::{Limits, Policy};
 
 use super::contents::Contents;
 use super::drift::Drift;
-use super::hunks::{self, Hunk};
 use super::proposal::Proposal;
 use super::subject::Subject;
 use super::unlanded::Unlanded;
@@ -70,15 +69,9 @@ impl Case {
         self.whole.as_ref()
     }
 
-    /// Splits what the proposal would do at one path into hunks, which
-    /// [`Pick::Hunks`](super::choices::Pick::Hunks) names by their index. `None` for what is
-    /// no text on both sides. Propose with the whole path taken to get the change.
-    pub fn hunks(&self, proposed: &Change) -> Option<Vec<Hunk>> {
-        let (old, new) = self.texts(proposed)?;
-        Some(hunks::split(&old, &new))
-    }
-
-    /// Reads both sides of a change as text; nothing counts as the empty text.
+    /// Reads both sides of a change as text; nothing counts as the empty text. `None` for what
+    /// is no text on both sides. The hunks between them are those that
+    /// [`Pick::Hunks`](super::choices::Pick::Hunks) names.
     pub fn texts(&self, change: &Change) -> Option<(String, String)> {
         let side = |entry: &Option<_>| match entry {
             None => Some(String::new()),

@@ -15,7 +15,7 @@ pub enum Pick {
     Alone,
     /// Nothing of it, for now.
     Leave,
-    /// These hunks of it, by their index in [`Case::hunks`](super::case::Case::hunks).
+    /// These hunks of it, by their index in [`FileDiff::hunks`](super::file_diff::FileDiff::hunks).
     Hunks(BTreeSet<usize>),
     /// The session's version in place of the user's own, where the two are in conflict.
     /// An undo brings the user's back.

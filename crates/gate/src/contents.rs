@@ -95,19 +95,6 @@ impl Contents {
         checked(self.open(digest)?, digest, most)
     }
 
-    /// As [`Contents::read`], and looks at one more place in the workspace.
-    ///
-    /// # Errors
-    /// As [`Contents::read`].
-    pub fn read_at(&self, path: &RelPath, digest: &Digest, most: u64) -> io::Result<Vec<u8>> {
-        match self.read(digest, most) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            other => return other,
-        }
-        let file = self.workspace.open_file(path);
-        checked(file.map_err(|error| error.source)?, digest, most)
-    }
-
     /// Reads a small text: UTF-8 without a NUL byte. `None` for anything else, also for what
     /// can't be had any more.
     pub fn text(&self, entry: &Entry) -> Option<String> {
@@ -117,9 +104,7 @@ impl Contents {
         if *size > MOST_TEXT_BYTES {
             return None;
         }
-        let bytes = self.read(digest, MOST_TEXT_BYTES).ok()?;
-        let text = String::from_utf8(bytes).ok()?;
-        (!text.contains('\0')).then_some(text)
+        text(self.read(digest, MOST_TEXT_BYTES).ok()?)
     }
 }
 
@@ -146,7 +131,15 @@ impl Blobs for Contents {
     }
 }
 
-fn checked(from: impl Read, digest: &Digest, most: u64) -> io::Result<Vec<u8>> {
+/// A NUL byte or invalid UTF-8 makes a file binary; it is named by size and digest, and
+/// never passed over in silence (AUD-05).
+pub(super) fn text(bytes: Vec<u8>) -> Option<String> {
+    let text = String::from_utf8(bytes).ok()?;
+    (!text.contains('\0')).then_some(text)
+}
+
+/// Reads what has this digest and at most `most` bytes.
+pub(super) fn checked(from: impl Read, digest: &Digest, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
@@ -154,6 +147,9 @@ fn checked(from: impl Read, digest: &Digest, most: u64) -> io::Result<Vec<u8>> {
     }
     match Digest::of(&bytes) == *digest {
         true => Ok(bytes),
-        false => Err(io::ErrorKind::InvalidData.into()),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it does not hold what its digest says",
+        )),
     }
 }

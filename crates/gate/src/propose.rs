@@ -19,7 +19,7 @@ use super::case::Case;
 use super::choices::{Choices, Pick};
 use super::contents::Contents;
 use super::drift::{Clash, Drift, DriftError, drifts, insert};
-use super::hunks;
+use super::file_diff::FileDiff;
 use super::input::GateInput;
 use super::proposal::{Item, ItemState, Origin, Proposal};
 
@@ -267,17 +267,18 @@ fn in_part(case: &Case, proposed: &Change, chosen: &BTreeSet<usize>) -> Result<P
             path: proposed.path.clone(),
         });
     };
-    let count = hunks::split(&old, &new).len();
+    let diff = FileDiff::new(&old, &new);
+    let count = diff.hunks().len();
     if chosen.is_empty() {
         return Ok(Part::Nothing);
     }
     if chosen.iter().copied().eq(0..count) {
         return Ok(Part::All);
     }
-    let text = hunks::choose(&old, &new, chosen);
+    let text = diff.with_hunks(chosen);
     // What the rest is merged with later, should the user go on editing: see `drift`.
     insert(&case.contents, old.as_bytes())?;
-    let (digest, size) = insert(&case.contents, text.as_bytes())?;
+    let (digest, size) = insert(&case.contents, &text)?;
     // The execute bit is no hunk: it comes with the whole change, or not.
     let mode = match (&proposed.before, &proposed.after) {
         (Some(Entry::File { mode, .. }), _) | (None, Some(Entry::File { mode, .. })) => *mode,

@@ -1,7 +1,7 @@
 //! `Bench`: what a review needs of the gate.
 
 use lazaret_gate::export::ExportError;
-use lazaret_gate::export::side::ContentsError;
+use lazaret_gate::file_side::ContentsError;
 use lazaret_gate::propose::ProposeError;
 
 use super::diff_view::Body;

@@ -1,10 +1,8 @@
 //! `Body`: what is shown of an item's contents, line by line.
 
-use std::ops::Range;
+use lazaret_gate::file_diff::{self, FileDiff, LineCounts, LineKind};
+use similar::{Algorithm, ChangeTag, TextDiff};
 
-use similar::{ChangeTag, DiffOp, DiffTag, TextDiff};
-
-use super::item::Tally;
 use super::text::{Piece, Pieces, Shade};
 
 /// Lines above this many bytes are not compared word by word: it would take too long.
@@ -12,25 +10,16 @@ const LONGEST_COMPARED: usize = 4096;
 
 /// Changes of more lines than this are not compared word by word.
 const MOST_COMPARED: usize = 400;
+/// Lines that have fewer words in common than this are no versions of each other.
+const LEAST_ALIKE: f32 = 0.5;
 /// How far the new version of a line is looked for.
 const FURTHEST: usize = 8;
-
-/// What became of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tag {
-    /// In both versions.
-    Same,
-    /// Only in the old one.
-    Removed,
-    /// Only in the new one.
-    Added,
-}
 
 /// A line of a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// What became of it.
-    pub tag: Tag,
+    /// In which version it is.
+    pub kind: LineKind,
     /// Its number in the old version, counted from 1.
     pub old: Option<usize>,
     /// Its number in the new version, counted from 1.
@@ -80,34 +69,27 @@ impl Body {
         }
     }
 
-    /// Compares two texts. The hunks are those of [`lazaret_gate::hunks`], in the same order.
+    /// Compares two texts. The hunks are those of [`FileDiff`], in the same order.
     pub fn compare(old: &str, new: &str) -> Self {
-        let diff = TextDiff::from_lines(old, new);
-        let hunks = diff
-            .grouped_ops(3)
-            .iter()
-            .map(|ops| hunk(&diff, ops))
-            .collect();
+        let diff = FileDiff::new(old, new);
+        let hunks = diff.hunks().map(|hunk| Hunk {
+            header: hunk.header(),
+            lines: lines(&hunk.lines),
+        });
         Self {
             words: Vec::new(),
-            hunks,
+            hunks: hunks.collect(),
             parts: Parts::Hunks,
         }
     }
 
-    /// Counts the lines that came and went.
-    pub fn tally(&self) -> Tally {
-        if self.hunks.is_empty() {
-            return Tally::None;
-        }
-        let count = |tag| {
-            let lines = self.hunks.iter().flat_map(|hunk| &hunk.lines);
-            let number = lines.filter(|line| line.tag == tag).count();
-            u32::try_from(number).unwrap_or(u32::MAX)
-        };
-        Tally::Lines {
-            added: count(Tag::Added),
-            removed: count(Tag::Removed),
+    /// Counts the lines that were added and removed.
+    pub fn counts(&self) -> LineCounts {
+        let lines = self.hunks.iter().flat_map(|hunk| &hunk.lines);
+        let count = |kind| lines.clone().filter(|line| line.kind == kind).count() as u64;
+        LineCounts {
+            added: count(LineKind::Added),
+            removed: count(LineKind::Removed),
         }
     }
 
@@ -121,51 +103,43 @@ impl Body {
     }
 }
 
-fn hunk(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Hunk {
-    let lines = ops.iter().flat_map(|op| op_lines(diff, op)).collect();
-    let span = |range: fn(&DiffOp) -> Range<usize>| {
-        let start = ops.first().map_or(0, |op| range(op).start);
-        let end = ops.last().map_or(0, |op| range(op).end);
-        // As in every unified diff: an empty range is named by the line before it.
-        match end - start {
-            0 => format!("{start},0"),
-            1 => format!("{}", start + 1),
-            number => format!("{},{number}", start + 1),
+/// Where lines replace others, finds those that are versions of each other and sets off the
+/// words that differ.
+fn lines(compared: &[file_diff::Line<'_>]) -> Vec<Line> {
+    let is_context = |line: &file_diff::Line<'_>| line.kind == LineKind::Context;
+    let runs = compared.chunk_by(|a, b| is_context(a) == is_context(b));
+    let mut lines = Vec::with_capacity(compared.len());
+    for run in runs {
+        let texts: Vec<_> = run
+            .iter()
+            .map(|line| String::from_utf8_lossy(line.bytes))
+            .collect();
+        let start = lines.len();
+        let plain = run.iter().zip(&texts);
+        lines.extend(plain.map(|(of, text)| line(of, [(text.as_ref(), Shade::Plain)])));
+        if run.len() > MOST_COMPARED {
+            continue;
         }
-    };
-    let (old, new) = (span(DiffOp::old_range), span(DiffOp::new_range));
-    Hunk {
-        header: format!("@@ -{old} +{new} @@"),
-        lines,
-    }
-}
-
-fn op_lines(diff: &TextDiff<'_, '_, str>, op: &DiffOp) -> Vec<Line> {
-    let changes: Vec<_> = diff.iter_changes(op).collect();
-    let mut lines: Vec<Line> = changes
-        .iter()
-        .map(|change| {
-            let at = (change.old_index(), change.new_index());
-            line(change.tag(), at, [(false, change.value())])
-        })
-        .collect();
-    if op.tag() == DiffTag::Replace && changes.len() <= MOST_COMPARED {
-        let removed = op.old_range().len();
-        let text = |index: usize| changes[index].value();
-        for (old, new) in pairs(0..removed, removed..changes.len(), text) {
-            let words = TextDiff::from_lines(text(old), text(new));
-            for change in words
-                .ops()
-                .iter()
-                .flat_map(|op| words.iter_inline_changes(op))
-            {
-                let index = match change.tag() {
-                    ChangeTag::Delete => old,
-                    ChangeTag::Insert | ChangeTag::Equal => new,
-                };
-                let at = (changes[index].old_index(), changes[index].new_index());
-                lines[index] = line(change.tag(), at, change.values().iter().copied());
+        let removed = run.partition_point(|line| line.kind == LineKind::Removed);
+        let (old, new) = texts.split_at(removed);
+        for (old_at, new_at) in pairs(old, new) {
+            let words = TextDiff::configure()
+                .algorithm(Algorithm::Patience)
+                .diff_unicode_words(&*old[old_at], &*new[new_at]);
+            if words.ratio() < LEAST_ALIKE {
+                continue;
             }
+            let version = |other: ChangeTag| {
+                let words = words.iter_all_changes();
+                let own = words.filter(move |word| word.tag() != other);
+                own.map(|word| match word.tag() {
+                    ChangeTag::Equal => (word.value(), Shade::Plain),
+                    ChangeTag::Delete | ChangeTag::Insert => (word.value(), Shade::Changed),
+                })
+            };
+            let new_at = removed + new_at;
+            lines[start + old_at] = line(&run[old_at], version(ChangeTag::Insert));
+            lines[start + new_at] = line(&run[new_at], version(ChangeTag::Delete));
         }
     }
     lines
@@ -173,17 +147,14 @@ fn op_lines(diff: &TextDiff<'_, '_, str>, op: &DiffOp) -> Vec<Line> {
 
 /// Finds lines that are versions of each other, in order: for each old one the first new
 /// one that is like it, among the next few.
-fn pairs<'a>(
-    old: Range<usize>,
-    mut new: Range<usize>,
-    text: impl Fn(usize) -> &'a str,
-) -> Vec<(usize, usize)> {
+fn pairs(old: &[impl AsRef<str>], new: &[impl AsRef<str>]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
-    for old in old {
-        let mut candidates = new.clone().take(FURTHEST);
-        if let Some(found) = candidates.find(|new| are_alike(text(old), text(*new))) {
-            pairs.push((old, found));
-            new.start = found + 1;
+    let mut start = 0;
+    for (index, old) in old.iter().enumerate() {
+        let mut candidates = (start..new.len()).take(FURTHEST);
+        if let Some(found) = candidates.find(|at| are_alike(old.as_ref(), new[*at].as_ref())) {
+            pairs.push((index, found));
+            start = found + 1;
         }
     }
     pairs
@@ -192,36 +163,21 @@ fn pairs<'a>(
 fn are_alike(old: &str, new: &str) -> bool {
     let is_short = |line: &str| line.len() <= LONGEST_COMPARED;
     is_short(old) && is_short(new) && {
-        TextDiff::from_unicode_words(old.trim(), new.trim()).ratio() >= 0.5
+        TextDiff::from_unicode_words(old.trim(), new.trim()).ratio() >= LEAST_ALIKE
     }
 }
 
-fn line<'a>(
-    tag: ChangeTag,
-    (old, new): (Option<usize>, Option<usize>),
-    parts: impl IntoIterator<Item = (bool, &'a str)>,
-) -> Line {
+fn line<'a>(of: &file_diff::Line<'_>, parts: impl IntoIterator<Item = (&'a str, Shade)>) -> Line {
     let mut pieces = Pieces::default();
-    let mut end = None;
-    for (is_emphasised, text) in parts {
-        let shade = if is_emphasised {
-            Shade::Changed
-        } else {
-            Shade::Plain
-        };
-        end = text.chars().last().or(end);
-        pieces.push(text.strip_suffix('\n').unwrap_or(text), shade);
+    for (text, shade) in parts {
+        pieces.push(text, shade);
     }
     Line {
-        tag: match tag {
-            ChangeTag::Equal => Tag::Same,
-            ChangeTag::Delete => Tag::Removed,
-            ChangeTag::Insert => Tag::Added,
-        },
-        old: old.map(|index| index + 1),
-        new: new.map(|index| index + 1),
+        kind: of.kind,
+        old: of.old,
+        new: of.new,
         pieces: pieces.finish(),
-        unterminated: !matches!(end, Some('\n' | '\r')),
+        unterminated: !of.has_newline,
     }
 }
 
@@ -236,11 +192,7 @@ mod tests {
             text.push_str(&format!("{}\n", hunk.header));
             for line in &hunk.lines {
                 let number = |n: Option<usize>| n.map_or(String::new(), |n| n.to_string());
-                let tag = match line.tag {
-                    Tag::Same => ' ',
-                    Tag::Removed => '-',
-                    Tag::Added => '+',
-                };
+                let tag = line.kind.as_char();
                 let pieces = line.pieces.iter().map(|piece| match piece.shade {
                     Shade::Plain => piece.text.clone(),
                     Shade::Changed => format!("*{}*", piece.text),
@@ -315,8 +267,8 @@ mod tests {
         let headers: Vec<_> = body.hunks.iter().map(|hunk| &hunk.header).collect();
         assert_eq!(headers, ["@@ -1,6 +1,6 @@", "@@ -22,7 +22,6 @@"]);
         assert_eq!(
-            body.tally(),
-            Tally::Lines {
+            body.counts(),
+            LineCounts {
                 added: 1,
                 removed: 2
             }

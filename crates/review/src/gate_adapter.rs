@@ -13,8 +13,9 @@ use std::time::SystemTime;
 
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::{Choices, Pick};
-use lazaret_gate::export::side::Side;
 use lazaret_gate::export::{self, Batch};
+use lazaret_gate::file_diff::FileDiff;
+use lazaret_gate::file_side::FileSides;
 use lazaret_gate::proposal::{self, ItemState, Origin, Proposal};
 use lazaret_gate::propose::ProposeError;
 use lazaret_tree::{RelPath, escape};
@@ -151,8 +152,8 @@ impl<'a> Desk<'a> {
     }
 
     fn hunks(&self, item: &proposal::Item) -> usize {
-        let hunks = self.case.hunks(item.proposed());
-        hunks.map_or(0, |hunks| hunks.len())
+        let texts = self.case.texts(item.proposed());
+        texts.map_or(0, |(old, new)| FileDiff::new(&old, &new).hunks().len())
     }
 
     /// What was chosen, in the gate's words. What was allowed is allowed for exactly what
@@ -234,9 +235,14 @@ impl Bench for Desk<'_> {
         let change = proposed.proposed();
         let mut body = match self.case.texts(change) {
             Some((old, new)) => Body::compare(&old, &new),
+            // Lines without a choice of hunks where only one side is text.
             None => {
-                let (old, new) = Side::both(self.case, change)?;
-                described(old, new)
+                let sides = FileSides::read(self.case, change)?;
+                Body {
+                    words: sides.descriptions(),
+                    parts: Parts::Whole,
+                    ..Body::compare(sides.old.as_text(), sides.new.as_text())
+                }
             }
         };
         body.words.splice(0..0, facts(proposed));
@@ -374,36 +380,5 @@ fn why(proposed: &proposal::Item) -> Why {
         ItemState::Depends(path) => Why::Depends(path.clone()),
         ItemState::Moved(place) => Why::Moved(Arc::clone(place)),
         ItemState::Applies => Why::Said("the batch is rejected".into()),
-    }
-}
-
-/// What is said of contents that are no text on one side at least. They never look
-/// unchanged (AUD-05).
-fn described(old: Side, new: Side) -> Body {
-    let whole = |body: Body, words: String| Body {
-        words: vec![words],
-        parts: Parts::Whole,
-        ..body
-    };
-    match (old, new) {
-        (Side::Absent, Side::Words(words)) | (Side::Words(words), Side::Absent) => {
-            Body::of_words(vec![words])
-        }
-        (Side::Words(old), Side::Words(new)) if old == new => Body::of_words(vec![old]),
-        (Side::Words(old), Side::Words(new)) => {
-            Body::of_words(vec![format!("was {old}"), format!("now {new}")])
-        }
-        (Side::Words(old), Side::Text(new)) => whole(Body::compare("", &new), format!("was {old}")),
-        (Side::Text(old), Side::Words(new)) => whole(Body::compare(&old, ""), format!("now {new}")),
-        (old, new) => {
-            let text = |side| match side {
-                Side::Text(text) => text,
-                Side::Absent | Side::Words(_) => String::new(),
-            };
-            Body {
-                parts: Parts::Whole,
-                ..Body::compare(&text(old), &text(new))
-            }
-        }
     }
 }

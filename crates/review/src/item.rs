@@ -8,6 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use lazaret_gate::file_diff::LineCounts;
 use lazaret_gate::proposal::moved_words;
 use lazaret_transfer::ConflictKind;
 use lazaret_tree::{RelPathBuf, escape};
@@ -209,22 +210,6 @@ pub enum Allowance {
     Remembered,
 }
 
-/// Lines that came and went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tally {
-    /// Not counted yet.
-    Unknown,
-    /// There are no lines: not text, or too large.
-    None,
-    /// So many.
-    Lines {
-        /// Lines only in the new version.
-        added: u32,
-        /// Lines only in the old one.
-        removed: u32,
-    },
-}
-
 /// What is special about an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tag {
@@ -272,8 +257,8 @@ pub struct Item {
     pub choice: Choice,
     /// Whether it was allowed.
     pub allowance: Allowance,
-    /// Lines.
-    pub tally: Tally,
+    /// Lines that were added and removed; `None` as long as they were not counted.
+    pub counts: Option<LineCounts>,
     /// Which item takes away what this one brings, if that was moved: it is left and taken
     /// with this one.
     pub moved_from: Option<u32>,
@@ -383,7 +368,7 @@ pub(super) mod tests {
             standing: Standing::Free,
             choice: Choice::Take,
             allowance: Allowance::None,
-            tally: Tally::Unknown,
+            counts: None,
             moved_from: None,
         }
     }

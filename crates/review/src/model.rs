@@ -3,11 +3,12 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
+use lazaret_gate::file_diff::LineCounts;
 use lazaret_validator::Severity;
 
 use super::diff_view::Body;
 use super::geometry::{Geometry, Pane};
-use super::item::{Allowance, Choice, Item, Standing, Tally};
+use super::item::{Allowance, Choice, Item, Standing};
 use super::page::Page;
 use super::plan::Plan;
 use super::tree::{Outline, Row, RowKind};
@@ -200,7 +201,7 @@ impl Review {
 
     /// Takes a body.
     pub fn put_body(&mut self, item: usize, body: Body) {
-        self.items[item].tally = body.tally();
+        self.items[item].counts = Some(body.counts());
         self.bodies.retain(|(other, _)| *other != item);
         self.bodies.push_front((item, body));
         self.bodies.truncate(MOST_BODIES);
@@ -210,16 +211,16 @@ impl Review {
     }
 
     /// Returns an item on show whose lines were not counted yet.
-    pub fn wanted_tally(&self) -> Option<usize> {
+    pub fn wanted_counts(&self) -> Option<usize> {
         let height = self.list_height();
         let rows = self.rows.iter().skip(self.list_top).take(height);
         rows.filter_map(Row::item)
-            .find(|item| self.items[*item].tally == Tally::Unknown)
+            .find(|item| self.items[*item].counts.is_none())
     }
 
     /// Takes the number of an item's lines.
-    pub fn put_tally(&mut self, item: usize, tally: Tally) {
-        self.items[item].tally = tally;
+    pub fn put_counts(&mut self, item: usize, counts: LineCounts) {
+        self.items[item].counts = Some(counts);
     }
 
     /// Returns the item under the cursor.

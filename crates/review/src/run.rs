@@ -99,9 +99,9 @@ pub fn run(
         }
         // Counting can wait, a person can't.
         if !console.has_input()
-            && let Some(item) = review.wanted_tally()
+            && let Some(item) = review.wanted_counts()
         {
-            review.put_tally(item, body(bench, item).tally());
+            review.put_counts(item, body(bench, item).counts());
             drawing = Drawing::Due;
             continue;
         }

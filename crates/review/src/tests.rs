@@ -153,8 +153,8 @@ pub(super) fn settle(review: &mut Review, bench: &mut FakeBench) {
     if let Some(item) = review.wanted_body() {
         review.put_body(item, bench.body(item).unwrap());
     }
-    while let Some(item) = review.wanted_tally() {
-        review.put_tally(item, bench.body(item).unwrap().tally());
+    while let Some(item) = review.wanted_counts() {
+        review.put_counts(item, bench.body(item).unwrap().counts());
     }
 }
 

@@ -8,10 +8,10 @@ use lazaret_transfer::{ConflictKind, Skipped};
 use lazaret_tree::{Change, Digest, RelPath, RelPathBuf};
 use lazaret_validator::{Finding, Limits, Outcome, Severity};
 
-use super::lines::Counts;
-use super::side::{ContentsError, counts};
 use crate::case::Case;
 use crate::choices::{Choices, Pick};
+use crate::file_diff::LineCounts;
+use crate::file_side::{ContentsError, line_counts};
 use crate::proposal::{Item as Proposed, ItemState, Origin, Proposal};
 use crate::propose::ProposeError;
 use crate::subject;
@@ -83,7 +83,7 @@ pub struct Item<'a> {
     about: Range<usize>,
     /// The gravest of them that is not allowed.
     pub gravest: Option<Severity>,
-    counts: OnceCell<Option<Counts>>,
+    counts: OnceCell<Option<LineCounts>>,
 }
 
 /// Proposes all of a case for a report: where the workspace was changed too and the two
@@ -192,7 +192,7 @@ impl<'a> Batch<'a> {
         taken && self.outcome != Outcome::Rejected
     }
 
-    /// Counts findings of one severity.
+    /// LineCounts findings of one severity.
     pub fn count(&self, severity: Severity) -> usize {
         let findings = self.findings.iter();
         findings
@@ -204,8 +204,8 @@ impl<'a> Batch<'a> {
     ///
     /// # Errors
     /// When contents can't be read.
-    pub fn lines(&self, case: &Case) -> Result<Counts, ContentsError> {
-        let mut sum = Counts::default();
+    pub fn lines(&self, case: &Case) -> Result<LineCounts, ContentsError> {
+        let mut sum = LineCounts::default();
         for item in &self.items {
             if let Some(counts) = item.counts(case)? {
                 sum.added += counts.added;
@@ -241,15 +241,15 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Counts the lines of the change; `None` for what is no text. Read once.
+    /// LineCounts the lines of the change; `None` for what is no text. Read once.
     ///
     /// # Errors
     /// When contents can't be read.
-    pub fn counts(&self, case: &Case) -> Result<Option<Counts>, ContentsError> {
+    pub fn counts(&self, case: &Case) -> Result<Option<LineCounts>, ContentsError> {
         if let Some(counts) = self.counts.get() {
             return Ok(*counts);
         }
-        let counted = counts(case, self.change())?;
+        let counted = line_counts(case, self.change())?;
         Ok(*self.counts.get_or_init(|| counted))
     }
 

@@ -2,11 +2,11 @@
 
 use std::io::{self, Read};
 
-use lazaret_tree::{Digest, Entry, RelPath};
+use lazaret_tree::{Blobs as _, Digest, Entry, RelPath};
 use sha1::{Digest as _, Sha1};
 
-use super::side::{ContentsError, open_new, open_old};
 use crate::case::Case;
+use crate::file_side::{ContentsError, open_old};
 
 /// Text above this many bytes is written as binary: a line-by-line comparison keeps all of
 /// it in memory, several times over.
@@ -50,7 +50,9 @@ impl<'a> Blob<'a> {
             None | Some(Entry::Dir) => Ok(None),
             Some(entry @ Entry::Symlink { .. }) => Ok(Some(Self::link(entry))),
             Some(entry @ Entry::File { size, digest, .. }) => {
-                let blob = open_new(case, digest)
+                let blob = case
+                    .contents
+                    .open(digest)
                     .and_then(|reader| Self::file(entry, reader, *size, digest));
                 let blob = blob.map_err(ContentsError)?;
                 Ok(Some(blob))

@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 
 use super::batch::{Batch, Item, Subject, words};
 use super::blob::git_mode;
-use super::side::ContentsError;
 use crate::case::Case;
+use crate::file_side::ContentsError;
 use crate::format::causes;
 use crate::proposal::{ItemState, Origin};
 use crate::report::{ConflictReport, FindingReport};

@@ -16,16 +16,17 @@ use std::io::{self, Read, Write};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use lazaret_tree::{Digest, Entry, RelPath, RelPathBuf, escape};
+use lazaret_tree::{Blobs as _, Digest, Entry, RelPath, RelPathBuf, escape};
 use lazaret_validator::Outcome;
 
 use super::base85::Lines;
 use super::batch::{Batch, Item, words};
 use super::blob::{Blob, Form, Summed, target};
-use super::lines::{Compared, Ending, Hunk};
 use super::quote;
-use super::side::{ContentsError, open_new, open_old, read, same_contents};
 use crate::case::Case;
+use crate::contents::checked;
+use crate::file_diff::{FileDiff, Hunk};
+use crate::file_side::{ContentsError, open_old, same_contents};
 
 /// Why a patch can't be written.
 #[derive(Debug, thiserror::Error)]
@@ -268,7 +269,7 @@ impl<'a> Part<'a> {
             self.new.as_ref().map_or("/dev/null", |_| &b),
         );
         write!(out, "--- {from}\n+++ {to}\n").map_err(failed)?;
-        for hunk in Compared::new(&old, &new).hunks() {
+        for hunk in FileDiff::new(&old, &new).hunks() {
             write_hunk(&hunk, out).map_err(failed)?;
         }
         Ok(())
@@ -287,7 +288,7 @@ impl<'a> Part<'a> {
         match blob.entry() {
             Entry::File { size, digest, .. } => {
                 let reader = self.open(which, digest, case)?;
-                read(reader, *size, digest).map_err(|error| self.changed(error))
+                checked(reader, digest, *size).map_err(|error| self.changed(error))
             }
             Entry::Symlink { .. } | Entry::Dir => Ok(target(blob.entry()).to_vec()),
         }
@@ -300,7 +301,7 @@ impl<'a> Part<'a> {
         case: &'c Case,
     ) -> Result<Box<dyn Read + 'c>, PatchError> {
         match which {
-            Which::New => Ok(open_new(case, digest).map_err(ContentsError)?),
+            Which::New => Ok(case.contents.open(digest).map_err(ContentsError)?),
             Which::Old => open_old(case, self.path, digest).map_err(|error| self.changed(error)),
         }
     }
@@ -361,10 +362,10 @@ enum Which {
 fn write_hunk(hunk: &Hunk<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", hunk.header())?;
     for line in &hunk.lines {
-        write!(out, "{}", line.sign.as_char())?;
+        write!(out, "{}", line.kind.as_char())?;
         out.write_all(line.bytes)?;
         out.write_all(b"\n")?;
-        if line.ending == Ending::EndOfText {
+        if !line.has_newline {
             out.write_all(b"\\ No newline at end of file\n")?;
         }
     }

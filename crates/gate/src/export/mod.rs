@@ -17,9 +17,7 @@ pub mod document;
 pub mod file;
 pub mod git_patch;
 pub mod html;
-pub mod lines;
 mod quote;
-pub mod side;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -30,8 +28,8 @@ pub use file::Existing;
 use self::file::FileError;
 use self::git_patch::PatchError;
 use self::html::HtmlError;
-use self::side::ContentsError;
 use crate::case::Case;
+use crate::file_side::ContentsError;
 use crate::propose::ProposeError;
 
 /// Why a report can't be written.

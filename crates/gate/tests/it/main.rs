@@ -1,7 +1,8 @@
 //! The gate on directories alone: no engine, no container, no command line.
 
 mod desk;
-mod hunks;
+mod file_diff;
+mod git_apply;
 mod merge;
 mod proposal;
 mod renames;

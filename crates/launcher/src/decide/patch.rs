@@ -1,9 +1,11 @@
 //! The contents of a change as text: a unified diff, inert on a terminal.
 
 use lazaret_gate::case::Case;
-use lazaret_gate::export::lines::{Compared, Ending, Sign};
-use lazaret_gate::export::side::{ContentsError, Side, counts, nature};
-use lazaret_tree::{Change, Entry, escape};
+use lazaret_gate::file_diff::LineKind;
+use lazaret_gate::file_side::{
+    ContentsError, FileSides, kind_without_lines, line_counts, mode_or_type_change,
+};
+use lazaret_tree::{Change, escape};
 
 use crate::ui::{Tone, Ui, elide};
 
@@ -62,37 +64,26 @@ pub fn lines(case: &Case, change: &Change) -> Result<Vec<Line>, ContentsError> {
         _ => vec![strong(format!("--- {path}")), strong(format!("+++ {path}"))],
     };
     if let (Some(before), Some(after)) = (&change.before, &change.after)
-        && let Some(words) = nature(before, after)
+        && let Some(words) = mode_or_type_change(before, after)
     {
         lines.push(Line::new(Tone::Warning, format!("  {words}")));
     }
-    let words = |text: String| Line::new(None, text);
-    let (old, new) = Side::both(case, change)?;
-    match (&old, &new) {
-        (Side::Absent, Side::Words(only)) | (Side::Words(only), Side::Absent) => {
-            lines.push(words(format!("  {only}")));
-        }
-        (Side::Words(old), Side::Words(new)) if old == new => {}
-        (Side::Words(old), Side::Words(new)) => {
-            lines.push(words(format!("  was {old}")));
-            lines.push(words(format!("  now {new}")));
-        }
-        (Side::Words(old), Side::Text(_)) => lines.push(words(format!("  was {old}"))),
-        (Side::Text(_), Side::Words(new)) => lines.push(words(format!("  now {new}"))),
-        (Side::Absent | Side::Text(_), Side::Absent | Side::Text(_)) => {}
+    let sides = FileSides::read(case, change)?;
+    if sides.old != sides.new {
+        let words = sides.descriptions().into_iter();
+        lines.extend(words.map(|words| Line::new(None, format!("  {words}"))));
     }
-    let (old, new) = (old.as_text().as_bytes(), new.as_text().as_bytes());
-    for hunk in Compared::new(old, new).hunks() {
+    for hunk in sides.diff().hunks() {
         lines.push(Line::new(Tone::Hint, hunk.header()));
         for line in &hunk.lines {
-            let tone = match line.sign {
-                Sign::Same => None,
-                Sign::Added => Some(Tone::Good),
-                Sign::Removed => Some(Tone::Removed),
+            let tone = match line.kind {
+                LineKind::Context => None,
+                LineKind::Added => Some(Tone::Good),
+                LineKind::Removed => Some(Tone::Removed),
             };
-            let text = format!("{}{}", line.sign.as_char(), inert(line.bytes));
+            let text = format!("{}{}", line.kind.as_char(), inert(line.bytes));
             lines.push(Line { tone, text });
-            if line.ending == Ending::EndOfText {
+            if !line.has_newline {
                 lines.push(Line::new(Tone::Dim, "\\ no newline at the end"));
             }
         }
@@ -110,7 +101,7 @@ pub fn stat(case: &Case, change: &Change, ui: &Ui) -> Result<String, ContentsErr
         (_, None) => '-',
         _ => '~',
     };
-    let numbers = match counts(case, change)? {
+    let numbers = match line_counts(case, change)? {
         Some(counts) => format!(
             "{} {}",
             ui.paint_result(Tone::Good, &format!("{:>6}", format!("+{}", counts.added))),
@@ -119,20 +110,11 @@ pub fn stat(case: &Case, change: &Change, ui: &Ui) -> Result<String, ContentsErr
                 &format!("{:>6}", format!("-{}", counts.removed))
             ),
         ),
-        None => format!("{:>13}", sort(change)),
+        None => format!("{:>13}", kind_without_lines(change)),
     };
     let path = escape(change.path.as_str().as_bytes());
     let path = elide(&path, ui.width().saturating_sub(20).max(20));
     Ok(format!("  {sign} {numbers}  {path}"))
-}
-
-/// Says in a word what has no lines to count.
-fn sort(change: &Change) -> &'static str {
-    match (&change.before, &change.after) {
-        (_, Some(Entry::Dir)) | (Some(Entry::Dir), None) => "directory",
-        (_, Some(Entry::Symlink { .. })) | (Some(Entry::Symlink { .. }), None) => "link",
-        _ => "no text",
-    }
 }
 
 /// Escapes a line of text; tabs stay, they do nothing but move to the right.

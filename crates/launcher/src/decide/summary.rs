@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use lazaret_gate::case::Case;
-use lazaret_gate::counts::{self, More};
+use lazaret_gate::file_side::sum_lines;
 use lazaret_gate::proposal::{Item, ItemState, Origin, Proposal, moved_words};
 use lazaret_transfer::SkipReason;
 use lazaret_tree::{Change, ChangeKind, escape};
@@ -213,12 +213,12 @@ pub fn counts<'a>(changes: impl IntoIterator<Item = &'a Change> + Clone) -> Stri
 
 /// ` (+412 -96)`; nothing when no line of text changed.
 fn lines<'a>(case: &Case, changes: impl IntoIterator<Item = &'a Change>) -> String {
-    let lines = counts::lines(case, changes);
-    let (added, removed) = (count(lines.added), count(lines.removed));
-    match (lines.added + lines.removed, lines.more) {
-        (0, More::No) => String::new(),
-        (_, More::No) => format!(" (+{added} -{removed})"),
-        (_, More::Yes) => format!(" (more than +{added} -{removed})"),
+    let sum = sum_lines(case, changes);
+    let (added, removed) = (count(sum.counts.added), count(sum.counts.removed));
+    match (sum.counts.added + sum.counts.removed, sum.is_partial) {
+        (0, false) => String::new(),
+        (_, false) => format!(" (+{added} -{removed})"),
+        (_, true) => format!(" (more than +{added} -{removed})"),
     }
 }
 

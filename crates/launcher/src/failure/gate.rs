@@ -8,7 +8,7 @@ use lazaret_gate::export::ExportError;
 use lazaret_gate::export::file::FileError;
 use lazaret_gate::export::git_patch::PatchError;
 use lazaret_gate::export::html::HtmlError;
-use lazaret_gate::export::side::ContentsError;
+use lazaret_gate::file_side::ContentsError;
 use lazaret_gate::proposal::ApproveError;
 use lazaret_gate::propose::{CaseError, ProposeError};
 use lazaret_review::backend::BenchError;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use lazaret_gate::choices::{Choices, Pick};
-use lazaret_gate::export::side;
+use lazaret_gate::file_diff::LineCounts;
+use lazaret_gate::file_side::mode_or_type_change;
 use lazaret_gate::format::bytes;
 use lazaret_gate::proposal::{self, ItemState, Origin};
 use lazaret_tree::{Change, ChangeKind, Entry, Mode, RelPathBuf, escape};
 
-use crate::item::{Allowance, Choice, Item, Remarks, Sign, Standing, Tag, Tally, Why};
+use crate::item::{Allowance, Choice, Item, Remarks, Sign, Standing, Tag, Why};
 
 const NOTHING: &str = "there is nothing here that could be applied";
 pub(super) const ALREADY: &str = "your workspace has it already";
@@ -25,7 +26,7 @@ pub(super) fn mentioned(path: String, remarks: Remarks) -> Item {
         standing: Standing::Stays(Why::Said(NOTHING.into())),
         choice: Choice::Leave,
         allowance: Allowance::None,
-        tally: Tally::None,
+        counts: Some(LineCounts::default()),
         moved_from: None,
     }
 }
@@ -72,7 +73,7 @@ pub(super) fn change_item(proposed: &proposal::Item, remarks: Remarks, choices: 
         standing: standing(proposed, is_allowed),
         choice,
         allowance,
-        tally: Tally::Unknown,
+        counts: None,
         moved_from: None,
     }
 }
@@ -119,7 +120,7 @@ pub(super) fn facts(item: &proposal::Item) -> Vec<String> {
     }
     match (&change.before, &change.after) {
         (Some(before), Some(after)) => {
-            facts.extend(side::nature(before, after));
+            facts.extend(mode_or_type_change(before, after));
         }
         (
             None,

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use lazaret_gate::hunks;
 use lazaret_gate::input::GateInput;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{Quarantine, WorkspaceDir};
@@ -271,9 +270,9 @@ fn hunks_are_those_that_the_gate_applies() {
                 .collect()
         };
         let (old, new) = (text(), text());
-        let (shown, applied) = (Body::compare(&old, &new), hunks::split(&old, &new));
-        let shown: Vec<_> = shown.hunks.iter().map(|hunk| &hunk.header).collect();
-        let applied: Vec<_> = applied.iter().map(|hunk| &hunk.header).collect();
+        let (shown, applied) = (Body::compare(&old, &new), FileDiff::new(&old, &new));
+        let shown: Vec<_> = shown.hunks.iter().map(|hunk| hunk.header.clone()).collect();
+        let applied: Vec<_> = applied.hunks().map(|hunk| hunk.header()).collect();
         assert_eq!(shown, applied, "{old:?} {new:?}");
     }
 }

@@ -1,11 +1,12 @@
 //! The diff of the selected file.
 
+use lazaret_gate::file_diff::LineKind;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::{Palette, put_parts, scrollbar};
-use crate::diff_view::{Body, Line, Tag};
+use crate::diff_view::{Body, Line};
 use crate::geometry::Pane;
 use crate::item::Mark;
 use crate::model::Review;
@@ -137,18 +138,18 @@ fn line_row(
         _ => " ".repeat(digits + 1),
     };
     let (old, new) = (number(line.old), number(line.new));
-    let sign = match line.tag {
-        Tag::Same => "  ",
-        Tag::Removed => "- ",
-        Tag::Added => "+ ",
+    let sign = match line.kind {
+        LineKind::Context => "  ",
+        LineKind::Removed => "- ",
+        LineKind::Added => "+ ",
     };
     let gutter = [
         (old.as_str(), palette.dim()),
         (new.as_str(), palette.dim()),
-        (sign, palette.tag(line.tag)),
+        (sign, palette.line(line.kind)),
     ];
     let text = pieces
         .iter()
-        .map(|piece| (piece.text.as_str(), palette.shade(line.tag, piece.shade)));
+        .map(|piece| (piece.text.as_str(), palette.shade(line.kind, piece.shade)));
     put_parts(buffer, at, gutter.into_iter().chain(text))
 }

@@ -1,5 +1,6 @@
 //! The list of files.
 
+use lazaret_gate::file_diff::LineCounts;
 use lazaret_validator::Severity;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,7 +8,7 @@ use ratatui::style::Style;
 
 use super::{Palette, put, put_parts, scrollbar};
 use crate::geometry::Pane;
-use crate::item::{Allowance, Item, Mark, Sign, Standing, Tag, Tally, letter};
+use crate::item::{Allowance, Item, Mark, Sign, Standing, Tag, letter};
 use crate::model::Review;
 use crate::text::{columns, elide};
 use crate::tree::{Row, RowKind};
@@ -153,8 +154,8 @@ fn tail(row: &Row, own: Option<&Item>, palette: Palette) -> Tail {
     if let Some(word) = passed.or(item.tag.map(Tag::as_str)) {
         tail.push(vec![(word.to_owned(), style)]);
     }
-    if let Tally::Lines { added, removed } = item.tally {
-        let count = |number: u32, sign: Sign| {
+    if let Some(LineCounts { added, removed }) = item.counts {
+        let count = |number: u64, sign: Sign| {
             let text = format!("{}{number}", sign.as_str());
             (number > 0).then(|| (text, palette.sign(sign)))
         };

@@ -1,9 +1,9 @@
 //! What things look like. Whatever a colour says, a character says too.
 
+use lazaret_gate::file_diff::LineKind;
 use lazaret_validator::Severity;
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::diff_view::Tag;
 use crate::item::{Mark, Sign};
 use crate::text::Shade;
 
@@ -78,16 +78,16 @@ impl Palette {
         }
     }
 
-    pub(super) fn tag(self, tag: Tag) -> Style {
-        match tag {
-            Tag::Same => Style::new(),
-            Tag::Removed => self.colour(Color::Red),
-            Tag::Added => self.colour(Color::Green),
+    pub(super) fn line(self, kind: LineKind) -> Style {
+        match kind {
+            LineKind::Context => Style::new(),
+            LineKind::Removed => self.colour(Color::Red),
+            LineKind::Added => self.colour(Color::Green),
         }
     }
 
-    pub(super) fn shade(self, tag: Tag, shade: Shade) -> Style {
-        let line = self.tag(tag);
+    pub(super) fn shade(self, kind: LineKind, shade: Shade) -> Style {
+        let line = self.line(kind);
         match (shade, self) {
             (Shade::Plain, _) => line,
             (Shade::Changed, Self::Coloured) => line.add_modifier(Modifier::REVERSED),

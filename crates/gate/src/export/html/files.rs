@@ -11,8 +11,8 @@ use super::text::{escaped, line, name};
 use super::{HtmlError, failed};
 use crate::case::Case;
 use crate::export::batch::{Batch, Item};
-use crate::export::lines::{Compared, Ending, Hunk, Sign};
-use crate::export::side::{Side, nature};
+use crate::file_diff::{Hunk, LineKind};
+use crate::file_side::{FileSide, FileSides, mode_or_type_change};
 use crate::format::{bytes, count};
 
 /// Writes every change that has a section.
@@ -93,7 +93,7 @@ fn facts(item: &Item<'_>) -> Vec<String> {
     let change = item.change();
     let mut facts = Vec::new();
     if let (Some(before), Some(after)) = (&change.before, &change.after) {
-        facts.extend(nature(before, after));
+        facts.extend(mode_or_type_change(before, after));
     }
     let size = |side: &Option<Entry>| match side {
         Some(Entry::File { size, .. }) => Some(*size),
@@ -116,20 +116,18 @@ fn body(
     most: Option<usize>,
     out: &mut dyn Write,
 ) -> Result<(), HtmlError> {
-    let (old, new) = Side::both(case, item.change())?;
-    let said: Vec<String> = facts(item).into_iter().chain(words(&old, &new)).collect();
+    let sides = FileSides::read(case, item.change())?;
+    let said: Vec<String> = facts(item).into_iter().chain(words(&sides)).collect();
     if !said.is_empty() {
         writeln!(out, "<p>{}</p>", said.join(" · ")).map_err(failed)?;
     }
-    let (old, new) = (old.as_text(), new.as_text());
-    let compared = Compared::new(old.as_bytes(), new.as_bytes());
     let mut at_lines: Vec<&Finding> = about(batch, item)
         .filter(|finding| finding.line.is_some())
         .collect();
     let mut left = most.unwrap_or(usize::MAX);
     let mut cut = 0;
     let mut rows = Rows { out, open: false };
-    for hunk in compared.hunks() {
+    for hunk in sides.diff().hunks() {
         rows.hunk(&hunk, &mut left, &mut cut, &mut at_lines)
             .map_err(failed)?;
     }
@@ -149,27 +147,19 @@ fn body(
 }
 
 /// What is said of sides that are no text.
-fn words(old: &Side, new: &Side) -> Vec<String> {
-    match (old, new) {
-        (Side::Absent, Side::Words(only)) | (Side::Words(only), Side::Absent) => {
-            vec![escaped(only)]
-        }
-        (Side::Words(old), Side::Words(new)) if old == new => vec![escaped(old)],
-        (Side::Words(old), Side::Words(new)) => {
-            vec![
-                format!("was {}", escaped(old)),
-                format!("now {}", escaped(new)),
-            ]
-        }
-        (Side::Words(old), Side::Text(_)) => vec![format!("was {}", escaped(old))],
-        (Side::Text(_), Side::Words(new)) => vec![format!("now {}", escaped(new))],
-        (Side::Absent | Side::Text(_), Side::Absent | Side::Text(_)) => {
-            let empty = old.as_text().is_empty() && new.as_text().is_empty();
-            match empty {
-                true => vec!["empty".to_owned()],
-                false => Vec::new(),
-            }
-        }
+fn words(sides: &FileSides) -> Vec<String> {
+    let is_empty = |side: &FileSide| match side {
+        FileSide::Absent => true,
+        FileSide::Text(text) => text.is_empty(),
+        FileSide::Described(_) => false,
+    };
+    match is_empty(&sides.old) && is_empty(&sides.new) {
+        true => vec!["empty".to_owned()],
+        false => sides
+            .descriptions()
+            .iter()
+            .map(|words| escaped(words))
+            .collect(),
     }
 }
 
@@ -220,16 +210,16 @@ impl Rows<'_> {
             hunk.header()
         )?;
         for shown in &hunk.lines {
-            let changed = shown.sign != Sign::Same;
+            let changed = shown.kind != LineKind::Context;
             if *left == 0 {
                 *cut += usize::from(changed);
                 continue;
             }
             *left -= usize::from(changed);
-            let (class, sign) = match shown.sign {
-                Sign::Same => ("", ' '),
-                Sign::Removed => (" class=\"d\"", '-'),
-                Sign::Added => (" class=\"a\"", '+'),
+            let (class, sign) = match shown.kind {
+                LineKind::Context => ("", ' '),
+                LineKind::Removed => (" class=\"d\"", '-'),
+                LineKind::Added => (" class=\"a\"", '+'),
             };
             let number = |number: Option<usize>| number.map_or(String::new(), |n| n.to_string());
             writeln!(
@@ -239,7 +229,7 @@ impl Rows<'_> {
                 number(shown.new),
                 line(shown.bytes)
             )?;
-            if shown.ending == Ending::EndOfText && changed {
+            if !shown.has_newline && changed {
                 let words = "no newline at the end";
                 writeln!(
                     self.out,

@@ -9,14 +9,14 @@ use lazaret_validator::{Outcome, Severity};
 use super::text::{escaped, name, plain};
 use crate::export::batch::{Batch, Subject};
 use crate::export::document::seconds;
-use crate::export::lines::Counts;
+use crate::file_diff::LineCounts;
 use crate::format::{bytes, count, elapsed, show_command};
 use crate::subject;
 
 const STYLE: &str = include_str!("style.css");
 
 /// Writes everything above the findings.
-pub(super) fn write(batch: &Batch<'_>, lines: Counts, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(batch: &Batch<'_>, lines: LineCounts, out: &mut dyn Write) -> io::Result<()> {
     let (class, sign, verdict) = verdict(batch.outcome);
     let title = match batch.subject {
         Subject::Session(session) => plain(&session.name),
@@ -122,7 +122,7 @@ fn changes(number: usize) -> String {
     }
 }
 
-fn counts(batch: &Batch<'_>, lines: Counts, out: &mut dyn Write) -> io::Result<()> {
+fn counts(batch: &Batch<'_>, lines: LineCounts, out: &mut dyn Write) -> io::Result<()> {
     let kinds = |wanted: fn(ChangeKind) -> bool| {
         let items = batch.items.iter();
         items.filter(|item| wanted(item.change().kind())).count()

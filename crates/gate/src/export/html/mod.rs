@@ -16,8 +16,8 @@ mod text;
 use std::io::{self, Write};
 
 use super::Batch;
-use super::side::ContentsError;
 use crate::case::Case;
+use crate::file_side::ContentsError;
 
 /// Why the page can't be written.
 #[derive(Debug, thiserror::Error)]

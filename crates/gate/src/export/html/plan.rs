@@ -4,8 +4,8 @@ use lazaret_tree::Entry;
 
 use crate::case::Case;
 use crate::export::batch::{Batch, Item};
-use crate::export::lines::Counts;
-use crate::export::side::ContentsError;
+use crate::file_diff::LineCounts;
+use crate::file_side::ContentsError;
 
 /// Batches with more lines than this are folded, but for what a person has to look at.
 const OPEN_LINES: u64 = 1500;
@@ -51,7 +51,7 @@ impl Show {
 pub(super) fn plan(
     batch: &Batch<'_>,
     case: &Case,
-    all: Counts,
+    all: LineCounts,
 ) -> Result<Vec<Show>, ContentsError> {
     let fold = match all.added + all.removed > OPEN_LINES {
         true => Fold::Closed,

@@ -10,7 +10,8 @@ use super::text::{escaped, name, plain};
 use super::{HtmlError, failed};
 use crate::case::Case;
 use crate::export::batch::{Batch, Item, words};
-use crate::export::lines::Counts;
+use crate::file_diff::LineCounts;
+use crate::file_side::kind_without_lines;
 use crate::format::{bytes, count};
 use crate::proposal::{ItemState, Origin};
 
@@ -127,7 +128,7 @@ pub(super) fn files(
         let lines = match item.counts(case)? {
             Some(_) if item.change().kind() == ChangeKind::ModeOnly => "same contents".to_owned(),
             Some(counts) => numbers(counts) + &bar(counts),
-            None => plain(sort(item)),
+            None => plain(kind_without_lines(item.change())),
         };
         let kind = kind(item);
         writeln!(
@@ -159,15 +160,6 @@ pub(super) fn kind(item: &Item<'_>) -> &'static str {
     }
 }
 
-/// What has no lines to count, in a word.
-fn sort(item: &Item<'_>) -> &'static str {
-    match (&item.change().before, &item.change().after) {
-        (_, Some(Entry::Dir)) | (Some(Entry::Dir), None) => "directory",
-        (_, Some(Entry::Symlink { .. })) | (Some(Entry::Symlink { .. }), None) => "link",
-        _ => "no text",
-    }
-}
-
 /// The gravest finding, and what becomes of the change when that is not the usual.
 pub(super) fn state(item: &Item<'_>) -> String {
     let mut tags = Vec::new();
@@ -195,7 +187,7 @@ pub(super) fn state(item: &Item<'_>) -> String {
 }
 
 /// `+3 −1`.
-pub(super) fn numbers(counts: Counts) -> String {
+pub(super) fn numbers(counts: LineCounts) -> String {
     format!(
         "<span class=\"added\">+{}</span> <span class=\"removed\">−{}</span>",
         count(counts.added),
@@ -204,7 +196,7 @@ pub(super) fn numbers(counts: Counts) -> String {
 }
 
 /// Five squares: how much of it came, how much went. The numbers beside it say the same.
-fn bar(counts: Counts) -> String {
+fn bar(counts: LineCounts) -> String {
     const SQUARES: u64 = 5;
     let all = counts.added + counts.removed;
     let filled = match all {

@@ -1,26 +1,31 @@
-//! Hunks: chosen parts of a change.
+//! Two versions of a file, line by line: hunks, and files that have some of them.
 
 use std::collections::BTreeSet;
 
 use insta::assert_snapshot;
-use lazaret_gate::hunks::{LineKind, choose, split};
+use lazaret_gate::file_diff::{FileDiff, LineCounts};
 use lazaret_tests::Random;
 
 fn shown(old: &str, new: &str) -> String {
     let mut text = String::new();
-    for hunk in split(old, new) {
-        text.push_str(&format!("{}\n", hunk.header));
+    for hunk in FileDiff::new(old, new).hunks() {
+        text.push_str(&format!("{}\n", hunk.header()));
         for line in hunk.lines {
-            let sign = match line.kind {
-                LineKind::Context => ' ',
-                LineKind::Removed => '-',
-                LineKind::Added => '+',
+            let bytes = String::from_utf8_lossy(line.bytes);
+            let end = match line.has_newline {
+                true => "",
+                false => " (no newline)",
             };
-            let end = if line.newline { "" } else { " (no newline)" };
-            text.push_str(&format!("{sign}{}{end}\n", line.text));
+            let sign = line.kind.as_char();
+            text.push_str(&format!("{sign}{}{end}\n", bytes.escape_debug()));
         }
     }
     text
+}
+
+fn choose(old: &str, new: &str, chosen: &BTreeSet<usize>) -> String {
+    let text = FileDiff::new(old, new).with_hunks(chosen);
+    String::from_utf8(text).unwrap()
 }
 
 fn lines(numbers: std::ops::Range<u32>) -> String {
@@ -73,11 +78,45 @@ fn new_emptied_and_unterminated_files() {
     ");
     assert_snapshot!(shown("a\r\nb\n", "a\r\nb"), @r"
     @@ -1,2 +1,2 @@
-     a
+     a\r
     -b
     +b (no newline)
     ");
-    assert_eq!(split("", ""), []);
+    assert_snapshot!(shown("a\nb\n", ""), @"
+    @@ -1,2 +0,0 @@
+    -a
+    -b
+    ");
+    assert_snapshot!(shown(&lines(1..10), "1\n2\n3\n4\n5\n6\n7\n8\n9"), @"
+    @@ -6,4 +6,4 @@
+     6
+     7
+     8
+    -9
+    +9 (no newline)
+    ");
+    assert_eq!(shown("", ""), "");
+    assert_eq!(shown("same", "same"), "");
+}
+
+#[test]
+fn aud_06_only_a_line_feed_ends_a_line() {
+    assert_snapshot!(shown("a\rb\n", "a\rc\n"), @r"
+    @@ -1 +1 @@
+    -a\rb
+    +a\rc
+    ");
+    // A lone carriage return makes no hunk of its own, however many there are.
+    let old: String = (0..40).map(|number| format!("{number}\r")).collect();
+    let new = old.replace("3\r", "x\r").replace("33\r", "y\r");
+    assert_eq!(FileDiff::new(&old, &new).hunks().len(), 1);
+}
+
+#[test]
+fn counts_are_those_of_the_hunks() {
+    let counts = FileDiff::new("a\nb\nc\n", "a\nx\ny\nc\n").counts();
+    let (added, removed) = (2, 1);
+    assert_eq!(counts, LineCounts { added, removed });
 }
 
 /// All hunks make the new text, none the old one, and one after the other, from the last
@@ -100,7 +139,7 @@ fn p3_hunks_add_up() {
             format!("{}{}{same}{}", text(4), text(9), text(4)),
             format!("{}{same}{}", text(9), text(4)),
         );
-        let count = split(&old, &new).len();
+        let count = FileDiff::new(&old, &new).hunks().len();
         let all: BTreeSet<usize> = (0..count).collect();
         assert_eq!(choose(&old, &new, &all), new);
         assert_eq!(choose(&old, &new, &BTreeSet::new()), old);
