@@ -7,6 +7,13 @@
 //!
 //! The host says the next word only once it has read the last that the verb says.
 
+use crate::Verb;
+
+/// Returns the line that asks for a verb.
+pub fn line(verb: &Verb) -> String {
+    format!("{}\n", verb.to_argv().join(" "))
+}
+
 /// The command may start.
 pub const GO: &[u8] = b"go\n";
 

@@ -121,6 +121,20 @@ pub struct ExecSpec {
     pub starter: Starter,
 }
 
+impl ExecSpec {
+    /// Returns a spec without further environment, directory or terminal.
+    pub fn new(argv: Vec<String>, stdin: Stdin) -> Self {
+        Self {
+            argv,
+            env: BTreeMap::new(),
+            workdir: None,
+            stdin,
+            terminal: Terminal::None,
+            starter: Starter::Engine,
+        }
+    }
+}
+
 /// A started process: its three streams and the means to end it.
 ///
 /// Dropping the streams closes our end only; the process is ended by stopping its

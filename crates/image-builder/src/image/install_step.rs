@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use lazaret_protocol::PORTER_PATH;
+use lazaret_protocol::Verb;
 use lazaret_runtime::{
     BuildNetwork, BuildSpec, ContainerLease, ContainerName, Engine, EngineError, EngineInfo,
-    EnvName, ExecSpec, HardenedSpec, ImageRef, LeaseError, Process, Starter, Stdin, Terminal,
-    Unenforceable,
+    EnvName, ExecSpec, HardenedSpec, ImageRef, LeaseError, Process, Stdin, Unenforceable,
 };
 use lazaret_tree::escape;
 
@@ -109,17 +108,17 @@ impl<'a> InstallStep<'a> {
         changes: &Path,
         on_line: &mut dyn FnMut(String),
     ) -> Result<(), StepError> {
-        let mut argv = vec![PORTER_PATH, "layer", "/"];
-        for path in only {
-            argv.extend(["--only", path]);
-        }
-        argv.extend(["--", "/bin/sh", "-ec", script]);
+        let layer = Verb::Layer {
+            root: "/".to_owned(),
+            only: only.to_vec(),
+            argv: ["/bin/sh", "-ec", script].map(str::to_owned).to_vec(),
+        };
         let Process {
             stdout,
             stderr,
             control,
             ..
-        } = self.exec(&argv)?;
+        } = self.exec(layer.to_command())?;
         let mut tail = VecDeque::with_capacity(TAIL_LINES);
         let copied = thread::scope(|scope| {
             let copying = scope.spawn(|| copy(stdout, changes));
@@ -152,18 +151,15 @@ impl<'a> InstallStep<'a> {
 
     /// Runs `command` and returns what it says on both streams.
     pub(crate) fn ask(&self, command: &str) -> Result<String, StepError> {
-        let process = self.exec(&["/bin/sh", "-ec", &format!("{{ {command}\n}} 2>&1")])?;
-        answer(process)
+        let command = format!("{{ {command}\n}} 2>&1");
+        answer(self.exec(vec!["/bin/sh".to_owned(), "-ec".to_owned(), command])?)
     }
 
-    fn exec(&self, argv: &[&str]) -> Result<Process, EngineError> {
+    fn exec(&self, argv: Vec<String>) -> Result<Process, EngineError> {
         let spec = ExecSpec {
-            argv: argv.iter().map(|&word| word.to_owned()).collect(),
             env: self.env.clone(),
             workdir: Some("/".to_owned()),
-            stdin: Stdin::Closed,
-            terminal: Terminal::None,
-            starter: Starter::Engine,
+            ..ExecSpec::new(argv, Stdin::Closed)
         };
         self.engine.exec(self.lease.name(), &spec)
     }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lazaret_runtime::{
-    ContainerLease, ContainerSpec, ExecSpec, HardenedSpec, Limits, Network, Privilege, Role,
-    Starter, Stdin, Terminal,
+    ContainerLease, ContainerSpec, ExecSpec, HardenedSpec, Limits, Network, Privilege, Role, Stdin,
 };
 
 use crate::builder::{BUILD_LABEL, container_name};
@@ -119,12 +118,8 @@ impl Builder<'_> {
         for (component, command) in commands {
             let argv = ["/bin/sh", "-ec", &command].map(str::to_owned);
             let exec = ExecSpec {
-                argv: spec.run_argv(&argv),
-                env: BTreeMap::new(),
                 workdir: Some("/tmp".to_owned()),
-                stdin: Stdin::Closed,
-                terminal: Terminal::None,
-                starter: Starter::Engine,
+                ..ExecSpec::new(spec.run_argv(&argv), Stdin::Closed)
             };
             let process = self.engine.exec(lease.name(), &exec)?;
             let said = install_step::answer(process).map_err(|source| VerifyError::Command {

@@ -6,6 +6,7 @@
 //! empties it first, in a container that has this volume and nothing else.
 
 use lazaret_image_builder::{IMAGE_LABEL, Pinned, inspect};
+use lazaret_protocol::Verb;
 use lazaret_runtime::{Engine, EngineError, EngineInfo, EngineKind, Stdin, Unenforceable};
 
 use crate::context::{WORKSPACE, guard_spec};
@@ -71,9 +72,10 @@ fn empty_by(
     // A launcher that was killed may have left one behind.
     engine.remove_container(name)?;
     engine.create_container(&spec)?;
+    let root = WORKSPACE.to_owned();
     let emptied = engine
         .start_container(name)
-        .and_then(|()| engine.exec(name, &porter(&["empty", WORKSPACE], Stdin::Closed)))
+        .and_then(|()| engine.exec(name, &porter(&Verb::Empty { root }, Stdin::Closed)))
         .and_then(finish);
     engine.remove_container(name)?;
     match emptied? {

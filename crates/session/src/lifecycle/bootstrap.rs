@@ -9,7 +9,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use lazaret_protocol::bootstrap;
+use lazaret_protocol::{Verb, bootstrap};
 use lazaret_runtime::{
     ContainerName, Engine, EngineError, ExecSpec, HardenedSpec, Process, Stdin, Terminal,
 };
@@ -21,7 +21,6 @@ use crate::output::terminal;
 use crate::porter::conversation::{
     ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, and_return, until_exit,
 };
-use crate::porter::porter;
 
 /// How a command is to be started.
 #[derive(Debug, Clone)]
@@ -74,10 +73,10 @@ impl Call {
         agent: &HardenedSpec,
     ) -> Result<Proven, VerifyError> {
         let CommandSpec { argv, env } = &self.invocation;
+        let argv = agent.poised_argv(&self.workdir, env.keys(), argv, self.timeout);
         let exec = ExecSpec {
-            argv: agent.poised_argv(&self.workdir, env.keys(), argv, self.timeout),
             env: env.clone(),
-            ..porter(&[], Stdin::Piped)
+            ..ExecSpec::new(argv, Stdin::Piped)
         };
         let mut process = site.exec_first(&agent.spec().name, exec)?;
         let report = report_of(&mut process)?;
@@ -107,12 +106,12 @@ impl Call {
             }
             PendingCommand::Later => {
                 let terminal = Terminal::Allocated(terminal::size());
+                let argv = agent.timed_argv(&self.invocation.argv, self.timeout);
                 let exec = ExecSpec {
-                    argv: agent.timed_argv(&self.invocation.argv, self.timeout),
                     env: self.invocation.env.clone(),
                     workdir: Some(self.workdir.clone()),
                     terminal,
-                    ..porter(&[], Stdin::Piped)
+                    ..ExecSpec::new(argv, Stdin::Piped)
                 };
                 let process = engine.exec(&agent.spec().name, &exec)?;
                 Ok(StartedCommand { process, terminal })
@@ -139,19 +138,20 @@ impl Proven {
         self,
         site: &SessionContext<'_>,
         container: &ContainerName,
-        words: &[&str],
+        verb: Verb,
         talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, E>,
     ) -> Result<(T, PendingCommand), E> {
-        let name = words.first().copied().unwrap_or_default();
-        let verb = PorterCall { name, container };
+        let call = PorterCall {
+            name: verb.name(),
+            container,
+        };
         let (talked, mut process) = match site.info.is_remote() {
             true => {
-                let process = site.carry(container, words).map_err(PorterError::from)?;
-                (until_exit(site, verb, process, talk)?, self.process)
+                let process = site.carry(container, verb).map_err(PorterError::from)?;
+                (until_exit(site, call, process, talk)?, self.process)
             }
-            false => and_return(site, verb, self.process, |said, answers| {
-                let word = format!("{}\n", words.join(" "));
-                said.write_all(word.as_bytes())
+            false => and_return(site, call, self.process, |said, answers| {
+                said.write_all(bootstrap::line(&verb).as_bytes())
                     .map_err(PorterError::Stream)?;
                 said.flush().map_err(PorterError::Stream)?;
                 talk(said, answers)

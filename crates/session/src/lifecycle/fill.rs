@@ -6,7 +6,7 @@ use std::thread;
 
 use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
-use lazaret_protocol::{Receipt, RecordError, SurveyError, Writers};
+use lazaret_protocol::{Receipt, RecordError, SurveyError, Verb, Writers};
 use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError};
 use lazaret_transfer::{
     PackError, Progress, Skipped, StatCacheOutcome, StatCacheWriter, Tips, VolumeState,
@@ -181,7 +181,8 @@ impl Prepared {
         let ((sent, poised), network) = site.step("copy in", |counter| {
             beside_gateway(site, &self.spec, self.network.as_ref(), &dir, || {
                 let proven = call.prove(site, &self.spec)?;
-                proven.first(site, &agent, &["receive", WORKSPACE], |out, answers| {
+                let root = WORKSPACE.to_owned();
+                proven.first(site, &agent, Verb::Receive { root }, |out, answers| {
                     send(out, answers, source, &mut stats, counter)
                 })
             })

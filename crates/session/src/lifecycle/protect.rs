@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use lazaret_image_builder::Pinned;
-use lazaret_protocol::{Guarded, Protection};
+use lazaret_protocol::{Guarded, Protection, Verb};
 use lazaret_runtime::{
-    ContainerLease, EngineError, LeaseError, Process, SessionId, Stdin, Unenforceable,
+    ContainerLease, EngineError, ExecSpec, LeaseError, Process, SessionId, Stdin, Unenforceable,
 };
 use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Tree, escape};
 
@@ -336,7 +336,8 @@ impl<'a> Guard<'a> {
     /// # Errors
     /// The engine's, or the porter's: then nothing may start.
     pub fn protect(&self, fence: &ProtectionPlan) -> Result<(), ProtectError> {
-        self.tell("protect", Some(&fence.protection))
+        let root = WORKSPACE.to_owned();
+        self.tell(&Verb::Protect { root }, Some(&fence.protection))
     }
 
     /// Gives everything back to the agent.
@@ -344,7 +345,8 @@ impl<'a> Guard<'a> {
     /// # Errors
     /// The engine's, or the porter's.
     pub fn release(&self) -> Result<(), ProtectError> {
-        self.tell("release", None)
+        let root = WORKSPACE.to_owned();
+        self.tell(&Verb::Release { root }, None)
     }
 
     /// Removes the container.
@@ -355,17 +357,16 @@ impl<'a> Guard<'a> {
         Ok(self.lease.release()?)
     }
 
-    fn tell(&self, verb: &'static str, list: Option<&Protection>) -> Result<(), ProtectError> {
+    fn tell(&self, verb: &Verb, list: Option<&Protection>) -> Result<(), ProtectError> {
         let stdin = match list {
             Some(_) => Stdin::Piped,
             None => Stdin::Closed,
         };
-        let spec = porter(&[verb, WORKSPACE], stdin);
-        let process = self.site.engine.exec(self.lease.name(), &spec)?;
+        let process = (self.site.engine).exec(self.lease.name(), &porter(verb, stdin))?;
         let (code, _, complaints) = told(process, list)?;
         match code {
             0 => Ok(()),
-            code => Err(porter_error(verb, code, &complaints).into()),
+            code => Err(porter_error(verb.name(), code, &complaints).into()),
         }
     }
 }
@@ -380,8 +381,11 @@ pub fn prove_sealed(
     fence: &ProtectionPlan,
     bounds: &WriteScope,
 ) -> Result<(), ProtectError> {
-    let mut spec = porter(&["sealed", WORKSPACE], Stdin::Piped);
-    spec.workdir = Some(bounds.workdir());
+    let root = WORKSPACE.to_owned();
+    let spec = ExecSpec {
+        workdir: Some(bounds.workdir()),
+        ..porter(&Verb::Sealed { root }, Stdin::Piped)
+    };
     let process = site.engine.exec(&record.agent(), &spec)?;
     let (code, report, complaints) = told(process, Some(&fence.protection))?;
     if code != 0 {

@@ -8,10 +8,10 @@ use lazaret_runtime::{
     ContainerLease, EngineError, EngineKind, LeaseError, Process, Unenforceable,
 };
 
-use crate::context::{SessionContext, WORKSPACE};
+use crate::context::SessionContext;
 use crate::event::Event;
 use crate::lifecycle::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
-use crate::porter::export::EXPORT;
+use crate::porter::export::export_verb;
 use crate::store::SessionDir;
 use crate::store::record::Record;
 use crate::store::sync_state::ReadAhead;
@@ -96,7 +96,7 @@ impl Standby {
         let (known, porter) = thread::scope(|scope| {
             // What is wrong with it shows when it is needed.
             let known = scope.spawn(|| ReadAhead::of(dir).ok());
-            let porter = site.carry(&record.exporter(), &[EXPORT, WORKSPACE]);
+            let porter = site.carry(&record.exporter(), export_verb());
             (known.join().ok().flatten(), porter)
         });
         Ok(Self {

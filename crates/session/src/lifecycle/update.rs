@@ -14,7 +14,8 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use lazaret_protocol::{
-    FileTime, GroundAnswer, RecordError, Survey, SurveyError, Trailer, UpdateReceipt, Writers,
+    FileTime, GroundAnswer, RecordError, Survey, SurveyError, Trailer, UpdateReceipt, Verb,
+    Writers, verb,
 };
 use lazaret_runtime::{ContainerName, EngineError, Process};
 use lazaret_transfer::{
@@ -302,12 +303,16 @@ impl<'a> Update<'a> {
     }
 
     /// Returns the verb that a porter is asked for.
-    pub(crate) fn verb(&self) -> &'static [&'static str] {
-        match (self.footing, self.writers) {
-            (UpdateMode::Known, _) => &["update", WORKSPACE, "--ground"],
+    pub(crate) fn verb(&self) -> Verb {
+        let mode = match (self.footing, self.writers) {
+            (UpdateMode::Known, _) => verb::UpdateMode::Optimistic,
             // No process can write to the volume, so the porter may survey it right away.
-            (UpdateMode::Survey, Writers::Gone) => &["update", WORKSPACE, "--ahead"],
-            (UpdateMode::Survey, Writers::Held) => &["update", WORKSPACE],
+            (UpdateMode::Survey, Writers::Gone) => verb::UpdateMode::Prefetched,
+            (UpdateMode::Survey, Writers::Held) => verb::UpdateMode::Surveyed,
+        };
+        Verb::Update {
+            root: WORKSPACE.to_owned(),
+            mode,
         }
     }
 

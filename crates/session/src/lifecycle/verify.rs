@@ -7,7 +7,6 @@ use lazaret_runtime::{Engine, EngineError, ExecSpec, HardenedSpec, ProbeFailure,
 
 use crate::event::{Event, EventSink};
 use crate::porter::conversation::{PorterError, finish, porter_error, stderr_of};
-use crate::porter::porter;
 
 /// Why the controls of a container are not known to be in force.
 #[derive(Debug, thiserror::Error)]
@@ -32,10 +31,7 @@ pub(crate) fn prove(
     spec: &HardenedSpec,
     events: &dyn EventSink,
 ) -> Result<(), VerifyError> {
-    let exec = ExecSpec {
-        argv: spec.probe_argv(),
-        ..porter(&[], Stdin::Closed)
-    };
+    let exec = ExecSpec::new(spec.probe_argv(), Stdin::Closed);
     let process = engine.exec(&spec.spec().name, &exec)?;
     let (code, report, complaints) = finish(process)?;
     if report.is_empty() {

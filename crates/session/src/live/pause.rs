@@ -11,6 +11,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use lazaret_protocol::Verb;
 use lazaret_runtime::{ContainerName, ContainerState, Engine, EngineError, Pausing, Stdin};
 use lazaret_tree::{AtPath as _, PathError};
 
@@ -184,7 +185,7 @@ impl Drop for Paused<'_> {
 /// that was killed, or does not answer, has not.
 fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: FreezeError) -> PauseError {
     if !matches!(error, FreezeError::GaveUp { .. }) {
-        let thaw = engine.exec(agent, &porter(&["thaw"], Stdin::Closed));
+        let thaw = engine.exec(agent, &porter(&Verb::Thaw, Stdin::Closed));
         // There may be no process left to continue: the first failure is the one to report.
         drop(thaw.and_then(|process| process.control.wait()));
     }

@@ -20,14 +20,14 @@ use lazaret_transfer::{
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
 use crate::cancel::{Guard, Interrupted};
-use crate::context::{SessionContext, WORKSPACE};
+use crate::context::SessionContext;
 use crate::engine::inventory::SweepError;
 use crate::event::Counter;
 use crate::live::pause::{PauseError, PreparedPause, is_up};
 use crate::live::pause_lock::{PauseLock, PauseLockError};
 use crate::live::views::{Sweep, Trace, View, sweep};
 use crate::porter::export::{
-    Answered, Attempt, Broken, EXPORT, ExportError, export, survey_broken,
+    Answered, Attempt, Broken, ExportError, export, export_verb, survey_broken,
 };
 use crate::store::record::{Phase, Record};
 use crate::store::sync_state::{Known, SyncStateError};
@@ -350,7 +350,7 @@ impl<'a> Viewer<'a> {
     }
 
     fn exec(&self) -> Result<Process, EngineError> {
-        self.site.carry(&self.desk.name, &[EXPORT, WORKSPACE])
+        self.site.carry(&self.desk.name, export_verb())
     }
 
     /// Whether the command has ended, or is being ended.

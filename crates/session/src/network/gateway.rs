@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use lazaret_egress::{ConfigUpdate, Event, HEARTBEAT_INTERVAL, Policy};
-use lazaret_protocol::PORTER_PATH;
+use lazaret_protocol::Verb;
 use lazaret_runtime::{
-    ContainerName, Engine, EngineError, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
+    Engine, EngineError, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
 };
 use lazaret_tree::PathError;
 
@@ -20,7 +20,6 @@ use crate::network::channel::GatewayChannel;
 use crate::network::decision_log::{DecisionLog, JournalEnd, Totals};
 use crate::network::plan::{Plan, SOCKETS};
 use crate::porter::conversation::StderrTail;
-use crate::porter::porter;
 use crate::porter::ready::{NotReady, await_ready};
 use crate::store::SessionDir;
 
@@ -99,13 +98,13 @@ impl Gateway {
         let journal = dir.file(crate::network::JOURNAL);
         let journal = Arc::new(DecisionLog::create(&journal, plan.patterns.clone())?);
         prove(engine, spec, site.events)?;
-        let started = run(engine, spec, &["gateway", SOCKETS])?;
+        let directory = SOCKETS.to_owned();
         let Process {
             stdin,
             stdout,
             stderr,
             control,
-        } = started;
+        } = run(engine, spec, &Verb::Gateway { directory })?;
         let stdin = stdin.ok_or(GatewayError::NoStdin { verb: "gateway" })?;
         let ended = Arc::new(AtomicBool::new(false));
         let (tell, ready) = mpsc::channel();
@@ -168,15 +167,9 @@ impl Gateway {
 }
 
 /// Starts a verb of the porter as everything is started that has work to do: with its limits.
-fn run(engine: &dyn Engine, spec: &HardenedSpec, verb: &[&str]) -> Result<Process, EngineError> {
-    let mut argv = vec![PORTER_PATH.to_owned()];
-    argv.extend(verb.iter().map(|&word| word.to_owned()));
-    let exec = ExecSpec {
-        argv: spec.run_argv(&argv),
-        ..porter(&[], Stdin::Piped)
-    };
-    let container: &ContainerName = &spec.spec().name;
-    engine.exec(container, &exec)
+fn run(engine: &dyn Engine, spec: &HardenedSpec, verb: &Verb) -> Result<Process, EngineError> {
+    let argv = spec.run_argv(&verb.to_command());
+    engine.exec(&spec.spec().name, &ExecSpec::new(argv, Stdin::Piped))
 }
 
 /// Reads events until they end.
@@ -209,15 +202,13 @@ fn relay(
     agent: &HardenedSpec,
     plan: &Plan,
 ) -> Result<Box<dyn Write + Send>, GatewayError> {
-    let leads = plan.leads();
-    let mut verb = vec!["relay"];
-    verb.extend(leads.iter().map(String::as_str));
+    let routes = plan.leads();
     let Process {
         stdin,
         stdout,
         stderr,
         ..
-    } = run(&*site.engine, agent, &verb)?;
+    } = run(&*site.engine, agent, &Verb::Relay { routes })?;
     let stdin = stdin.ok_or(GatewayError::NoStdin { verb: "relay" })?;
     let (tell, ready) = mpsc::channel();
     thread::spawn(move || {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use lazaret_egress::{CERTIFICATES, GatewayConfig, HostName, Pattern, Patterns, Policy};
+use lazaret_protocol::PortRoute;
 use lazaret_runtime::{AliasName, EnvName, HostAlias};
 
 /// Where the gateway's sockets are, in both containers.
@@ -64,9 +65,9 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the arguments of `porter relay`. Ports 443 and 80 are included only if a name leads
+    /// Returns the routes of `porter relay`. Ports 443 and 80 are included only if a name leads
     /// to them: otherwise Podman 4.3 lets only root listen there.
-    pub fn leads(&self) -> Vec<String> {
+    pub fn leads(&self) -> Vec<PortRoute> {
         let by_name: &[(u16, &str)] = match aliases(&self.order.policy).is_empty() {
             true => &[],
             false => &[(443, "tls"), (80, "http")],
@@ -74,12 +75,16 @@ impl Plan {
         let fixed = [(PROXY, "proxy")]
             .iter()
             .chain(by_name)
-            .map(|(port, socket)| format!("{port}={SOCKETS}/{socket}.sock"));
+            .map(|&(port, socket)| (port, socket.to_owned()));
         let brokers = self.order.routes.iter().map(|route| {
             let port = FIRST_BROKER + route.index;
-            format!("{port}={SOCKETS}/broker-{}.sock", route.index)
+            (port, format!("broker-{}", route.index))
         });
-        fixed.chain(brokers).collect()
+        let routes = fixed.chain(brokers).map(|(port, socket)| PortRoute {
+            port,
+            socket: format!("{SOCKETS}/{socket}.sock"),
+        });
+        routes.collect()
     }
 }
 
@@ -108,6 +113,7 @@ pub fn aliases(policy: &Policy) -> Vec<HostAlias> {
 #[cfg(test)]
 mod tests {
     use lazaret_egress::{Mode, SessionLimits};
+    use lazaret_protocol::Verb;
 
     use super::*;
 
@@ -129,7 +135,10 @@ mod tests {
             order,
             patterns: None,
         };
-        plan.leads()
+        let verb = Verb::Relay {
+            routes: plan.leads(),
+        };
+        verb.to_argv().split_off(1)
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use lazaret_egress::Port;
+use lazaret_protocol::Verb;
 use lazaret_runtime::{ContainerName, Engine, Process, Stdin};
 
 use crate::porter::porter;
@@ -150,8 +151,7 @@ impl Lead {
 
     fn carry(&self, stream: &TcpStream) -> io::Result<()> {
         stream.set_nonblocking(false)?;
-        let port = self.inside.to_string();
-        let dial = porter(&["dial", &port], Stdin::Piped);
+        let dial = porter(&Verb::Dial { port: self.inside }, Stdin::Piped);
         let Process {
             stdin,
             stdout,

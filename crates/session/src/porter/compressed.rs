@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use lazaret_protocol::{Compressor, Decompressor};
+use lazaret_protocol::{Compressor, Decompressor, Verb};
 use lazaret_runtime::{ContainerName, EngineError, Process, Stdin};
 
 use crate::context::SessionContext;
@@ -16,12 +16,12 @@ impl SessionContext<'_> {
     pub(crate) fn carry(
         &self,
         container: &ContainerName,
-        verb: &[&str],
+        verb: Verb,
     ) -> Result<Process, EngineError> {
         if !self.info.is_remote() {
-            return self.exec_first(container, porter(verb, Stdin::Piped));
+            return self.exec_first(container, porter(&verb, Stdin::Piped));
         }
-        let verb = [&["deflated"], verb].concat();
+        let verb = Verb::Deflated(Box::new(verb));
         let process = self.engine.exec(container, &porter(&verb, Stdin::Piped))?;
         let deflated = |stdin| Box::new(Compressor::new(stdin)) as Box<dyn Write + Send>;
         Ok(Process {

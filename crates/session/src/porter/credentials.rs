@@ -9,8 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use lazaret_egress::Patterns;
-use lazaret_protocol::PORTER_PATH;
-use lazaret_protocol::{LentEvent, LentFile};
+use lazaret_protocol::{LentEvent, LentFile, Verb};
 use lazaret_runtime::{
     AGENT_HOME, EngineError, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
 };
@@ -21,7 +20,6 @@ use crate::credentials::file::CredentialFile;
 use crate::credentials::tokens::tokens;
 use crate::output::relay::CommandOutputSink;
 use crate::porter::conversation::StderrTail;
-use crate::porter::porter;
 use crate::porter::ready::{NotReady, await_ready};
 use crate::store::handed_out::HandedOutFile;
 
@@ -102,11 +100,9 @@ impl CredentialLender {
         if lent.is_empty() {
             return Ok(None);
         }
-        let argv = [PORTER_PATH, "lend", AGENT_HOME].map(str::to_owned);
-        let exec = ExecSpec {
-            argv: agent.run_argv(&argv),
-            ..porter(&[], Stdin::Piped)
-        };
+        let home = AGENT_HOME.to_owned();
+        let argv = agent.run_argv(&Verb::Lend { home }.to_command());
+        let exec = ExecSpec::new(argv, Stdin::Piped);
         let process = site.engine.exec(&agent.spec().name, &exec)?;
         let Process {
             stdin,

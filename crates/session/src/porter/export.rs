@@ -3,7 +3,7 @@
 use std::io::{self, BufReader, Read};
 
 use lazaret_protocol::{
-    RecordError, StreamError, StreamLimits, Survey, SurveyError, SurveyRequest, Wanted,
+    RecordError, StreamError, StreamLimits, Survey, SurveyError, SurveyRequest, Verb, Wanted,
     write_wanted,
 };
 use lazaret_runtime::{ContainerName, Process};
@@ -13,7 +13,7 @@ use lazaret_transfer::{
 use lazaret_tree::{FindingCode, PathError, Tree, finding_code};
 
 use crate::cancel::Interrupted;
-use crate::context::SessionContext;
+use crate::context::{SessionContext, WORKSPACE};
 use crate::event::Counter;
 use crate::porter::conversation::{
     ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, until_exit,
@@ -60,7 +60,11 @@ impl ExchangeError for ExportError {
 const BUFFER: usize = 256 << 10;
 
 /// The verb of the porter's.
-pub(crate) const EXPORT: &str = "export";
+pub(crate) fn export_verb() -> Verb {
+    Verb::Export {
+        root: WORKSPACE.to_owned(),
+    }
+}
 
 /// The rule that a batch broke: a stable code, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +90,7 @@ pub(crate) fn export<T>(
     talk: impl FnOnce(Exporting<'_>) -> Attempt<T>,
 ) -> Attempt<T> {
     let verb = PorterCall {
-        name: EXPORT,
+        name: "export",
         container,
     };
     let mut broken = None;

@@ -5,8 +5,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use lazaret_protocol::exit;
 use lazaret_protocol::freeze::{END, FreezeReply, KEEP};
+use lazaret_protocol::{Verb, exit};
 use lazaret_runtime::{ContainerName, Engine, EngineError, Process, ProcessControl, Stdin};
 use lazaret_tree::escape;
 
@@ -63,7 +63,7 @@ impl SignalFreezer {
             stdout,
             stderr,
             control,
-        } = engine.exec(agent, &porter(&["hold"], Stdin::Piped))?;
+        } = engine.exec(agent, &porter(&Verb::Hold, Stdin::Piped))?;
         let (beat, beats) = mpsc::channel();
         if let Some(stdin) = stdin {
             thread::spawn(move || speak(stdin, &beats));
