@@ -1,7 +1,7 @@
 //! `Context`: what every verb gets.
 
 use lazaret_runtime::{
-    DecidedBy, Detected, EngineChoice, EngineInfo, EngineKind, EngineRequest, Memory, Starter,
+    DecidedBy, Detected, EngineChoice, EngineInfo, EngineKind, EngineRequest, Memory,
 };
 use lazaret_tree::escape;
 
@@ -66,8 +66,8 @@ pub struct Options {
     pub ui: UiOptions,
     /// The engine, as it was named; `None` to find one.
     pub engine: Option<EngineName>,
-    /// Who starts the first process of ours in a container.
-    pub starter: Starter,
+    /// Whether processes may be started through PID 1, past the engine.
+    pub use_init_channel: bool,
 }
 
 /// An engine, as it was named.
@@ -126,10 +126,7 @@ impl Options {
                 },
             },
             engine: EngineName::find(global, env),
-            starter: match chosen("LAZARET_STARTER") {
-                Some("engine") => Starter::Engine,
-                _ => Starter::FirstProcess,
-            },
+            use_init_channel: chosen("LAZARET_STARTER") != Some("engine"),
         }
     }
 }

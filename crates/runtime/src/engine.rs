@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use crate::{ContainerName, EngineInfo, Greeting, HardenedSpec, ImageRef, VolumeName};
+use crate::{ContainerName, EngineInfo, Greeting, HardenedSpec, ImageRef, InitChannel, VolumeName};
 
 /// A stored image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,17 +93,6 @@ pub enum Stdin {
     Piped,
 }
 
-/// Who starts a process in a container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Starter {
-    /// The engine, at any time.
-    Engine,
-    /// The container's first process, if it is a porter of ours that this process may look
-    /// into; else the engine. For the first process of ours in a container, and one without a
-    /// terminal: what it reads and writes goes past the engine then.
-    FirstProcess,
-}
-
 /// A process to start in a running container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecSpec {
@@ -117,8 +106,6 @@ pub struct ExecSpec {
     pub stdin: Stdin,
     /// Terminal.
     pub terminal: Terminal,
-    /// Who starts it.
-    pub starter: Starter,
 }
 
 impl ExecSpec {
@@ -130,7 +117,6 @@ impl ExecSpec {
             workdir: None,
             stdin,
             terminal: Terminal::None,
-            starter: Starter::Engine,
         }
     }
 }
@@ -171,11 +157,6 @@ pub trait ProcessControl: Send + Sync {
     /// # Errors
     /// When the engine refuses.
     fn resize(&self, size: TerminalSize) -> Result<(), EngineError>;
-
-    /// Returns who started it.
-    fn starter(&self) -> Starter {
-        Starter::Engine
-    }
 }
 
 /// What went wrong at an engine.
@@ -375,4 +356,11 @@ pub trait Engine: Send + Sync + fmt::Debug {
 
     /// Starts a process in a running container.
     fn exec(&self, name: &ContainerName, spec: &ExecSpec) -> Result<Process, EngineError>;
+
+    /// Returns the channel to a container's first process, if that is a porter that this
+    /// process may look into. It serves once, for a process without a terminal, whose streams
+    /// then go past the engine. `None` where only the engine can start processes.
+    fn init_channel(&self, _name: &ContainerName) -> Option<InitChannel> {
+        None
+    }
 }

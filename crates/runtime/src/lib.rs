@@ -10,8 +10,8 @@ mod engine;
 mod engine_info;
 #[cfg(feature = "fake")]
 pub mod fake;
-mod first_process;
 mod harden;
+mod init_channel;
 mod lease;
 mod names;
 mod proof;
@@ -30,14 +30,14 @@ pub use detect::{
 };
 pub use engine::{
     ContainerInfo, ContainerState, Engine, EngineError, ExecSpec, ImageInfo, Process,
-    ProcessControl, Starter, Stdin, Terminal, TerminalSize, VolumeInfo,
+    ProcessControl, Stdin, Terminal, TerminalSize, VolumeInfo,
 };
 pub use engine_info::{EngineInfo, EngineKind, Greeting, Pausing, UserNamespace};
-pub use first_process::FirstProcess;
 pub use harden::{
     AGENT_HOME, AGENT_ID, Controls, ENGINE_ENV, HardenedSpec, Namespace, Tmpfs, Unenforceable,
     UserId,
 };
+pub use init_channel::InitChannel;
 pub use lease::{ContainerLease, LeaseError, Leftover, VolumeLease, leftovers, release_all};
 pub use names::{
     AliasName, ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName,

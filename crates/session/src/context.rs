@@ -8,8 +8,7 @@ use lazaret_egress::Policy;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{
     Access, ContainerName, ContainerSpec, Engine, EngineError, EngineInfo, ExecSpec, HardenedSpec,
-    Limits, Network, Privilege, Process, Role, SessionId, Starter, Unenforceable, VolumeMount,
-    VolumeName,
+    Limits, Network, Privilege, Process, Role, SessionId, Unenforceable, VolumeMount, VolumeName,
 };
 
 use crate::cancel::{Guard, Interrupt};
@@ -40,8 +39,9 @@ pub struct SessionContext<'a> {
     pub timings: Timings,
     /// What is being removed meanwhile.
     pub chores: BackgroundRemovals,
-    /// Who starts the first process of ours in a container.
-    pub starter: Starter,
+    /// Whether the first process of ours in a container is started through
+    /// [`Engine::init_channel`], where there is one.
+    pub use_init_channel: bool,
 }
 
 /// How long each step took, for the `phases` of `run --json`.
@@ -86,14 +86,18 @@ impl SessionContext<'_> {
     pub(crate) fn exec_first(
         &self,
         container: &ContainerName,
-        spec: ExecSpec,
+        spec: &ExecSpec,
     ) -> Result<Process, EngineError> {
-        let starter = self.starter;
-        let process = self.engine.exec(container, &ExecSpec { starter, ..spec })?;
-        if process.control.starter() == Starter::FirstProcess {
+        let channel = match self.use_init_channel {
+            true => self.engine.init_channel(container),
+            false => None,
+        };
+        // What can't be started so is started by the engine.
+        if let Some(process) = channel.and_then(|channel| channel.start(spec).ok()) {
             self.events.event(Event::StreamsDirect(container));
+            return Ok(process);
         }
-        Ok(process)
+        self.engine.exec(container, spec)
     }
 
     /// Runs one step, shown while it lasts and timed.

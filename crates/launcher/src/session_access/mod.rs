@@ -30,6 +30,6 @@ pub(crate) fn site<'a>(
         interrupt: &context.interrupt,
         timings: Timings::default(),
         chores: BackgroundRemovals::default(),
-        starter: context.options.starter,
+        use_init_channel: context.options.use_init_channel,
     }
 }

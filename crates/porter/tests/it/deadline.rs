@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use lazaret_runtime::{ExecSpec, FirstProcess, Process, Starter, Stdin, Terminal};
+use lazaret_runtime::{ExecSpec, InitChannel, Process, Stdin};
 
 /// What `init` ends with when it ended the command at its deadline.
 const TIMED_OUT: i32 = lazaret_protocol::exit::TIMED_OUT as i32;
@@ -85,15 +85,12 @@ impl Container {
         argv.extend(["--", "/bin/sh", "-c", script]);
         match way {
             Way::Door => {
+                let argv = argv.iter().map(|&word| word.to_owned());
                 let spec = ExecSpec {
-                    argv: argv.iter().map(|&word| word.to_owned()).collect(),
-                    env: [].into(),
                     workdir: Some(self.dir.path().display().to_string()),
-                    stdin: Stdin::Closed,
-                    terminal: Terminal::None,
-                    starter: Starter::FirstProcess,
+                    ..ExecSpec::new(argv.collect(), Stdin::Closed)
                 };
-                let first = FirstProcess::of(self.first()).expect("it is there");
+                let first = InitChannel::of(self.first()).expect("it is there");
                 Command::Door(first.start(&spec).expect("it is open"))
             }
             Way::Exec => {

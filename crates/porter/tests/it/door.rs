@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
-use lazaret_runtime::{ExecSpec, FirstProcess, Process, Starter, Stdin, Terminal};
+use lazaret_runtime::{ExecSpec, InitChannel, Process, Stdin};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, sendmsg};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
@@ -36,7 +36,7 @@ impl Init {
     }
 
     fn try_to_hand_in(&self, spec: &ExecSpec) -> io::Result<Process> {
-        FirstProcess::of(self.pid())?.start(spec)
+        InitChannel::of(self.pid())?.start(spec)
     }
 
     /// Takes the other end of the door, once it is there.
@@ -75,8 +75,8 @@ impl Drop for Init {
 }
 
 fn spec(argv: &[&str]) -> ExecSpec {
+    let argv = argv.iter().map(|&word| word.to_owned());
     ExecSpec {
-        argv: argv.iter().map(|&word| word.to_owned()).collect(),
         env: [
             ("EXTRA", "of the order"),
             ("BOTH", "of the order\nand more"),
@@ -84,9 +84,7 @@ fn spec(argv: &[&str]) -> ExecSpec {
         .map(|(name, value)| (name.parse().expect("a name"), value.to_owned()))
         .into(),
         workdir: Some("/usr".to_owned()),
-        stdin: Stdin::Piped,
-        terminal: Terminal::None,
-        starter: Starter::FirstProcess,
+        ..ExecSpec::new(argv.collect(), Stdin::Piped)
     }
 }
 
@@ -116,7 +114,6 @@ fn what_is_handed_in_is_as_an_exec_would_start_it() {
     let mut process = init.hand_in(&script(
         "pwd; echo $# $1; echo $OWN, $EXTRA, \"$BOTH\"; read line; echo $line; echo no >&2; exit 7",
     ));
-    assert_eq!(process.control.starter(), Starter::FirstProcess);
     let mut stdin = process.stdin.take().expect("piped");
     stdin.write_all(b"a line\n").expect("it reads");
     let (said, complaints, code) = finish(process);
@@ -344,7 +341,7 @@ const INSIDE: &str = "LAZARET_TEST_KNOCKS_INSIDE";
 #[test]
 fn a_process_inside_is_rejected() {
     if knocks_inside() {
-        let first = FirstProcess::of(1).expect("it is there");
+        let first = InitChannel::of(1).expect("it is there");
         first
             .start(&script("exit 0"))
             .expect_err("it is not for us");
@@ -368,7 +365,7 @@ fn a_process_inside_is_rejected() {
     };
 
     let outer = init();
-    let first = FirstProcess::of(inside(&outer)).expect("it is there");
+    let first = InitChannel::of(inside(&outer)).expect("it is there");
     let (said, _, code) = finish(first.start(&script("echo $$")).expect("it is open"));
     assert_eq!((said.as_str(), code), ("2\n", 0), "of the namespace");
 
@@ -390,7 +387,7 @@ fn a_process_inside_is_rejected() {
         "{said}"
     );
     // The channel is closed now, to the host too.
-    let first = FirstProcess::of(pid.parse().expect("a pid")).expect("it is there");
+    let first = InitChannel::of(pid.parse().expect("a pid")).expect("it is there");
     first.start(&script("exit 0")).expect_err("it is shut");
 }
 

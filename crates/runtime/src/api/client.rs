@@ -11,7 +11,7 @@ use bollard::{API_DEFAULT_VERSION, BollardRequest, Docker};
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
-use super::objects::First;
+use super::objects::InitProcess;
 use super::wire::{Wire, WireError, within};
 use super::{ANSWER_LIMIT, LOAD_LIMIT, PROBE_LIMIT, REMOVAL_LIMIT, answer, objects, probe};
 use crate::{
@@ -31,7 +31,7 @@ pub(super) struct Inner {
     spoken: OnceCell<Spoken>,
     pub(super) runtime: Runtime,
     /// What containers ran when they were looked up, by name.
-    running: Mutex<BTreeMap<String, First>>,
+    running: Mutex<BTreeMap<String, InitProcess>>,
     /// What must live as long as the engine, such as a service of ours.
     keeper: Option<Box<dyn Keeper>>,
 }
@@ -257,7 +257,7 @@ impl Inner {
 
     /// Returns what was the first process of a container when it was looked up last, once for
     /// each time. Whether it still is, is to be asked of the process.
-    pub(super) fn ran(&self, name: &str) -> Option<First> {
+    pub(super) fn ran(&self, name: &str) -> Option<InitProcess> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.remove(name)
     }

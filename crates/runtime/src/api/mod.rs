@@ -8,7 +8,6 @@
 mod answer;
 mod attach;
 mod client;
-mod direct;
 mod exec;
 mod frames;
 mod images;
@@ -36,11 +35,12 @@ use futures_util::StreamExt as _;
 pub(crate) use self::client::Keeper;
 use self::client::{Inner, Subject, label_filter, newest_api, nonce};
 use self::lower::SeccompRef;
+use self::objects::InitProcess;
 use self::seccomp_file::SeccompFile;
 use self::turn::Turn;
 use crate::{
     ContainerInfo, ContainerName, Endpoint, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
-    Greeting, HardenedSpec, ImageInfo, ImageRef, Process, Starter, VolumeInfo, VolumeName,
+    Greeting, HardenedSpec, ImageInfo, ImageRef, InitChannel, Process, VolumeInfo, VolumeName,
 };
 
 /// The limit of the first answer, for which an engine does no work (docs/design/threats.md FLT-19).
@@ -476,14 +476,23 @@ impl Engine for ApiEngine {
     }
 
     fn exec(&self, name: &ContainerName, spec: &ExecSpec) -> Result<Process, EngineError> {
-        let direct = match spec.starter {
-            Starter::FirstProcess => direct::start(&self.inner, name, spec),
-            Starter::Engine => None,
-        };
-        match direct {
-            Some(process) => Ok(process),
-            None => exec::start(&self.inner, name, spec),
+        exec::start(&self.inner, name, spec)
+    }
+
+    fn init_channel(&self, name: &ContainerName) -> Option<InitChannel> {
+        let inner = &self.inner;
+        if !matches!(inner.endpoint(), Endpoint::Unix(_)) {
+            return None;
         }
+        let channel = |InitProcess { pid, id }| InitChannel::of_container(pid, &id).ok();
+        // Who looked it up asked for its state; its mounts tell whether the process is still its.
+        if let Some(channel) = inner.ran(name.as_str()).and_then(channel) {
+            return Some(channel);
+        }
+        let subject = container("inspect container", name);
+        let path = format!("/containers/{name}/json");
+        let found = inner.call(CALL_LIMIT, inner.get::<objects::Container>(subject, &path));
+        channel(found.ok()?.first_process())
     }
 }
 

@@ -143,7 +143,7 @@ struct ContainerConfig {
 
 /// The first process of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct First {
+pub(super) struct InitProcess {
     /// As the engine's machine counts.
     pub(super) pid: i32,
     /// The container's id.
@@ -151,8 +151,8 @@ pub(super) struct First {
 }
 
 impl Container {
-    pub(super) fn first_process(&self) -> First {
-        First {
+    pub(super) fn first_process(&self) -> InitProcess {
+        InitProcess {
             pid: self.state.pid,
             id: self.id.clone(),
         }

@@ -149,7 +149,7 @@ pub(super) fn exec(name: &ContainerName, spec: &ExecSpec) -> Arguments {
 mod tests {
     use super::*;
     use crate::apple::parse;
-    use crate::{ContainerSpec, Limits, Network, Privilege, Role, Starter, Terminal, VolumeMount};
+    use crate::{ContainerSpec, Limits, Network, Privilege, Role, Terminal, VolumeMount};
 
     fn spec() -> HardenedSpec {
         let info = parse::engine_info(
@@ -249,7 +249,6 @@ mod tests {
             workdir: None,
             stdin: Stdin::Piped,
             terminal: Terminal::None,
-            starter: Starter::Engine,
         };
         let arguments = exec(&"c".parse().unwrap(), &spec);
         assert_eq!(

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use lazaret_runtime::{
     Access, ContainerLease, ContainerName, ContainerSpec, ContainerState, Detected, Engine,
     EngineError, EngineKind, ExecSpec, HardenedSpec, ImageRef, Limits, Network, Privilege, Process,
-    Role, Starter, Stdin, Terminal, VolumeMount, VolumeName,
+    Role, Stdin, Terminal, VolumeMount, VolumeName,
 };
 
 use crate::image::Recipe;
@@ -170,12 +170,8 @@ impl Bench {
             .chain(argv)
             .map(|&word| word.to_owned());
         let spec = ExecSpec {
-            argv: argv.collect(),
-            env: BTreeMap::new(),
-            workdir: None,
-            stdin,
             terminal,
-            starter: Starter::Engine,
+            ..ExecSpec::new(argv.collect(), stdin)
         };
         self.engine().exec(name, &spec).unwrap()
     }

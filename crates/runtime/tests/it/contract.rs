@@ -5,8 +5,8 @@ use std::io::{self, Read, Write as _};
 use std::time::Duration;
 
 use lazaret_runtime::{
-    Access, ContainerState, Detected, EngineError, ExecSpec, Privilege, Process, Role, Starter,
-    Stdin, Terminal, TerminalSize, VolumeLease,
+    Access, ContainerState, Detected, EngineError, ExecSpec, Privilege, Process, Role, Stdin,
+    Terminal, TerminalSize, VolumeLease,
 };
 
 use crate::image::Recipe;
@@ -236,14 +236,7 @@ fn processes(bench: &Bench) {
     let engine = bench.engine();
     let lease = bench.create("exec");
     let name = lease.name();
-    let spec = ExecSpec {
-        argv: vec!["/lazaret/porter".to_owned()],
-        env: BTreeMap::new(),
-        workdir: None,
-        stdin: Stdin::Closed,
-        terminal: Terminal::None,
-        starter: Starter::Engine,
-    };
+    let spec = ExecSpec::new(vec!["/lazaret/porter".to_owned()], Stdin::Closed);
     engine.exec(name, &spec).unwrap_err();
     let missing = engine.exec(&bench.container_name("missing"), &spec);
     assert!(

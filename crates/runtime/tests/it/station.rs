@@ -7,8 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lazaret_runtime::{
     Access, ContainerLease, ContainerSpec, Detected, ExecSpec, HardenedSpec, ImageRef, Limits,
-    Network, Privilege, ProbeFailure, Process, Proven, Role, Starter, Stdin, Terminal, VolumeLease,
-    VolumeMount,
+    Network, Privilege, ProbeFailure, Process, Proven, Role, Stdin, VolumeLease, VolumeMount,
 };
 
 use crate::engines;
@@ -175,14 +174,7 @@ impl Running<'_> {
     }
 
     pub(crate) fn exec(&self, argv: Vec<String>) -> Finished {
-        let spec = ExecSpec {
-            argv,
-            env: BTreeMap::new(),
-            workdir: None,
-            stdin: Stdin::Closed,
-            terminal: Terminal::None,
-            starter: Starter::Engine,
-        };
+        let spec = ExecSpec::new(argv, Stdin::Closed);
         let engine = &self.station.detected.engine;
         let process = engine.exec(&self.spec.spec().name, &spec).unwrap();
         let Process {

@@ -78,7 +78,7 @@ impl Call {
             env: env.clone(),
             ..ExecSpec::new(argv, Stdin::Piped)
         };
-        let mut process = site.exec_first(&agent.spec().name, exec)?;
+        let mut process = site.exec_first(&agent.spec().name, &exec)?;
         let report = report_of(&mut process)?;
         believe(&report, agent, site.events)?;
         Ok(Proven {

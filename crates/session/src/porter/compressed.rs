@@ -19,7 +19,7 @@ impl SessionContext<'_> {
         verb: Verb,
     ) -> Result<Process, EngineError> {
         if !self.info.is_remote() {
-            return self.exec_first(container, porter(&verb, Stdin::Piped));
+            return self.exec_first(container, &porter(&verb, Stdin::Piped));
         }
         let verb = Verb::Deflated(Box::new(verb));
         let process = self.engine.exec(container, &porter(&verb, Stdin::Piped))?;

@@ -27,7 +27,7 @@ use lazaret_launcher::ui::{
 };
 use lazaret_protocol::{PORTER_PATH, Protection, bootstrap};
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
-use lazaret_runtime::{Engine as _, ImageInfo, Limits, SessionId, Starter};
+use lazaret_runtime::{Engine as _, ImageInfo, Limits, SessionId};
 use lazaret_session::cancel::Interrupt;
 use lazaret_session::context::{SessionContext, Timings};
 use lazaret_session::engine::cleanup::BackgroundRemovals;
@@ -458,7 +458,7 @@ impl World {
             interrupt: &self.interrupt,
             timings: Timings::default(),
             chores: BackgroundRemovals::default(),
-            starter: Starter::FirstProcess,
+            use_init_channel: true,
         }
     }
 

@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
-use crate::{EngineError, Process, ProcessControl, Starter, TerminalSize};
+use crate::{EngineError, Process, ProcessControl, TerminalSize};
 
 /// What the kernel ends every process of a container with when its first one is gone
 /// (`man 7 pid_namespaces`).
@@ -18,16 +18,16 @@ const KILLED: i32 = 128 + 9;
 
 /// Where the first process says how the other one ended.
 #[derive(Debug)]
-pub(super) struct Reply {
-    door: OwnedFd,
+pub(super) struct ExitReply {
+    channel: OwnedFd,
     /// What it said.
     code: Mutex<Option<i32>>,
 }
 
-impl Reply {
-    pub(super) fn new(door: OwnedFd) -> Self {
+impl ExitReply {
+    pub(super) fn new(channel: OwnedFd) -> Self {
         Self {
-            door,
+            channel,
             code: Mutex::new(None),
         }
     }
@@ -40,7 +40,7 @@ impl Reply {
         }
         let mut word = [0; LONGEST_NOTICE];
         let length = loop {
-            match recv(&self.door, &mut word[..], RecvFlags::empty()) {
+            match recv(&self.channel, &mut word[..], RecvFlags::empty()) {
                 Ok((_, length)) => break length,
                 Err(Errno::INTR) => {}
                 Err(Errno::CONNRESET) => break 0,
@@ -60,7 +60,12 @@ impl Reply {
 }
 
 /// Puts a process together.
-pub(super) fn process(reply: Reply, stdin: Option<File>, stdout: File, stderr: File) -> Process {
+pub(super) fn process(
+    reply: ExitReply,
+    stdin: Option<File>,
+    stdout: File,
+    stderr: File,
+) -> Process {
     let reply = Arc::new(reply);
     let output = |pipe| {
         Box::new(Output {
@@ -80,7 +85,7 @@ pub(super) fn process(reply: Reply, stdin: Option<File>, stdout: File, stderr: F
 /// Reads what the process writes: until it has ended, as others may have its streams for longer.
 struct Output {
     pipe: File,
-    reply: Arc<Reply>,
+    reply: Arc<ExitReply>,
     /// What may still come once it has ended, in bytes: as much as a pipe holds.
     left: Option<usize>,
 }
@@ -117,7 +122,7 @@ impl Output {
     fn await_more(&mut self) -> io::Result<()> {
         let mut ready = [
             PollFd::new(&self.pipe, PollFlags::IN),
-            PollFd::new(&self.reply.door, PollFlags::IN),
+            PollFd::new(&self.reply.channel, PollFlags::IN),
         ];
         while let Err(error) = poll(&mut ready, None) {
             if error != Errno::INTR {
@@ -132,7 +137,7 @@ impl Output {
     }
 }
 
-struct Control(Arc<Reply>);
+struct Control(Arc<ExitReply>);
 
 impl ProcessControl for Control {
     fn wait(&self) -> Result<i32, EngineError> {
@@ -147,9 +152,5 @@ impl ProcessControl for Control {
             verb: "resize terminal",
             reason: "this process has none",
         })
-    }
-
-    fn starter(&self) -> Starter {
-        Starter::FirstProcess
     }
 }

@@ -1,4 +1,4 @@
-//! `FirstProcess`: PID 1 of a container, a porter, as this machine sees it.
+//! `InitChannel`: has PID 1 of a container, a porter, start a process.
 //!
 //! Its stdout is the end of a pair of sockets that is meant for us: over it, it takes the
 //! streams of one process, starts that, and says how it ended. ([`init`](lazaret_protocol::init)
@@ -9,7 +9,7 @@
 //! everywhere else there is none, and the engine starts what is to be started.
 
 #[cfg(target_os = "linux")]
-mod door;
+mod channel;
 #[cfg(target_os = "linux")]
 mod streams;
 
@@ -21,15 +21,15 @@ mod linux {
 
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-    use super::door;
+    use super::channel;
     use crate::{ExecSpec, Process};
 
-    /// The first process of a container.
+    /// The channel to the first process of a container.
     #[derive(Debug)]
-    pub struct FirstProcess(OwnedFd);
+    pub struct InitChannel(OwnedFd);
 
-    impl FirstProcess {
-        /// Returns the process `pid` if it is one of the container `id`.
+    impl InitChannel {
+        /// Returns the channel to the process `pid` if that is one of the container `id`.
         ///
         /// # Errors
         /// When it is not, or is none of this machine's (an engine in a virtual machine counts
@@ -47,7 +47,7 @@ mod linux {
             }
         }
 
-        /// Returns the process `pid`.
+        /// Returns the channel to the process `pid`.
         ///
         /// # Errors
         /// When there is none.
@@ -61,13 +61,13 @@ mod linux {
         /// # Errors
         /// When it does not, or this process may not ask it. Nothing is started then.
         pub fn start(&self, spec: &ExecSpec) -> io::Result<Process> {
-            door::start(&self.0, spec)
+            channel::start(&self.0, spec)
         }
     }
 }
 
 #[cfg(target_os = "linux")]
-pub use linux::FirstProcess;
+pub use linux::InitChannel;
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
@@ -75,11 +75,11 @@ mod elsewhere {
 
     use crate::{ExecSpec, Process};
 
-    /// The first process of a container: none of this machine's.
+    /// The channel to the first process of a container: none of this machine's.
     #[derive(Debug)]
-    pub enum FirstProcess {}
+    pub enum InitChannel {}
 
-    impl FirstProcess {
+    impl InitChannel {
         /// # Errors
         /// Always: containers run in a virtual machine here.
         pub fn of_container(_pid: i32, _id: &str) -> io::Result<Self> {
@@ -95,4 +95,4 @@ mod elsewhere {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::FirstProcess;
+pub use elsewhere::InitChannel;

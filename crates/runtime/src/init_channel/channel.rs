@@ -1,4 +1,4 @@
-//! Hands a process in at the door of a first process.
+//! Hands a process to PID 1 over its channel.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write as _};
@@ -16,7 +16,7 @@ use rustix::net::{
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
 
-use super::streams::{self, Reply};
+use super::streams::{self, ExitReply};
 use crate::{ExecSpec, Process, Stdin};
 
 /// How long a container that was just started may take until its first process is the porter.
@@ -33,23 +33,28 @@ const PIPE: usize = 1 << 20;
 
 pub(super) fn start(process: &OwnedFd, spec: &ExecSpec) -> io::Result<Process> {
     let message = message(spec)?.to_bytes();
-    let door = find(process)?;
-    let (inside, ours) = pipes()?;
-    hand_in(&door, &inside)?;
+    let channel = find(process)?;
+    let (inside, host) = pipes()?;
+    hand_in(&channel, &inside)?;
     drop(inside);
     // Until then the first process has the streams as well.
-    await_started(&door)?;
-    let Ours {
+    await_started(&channel)?;
+    let HostPipes {
         mut stdin,
         stdout,
         stderr,
-    } = ours;
+    } = host;
     stdin.write_all(&message)?;
     let stdin = match spec.stdin {
         Stdin::Piped => Some(stdin),
         Stdin::Closed => None,
     };
-    Ok(streams::process(Reply::new(door), stdin, stdout, stderr))
+    Ok(streams::process(
+        ExitReply::new(channel),
+        stdin,
+        stdout,
+        stderr,
+    ))
 }
 
 /// Returns what the process is to become.
@@ -63,14 +68,14 @@ fn message(spec: &ExecSpec) -> io::Result<SpawnMessage> {
     message.map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
-/// Takes the door's other end. Once something was handed in there is none any more.
+/// Takes the channel's other end. Once something was handed in there is none any more.
 fn find(process: &OwnedFd) -> io::Result<OwnedFd> {
     /// Where the porter's `init` puts it.
     const STDOUT: i32 = 1;
     let give_up = Instant::now() + OPENING;
     loop {
         let found = pidfd_getfd(process, STDOUT, PidfdGetfdFlags::empty())?;
-        if is_door(found.as_fd()) {
+        if is_channel(found.as_fd()) {
             return Ok(found);
         }
         if Instant::now() > give_up {
@@ -82,19 +87,19 @@ fn find(process: &OwnedFd) -> io::Result<OwnedFd> {
 
 /// Whether it is of the kind that the porter makes: engines connect stdout with pipes, files
 /// and terminals.
-fn is_door(found: BorrowedFd<'_>) -> bool {
+fn is_channel(found: BorrowedFd<'_>) -> bool {
     sockopt::socket_domain(found) == Ok(AddressFamily::UNIX)
         && sockopt::socket_type(found) == Ok(SocketType::SEQPACKET)
 }
 
 /// The ends of the pipes that stay here.
-struct Ours {
+struct HostPipes {
     stdin: File,
     stdout: File,
     stderr: File,
 }
 
-fn pipes() -> io::Result<([OwnedFd; 3], Ours)> {
+fn pipes() -> io::Result<([OwnedFd; 3], HostPipes)> {
     let pipe = || {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         // One that stays small is slower, and as good.
@@ -106,31 +111,31 @@ fn pipes() -> io::Result<([OwnedFd; 3], Ours)> {
         // Of our end alone: no process inside can make us wait.
         rustix::io::ioctl_fionbio(output, true)?;
     }
-    let ours = Ours {
+    let host = HostPipes {
         stdin: stdin.1.into(),
         stdout: stdout.0.into(),
         stderr: stderr.0.into(),
     };
-    Ok(([stdin.0, stdout.1, stderr.1], ours))
+    Ok(([stdin.0, stdout.1, stderr.1], host))
 }
 
-fn hand_in(door: &OwnedFd, streams: &[OwnedFd; 3]) -> io::Result<()> {
+fn hand_in(channel: &OwnedFd, streams: &[OwnedFd; 3]) -> io::Result<()> {
     let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     let streams = streams.each_ref().map(|stream| stream.as_fd());
     control.push(SendAncillaryMessage::ScmRights(&streams));
     let word = [IoSlice::new(START)];
     let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-    sendmsg(door, &word, &mut control, flags)?;
+    sendmsg(channel, &word, &mut control, flags)?;
     Ok(())
 }
 
-fn await_started(door: &OwnedFd) -> io::Result<()> {
+fn await_started(channel: &OwnedFd) -> io::Result<()> {
     let limit = Timespec::try_from(ANSWER).map_err(io::Error::other)?;
-    let mut ready = [PollFd::new(door, PollFlags::IN)];
+    let mut ready = [PollFd::new(channel, PollFlags::IN)];
     while matches!(poll(&mut ready, Some(&limit)), Err(Errno::INTR)) {}
     let mut word = [0; LONGEST_NOTICE];
-    let (_, length) = recv(door, &mut word[..], RecvFlags::DONTWAIT)?;
+    let (_, length) = recv(channel, &mut word[..], RecvFlags::DONTWAIT)?;
     match InitNotice::parse(word.get(..length).unwrap_or_default()) {
         Some(InitNotice::Started) => Ok(()),
         _ => Err(io::ErrorKind::ConnectionRefused.into()),
