@@ -2,7 +2,7 @@
 
 use std::io;
 
-use lazaret_runtime::{EngineError, LeaseError, NameError, Unenforceable};
+use lazaret_runtime::{EngineError, NameError, Unenforceable};
 
 use crate::cache::entry::CacheError;
 use crate::cache::lock::LockError;
@@ -134,9 +134,6 @@ pub enum VerifyError {
     /// The engine.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// No container for it.
-    #[error(transparent)]
-    Lease(#[from] LeaseError),
     /// The engine can't enforce the hardening.
     #[error(transparent)]
     Unenforceable(#[from] Unenforceable),

@@ -94,9 +94,8 @@ fn run(
         options,
     };
     let done = commands::run(cli.command, Cli::command, &context);
-    for leftover in lazaret_runtime::leftovers() {
-        let cause = lazaret_tree::escape(leftover.cause.as_bytes());
-        let (what, name) = (leftover.what, leftover.name);
+    for lazaret_runtime::UnremovedResource { what, name, cause } in lazaret_runtime::unremoved() {
+        let cause = lazaret_tree::escape(cause.as_bytes());
         ui.warn(&format!("{what} {name} could not be removed: {cause}"));
         ui.hint("`lazaret recover` or `lazaret prune` tries again.");
     }

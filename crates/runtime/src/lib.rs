@@ -38,7 +38,7 @@ pub use harden::{
     UserId,
 };
 pub use init_channel::InitChannel;
-pub use lease::{ContainerLease, LeaseError, Leftover, VolumeLease, leftovers, release_all};
+pub use lease::{ContainerLease, Lease, Removable, UnremovedResource, VolumeLease, unremoved};
 pub use names::{
     AliasName, ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName,
 };

@@ -10,7 +10,7 @@ use std::thread;
 use lazaret_protocol::Verb;
 use lazaret_runtime::{
     BuildNetwork, BuildSpec, ContainerLease, ContainerName, Engine, EngineError, EngineInfo,
-    EnvName, ExecSpec, HardenedSpec, ImageRef, LeaseError, Process, Stdin, Unenforceable,
+    EnvName, ExecSpec, HardenedSpec, ImageRef, Process, Stdin, Unenforceable,
 };
 use lazaret_tree::escape;
 
@@ -26,9 +26,6 @@ pub enum StepError {
     /// The engine.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// No container for it.
-    #[error(transparent)]
-    Lease(#[from] LeaseError),
     /// The engine can't enforce what even a build must have.
     #[error(transparent)]
     Unenforceable(#[from] Unenforceable),

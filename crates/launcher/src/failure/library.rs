@@ -2,7 +2,7 @@
 
 use lazaret_image_builder::BuildError;
 use lazaret_protocol::{RecordError, StreamError, SurveyError};
-use lazaret_runtime::{LeaseError, NameError, ProbeFailure, Unenforceable};
+use lazaret_runtime::{NameError, ProbeFailure, Unenforceable};
 use lazaret_transfer::{
     ApplyError, InsertError, PackError, QuarantineError, RecoverError, SelectError, SurveyMismatch,
     UndoError, WalkError,
@@ -182,15 +182,6 @@ impl From<FreezeError> for Failure {
 impl From<ProfileError> for Failure {
     fn from(error: ProfileError) -> Self {
         Self::new(FailureKind::Profile, error)
-    }
-}
-
-impl From<LeaseError> for Failure {
-    fn from(error: LeaseError) -> Self {
-        match error {
-            LeaseError::Engine(error) => error.into(),
-            LeaseError::Interrupted => Interrupted.into(),
-        }
     }
 }
 

@@ -51,14 +51,14 @@ macro_rules! words {
 words!(SweepError: Engine | Store | Io);
 words!(VerifyError: Engine | Porter | Probe);
 words!(HistoryError: Io | DecisionLog | Changes | Store);
-words!(ExporterError: Engine | Unenforceable | Lease);
-words!(CreateError: Resources | Unenforceable | Lease | Store | Sweep);
+words!(ExporterError: Engine | Unenforceable);
+words!(CreateError: Resources | Engine | Unenforceable | Store | Sweep);
 words!(CollectError: Exporter | Export | Store);
-words!(StopError: Engine | PauseLock | Sweep | Lease | Store);
+words!(StopError: Engine | PauseLock | Sweep | Store);
 words!(PoolError: Interrupted | Resources | Unenforceable | Store | Io | Engine | Sweep);
 words!(ResumeError: Interrupted | Engine | Sweep | Store | Stop | Collect | DecisionLog | Recover);
 words!(RepairError: Io | DecisionLog | Recover | History);
-words!(LookError: Engine | Unenforceable | Lease | Interrupted | Sweep | Store | Io | State
+words!(LookError: Engine | Unenforceable | Interrupted | Sweep | Store | Io | State
     | Quarantine | Export | Pause | PauseLock);
 words!(SizeError: Walk | TooLarge);
 
@@ -69,7 +69,7 @@ words!(PorterError: Engine | Interrupted;
     error @ PorterError::NoStdin { .. } => Self::new(FailureKind::Internal, error),
 );
 
-words!(ResourceError: Interrupted | Engine | Lease | Unenforceable;
+words!(ResourceError: Interrupted | Engine | Unenforceable;
     error @ ResourceError::Panicked => Self::new(FailureKind::Internal, error),
 );
 
@@ -129,7 +129,7 @@ words!(UpdateError: Engine | Interrupted | Porter | State | Io | Walk | Pack | W
 );
 
 words!(FillError: Create | Verify | Gateway | Porter | Update | Pack | Volume | Protect | Lend
-    | Lease | Store | State | Io | Interrupted;
+    | Engine | Store | State | Io | Interrupted;
     FillError::Manifest(error) => Self::new(FailureKind::Internal, error),
     error @ (FillError::Receipt(_) | FillError::OtherReceipt) => {
         Self::new(FailureKind::Transfer, error)
@@ -190,7 +190,7 @@ words!(OpenError: Engine | Sweep;
     }
 );
 
-words!(ProtectError: Engine | Interrupted | Lease | Unenforceable | Porter;
+words!(ProtectError: Engine | Interrupted | Unenforceable | Porter;
     error @ ProtectError::BadPath { .. } => Self::new(FailureKind::Profile, error),
     error @ ProtectError::NoText => Self::new(FailureKind::Internal, error),
     error @ ProtectError::BehindLink { .. } => Self::new(FailureKind::Refused, error)

@@ -129,11 +129,7 @@ impl Bench {
 
     pub(crate) fn create_with(&self, spec: &ContainerSpec) -> Result<ContainerLease, EngineError> {
         let spec = HardenedSpec::new(spec.clone(), &self.detected.info).unwrap();
-        match ContainerLease::create(self.engine(), &spec) {
-            Ok(lease) => Ok(lease),
-            Err(lazaret_runtime::LeaseError::Engine(error)) => Err(error),
-            Err(error) => panic!("{error}"),
-        }
+        ContainerLease::create(self.engine(), &spec)
     }
 
     pub(crate) fn state(&self, name: &ContainerName) -> Option<ContainerState> {

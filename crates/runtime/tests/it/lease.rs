@@ -1,11 +1,10 @@
-//! Leases on the engine in memory. `release_all` closes the process's table for good,
-//! so its tests are beside the code, on tables of their own.
+//! Leases on the engine in memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lazaret_runtime::fake::{FakeEngine, Verb};
-use lazaret_runtime::{Engine, EngineError, LeaseError, VolumeLease, VolumeName, leftovers};
+use lazaret_runtime::{Engine, EngineError, VolumeLease, VolumeName, unremoved};
 
 const LABEL: &str = "io.lazaret.test";
 
@@ -14,7 +13,7 @@ fn engine() -> (FakeEngine, Arc<dyn Engine>) {
     (fake.clone(), Arc::new(fake))
 }
 
-fn create(engine: &Arc<dyn Engine>, name: &str) -> Result<VolumeLease, LeaseError> {
+fn create(engine: &Arc<dyn Engine>, name: &str) -> Result<VolumeLease, EngineError> {
     let labels = BTreeMap::from([(LABEL.to_owned(), "1".to_owned())]);
     VolumeLease::create(engine, &name.parse().unwrap(), &labels)
 }
@@ -45,7 +44,7 @@ fn a_lease_removes_or_keeps() {
     released.release().unwrap();
     let name: VolumeName = kept.keep();
     assert_eq!(volumes(&engine), ["kept"]);
-    drop(VolumeLease::adopt(&engine, &name).unwrap());
+    drop(VolumeLease::adopt(&engine, &name));
     assert_eq!(volumes(&engine), [""; 0]);
     // Gone meanwhile is as good.
     let gone = create(&engine, "gone").unwrap();
@@ -79,7 +78,7 @@ fn flt_24_a_failed_removal_is_retried_then_recorded() {
     }
     drop(lease);
     assert_eq!(volumes(&engine), ["flt-24-recorded"]);
-    let left: Vec<_> = leftovers()
+    let left: Vec<_> = unremoved()
         .into_iter()
         .filter(|left| left.name == "flt-24-recorded")
         .map(|left| format!("{} {}: {}", left.what, left.name, left.cause))

@@ -6,14 +6,14 @@ use std::thread::{self, JoinHandle};
 use lazaret_runtime::{ContainerLease, VolumeLease};
 
 /// Containers that are being removed, each on its own thread. What could not be removed is among
-/// the runtime's leftovers, which are named at the end.
+/// the runtime's unremoved resources, which are named at the end.
 #[derive(Debug, Default)]
 pub struct BackgroundRemovals(Mutex<Vec<JoinHandle<()>>>);
 
 impl BackgroundRemovals {
     /// Removes a container, and returns at once.
     pub fn remove(&self, container: ContainerLease) {
-        // A failure is in the list of leftovers.
+        // A failure is among the unremoved.
         let removal = thread::spawn(move || drop(container.release()));
         self.lock().push(removal);
     }

@@ -6,8 +6,7 @@ use std::thread;
 use lazaret_egress::Policy;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{
-    ContainerLease, Engine, EngineError, HardenedSpec, LeaseError, Limits, Unenforceable,
-    VolumeLease,
+    ContainerLease, Engine, EngineError, HardenedSpec, Limits, Unenforceable, VolumeLease,
 };
 
 use crate::cancel::Interrupted;
@@ -24,9 +23,6 @@ pub enum ResourceError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A container or a volume could not be made or removed.
-    #[error(transparent)]
-    Lease(#[from] LeaseError),
     /// The engine can't enforce a control.
     #[error(transparent)]
     Unenforceable(#[from] Unenforceable),
@@ -119,26 +115,23 @@ impl Berth {
     }
 
     /// Takes over one that was kept: with its volume, unless that was there before it.
-    ///
-    /// # Errors
-    /// When everything is being released.
     pub(crate) fn adopt(
         site: &SessionContext<'_>,
         owner: ResourceOwner,
         standing: VolumePresence,
         specs: &Specs,
-    ) -> Result<Self, LeaseError> {
+    ) -> Self {
         let mut berth = Self::new(owner, standing);
         let (engine, owner) = (&site.engine, &berth.owner);
         if standing == VolumePresence::Missing {
-            berth.volume = Some(VolumeLease::adopt(engine, &owner.volume())?);
+            berth.volume = Some(VolumeLease::adopt(engine, &owner.volume()));
         }
-        berth.agent = Some(ContainerLease::adopt(engine, &owner.agent())?);
+        berth.agent = Some(ContainerLease::adopt(engine, &owner.agent()));
         if specs.gateway.is_some() {
-            berth.sockets = Some(VolumeLease::adopt(engine, &owner.sockets())?);
-            berth.gateway = Some(ContainerLease::adopt(engine, &owner.gateway())?);
+            berth.sockets = Some(VolumeLease::adopt(engine, &owner.sockets()));
+            berth.gateway = Some(ContainerLease::adopt(engine, &owner.gateway()));
         }
-        Ok(berth)
+        berth
     }
 
     /// Makes everything that is missing, and starts the containers.
@@ -201,11 +194,11 @@ impl Berth {
     pub(crate) fn created<L>(
         &mut self,
         engine: &Arc<dyn Engine>,
-        lease: Result<L, LeaseError>,
-    ) -> Result<L, LeaseError> {
-        if let Err(LeaseError::Engine(
+        lease: Result<L, EngineError>,
+    ) -> Result<L, EngineError> {
+        if let Err(
             EngineError::Lost { .. } | EngineError::Timeout { .. } | EngineError::Stream { .. },
-        )) = &lease
+        ) = &lease
         {
             self.in_doubt = Some(Arc::clone(engine));
         }
@@ -254,7 +247,7 @@ impl Berth {
 
 impl Drop for Berth {
     fn drop(&mut self) {
-        // What could not be removed is among the leftovers, and named by a record or a label.
+        // What could not be removed is among the unremoved, and named by a record or a label.
         let _cleared = self.clear();
     }
 }

@@ -1,7 +1,7 @@
 //! Makes ready what a session's command runs in.
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError, Limits, Unenforceable};
+use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec, Limits, Unenforceable};
 use lazaret_transfer::Tips;
 use lazaret_tree::PathError;
 
@@ -27,9 +27,9 @@ pub enum CreateError {
     /// The engine can't enforce a control.
     #[error(transparent)]
     Unenforceable(#[from] Unenforceable),
-    /// A container or a volume could not be made or removed.
+    /// The engine failed.
     #[error(transparent)]
-    Lease(#[from] LeaseError),
+    Engine(#[from] EngineError),
     /// The session could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -154,8 +154,8 @@ impl SetupGuard {
     pub(crate) fn created<L>(
         &mut self,
         site: &SessionContext<'_>,
-        lease: Result<L, LeaseError>,
-    ) -> Result<L, LeaseError> {
+        lease: Result<L, EngineError>,
+    ) -> Result<L, EngineError> {
         match &mut self.berth {
             Some(berth) => berth.created(&site.engine, lease),
             None => lease,
@@ -234,7 +234,7 @@ impl Prepared {
             unsynced: DeferredSync::default(),
         };
         let specs = Specs::of(site, &owner, setting.wanted())?;
-        nest.berth = Some(Berth::adopt(site, owner, VolumePresence::Missing, &specs)?);
+        nest.berth = Some(Berth::adopt(site, owner, VolumePresence::Missing, &specs));
         Ok(Self::of(nest, specs, setting, false))
     }
 
@@ -285,7 +285,7 @@ impl Prepared {
         };
         if takes {
             let specs = Specs::of(site, &owner, setting.wanted())?;
-            nest.berth = Some(Berth::adopt(site, owner, volume, &specs)?);
+            nest.berth = Some(Berth::adopt(site, owner, volume, &specs));
             // From here on it is a command's, and removed if that does not start.
             NextContainer::forget(nest.session().dir())?;
             return Ok(Self::of(nest, specs, setting, was_fenced));

@@ -7,7 +7,7 @@ use std::thread;
 use lazaret_egress::{Patterns, Policy};
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::{Receipt, RecordError, SurveyError, Verb, Writers};
-use lazaret_runtime::{ContainerLease, HardenedSpec, LeaseError};
+use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec};
 use lazaret_transfer::{
     PackError, Progress, Skipped, StatCacheOutcome, StatCacheWriter, Tips, VolumeState,
     pack_and_record,
@@ -72,9 +72,9 @@ pub enum FillError {
     /// A file could not be lent.
     #[error(transparent)]
     Lend(#[from] LendError),
-    /// A container or a volume could not be made or removed.
+    /// The engine failed.
     #[error(transparent)]
-    Lease(#[from] LeaseError),
+    Engine(#[from] EngineError),
     /// The session could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::{Guarded, Protection, Verb};
 use lazaret_runtime::{
-    ContainerLease, EngineError, ExecSpec, LeaseError, Process, SessionId, Stdin, Unenforceable,
+    ContainerLease, EngineError, ExecSpec, Process, SessionId, Stdin, Unenforceable,
 };
 use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Tree, escape};
 
@@ -29,9 +29,6 @@ pub enum ProtectError {
     /// The user wants an end.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
-    /// A container or a volume could not be made or removed.
-    #[error(transparent)]
-    Lease(#[from] LeaseError),
     /// The engine can't enforce a control.
     #[error(transparent)]
     Unenforceable(#[from] Unenforceable),
@@ -319,7 +316,7 @@ impl<'a> Guard<'a> {
         site: &'a SessionContext<'a>,
         record: &Record,
         image: &Pinned,
-        taken: impl FnOnce(Result<ContainerLease, LeaseError>) -> Result<ContainerLease, LeaseError>,
+        taken: impl FnOnce(Result<ContainerLease, EngineError>) -> Result<ContainerLease, EngineError>,
     ) -> Result<Self, ProtectError> {
         site.interrupt.check()?;
         // One that is there was left by a dead launcher: this one holds the session or the pause

@@ -4,9 +4,7 @@ use std::thread;
 use std::time::Instant;
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{
-    ContainerLease, EngineError, EngineKind, LeaseError, Process, Unenforceable,
-};
+use lazaret_runtime::{ContainerLease, EngineError, EngineKind, Process, Unenforceable};
 
 use crate::context::SessionContext;
 use crate::event::Event;
@@ -25,9 +23,6 @@ pub enum ExporterError {
     /// The engine can't enforce a control.
     #[error(transparent)]
     Unenforceable(#[from] Unenforceable),
-    /// A container or a volume could not be made or removed.
-    #[error(transparent)]
-    Lease(#[from] LeaseError),
 }
 
 /// A running exporter, whose porter waits for what it is asked. Nothing in the volume was

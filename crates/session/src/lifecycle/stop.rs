@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::exit;
-use lazaret_runtime::{ContainerLease, ContainerState, EngineError, LeaseError, VolumeLease};
+use lazaret_runtime::{ContainerLease, ContainerState, EngineError, VolumeLease};
 
 use crate::context::SessionContext;
 use crate::engine::inventory::SweepError;
@@ -26,9 +26,6 @@ pub enum StopError {
     /// What an earlier command left could not be removed.
     #[error(transparent)]
     Sweep(#[from] SweepError),
-    /// A container or a volume could not be made or removed.
-    #[error(transparent)]
-    Lease(#[from] LeaseError),
     /// The session could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -85,12 +82,12 @@ impl Stopped {
                 site.engine.remove_container(&session.record().importer())?;
             }
             // Beside the collection: nothing of it is running any more.
-            let container = ContainerLease::adopt(&site.engine, &agent)?;
+            let container = ContainerLease::adopt(&site.engine, &agent);
             match session.record().egress {
                 None => site.chores.remove(container),
                 Some(_) => {
-                    let gateway = ContainerLease::adopt(&site.engine, &session.record().gateway())?;
-                    let sockets = VolumeLease::adopt(&site.engine, &session.record().sockets())?;
+                    let gateway = ContainerLease::adopt(&site.engine, &session.record().gateway());
+                    let sockets = VolumeLease::adopt(&site.engine, &session.record().sockets());
                     (site.chores).remove_sharing(vec![container, gateway], sockets);
                 }
             }

@@ -11,9 +11,7 @@ use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::{StreamLimits, Wanted, Writers};
-use lazaret_runtime::{
-    ContainerLease, ContainerName, EngineError, LeaseError, Process, Unenforceable,
-};
+use lazaret_runtime::{ContainerLease, ContainerName, EngineError, Process, Unenforceable};
 use lazaret_transfer::{
     BaseStore, Collection, FileIdentity, PendingSurvey, Quarantine, QuarantineError, VolumeState,
 };
@@ -42,9 +40,6 @@ pub enum LookError {
     /// The engine can't enforce a control.
     #[error(transparent)]
     Unenforceable(#[from] Unenforceable),
-    /// A container or a volume could not be made or removed.
-    #[error(transparent)]
-    Lease(#[from] LeaseError),
     /// The user wants an end.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),

@@ -7,7 +7,7 @@ use std::thread;
 
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_runtime::fake::{ExecOutcome, Verb};
-use lazaret_runtime::{Leftover, leftovers};
+use lazaret_runtime::{UnremovedResource, unremoved};
 use lazaret_session::cancel::Interrupt;
 use lazaret_session::lifecycle::recover::RecoverOutcome;
 use lazaret_session::store::record::{Outcome, Phase};
@@ -164,8 +164,8 @@ fn run_into(mut world: World, fault: Fault, code: ExitCode) -> bool {
             // FLT-24: what could not be removed changes nothing about how the run ended.
             assert_eq!(end.exit_code, code, "{fault:?}");
             for left in world.left() {
-                let named = |leftover: Leftover| leftover.name == left;
-                let said = world.said().contains(&left) || leftovers().into_iter().any(named);
+                let named = |one: UnremovedResource| one.name == left;
+                let said = world.said().contains(&left) || unremoved().into_iter().any(named);
                 let kept = code == ExitCode::INTERRUPTED && left.ends_with("-workspace");
                 assert!(said || kept, "{fault:?}: {left}");
             }
