@@ -7,6 +7,7 @@ mod api;
 mod apple;
 mod detect;
 mod engine;
+mod engine_error;
 mod engine_info;
 #[cfg(feature = "fake")]
 pub mod fake;
@@ -14,6 +15,7 @@ mod harden;
 mod init_channel;
 mod lease;
 mod names;
+mod process;
 mod proof;
 mod seccomp;
 mod spec;
@@ -28,10 +30,8 @@ pub use detect::{
     EngineRequest, Environment, Memory, NamedEngine, Scheme, candidates, detect, detect_all,
     detect_remembering,
 };
-pub use engine::{
-    ContainerInfo, ContainerState, Engine, EngineError, ExecSpec, ImageInfo, Process,
-    ProcessControl, Stdin, Terminal, TerminalSize, VolumeInfo,
-};
+pub use engine::{ContainerInfo, ContainerState, Engine, ImageInfo, VolumeInfo};
+pub use engine_error::EngineError;
 pub use engine_info::{EngineInfo, EngineKind, Greeting, Pausing, UserNamespace};
 pub use harden::{
     AGENT_HOME, AGENT_ID, Controls, ENGINE_ENV, HardenedSpec, Namespace, Tmpfs, Unenforceable,
@@ -42,6 +42,7 @@ pub use lease::{ContainerLease, Lease, Removable, UnremovedResource, VolumeLease
 pub use names::{
     AliasName, ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName,
 };
+pub use process::{ExecSpec, Process, ProcessControl, Stdin, Terminal, TerminalSize};
 pub use proof::{Expected, ProbeFailure, Proof, Proven, ProvenControl};
 pub use seccomp::PROFILE as SECCOMP_PROFILE;
 pub use spec::{
