@@ -5,48 +5,34 @@
 //! survey lists and hashes and where `gateway`, `relay`, `dial` and `deflated` carry bytes, and its
 //! exit codes are 0, 1 for a failed verb, [`exit::FAILED`], and those of the command it runs.
 
-mod arriving;
-mod clock;
-mod deadline;
-mod deflated;
-mod dial;
-mod door;
-mod empty;
-mod export;
-mod gateway;
-mod guard;
-mod hold;
-mod init;
+mod command;
+mod compressed;
+mod credentials;
+mod files;
+mod freeze;
 mod layer;
-mod lend;
-mod lifts;
-mod limit;
-mod oom;
-mod poised;
+mod network;
+mod pid1;
 mod probe;
-mod receive;
-mod relay;
-mod root;
-mod run;
-mod sealed;
-mod send;
-mod spawn;
-mod status;
-mod still;
-mod survey;
+mod processes;
+mod protect;
 mod syscall;
-mod update;
+mod verify_protection;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use lazaret_protocol::{Verb, exit};
 
+use crate::command::exec;
+use crate::files::{empty, export, receive, update};
+use crate::pid1::init;
+
 fn main() -> ExitCode {
     match Verb::parse(std::env::args_os().skip(1)) {
         Ok(verb) => act(verb),
         Err(error) => {
-            complain(&error.to_string());
+            report_error(&error.to_string());
             ExitCode::from(exit::FAILED)
         }
     }
@@ -54,39 +40,39 @@ fn main() -> ExitCode {
 
 fn act(verb: Verb) -> ExitCode {
     match verb {
-        Verb::Deflated(verb) => deflated::run(|| act(*verb)),
-        Verb::Dial { port } => dial::run(port),
+        Verb::Deflated(verb) => compressed::run(|| act(*verb)),
+        Verb::Dial { port } => network::dial(port),
         Verb::Empty { root } => empty::run(&root),
         Verb::Export { root } => export::run(&root),
-        Verb::Gateway { directory } => gateway::run(&directory),
-        Verb::Hold => hold::run(),
+        Verb::Gateway { directory } => network::gateway(&directory),
+        Verb::Hold => freeze::freeze(),
         Verb::Init => init::run(),
         Verb::Layer { root, only, argv } => layer::run(&root, &only, &argv),
-        Verb::Lend { home } => lend::run(&home),
+        Verb::Lend { home } => credentials::run(&home),
         Verb::Probe { limits, request } => probe::run(&limits, *request),
-        Verb::Protect { root } => guard::protect(&root),
+        Verb::Protect { root } => protect::protect(&root),
         Verb::Receive { root } => receive::run(&root),
-        Verb::Relay { routes } => relay::run(&routes),
-        Verb::Release { root } => guard::release(&root),
-        Verb::Run(command) => run::run(command),
-        Verb::Sealed { root } => sealed::run(&root),
-        Verb::Thaw => hold::thaw(),
+        Verb::Relay { routes } => network::relay(&routes),
+        Verb::Release { root } => protect::release(&root),
+        Verb::Run(command) => exec::run(command),
+        Verb::Sealed { root } => verify_protection::run(&root),
+        Verb::Thaw => freeze::unfreeze(),
         Verb::Update { root, mode } => update::run(&root, mode),
     }
 }
 
 /// Ends a verb that moves files: 0, or one line on stderr and [`exit::FAILED`].
-fn settle<E: std::fmt::Display>(verb: &str, outcome: Result<(), E>) -> ExitCode {
+fn exit_with<E: std::fmt::Display>(verb: &str, outcome: Result<(), E>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&format!("{verb}: {error}"));
+            report_error(&format!("{verb}: {error}"));
             ExitCode::from(exit::FAILED)
         }
     }
 }
 
 /// Writes an error to stderr, and ignores a failure to do so.
-fn complain(message: &str) {
+fn report_error(message: &str) {
     let _unheard = writeln!(std::io::stderr(), "porter: {message}");
 }

@@ -9,12 +9,12 @@ use lazaret_protocol::SizedPath;
 use rustix::fs::{Access, CWD, FileType, Mode};
 
 use super::mounts::is_below;
-use super::{Outcome, Scene};
+use super::{Outcome, ProbeContext};
 
 const SCRATCH: &str = ".lazaret-probe";
 
 /// CON-06: the root file system can't be written.
-pub(super) fn read_only_root(scene: &Scene) -> Outcome {
+pub(super) fn read_only_root(scene: &ProbeContext) -> Outcome {
     let mut complaints = Vec::new();
     match scene.mounts.at("/") {
         Some(root) if root.is_read_only() => {}
@@ -33,7 +33,7 @@ pub(super) fn read_only_root(scene: &Scene) -> Outcome {
 }
 
 /// CON-07: every tmpfs is as small as asked, and holds no programs.
-pub(super) fn tmpfs(scene: &Scene) -> Outcome {
+pub(super) fn tmpfs(scene: &ProbeContext) -> Outcome {
     let mut complaints: Vec<String> = Vec::new();
     for wanted in &scene.expected.tmpfs {
         complaints.extend(scratch_space(scene, wanted));
@@ -59,7 +59,7 @@ pub(super) fn tmpfs(scene: &Scene) -> Outcome {
 }
 
 /// CON-08.
-pub(super) fn shm(scene: &Scene) -> Outcome {
+pub(super) fn shm(scene: &ProbeContext) -> Outcome {
     let wanted = SizedPath {
         path: "/dev/shm".to_owned(),
         bytes: scene.expected.shm,
@@ -67,7 +67,7 @@ pub(super) fn shm(scene: &Scene) -> Outcome {
     Outcome::of(&scratch_space(scene, &wanted), "noexec,nosuid,nodev, sized")
 }
 
-fn scratch_space(scene: &Scene, wanted: &SizedPath) -> Vec<String> {
+fn scratch_space(scene: &ProbeContext, wanted: &SizedPath) -> Vec<String> {
     let path = &wanted.path;
     let Some(mount) = scene.mounts.at(path).filter(|mount| mount.kind == "tmpfs") else {
         return vec![format!("{path} is no tmpfs")];
@@ -112,7 +112,7 @@ fn executes(directory: &str) -> Option<String> {
 }
 
 /// CON-09: what tells about the host tells nothing.
-pub(super) fn masked_paths(scene: &Scene) -> Outcome {
+pub(super) fn masked_paths(scene: &ProbeContext) -> Outcome {
     let complaints: Vec<String> = scene
         .expected
         .masked
@@ -137,7 +137,7 @@ fn speaks(path: &str) -> io::Result<bool> {
 }
 
 /// CON-10: what steers the host can't be written.
-pub(super) fn read_only_proc(scene: &Scene) -> Outcome {
+pub(super) fn read_only_proc(scene: &ProbeContext) -> Outcome {
     let mut complaints: Vec<String> = scene
         .expected
         .read_only
@@ -164,7 +164,7 @@ pub(super) fn read_only_proc(scene: &Scene) -> Outcome {
 
 /// CON-11: a mask is a mount of its own, not the thing that it hides (CVE-2025-31133: a
 /// symlink in place of `/dev/null` made the runtime mount something else).
-pub(super) fn mask_integrity(scene: &Scene) -> Outcome {
+pub(super) fn mask_integrity(scene: &ProbeContext) -> Outcome {
     let mut complaints = Vec::new();
     complaints.extend(device("/dev/null", (1, 3)));
     for path in &scene.expected.masked {
@@ -189,7 +189,7 @@ fn is_mask(kind: &str, point: &str, path: &str) -> bool {
 }
 
 /// CON-19: nothing of the host but the volumes, and no socket to talk to.
-pub(super) fn host_mounts(scene: &Scene) -> Outcome {
+pub(super) fn host_mounts(scene: &ProbeContext) -> Outcome {
     let mut complaints = Vec::new();
     for mount in scene.mounts.iter() {
         let point = mount.point.as_str();

@@ -6,10 +6,10 @@ use std::os::unix::fs::MetadataExt as _;
 
 use lazaret_protocol::{ForeignNamespace, IdMapping};
 
-use super::{Outcome, Scene};
+use super::{Outcome, ProbeContext};
 
 /// CON-01: numeric ids, the same in all four places, no further groups.
-pub(super) fn user(scene: &Scene) -> Outcome {
+pub(super) fn user(scene: &ProbeContext) -> Outcome {
     let mut complaints = Vec::new();
     for (line, id) in [("Uid", scene.expected.uid), ("Gid", scene.expected.gid)] {
         let wanted = [
@@ -35,7 +35,7 @@ pub(super) fn user(scene: &Scene) -> Outcome {
 }
 
 /// CON-02: five empty sets. (The exporter's one capability is in three of them.)
-pub(super) fn capabilities(scene: &Scene) -> Outcome {
+pub(super) fn capabilities(scene: &ProbeContext) -> Outcome {
     let mask = scene.expected.capabilities;
     let others = scene.status.other_capabilities([0, mask, mask, mask, 0]);
     let complaints: Vec<String> = others
@@ -46,7 +46,7 @@ pub(super) fn capabilities(scene: &Scene) -> Outcome {
 }
 
 /// CON-03.
-pub(super) fn no_new_privileges(scene: &Scene) -> Outcome {
+pub(super) fn no_new_privileges(scene: &ProbeContext) -> Outcome {
     match scene.status.is("NoNewPrivs", "1") {
         true => Outcome::Pass("set".to_owned()),
         false => Outcome::Fail("not set".to_owned()),
@@ -136,7 +136,7 @@ pub(super) fn lsm_label() -> Outcome {
 }
 
 /// CON-14: root inside is not root outside.
-pub(super) fn user_namespace(scene: &Scene) -> Outcome {
+pub(super) fn user_namespace(scene: &ProbeContext) -> Outcome {
     let map = match fs::read_to_string("/proc/self/uid_map") {
         Ok(map) => map,
         Err(error) => return Outcome::Fail(format!("/proc/self/uid_map: {error}")),
@@ -156,7 +156,7 @@ pub(super) fn user_namespace(scene: &Scene) -> Outcome {
 /// Inodes of namespaces are only unique on one kernel, which is the case that matters:
 /// the initial namespaces have the same numbers everywhere, and those of a local launcher
 /// come with the expectations.
-pub(super) fn namespaces(scene: &Scene) -> Outcome {
+pub(super) fn namespaces(scene: &ProbeContext) -> Outcome {
     let mut complaints = Vec::new();
     for ForeignNamespace { kind, inode } in &scene.expected.foreign_namespaces {
         match fs::metadata(format!("/proc/self/ns/{kind}")) {
@@ -196,7 +196,7 @@ pub(super) fn namespaces(scene: &Scene) -> Outcome {
 }
 
 /// CON-23: the names that were asked for and no other.
-pub(super) fn environment(scene: &Scene) -> Outcome {
+pub(super) fn environment(scene: &ProbeContext) -> Outcome {
     let mut complaints = Vec::new();
     let mut count = 0;
     for (name, _) in std::env::vars_os() {

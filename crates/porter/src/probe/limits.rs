@@ -6,11 +6,11 @@ use lazaret_protocol::Ulimit;
 use rustix::process::getrlimit;
 
 use super::cgroup::{Controller, Limit};
-use super::{Outcome, Scene};
-use crate::limit::of_kernel;
+use super::{Outcome, ProbeContext};
+use crate::command::limits::of_kernel;
 
 /// CON-15: `pids.max`.
-pub(super) fn pids(scene: &Scene) -> Outcome {
+pub(super) fn pids(scene: &ProbeContext) -> Outcome {
     let controller = Controller::find(&scene.mounts, "pids");
     at_most(
         "pids.max",
@@ -20,7 +20,7 @@ pub(super) fn pids(scene: &Scene) -> Outcome {
 }
 
 /// CON-16: memory, and no swap in addition to it.
-pub(super) fn memory(scene: &Scene) -> Outcome {
+pub(super) fn memory(scene: &ProbeContext) -> Outcome {
     let controller = Controller::find(&scene.mounts, "memory");
     let memory = controller.limit("memory.limit_in_bytes", "memory.max");
     let outcome = at_most("memory", memory, scene.expected.memory);
@@ -46,7 +46,7 @@ pub(super) fn memory(scene: &Scene) -> Outcome {
 }
 
 /// CON-17: cpu, and the limits of each process.
-pub(super) fn process(scene: &Scene) -> Outcome {
+pub(super) fn process(scene: &ProbeContext) -> Outcome {
     let complaints: Vec<String> = scene.expected.ulimits.iter().filter_map(ulimit).collect();
     if !complaints.is_empty() {
         return Outcome::Broken(complaints.join("; "));

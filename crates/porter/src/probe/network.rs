@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use lazaret_protocol::Control;
 
-use super::{Outcome, Scene};
+use super::{Outcome, ProbeContext};
 
 /// Where engines have been found to listen from inside (CVE-2025-9074: Docker Desktop's
 /// 192.168.65.7), besides whatever routes lead to.
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const ANSWER: Duration = Duration::from_secs(1);
 
 /// CON-18: only loopback, no route, and the kernel says so at once.
-pub(super) fn none(_scene: &Scene) -> Outcome {
+pub(super) fn none(_scene: &ProbeContext) -> Outcome {
     let mut complaints = Vec::new();
     match interfaces() {
         Ok(names) => {
@@ -50,7 +50,7 @@ pub(super) fn none(_scene: &Scene) -> Outcome {
 }
 
 /// CON-20: no socket of an engine, by address or by path.
-pub(super) fn engine_api(scene: &Scene) -> Outcome {
+pub(super) fn engine_api(scene: &ProbeContext) -> Outcome {
     let has_network = scene.is_without(Control::NoNetwork);
     let routes = fs::read_to_string("/proc/net/route").unwrap_or_default();
     let engines = ENGINES.into_iter().filter_map(|text| text.parse().ok());

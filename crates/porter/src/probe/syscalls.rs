@@ -9,7 +9,7 @@ use std::io;
 
 use libc::{c_int, c_long};
 
-use super::{Outcome, Scene};
+use super::{Outcome, ProbeContext};
 use crate::syscall::{BAD_POINTER as BAD, ForeignEntry, attempt, try_32_bit, try_x32};
 
 /// A call that must be refused.
@@ -123,7 +123,7 @@ const REFUSED: &[Refused] = &[
 ];
 
 /// CON-04: the filter is there, is ours, and can't be walked around.
-pub(super) fn filter(scene: &Scene) -> Outcome {
+pub(super) fn filter(scene: &ProbeContext) -> Outcome {
     let mut complaints = Vec::new();
     if !scene.status.is("Seccomp", "2") {
         complaints.push(format!(

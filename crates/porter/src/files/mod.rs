@@ -1,0 +1,12 @@
+//! The verbs that move files in and out of a volume.
+
+pub(crate) mod empty;
+pub(crate) mod export;
+pub(crate) mod lifts;
+pub(crate) mod receive;
+pub(crate) mod root;
+mod send;
+mod stream_input;
+mod survey;
+mod tick;
+pub(crate) mod update;

@@ -1,0 +1,5 @@
+//! PID 1: `porter init`, and the channel by which the launcher starts processes.
+
+mod channel;
+pub(crate) mod init;
+mod spawn;
