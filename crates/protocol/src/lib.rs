@@ -4,10 +4,36 @@
 //! from [`Read`](std::io::Read), writes to [`Write`](std::io::Write), and knows neither
 //! engines nor workspaces.
 //!
+//! # Conversations
+//!
+//! The host starts a porter by a [`Verb`]; both speak by its stdin and stdout.
+//!
+//! | verb | host → porter | porter → host |
+//! |---|---|---|
+//! | `deflated VERB` | as VERB, in one zlib stream ([`Decompressor`]) | as VERB, in one zlib stream ([`Compressor`]) |
+//! | `dial` | bytes for the port | bytes from the port |
+//! | `empty` | | |
+//! | `export` | [`SurveyRequest`], then [`write_wanted`] | [`Survey`], then a stream |
+//! | `gateway` | orders of `lazaret-egress` | its events |
+//! | `hold` | any byte as a heartbeat, [`freeze::END`] | [`freeze::FreezeReply`] |
+//! | `init` | [`init::START`] on its socket, then [`init::SpawnMessage`] | [`init::InitNotice`] |
+//! | `layer` | | a tar of what the step changed |
+//! | `lend` | [`LentFile`] lines, `end` | [`LentEvent`] lines |
+//! | `probe` | [`ProbeRequest`] as arguments | [`ProbeReport`] |
+//! | `protect` | [`Protection`] | |
+//! | `receive` | a stream | [`Receipt`] |
+//! | `relay` | | `ready` |
+//! | `release` | | |
+//! | `run` | the words of [`bootstrap`], then the command's input | [`ProbeReport`], then the command's output |
+//! | `sealed` | [`Protection`] | lines `broken ATTEMPT PATH`, `end ENTRIES BROKEN` |
+//! | `thaw` | | |
+//! | `update --ground` | [`Ground`] | [`GroundAnswer`]; goes on as `update` if it differs |
+//! | `update` | [`SurveyRequest`], then [`UpdateOrder`] and a stream | [`Survey`], then [`UpdateReceipt`] |
+//!
 //! # Lists
 //!
-//! What is no content of a file travels as checked lists: [`messages`] has the table of
-//! who sends which, [`records`] their bytes.
+//! Most messages are lists of [`records`] in a checked frame. A new message implements
+//! [`Record`] in its file of [`messages`] and gets a row in `testing::MESSAGES`.
 //!
 //! # Streams
 //!
@@ -62,10 +88,10 @@ pub use control::{Control, UnknownControl};
 pub use file_time::FileTime;
 pub use line::read_line;
 pub use messages::{
-    ArrivedFile, Asking, Digests, FoundEntry, FoundKind, Ground, GroundAnswer, Guarded,
-    LARGEST_LENT, LentEvent, LentFile, LentMode, Lies, MOST_LENT, Manifest, ManifestWriter,
-    OddType, Protection, Receipt, Survey, SurveyError, SurveyRequest, UpdateOrder, UpdateReceipt,
-    Wanted, Writers, read_lent, read_tree, read_wanted, write_tree, write_wanted,
+    ArrivedFile, Digests, FoundEntry, FoundKind, Ground, GroundAnswer, Guarded, LARGEST_LENT,
+    LentEvent, LentFile, LentMode, Lies, MOST_LENT, Manifest, ManifestWriter, OddType,
+    PartialSurveyRequest, Protection, Receipt, Survey, SurveyError, SurveyRequest, UpdateOrder,
+    UpdateReceipt, Wanted, Writers, read_lent, read_tree, read_wanted, write_tree, write_wanted,
 };
 pub use probe::{
     ForeignNamespace, IdMapping, ProbeReport, ProbeRequest, REPORT_LIMIT, ReportError, ReportLine,

@@ -8,8 +8,9 @@ use std::io;
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
 use crate::{
-    Checksum, Digests, FileTime, FoundEntry, FoundKind, Ground, Guarded, Lies, OddType, Protection,
-    Receipt, StreamError, StreamLimits, Survey, SurveyRequest, Trailer, UpdateOrder, UpdateReceipt,
+    Checksum, Control, Digests, FileTime, ForeignNamespace, FoundEntry, FoundKind, Ground, Guarded,
+    IdMapping, Lies, OddType, ProbeRequest, Protection, Receipt, Resource, SizedPath, StreamError,
+    StreamLimits, Survey, SurveyRequest, Trailer, Ulimit, UpdateOrder, UpdateReceipt,
     VolumeIdentity, Wanted, Writers, read_tree, read_wanted, write_tree, write_wanted,
 };
 
@@ -325,4 +326,39 @@ pub fn given_up() -> Vec<Vec<u8>> {
     ];
     let written = |error: &StreamError| written(|out| Survey::write_given_up(error, out));
     limits.iter().map(written).collect()
+}
+
+/// A request with something in every field.
+pub fn probe_request(ids: IdMapping) -> ProbeRequest {
+    let text = |text: &str| text.to_owned();
+    ProbeRequest {
+        uid: 1000,
+        gid: 1001,
+        capabilities: 1 << 63,
+        shm: 2,
+        pids: 3,
+        memory: 4,
+        nano_cpus: 5,
+        hostname: text("lazaret"),
+        workdir: text("/workspace/a=b"),
+        ids,
+        tmpfs: vec![SizedPath {
+            path: text("/tmp:x"),
+            bytes: 6,
+        }],
+        masked: vec![text("/proc/a"), text("/proc/b")],
+        read_only: vec![text("/proc/c")],
+        volumes: vec![text("/workspace")],
+        read_only_volumes: vec![text("/share")],
+        ulimits: vec![Ulimit {
+            resource: Resource::Nofile,
+            limit: 7,
+        }],
+        foreign_namespaces: vec![ForeignNamespace {
+            kind: text("pid"),
+            inode: 8,
+        }],
+        not_applicable: vec![Control::Pids],
+        env: vec![text("PATH"), text("TOKEN")],
+    }
 }

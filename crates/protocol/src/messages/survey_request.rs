@@ -49,7 +49,7 @@ pub struct SurveyRequest {
 
 /// A request that is arriving.
 #[derive(Debug)]
-pub struct Asking<'a> {
+pub struct PartialSurveyRequest<'a> {
     /// As in [`SurveyRequest`].
     pub limits: StreamLimits,
     /// As in [`SurveyRequest`].
@@ -96,7 +96,7 @@ impl SurveyRequest {
     ///
     /// # Errors
     /// When it is cut off or changed.
-    pub fn begin(input: &mut dyn Read) -> Result<Asking<'_>, RecordError> {
+    pub fn begin(input: &mut dyn Read) -> Result<PartialSurveyRequest<'_>, RecordError> {
         let mut frame = FrameReader::new(input, MAGIC, "survey request of version 4")?;
         let Some(b'm') = frame.tag()? else {
             return Err(RecordError::malformed("no limits"));
@@ -118,7 +118,7 @@ impl SurveyRequest {
             Some(b'k') => Digests::OfKnown,
             _ => return Err(RecordError::malformed("no word of digests")),
         };
-        Ok(Asking {
+        Ok(PartialSurveyRequest {
             limits,
             writers,
             digests,
@@ -127,7 +127,7 @@ impl SurveyRequest {
     }
 }
 
-impl Asking<'_> {
+impl PartialSurveyRequest<'_> {
     /// Reads what is known.
     ///
     /// # Errors

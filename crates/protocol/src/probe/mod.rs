@@ -8,6 +8,4 @@ mod report;
 mod request;
 
 pub use report::{ProbeReport, REPORT_LIMIT, ReportError, ReportLine, Verdict};
-#[cfg(test)]
-pub(crate) use request::tests::request;
 pub use request::{ForeignNamespace, IdMapping, ProbeRequest, SizedPath};

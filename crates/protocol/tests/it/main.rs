@@ -1,3 +1,5 @@
 //! The protocol by its public interface.
 
 mod messages;
+mod probe;
+mod verb;

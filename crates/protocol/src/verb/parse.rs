@@ -1,0 +1,264 @@
+//! Reads the arguments of a verb.
+
+use std::ffi::OsString;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::{BootstrapCommand, PortRoute, RunCommand, UpdateMode, UsageError, Verb};
+use crate::{ArgumentError, ProbeRequest};
+
+impl Verb {
+    /// Reads name and arguments, without the program.
+    ///
+    /// # Errors
+    /// When they are not what [`Verb::to_argv`] writes.
+    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, UsageError> {
+        let texts = arguments.into_iter().map(OsString::into_string);
+        let texts: Result<Vec<String>, OsString> = texts.collect();
+        let texts = texts.map_err(|found| UsageError {
+            usage: usage(""),
+            cause: ArgumentError::Unexpected {
+                found: found.to_string_lossy().into_owned(),
+            },
+        })?;
+        let mut arguments = Arguments(texts.into_iter());
+        let name = arguments.0.next().unwrap_or_default();
+        let verb = Self::read(&name, &mut arguments);
+        verb.map_err(|cause| UsageError {
+            usage: usage(&name),
+            cause,
+        })
+    }
+
+    fn read(name: &str, arguments: &mut Arguments) -> Result<Self, ArgumentError> {
+        let verb = match name {
+            "deflated" => {
+                let name = arguments.text("verb")?;
+                match Self::read(&name, arguments)? {
+                    Self::Deflated(_) => return Err(ArgumentError::Unexpected { found: name }),
+                    verb => Self::Deflated(Box::new(verb)),
+                }
+            }
+            "dial" => Self::Dial {
+                port: arguments.parsed("port", "a number")?,
+            },
+            "empty" => Self::Empty {
+                root: arguments.text("root")?,
+            },
+            "export" => Self::Export {
+                root: arguments.text("root")?,
+            },
+            "gateway" => Self::Gateway {
+                directory: arguments.text("directory")?,
+            },
+            "hold" => Self::Hold,
+            "init" => Self::Init,
+            "layer" => Self::read_layer(arguments)?,
+            "lend" => Self::Lend {
+                home: arguments.text("home")?,
+            },
+            "probe" => Self::read_probe(arguments)?,
+            "protect" => Self::Protect {
+                root: arguments.text("root")?,
+            },
+            "receive" => Self::Receive {
+                root: arguments.text("root")?,
+            },
+            "relay" => Self::Relay {
+                routes: arguments.routes()?,
+            },
+            "release" => Self::Release {
+                root: arguments.text("root")?,
+            },
+            "run" => Self::Run(RunCommand::read(arguments)?),
+            "sealed" => Self::Sealed {
+                root: arguments.text("root")?,
+            },
+            "thaw" => Self::Thaw,
+            "update" => Self::Update {
+                root: arguments.text("root")?,
+                mode: UpdateMode::read(arguments)?,
+            },
+            "" => return Err(ArgumentError::Missing { name: "verb" }),
+            other => {
+                return Err(ArgumentError::Unexpected {
+                    found: other.to_owned(),
+                });
+            }
+        };
+        match arguments.0.next() {
+            Some(found) => Err(ArgumentError::Unexpected { found }),
+            None => Ok(verb),
+        }
+    }
+
+    fn read_layer(arguments: &mut Arguments) -> Result<Self, ArgumentError> {
+        let root = arguments.text("root")?;
+        let mut only = Vec::new();
+        loop {
+            let option = arguments.text("command")?;
+            match &*option {
+                "--" => break,
+                "--only" => only.push(arguments.text("path")?),
+                _ => return Err(ArgumentError::Unexpected { found: option }),
+            }
+        }
+        let argv = arguments.command()?;
+        Ok(Self::Layer { root, only, argv })
+    }
+
+    fn read_probe(arguments: &mut Arguments) -> Result<Self, ArgumentError> {
+        let (mut limits, mut pairs) = (Vec::new(), Vec::new());
+        while let Some(option) = arguments.0.next() {
+            match &*option {
+                "--limit" => limits.push(arguments.text("limit")?.parse()?),
+                "--expect" => pairs.push(arguments.pair()?),
+                _ => return Err(ArgumentError::Unexpected { found: option }),
+            }
+        }
+        let request = Box::new(ProbeRequest::parse(pairs)?);
+        Ok(Self::Probe { limits, request })
+    }
+}
+
+impl UpdateMode {
+    fn read(arguments: &mut Arguments) -> Result<Self, ArgumentError> {
+        let Some(found) = arguments.0.next() else {
+            return Ok(Self::Surveyed);
+        };
+        let mut modes = [Self::Prefetched, Self::Optimistic].into_iter();
+        let mode = modes.find(|mode| mode.flag() == Some(&*found));
+        mode.ok_or(ArgumentError::Unexpected { found })
+    }
+}
+
+impl RunCommand {
+    fn read(arguments: &mut Arguments) -> Result<Self, ArgumentError> {
+        let (mut limits, mut without, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut timeout, mut directory) = (None, None);
+        loop {
+            let option = arguments.text("command")?;
+            match &*option {
+                "--" => break,
+                "--limit" => limits.push(arguments.text("limit")?.parse()?),
+                "--without" => without.push(arguments.parsed("control", "a case id")?),
+                "--timeout" => {
+                    let millis = arguments.parsed("timeout", "milliseconds")?;
+                    timeout = Some(Duration::from_millis(millis));
+                }
+                "--poised" => directory = Some(arguments.text("directory")?),
+                "--expect" => pairs.push(arguments.pair()?),
+                _ => return Err(ArgumentError::Unexpected { found: option }),
+            }
+        }
+        let bootstrap = match (directory, pairs.is_empty()) {
+            (Some(directory), true) => Some(BootstrapCommand {
+                directory,
+                request: None,
+            }),
+            (Some(directory), false) => Some(BootstrapCommand {
+                directory,
+                request: Some(Box::new(ProbeRequest::parse(pairs)?)),
+            }),
+            (None, true) => None,
+            (None, false) => return Err(ArgumentError::Missing { name: "directory" }),
+        };
+        Ok(Self {
+            limits,
+            without,
+            timeout,
+            bootstrap,
+            argv: arguments.command()?,
+        })
+    }
+}
+
+/// Arguments that were not read yet.
+struct Arguments(std::vec::IntoIter<String>);
+
+impl Arguments {
+    fn text(&mut self, name: &'static str) -> Result<String, ArgumentError> {
+        self.0.next().ok_or(ArgumentError::Missing { name })
+    }
+
+    fn parsed<T: FromStr>(
+        &mut self,
+        name: &'static str,
+        wanted: &'static str,
+    ) -> Result<T, ArgumentError> {
+        let text = self.text(name)?;
+        let parsed = text.parse();
+        parsed.map_err(|_| ArgumentError::value(name, wanted, &text))
+    }
+
+    /// Reads `KEY=VALUE`.
+    fn pair(&mut self) -> Result<(String, String), ArgumentError> {
+        let text = self.text("expectation")?;
+        match text.split_once('=') {
+            Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+            None => Err(ArgumentError::value("expectation", "KEY=VALUE", &text)),
+        }
+    }
+
+    /// Reads `PORT=SOCKET` up to the end.
+    fn routes(&mut self) -> Result<Vec<PortRoute>, ArgumentError> {
+        let mut routes = Vec::new();
+        for text in self.0.by_ref() {
+            let route = text.split_once('=').and_then(|(port, socket)| {
+                let port = port.parse().ok()?;
+                let socket = socket.to_owned();
+                Some(PortRoute { port, socket })
+            });
+            routes.push(route.ok_or_else(|| ArgumentError::value("port", "PORT=SOCKET", &text))?);
+        }
+        match routes.is_empty() {
+            true => Err(ArgumentError::Missing { name: "port" }),
+            false => Ok(routes),
+        }
+    }
+
+    /// Takes what is left: a program and its arguments.
+    fn command(&mut self) -> Result<Vec<String>, ArgumentError> {
+        let argv: Vec<String> = self.0.by_ref().collect();
+        match argv.is_empty() {
+            true => Err(ArgumentError::Missing { name: "command" }),
+            false => Ok(argv),
+        }
+    }
+}
+
+/// Every verb, with how it is called.
+const USAGES: [(&str, &str); 18] = [
+    ("deflated", "deflated VERB…"),
+    ("dial", "dial PORT"),
+    ("empty", "empty ROOT"),
+    ("export", "export ROOT"),
+    ("gateway", "gateway DIRECTORY"),
+    ("hold", "hold"),
+    ("init", "init"),
+    ("layer", "layer ROOT [--only PATH]… -- COMMAND…"),
+    ("lend", "lend HOME"),
+    ("probe", "probe [--limit NAME=NUMBER]… --expect KEY=VALUE…"),
+    ("protect", "protect ROOT"),
+    ("receive", "receive ROOT"),
+    ("relay", "relay PORT=SOCKET…"),
+    ("release", "release ROOT"),
+    (
+        "run",
+        "run [--limit NAME=NUMBER]… [--without CONTROL]… [--timeout MILLISECONDS] \
+         [--poised DIRECTORY [--expect KEY=VALUE]…] -- COMMAND…",
+    ),
+    ("sealed", "sealed ROOT"),
+    ("thaw", "thaw"),
+    ("update", "update ROOT [--ahead|--ground]"),
+];
+
+/// How the porter is called if no verb is named.
+const VERBS: &str = "deflated|dial|empty|export|gateway|hold|init|layer|lend|probe|protect|receive|\
+                     relay|release|run|sealed|thaw|update";
+
+/// Returns how a verb is called.
+fn usage(name: &str) -> &'static str {
+    let found = USAGES.iter().find(|(verb, _)| *verb == name);
+    found.map_or(VERBS, |(_, usage)| usage)
+}

@@ -1,0 +1,126 @@
+//! Verbs, written by the host and read by the porter.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use lazaret_protocol::testing::probe_request;
+use lazaret_protocol::verb::BootstrapCommand;
+use lazaret_protocol::{
+    Control, IdMapping, PortRoute, Resource, RunCommand, Ulimit, UpdateMode, Verb,
+};
+
+fn verbs() -> Vec<Verb> {
+    let text = str::to_owned;
+    let root = || text("/workspace/a b");
+    let limit = |resource| Ulimit { resource, limit: 7 };
+    let run = |bootstrap, timeout| {
+        Verb::Run(RunCommand {
+            limits: vec![limit(Resource::Core), limit(Resource::Nproc)],
+            without: vec![Control::Pids, Control::Memory],
+            timeout,
+            bootstrap,
+            argv: vec![text("sh"), text("--"), text("")],
+        })
+    };
+    let bootstrap = |request| {
+        Some(BootstrapCommand {
+            directory: root(),
+            request,
+        })
+    };
+    let update = |mode| Verb::Update { root: root(), mode };
+    vec![
+        Verb::Deflated(Box::new(Verb::Export { root: root() })),
+        Verb::Dial { port: 8080 },
+        Verb::Empty { root: root() },
+        Verb::Export { root: root() },
+        Verb::Gateway { directory: root() },
+        Verb::Hold,
+        Verb::Init,
+        Verb::Layer {
+            root: text("/"),
+            only: vec![text("/usr"), text("/opt")],
+            argv: vec![text("/bin/sh"), text("-ec"), text("true")],
+        },
+        Verb::Lend { home: root() },
+        Verb::Probe {
+            limits: vec![limit(Resource::Fsize)],
+            request: Box::new(probe_request(IdMapping::Host)),
+        },
+        Verb::Protect { root: root() },
+        Verb::Receive { root: root() },
+        Verb::Relay {
+            routes: vec![PortRoute {
+                port: 3128,
+                socket: text("/run/a=b"),
+            }],
+        },
+        Verb::Release { root: root() },
+        run(None, None),
+        run(bootstrap(None), Some(Duration::from_millis(60_000))),
+        run(
+            bootstrap(Some(Box::new(probe_request(IdMapping::Mapped)))),
+            None,
+        ),
+        Verb::Sealed { root: root() },
+        Verb::Thaw,
+        update(UpdateMode::Surveyed),
+        update(UpdateMode::Prefetched),
+        update(UpdateMode::Optimistic),
+    ]
+}
+
+#[test]
+fn every_verb_is_read_as_it_was_written() {
+    let names: BTreeSet<&str> = verbs().iter().map(Verb::name).collect();
+    assert_eq!(names.len(), 18);
+    for verb in verbs() {
+        let argv = verb.to_argv().into_iter().map(OsString::from);
+        assert_eq!(Verb::parse(argv), Ok(verb));
+    }
+}
+
+#[test]
+fn arguments_of_no_verb_are_refused_with_the_right_ones() {
+    let refused = |line: &str| {
+        let arguments = line.split_whitespace().map(OsString::from);
+        Verb::parse(arguments).map_err(|error| error.to_string())
+    };
+    for verb in verbs() {
+        let mut argv = verb.to_argv();
+        if !matches!(verb, Verb::Run(_) | Verb::Layer { .. }) {
+            argv.push("more".to_owned());
+            let error = Verb::parse(argv.into_iter().map(OsString::from));
+            error.expect_err("one too many");
+        }
+    }
+    for (line, message) in [
+        ("dial", "no port; usage: porter dial PORT"),
+        (
+            "dial x",
+            "port: expected a number, found `x`; usage: porter dial PORT",
+        ),
+        ("hold on", "unexpected argument `on`; usage: porter hold"),
+    ] {
+        assert_eq!(refused(line), Err(message.to_owned()));
+    }
+    for line in [
+        "",
+        "fly",
+        "deflated",
+        "deflated deflated hold",
+        "relay",
+        "relay 1:x",
+        "run sh",
+        "run --",
+        "run --limit core -- sh",
+        "run --without CON-99 -- sh",
+        "run --expect uid=1 -- sh",
+        "layer / --only",
+        "update / --soon",
+        "probe",
+    ] {
+        refused(line).expect_err("no verb");
+    }
+}
