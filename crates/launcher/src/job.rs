@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
@@ -30,19 +31,18 @@ use crate::session_access::{reopen, site};
 use crate::ui::Ui;
 use crate::ui::terminal::{self, Destination, TerminalIo};
 use lazaret_session::context::SessionContext;
+use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::engine::memory::{EngineMemory, Recalled};
-use lazaret_session::engine::resources::VolumePresence;
-use lazaret_session::lifecycle::bootstrap::TerminalMode;
+use lazaret_session::lifecycle;
 use lazaret_session::lifecycle::collect::Collected;
-use lazaret_session::lifecycle::create::Setting;
 use lazaret_session::lifecycle::file_limit::FileLimit;
-use lazaret_session::lifecycle::follow::{CommandLimits, CommandSpec};
-use lazaret_session::lifecycle::open::ReopenedSession;
-use lazaret_session::lifecycle::run::{self, Cycle, RunSpec};
-use lazaret_session::lifecycle::source::Source;
+use lazaret_session::lifecycle::follow::UserSide;
+use lazaret_session::lifecycle::open::Opened;
+use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::update::Prefetch;
 use lazaret_session::network::{PortBinding, PortSpec, bind};
-use lazaret_session::pool::{Ahead, Filling, let_go};
+use lazaret_session::pool::{Ahead, let_go};
+use lazaret_session::spec::{CommandLimits, CommandSpec, RunSpec, Source, TerminalMode};
 use lazaret_session::store::record::{
     CommandEnd, GateLimits, GitSelection, KeepVolume, Outcome, Record, SelectionRecord, WriteScope,
 };
@@ -95,7 +95,7 @@ struct Project<'a> {
     again: Option<LockedSession>,
     /// What goes in.
     source: Source<'a>,
-    lent: Vec<CredentialFile>,
+    lent: Arc<[CredentialFile]>,
     network: Option<Network>,
     ports: Vec<PortBinding>,
 }
@@ -151,7 +151,7 @@ impl Job {
             store,
             again,
             source,
-            lent,
+            lent: lent.into(),
             network,
             ports,
         };
@@ -203,7 +203,14 @@ impl Job {
         context.interrupt.check()?;
         let images = image::ensure_both(context, &detected, [&self.profile.image, "porter"])?;
         let [agent, exporter] = images;
-        let site = site(context, &store, detected);
+        let recalled = remembered_as.map(|greeting| Recalled {
+            memory: &memory,
+            greeting,
+        });
+        let site = SessionContext {
+            recalled,
+            ..site(context, &store, detected)
+        };
         if network.is_some() && site.info.kind == EngineKind::Apple {
             let engine = site.info.endpoint.clone();
             return Err(Unenforceable::Gateway { engine }.into());
@@ -231,15 +238,10 @@ impl Job {
             StreamKind::Terminal => Destination::Terminal,
             StreamKind::Other => Destination::Other,
         };
-        let again = again
-            .map(|session| ReopenedSession::find(&site, session))
-            .transpose()?;
-        if again
-            .as_ref()
-            .is_some_and(|again| again.volume == VolumePresence::Missing)
-        {
-            FileLimit::of(gate_limits(&self.profile)).check(source)?;
-        }
+        let opened = match again.zip(reading) {
+            Some((session, reading)) => Opened::kept(&site, session, reading)?,
+            None => Opened::New,
+        };
         let io = TerminalIo {
             ui: &context.ui,
             stdout: match self.attendance {
@@ -248,44 +250,34 @@ impl Job {
             },
             stderr: stream(context.env.streams.stderr),
         };
-        let order = RunSpec {
+        let spec = RunSpec {
             id,
-            again,
-            reading,
-            source,
-            keep: self.volume,
             selection: picked(&self.profile, self.shared),
             profile: self.profile.name.clone(),
-            invocation: CommandSpec {
+            source,
+            scope: self.bounds,
+            command: CommandSpec {
                 argv: self.command,
                 env,
+                terminal: match self.attendance {
+                    Attendance::Attended => TerminalMode::Interactive,
+                    Attendance::Unattended => TerminalMode::None,
+                },
+                limits: CommandLimits {
+                    timeout: Some(self.timeout),
+                    grace: GRACE,
+                },
             },
-            setting: Setting {
-                image: agent.pinned,
-                exporter: exporter.pinned,
-                limits: limits(&self.profile),
-                bounds: self.bounds,
-                network: plan,
-                lent,
-            },
-            patience: CommandLimits {
-                timeout: Some(self.timeout),
-                grace: GRACE,
-            },
+            image: agent.pinned,
+            porter: exporter.pinned,
+            limits: limits(&self.profile),
+            network: plan,
+            credentials: lent,
             gate: gate_limits(&self.profile),
-            ports,
-            io: &io,
-            connection: match self.attendance {
-                Attendance::Attended => TerminalMode::Terminal,
-                Attendance::Unattended => TerminalMode::Streams,
-            },
+            keep: self.volume,
         };
-        let filling = order.setting.filling(&order.profile);
-        let recalled = remembered_as.map(|greeting| Recalled {
-            memory: &memory,
-            greeting,
-        });
-        let Cycle { collected, synced } = run::run(&site, &store, order, recalled)?;
+        let user = UserSide { io: &io, ports };
+        let RunOutcome { collected, update } = lifecycle::run(&site, &store, opened, &spec, user)?;
         // Who thinks about the changes uses no login any more.
         drop(in_use);
         let terms = Terms {
@@ -294,8 +286,8 @@ impl Job {
             env: &context.env,
             ui: &context.ui,
         };
-        let mut end = gate_and_ahead(&site, &store, collected, terms, &filling)?;
-        end.report.sync = synced.as_ref().map(SyncReport::from);
+        let mut end = gate_and_ahead(&site, &store, collected, terms, &spec.container_plan())?;
+        end.report.sync = update.as_ref().map(SyncReport::from);
         Ok(end)
     }
 }
@@ -333,10 +325,10 @@ pub fn gate_and_ahead(
     store: &Store,
     collected: Collected,
     terms: Terms<'_>,
-    filling: &Filling,
+    plan: &ContainerPlan,
 ) -> Result<JobEnd, Failure> {
     let ahead = match &collected {
-        Collected::Ready(session) => Ahead::of(site, store, session, filling),
+        Collected::Ready(session) => Ahead::of(site, store, session, plan),
         Collected::Rejected(_) => Ok(None),
     };
     let Ok(Some(ahead)) = ahead else {

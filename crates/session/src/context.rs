@@ -4,20 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use lazaret_egress::Policy;
-use lazaret_image_builder::Pinned;
 use lazaret_runtime::{
-    Access, ContainerName, ContainerSpec, Engine, EngineError, EngineInfo, ExecSpec, HardenedSpec,
-    Limits, Network, Privilege, Process, Role, SessionId, Unenforceable, VolumeMount, VolumeName,
+    ContainerName, Engine, EngineError, EngineInfo, ExecSpec, Process, SessionId,
 };
 
 use crate::cancel::{Guard, Interrupt};
 use crate::engine::cleanup::BackgroundRemovals;
-use crate::engine::owner::ResourceOwner;
+use crate::engine::memory::Recalled;
 use crate::engine::signal::SIGKILL;
 use crate::event::{Counter, Event, EventSink};
-use crate::network::{SOCKETS, aliases};
-use crate::store::record::Record;
 
 /// Where the copy of the workspace lies inside, in every container of a session.
 pub const WORKSPACE: &str = "/workspace";
@@ -29,6 +24,8 @@ pub struct SessionContext<'a> {
     pub engine: Arc<dyn Engine>,
     /// What its probe said.
     pub info: EngineInfo,
+    /// Where that comes from, if this process has not probed the engine itself.
+    pub recalled: Option<Recalled<'a>>,
     /// The id of the state directory, for labels.
     pub store_id: String,
     /// Told what happens.
@@ -121,225 +118,6 @@ impl SessionContext<'_> {
             Err(_) => self.events.event(Event::PhaseFailed(name)),
         }
         done
-    }
-
-    /// Hardens the container that the command runs in.
-    ///
-    /// # Errors
-    /// Names the control that the engine can't enforce.
-    pub fn agent_spec(
-        &self,
-        owner: &ResourceOwner,
-        image: &Pinned,
-        limits: Limits,
-        policy: Option<&Policy>,
-    ) -> Result<HardenedSpec, Unenforceable> {
-        let mut volumes = vec![mount(owner.volume(), Access::ReadWrite)];
-        // Connecting to a socket needs no right to write to its directory; replacing it would.
-        volumes.extend(policy.map(|_| sockets(owner, Access::ReadOnly)));
-        let spec = ContainerSpec {
-            name: owner.agent(),
-            role: Role::Agent,
-            image: image.reference().clone(),
-            privilege: Privilege::Agent,
-            volumes,
-            network: Network::None,
-            hosts: policy.map(aliases).unwrap_or_default(),
-            // The command gets its variables when it starts: the engine shows this to anyone.
-            env: BTreeMap::new(),
-            workdir: WORKSPACE.to_owned(),
-            limits,
-            labels: owner.labels("agent"),
-        };
-        HardenedSpec::new(spec, &self.info)
-    }
-
-    /// Hardens the container of the gateway.
-    ///
-    /// # Errors
-    /// Names what the engine can't enforce, or that it can have no gateway.
-    pub fn gateway_spec(
-        &self,
-        owner: &ResourceOwner,
-        image: &Pinned,
-    ) -> Result<HardenedSpec, Unenforceable> {
-        const MIB: u64 = 1 << 20;
-        let spec = ContainerSpec {
-            name: owner.gateway(),
-            role: Role::Gateway,
-            image: image.reference().clone(),
-            privilege: Privilege::Agent,
-            volumes: vec![sockets(owner, Access::ReadWrite)],
-            network: Network::Engine,
-            hosts: Vec::new(),
-            env: BTreeMap::new(),
-            workdir: "/".to_owned(),
-            limits: Limits {
-                // A connection that is not yet a tunnel is a thread with its stack.
-                memory: 1024 * MIB,
-                cpus: 2.0,
-                pids: 1024,
-                tmp: MIB,
-                shm: MIB,
-                home: MIB,
-                nofile: 4096,
-                fsize: MIB,
-            },
-            labels: owner.labels("gateway"),
-        };
-        HardenedSpec::new(spec, &self.info)
-    }
-
-    /// Hardens the container that reads the volume afterwards.
-    ///
-    /// # Errors
-    /// Names the control that the engine can't enforce.
-    pub fn exporter_spec(
-        &self,
-        record: &Record,
-        image: &Pinned,
-    ) -> Result<HardenedSpec, Unenforceable> {
-        self.reader_spec(record, image, record.exporter(), Role::Exporter)
-    }
-
-    /// Hardens a container that reads the volume while the command runs.
-    ///
-    /// # Errors
-    /// Names the control that the engine can't enforce.
-    pub fn viewer_spec(
-        &self,
-        record: &Record,
-        image: &Pinned,
-        name: ContainerName,
-    ) -> Result<HardenedSpec, Unenforceable> {
-        self.reader_spec(record, image, name, Role::Viewer)
-    }
-
-    /// Hardens the container through which a volume is brought up to date while another one
-    /// has it, or none.
-    ///
-    /// # Errors
-    /// Names the control that the engine can't enforce.
-    pub fn importer_spec(
-        &self,
-        record: &Record,
-        image: &Pinned,
-    ) -> Result<HardenedSpec, Unenforceable> {
-        let spec = ContainerSpec {
-            name: record.importer(),
-            role: Role::Importer,
-            image: image.reference().clone(),
-            privilege: Privilege::Agent,
-            volumes: vec![mount(record.volume(), Access::ReadWrite)],
-            network: Network::None,
-            hosts: Vec::new(),
-            env: BTreeMap::new(),
-            workdir: "/".to_owned(),
-            limits: Limits {
-                // What is sent is the user's own, and may be as large as it is.
-                fsize: 1 << 43,
-                ..exporter_limits()
-            },
-            labels: record.owner().labels("importer"),
-        };
-        HardenedSpec::new(spec, &self.info)
-    }
-
-    /// Hardens the container that makes entries of the volume root's, or gives them back.
-    ///
-    /// # Errors
-    /// Names the control that the engine can't enforce.
-    pub fn guard_spec(
-        &self,
-        record: &Record,
-        image: &Pinned,
-    ) -> Result<HardenedSpec, Unenforceable> {
-        guard_spec(&record.owner(), &self.info, image)
-    }
-
-    fn reader_spec(
-        &self,
-        record: &Record,
-        image: &Pinned,
-        name: ContainerName,
-        role: Role,
-    ) -> Result<HardenedSpec, Unenforceable> {
-        let word = match role {
-            Role::Viewer => "viewer",
-            _ => "exporter",
-        };
-        let spec = ContainerSpec {
-            name,
-            role,
-            image: image.reference().clone(),
-            privilege: Privilege::ReadEverything,
-            volumes: vec![mount(record.volume(), Access::ReadOnly)],
-            network: Network::None,
-            hosts: Vec::new(),
-            env: BTreeMap::new(),
-            workdir: "/".to_owned(),
-            limits: exporter_limits(),
-            labels: record.owner().labels(word),
-        };
-        HardenedSpec::new(spec, &self.info)
-    }
-}
-
-/// Hardens the container that makes entries of a volume root's, gives them back, or empties the
-/// volume.
-///
-/// # Errors
-/// Names the control that the engine can't enforce.
-pub(crate) fn guard_spec(
-    owner: &ResourceOwner,
-    engine: &EngineInfo,
-    image: &Pinned,
-) -> Result<HardenedSpec, Unenforceable> {
-    let spec = ContainerSpec {
-        name: owner.name("guard"),
-        role: Role::Guard,
-        image: image.reference().clone(),
-        privilege: Privilege::GiveAway,
-        volumes: vec![mount(owner.volume(), Access::ReadWrite)],
-        env: BTreeMap::new(),
-        workdir: "/".to_owned(),
-        limits: exporter_limits(),
-        labels: owner.labels("guard"),
-        network: Network::None,
-        hosts: Vec::new(),
-    };
-    HardenedSpec::new(spec, engine)
-}
-
-fn sockets(owner: &ResourceOwner, access: Access) -> VolumeMount {
-    VolumeMount {
-        volume: owner.sockets(),
-        target: SOCKETS.to_owned(),
-        access,
-    }
-}
-
-fn mount(volume: VolumeName, access: Access) -> VolumeMount {
-    VolumeMount {
-        volume,
-        target: WORKSPACE.to_owned(),
-        access,
-    }
-}
-
-/// The exporter hashes and streams; its memory goes with the number of entries
-/// (200,000 take some 60 MB), never with their size.
-fn exporter_limits() -> Limits {
-    const MIB: u64 = 1 << 20;
-    Limits {
-        memory: 512 * MIB,
-        cpus: 4.0,
-        pids: 64,
-        tmp: MIB,
-        shm: MIB,
-        home: MIB,
-        nofile: 1024,
-        fsize: MIB,
     }
 }
 

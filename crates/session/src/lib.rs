@@ -5,6 +5,7 @@
 //!
 //! | folder | what is in it |
 //! |---|---|
+//! | [`spec`] | what a caller asks of a run |
 //! | [`lifecycle`] | the steps in order; each state is a type, and a step consumes the one before |
 //! | [`store`] | what must outlive a launcher: records, locks, what is known of a volume |
 //! | [`engine`] | names, containers and volumes in an engine, and how they go again |
@@ -23,4 +24,5 @@ pub mod network;
 pub mod output;
 pub mod pool;
 pub mod porter;
+pub mod spec;
 pub mod store;

@@ -23,7 +23,7 @@ use crate::session_access::reopen;
 use crate::ui::OutputFormat;
 use crate::workspace;
 use lazaret_session::lifecycle::file_limit::FileLimit;
-use lazaret_session::lifecycle::source::Source;
+use lazaret_session::spec::Source;
 use lazaret_session::store::Store;
 use lazaret_session::store::record::{KeepVolume, WriteScope};
 

@@ -26,11 +26,11 @@ use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::lifecycle::merge_base;
 use lazaret_session::lifecycle::open::{fits, standing};
 use lazaret_session::lifecycle::protect::Guard;
-use lazaret_session::lifecycle::source::Source;
 use lazaret_session::lifecycle::update::{Started, Terms, Update, UpdateMode, plan, quiet_since};
 use lazaret_session::lifecycle::update_summary::Synced;
 use lazaret_session::live::pause::PreparedPause;
 use lazaret_session::live::pause_lock::PauseLock;
+use lazaret_session::spec::Source;
 use lazaret_session::store::record::{GitSelection, OutsideFolder, Phase, Record};
 use lazaret_session::store::{SessionDir, Store};
 

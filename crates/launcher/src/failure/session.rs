@@ -12,12 +12,13 @@ use lazaret_session::lifecycle::collect::CollectError;
 use lazaret_session::lifecycle::create::CreateError;
 use lazaret_session::lifecycle::file_limit::{SizeError, TooLarge};
 use lazaret_session::lifecycle::fill::FillError;
+use lazaret_session::lifecycle::guard::GuardError;
 use lazaret_session::lifecycle::open::OpenError;
+use lazaret_session::lifecycle::outcome::RunError;
 use lazaret_session::lifecycle::protect::ProtectError;
 use lazaret_session::lifecycle::prune::PruneError;
 use lazaret_session::lifecycle::recover::ResumeError;
 use lazaret_session::lifecycle::repair::RepairError;
-use lazaret_session::lifecycle::run::RunError;
 use lazaret_session::lifecycle::standby::ExporterError;
 use lazaret_session::lifecycle::stop::StopError;
 use lazaret_session::lifecycle::update::UpdateError;
@@ -52,7 +53,7 @@ words!(SweepError: Engine | Store | Io);
 words!(VerifyError: Engine | Porter | Probe);
 words!(HistoryError: Io | DecisionLog | Changes | Store);
 words!(ExporterError: Engine | Unenforceable);
-words!(CreateError: Resources | Engine | Unenforceable | Store | Sweep);
+words!(CreateError: Pool | Size | Resources | Unenforceable | Engine | Store | Sweep);
 words!(CollectError: Exporter | Export | Store);
 words!(StopError: Engine | PauseLock | Sweep | Store);
 words!(PoolError: Interrupted | Resources | Unenforceable | Store | Io | Engine | Sweep);
@@ -128,8 +129,10 @@ words!(UpdateError: Engine | Interrupted | Porter | State | Io | Walk | Pack | W
     error @ UpdateError::Panicked => Self::new(FailureKind::Internal, error),
 );
 
-words!(FillError: Create | Verify | Gateway | Porter | Update | Pack | Volume | Protect | Lend
-    | Engine | Store | State | Io | Interrupted;
+words!(GuardError: Protect | Lend | Io);
+
+words!(FillError: Verify | Gateway | Porter | Update | Pack | Volume | Protect | State | Io
+    | Interrupted;
     FillError::Manifest(error) => Self::new(FailureKind::Internal, error),
     error @ (FillError::Receipt(_) | FillError::OtherReceipt) => {
         Self::new(FailureKind::Transfer, error)
@@ -137,7 +140,7 @@ words!(FillError: Create | Verify | Gateway | Porter | Update | Pack | Volume | 
     error @ FillError::Panicked => Self::new(FailureKind::Internal, error),
 );
 
-words!(RunError: Interrupted | Pool | Create | Fill | Update | Store | Io;
+words!(RunError: Interrupted | Create | Fill | Guard | Store | Io;
     error @ RunError::Terminal(_) => Self::new(FailureKind::Usage, error),
     RunError::Lost { id, source } => Self::new(FailureKind::Engine, source)
         .context("lost sight of the command")

@@ -25,6 +25,7 @@ pub(crate) fn site<'a>(
     SessionContext {
         engine: detected.engine,
         info: detected.info,
+        recalled: None,
         store_id: store.id().to_owned(),
         events: &context.events,
         interrupt: &context.interrupt,

@@ -9,7 +9,8 @@ use lazaret_image_builder::{IMAGE_LABEL, Pinned, inspect};
 use lazaret_protocol::Verb;
 use lazaret_runtime::{Engine, EngineError, EngineInfo, EngineKind, Stdin, Unenforceable};
 
-use crate::context::{WORKSPACE, guard_spec};
+use crate::context::WORKSPACE;
+use crate::engine::containers::guard_spec;
 use crate::engine::owner::ResourceOwner;
 use crate::porter::conversation::{PorterError, finish, porter_error};
 use crate::porter::porter;

@@ -1,6 +1,7 @@
 //! What sessions have in an engine: names, containers, volumes, and how they go again.
 
 pub mod cleanup;
+pub mod containers;
 pub mod empty;
 pub mod inventory;
 pub mod memory;

@@ -1,16 +1,15 @@
-//! `Berth`: what an owner has in its engine before its command starts.
+//! `Resources`: the volumes and containers of an owner before its command starts.
 
 use std::sync::Arc;
 use std::thread;
 
-use lazaret_egress::Policy;
-use lazaret_image_builder::Pinned;
 use lazaret_runtime::{
-    ContainerLease, Engine, EngineError, HardenedSpec, Limits, Unenforceable, VolumeLease,
+    ContainerLease, Engine, EngineError, HardenedSpec, Unenforceable, VolumeLease,
 };
 
 use crate::cancel::Interrupted;
 use crate::context::SessionContext;
+use crate::engine::containers::ContainerSpecs;
 use crate::engine::inventory::Inventory;
 use crate::engine::owner::ResourceOwner;
 
@@ -40,53 +39,11 @@ pub enum VolumePresence {
     Missing,
 }
 
-/// What a berth is made from: everything that an engine fixes when it makes it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
-    pub(crate) image: &'a Pinned,
-    /// The image of the gateway.
-    pub(crate) porter: &'a Pinned,
-    pub(crate) limits: &'a Limits,
-    /// What may be reached; `None` without a network.
-    pub(crate) policy: Option<&'a Policy>,
-}
-
-/// The containers of a berth, hardened.
-#[derive(Debug)]
-pub(crate) struct Specs {
-    pub(crate) agent: HardenedSpec,
-    /// `None` without a network.
-    pub(crate) gateway: Option<HardenedSpec>,
-}
-
-impl Specs {
-    /// # Errors
-    /// Names the control that the engine can't enforce.
-    pub(crate) fn of(
-        site: &SessionContext<'_>,
-        owner: &ResourceOwner,
-        wanted: Wanted<'_>,
-    ) -> Result<Self, Unenforceable> {
-        let Wanted {
-            image,
-            porter,
-            limits,
-            policy,
-        } = wanted;
-        Ok(Self {
-            agent: site.agent_spec(owner, image, limits.clone(), policy)?,
-            gateway: policy
-                .map(|_| site.gateway_spec(owner, porter))
-                .transpose()?,
-        })
-    }
-}
-
 /// Volumes, and containers that run and wait. There is nothing of value in them yet, so
 /// dropping it removes them.
 #[derive(Debug)]
 #[must_use = "it is removed at once; keep it"]
-pub(crate) struct Berth {
+pub(crate) struct Resources {
     owner: ResourceOwner,
     agent: Option<ContainerLease>,
     gateway: Option<ContainerLease>,
@@ -94,23 +51,23 @@ pub(crate) struct Berth {
     /// `None` too where the volume was there before.
     volume: Option<VolumeLease>,
     /// Whether the volume with the copy was there before.
-    standing: VolumePresence,
+    volume_before: VolumePresence,
     /// The engine, once it may hold something that no lease stands for: it was asked to
     /// create it, and the answer is lost.
-    in_doubt: Option<Arc<dyn Engine>>,
+    unconfirmed: Option<Arc<dyn Engine>>,
 }
 
-impl Berth {
+impl Resources {
     /// One that has nothing yet, but its volume if that was there before.
-    pub(crate) fn new(owner: ResourceOwner, standing: VolumePresence) -> Self {
+    pub(crate) fn new(owner: ResourceOwner, volume_before: VolumePresence) -> Self {
         Self {
             owner,
             agent: None,
             gateway: None,
             sockets: None,
             volume: None,
-            standing,
-            in_doubt: None,
+            volume_before,
+            unconfirmed: None,
         }
     }
 
@@ -118,20 +75,20 @@ impl Berth {
     pub(crate) fn adopt(
         site: &SessionContext<'_>,
         owner: ResourceOwner,
-        standing: VolumePresence,
-        specs: &Specs,
+        volume_before: VolumePresence,
+        specs: &ContainerSpecs,
     ) -> Self {
-        let mut berth = Self::new(owner, standing);
-        let (engine, owner) = (&site.engine, &berth.owner);
-        if standing == VolumePresence::Missing {
-            berth.volume = Some(VolumeLease::adopt(engine, &owner.volume()));
+        let mut resources = Self::new(owner, volume_before);
+        let (engine, owner) = (&site.engine, &resources.owner);
+        if volume_before == VolumePresence::Missing {
+            resources.volume = Some(VolumeLease::adopt(engine, &owner.volume()));
         }
-        berth.agent = Some(ContainerLease::adopt(engine, &owner.agent()));
+        resources.agent = Some(ContainerLease::adopt(engine, &owner.agent()));
         if specs.gateway.is_some() {
-            berth.sockets = Some(VolumeLease::adopt(engine, &owner.sockets()));
-            berth.gateway = Some(ContainerLease::adopt(engine, &owner.gateway()));
+            resources.sockets = Some(VolumeLease::adopt(engine, &owner.sockets()));
+            resources.gateway = Some(ContainerLease::adopt(engine, &owner.gateway()));
         }
-        berth
+        resources
     }
 
     /// Makes everything that is missing, and starts the containers.
@@ -141,7 +98,7 @@ impl Berth {
     pub(crate) fn make(
         &mut self,
         site: &SessionContext<'_>,
-        specs: &Specs,
+        specs: &ContainerSpecs,
     ) -> Result<(), ResourceError> {
         site.interrupt.check()?;
         if specs.gateway.is_some() {
@@ -177,7 +134,7 @@ impl Berth {
         site: &SessionContext<'_>,
         spec: &HardenedSpec,
     ) -> Result<(), ResourceError> {
-        if self.standing == VolumePresence::Missing {
+        if self.volume_before == VolumePresence::Missing {
             let labels = self.owner.labels("workspace");
             let volume = VolumeLease::create(&site.engine, &self.owner.volume(), &labels);
             self.volume = Some(self.created(&site.engine, volume)?);
@@ -200,7 +157,7 @@ impl Berth {
             EngineError::Lost { .. } | EngineError::Timeout { .. } | EngineError::Stream { .. },
         ) = &lease
         {
-            self.in_doubt = Some(Arc::clone(engine));
+            self.unconfirmed = Some(Arc::clone(engine));
         }
         lease
     }
@@ -217,12 +174,12 @@ impl Berth {
         if let Some(volume) = self.volume.take() {
             volume.keep();
         }
-        self.in_doubt = None;
+        self.unconfirmed = None;
         self.gateway.take()
     }
 
     /// Removes everything. Says whether that worked.
-    pub(crate) fn clear(&mut self) -> bool {
+    pub(crate) fn remove_all(&mut self) -> bool {
         let agent = self.agent.take().map_or(Ok(()), ContainerLease::release);
         let gateway = self.gateway.take().map_or(Ok(()), ContainerLease::release);
         // Before the volume, which a container without a lease keeps in use.
@@ -234,20 +191,20 @@ impl Berth {
 
     /// Removes by label what has no lease.
     fn sweep(&mut self) -> Result<(), EngineError> {
-        let Some(engine) = self.in_doubt.take() else {
+        let Some(engine) = self.unconfirmed.take() else {
             return Ok(());
         };
         let all = Inventory::of_store(&*engine, &self.owner.store)?.of(&self.owner);
-        match self.standing {
+        match self.volume_before {
             VolumePresence::Present => all.remove_passing(&*engine, &self.owner),
             VolumePresence::Missing => all.unused().remove(&*engine),
         }
     }
 }
 
-impl Drop for Berth {
+impl Drop for Resources {
     fn drop(&mut self) {
-        // What could not be removed is among the unremoved, and named by a record or a label.
-        let _cleared = self.clear();
+        // What could not be removed is among the leftovers, and named by a record or a label.
+        let _removed = self.remove_all();
     }
 }

@@ -3,85 +3,96 @@
 
 use std::thread::{Scope, ScopedJoinHandle};
 
-use lazaret_image_builder::Pinned;
-use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::PathError;
 
 use crate::context::SessionContext;
-use crate::engine::memory::Recalled;
+use crate::engine::containers::ContainerPlan;
 use crate::event::Event;
 use crate::lifecycle::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
+use crate::lifecycle::launch::Running;
 use crate::lifecycle::merge_base;
 use crate::lifecycle::standby::Standby;
-use crate::pool::{self, Filling, PoolSizes, PoolStore};
-use crate::store::deferred_sync::DeferredSync;
-use crate::store::record::Record;
-use crate::store::{SessionDir, Store};
+use crate::pool::{self, PoolSizes, PoolStore};
+use crate::spec::RunSpec;
+use crate::store::Store;
 
-/// What is done beside a command.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Tasks<'a> {
-    pub(crate) site: &'a SessionContext<'a>,
-    pub(crate) store: &'a Store,
-    pub(crate) dir: &'a SessionDir,
-    pub(crate) record: &'a Record,
-    /// The image of the exporter.
-    pub(crate) exporter: &'a Pinned,
-    pub(crate) workspace: &'a WorkspaceDir,
-    /// What places of the pool are made from.
-    pub(crate) filling: &'a Filling,
-    /// What of the engine was not asked again at the start.
-    pub(crate) recalled: Option<&'a Recalled<'a>>,
-}
-
-/// Tasks that run, and whose results are wanted.
+/// Tasks that run beside a command, and whose results are wanted.
 #[derive(Debug)]
-pub(crate) struct Background<'scope> {
-    pub(crate) standby: ScopedJoinHandle<'scope, Option<Standby>>,
-    pub(crate) syncing: ScopedJoinHandle<'scope, Result<(), PathError>>,
+pub(super) struct Background<'scope> {
+    exporter: ScopedJoinHandle<'scope, Option<Standby>>,
+    syncing: ScopedJoinHandle<'scope, Result<(), PathError>>,
 }
 
-impl<'a> Tasks<'a> {
+impl<'scope> Background<'scope> {
     /// Starts all of them; each ends soon after the command has.
-    pub(crate) fn start<'scope, 'env>(
-        self,
-        scope: &'scope Scope<'scope, 'env>,
-        over: &'env Latch<CommandEnded>,
-        unsynced: DeferredSync,
-    ) -> Background<'scope>
-    where
-        'a: 'scope,
-    {
-        let standby = scope
-            .spawn(move || Standby::beside(self.site, self.dir, self.record, self.exporter, over));
-        scope.spawn(move || self.top_up(over));
-        if let Some(recalled) = self.recalled {
+    pub(super) fn start(
+        scope: &'scope Scope<'scope, '_>,
+        cx: &'scope SessionContext<'scope>,
+        store: &'scope Store,
+        spec: &'scope RunSpec<'scope>,
+        running: &mut Running,
+        command: &'scope Latch<CommandEnded>,
+    ) -> Self {
+        let (dir, record) = (running.session.dir(), running.session.record());
+        let exporter = {
+            let (dir, record) = (dir.clone(), record.clone());
+            scope.spawn(move || Standby::beside(cx, &dir, &record, &spec.porter, command))
+        };
+        scope.spawn(move || fill_pool(cx, store, &spec.container_plan(), command));
+        if let Some(recalled) = &cx.recalled {
             scope.spawn(move || {
                 // Either way: the next start goes by it.
-                let _ended = over.wait_for(BACKGROUND_DELAY);
-                recalled.ask_again(&*self.site.engine);
+                let _ended = command.wait_for(BACKGROUND_DELAY);
+                recalled.ask_again(&*cx.engine);
             });
         }
+        let dir = dir.clone();
         scope.spawn(move || {
-            merge_base::keep_beside(self.site.events, self.dir, self.workspace, over)
+            merge_base::keep_beside(cx.events, &dir, spec.source.workspace, command);
         });
-        Background {
-            standby,
-            syncing: scope.spawn(|| unsynced.sync()),
+        let deferred = std::mem::take(&mut running.deferred);
+        Self {
+            exporter,
+            syncing: scope.spawn(|| deferred.sync()),
         }
     }
 
-    /// Makes the places of the pool that are missing, once the command had the machine to
-    /// itself for a moment.
-    fn top_up(self, over: &Latch<CommandEnded>) {
-        let count = PoolSizes::of(self.store).get(&self.filling.profile);
-        if count == 0 {
-            return;
+    /// Waits until what was written before the command outlasts a power cut.
+    pub(super) fn sync(self, cx: &SessionContext<'_>) -> PendingExporter<'scope> {
+        if let Ok(Err(error)) = self.syncing.join() {
+            // What the collection writes is synced by itself.
+            cx.events.event(Event::NotSynced(&error));
         }
-        // Either way: what is missing is missing, whether the command still runs or not.
-        let _ended = over.wait_for(BACKGROUND_DELAY);
-        if let Err(error) = pool::fill(self.site, &PoolStore::of(self.store), self.filling, count) {
-            self.site.events.event(Event::PoolNotFilled(&error));
-        }
+        PendingExporter(self.exporter)
+    }
+}
+
+/// An exporter that may be on its way.
+#[derive(Debug)]
+pub(super) struct PendingExporter<'scope>(ScopedJoinHandle<'scope, Option<Standby>>);
+
+impl PendingExporter<'_> {
+    /// Waits for it; `None` if there is none.
+    pub(super) fn ready(self) -> Option<Standby> {
+        self.0.join().ok().flatten()
+    }
+}
+
+/// Makes the places of the pool that are missing, once the command had the machine to itself
+/// for a moment.
+fn fill_pool(
+    cx: &SessionContext<'_>,
+    store: &Store,
+    plan: &ContainerPlan,
+    command: &Latch<CommandEnded>,
+) {
+    let count = PoolSizes::of(store).get(&plan.profile);
+    if count == 0 {
+        return;
+    }
+    // Either way: what is missing is missing, whether the command still runs or not.
+    let _ended = command.wait_for(BACKGROUND_DELAY);
+    if let Err(error) = pool::fill(cx, &PoolStore::of(store), plan, count) {
+        cx.events.event(Event::PoolNotFilled(&error));
     }
 }

@@ -7,7 +7,6 @@
 //! container.
 
 use std::io::Write as _;
-use std::time::Duration;
 
 use lazaret_protocol::{Verb, bootstrap};
 use lazaret_runtime::{
@@ -15,40 +14,20 @@ use lazaret_runtime::{
 };
 
 use crate::context::SessionContext;
-use crate::lifecycle::follow::{CommandSpec, StartedCommand};
+use crate::lifecycle::supervise::StartedCommand;
 use crate::lifecycle::verify::{VerifyError, believe, report_of};
 use crate::output::terminal;
 use crate::porter::conversation::{
     ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, and_return, until_exit,
 };
-
-/// How a command is to be started.
-#[derive(Debug, Clone)]
-pub(crate) struct Call {
-    pub(crate) invocation: CommandSpec,
-    /// Where it starts.
-    pub(crate) workdir: String,
-    /// Whether it has the user's terminal.
-    pub(crate) connection: TerminalMode,
-    /// How long it may take: PID 1 ends it then, unless the launcher has.
-    pub(crate) timeout: Option<Duration>,
-}
-
-/// What a command is connected with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TerminalMode {
-    /// With the user's terminal.
-    Terminal,
-    /// With its output alone.
-    Streams,
-}
+use crate::spec::{CommandSpec, RunSpec, TerminalMode};
 
 /// A porter that has proven where it is, and waits for its first word.
 #[derive(Debug)]
 #[must_use = "dropping it ends the process"]
-pub(crate) struct Proven {
+pub(crate) struct VerifiedContainer {
     process: Process,
-    connection: TerminalMode,
+    terminal: TerminalMode,
 }
 
 /// A porter that has done what comes first, or nothing yet.
@@ -58,58 +37,68 @@ pub(crate) enum PendingCommand {
     /// It becomes the command when it is told.
     Waiting(Process),
     /// A terminal is not given away before the command has it.
-    Later,
+    StartByExec,
 }
 
-impl Call {
+impl VerifiedContainer {
     /// Starts the porter that becomes the command, and has it prove every control of its
     /// container first.
     ///
     /// # Errors
     /// The engine's, or a control that is not in force (P12).
-    pub(crate) fn prove(
-        &self,
-        site: &SessionContext<'_>,
+    pub(crate) fn verify(
+        cx: &SessionContext<'_>,
         agent: &HardenedSpec,
-    ) -> Result<Proven, VerifyError> {
-        let CommandSpec { argv, env } = &self.invocation;
-        let argv = agent.poised_argv(&self.workdir, env.keys(), argv, self.timeout);
+        spec: &RunSpec<'_>,
+    ) -> Result<Self, VerifyError> {
+        let CommandSpec {
+            argv,
+            env,
+            terminal,
+            limits,
+        } = &spec.command;
+        let argv = agent.poised_argv(&spec.scope.workdir(), env.keys(), argv, limits.timeout);
         let exec = ExecSpec {
             env: env.clone(),
             ..ExecSpec::new(argv, Stdin::Piped)
         };
-        let mut process = site.exec_first(&agent.spec().name, &exec)?;
+        let mut process = cx.exec_first(&agent.spec().name, &exec)?;
         let report = report_of(&mut process)?;
-        believe(&report, agent, site.events)?;
-        Ok(Proven {
+        believe(&report, agent, cx.events)?;
+        Ok(Self {
             process,
-            connection: self.connection,
+            terminal: *terminal,
         })
     }
+}
 
+impl PendingCommand {
     /// Lets the command start.
     ///
     /// # Errors
     /// The engine's.
     pub(crate) fn go(
-        &self,
-        poised: PendingCommand,
+        self,
         engine: &dyn Engine,
         agent: &HardenedSpec,
+        spec: &RunSpec<'_>,
     ) -> Result<StartedCommand, EngineError> {
-        match poised {
-            PendingCommand::Waiting(mut process) => {
+        match self {
+            Self::Waiting(mut process) => {
                 // A porter that refused has ended, and says why itself.
                 tell(&mut process, bootstrap::GO);
                 let terminal = Terminal::None;
                 Ok(StartedCommand { process, terminal })
             }
-            PendingCommand::Later => {
+            Self::StartByExec => {
                 let terminal = Terminal::Allocated(terminal::size());
-                let argv = agent.timed_argv(&self.invocation.argv, self.timeout);
+                let CommandSpec {
+                    argv, env, limits, ..
+                } = &spec.command;
+                let argv = agent.timed_argv(argv, limits.timeout);
                 let exec = ExecSpec {
-                    env: self.invocation.env.clone(),
-                    workdir: Some(self.workdir.clone()),
+                    env: env.clone(),
+                    workdir: Some(spec.scope.workdir()),
                     terminal,
                     ..ExecSpec::new(argv, Stdin::Piped)
                 };
@@ -127,14 +116,14 @@ fn tell(process: &mut Process, word: &[u8]) {
     }
 }
 
-impl Proven {
+impl VerifiedContainer {
     /// Has a verb of the porter's done before the command starts: in the same process, but on
     /// another machine, where what moves is compressed. A porter whose place the command can't
     /// take has ended then.
     ///
     /// # Errors
     /// The engine's, or the talk's.
-    pub(crate) fn first<T, E: ExchangeError>(
+    pub(crate) fn run_step<T, E: ExchangeError>(
         self,
         site: &SessionContext<'_>,
         container: &ContainerName,
@@ -157,14 +146,14 @@ impl Proven {
                 talk(said, answers)
             })?,
         };
-        let poised = match self.connection {
-            TerminalMode::Streams => PendingCommand::Waiting(process),
-            TerminalMode::Terminal => {
+        let pending = match self.terminal {
+            TerminalMode::None => PendingCommand::Waiting(process),
+            TerminalMode::Interactive => {
                 tell(&mut process, bootstrap::CANCEL);
                 process.control.wait().map_err(PorterError::from)?;
-                PendingCommand::Later
+                PendingCommand::StartByExec
             }
         };
-        Ok((talked, poised))
+        Ok((talked, pending))
     }
 }

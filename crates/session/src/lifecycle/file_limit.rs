@@ -6,7 +6,7 @@ use lazaret_protocol::UpdateOrder;
 use lazaret_transfer::{WalkError, larger_than};
 use lazaret_tree::SizedFile;
 
-use crate::lifecycle::source::Source;
+use crate::spec::Source;
 use crate::store::record::GateLimits;
 
 /// The most bytes of one file that a session's processes may write, the copy included

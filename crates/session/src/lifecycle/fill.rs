@@ -5,9 +5,8 @@ use std::io::Read as _;
 use std::thread;
 
 use lazaret_egress::{Patterns, Policy};
-use lazaret_image_builder::Pinned;
 use lazaret_protocol::{Receipt, RecordError, SurveyError, Verb, Writers};
-use lazaret_runtime::{ContainerLease, EngineError, HardenedSpec};
+use lazaret_runtime::{ContainerName, HardenedSpec};
 use lazaret_transfer::{
     PackError, Progress, Skipped, StatCacheOutcome, StatCacheWriter, Tips, VolumeState,
     pack_and_record,
@@ -17,28 +16,22 @@ use lazaret_tree::{AtPath as _, PathError, Tree};
 use crate::cancel::Interrupted;
 use crate::context::{SessionContext, WORKSPACE};
 use crate::event::Counter;
-use crate::lifecycle::bootstrap::{Call, PendingCommand};
-use crate::lifecycle::create::{CreateError, Hatched, Prepared, SetupGuard, Way};
-use crate::lifecycle::protect::{Guard, ProtectError, ProtectionPlan, prove_sealed};
-use crate::lifecycle::source::Source;
+use crate::lifecycle::bootstrap::{PendingCommand, VerifiedContainer};
+use crate::lifecycle::create::{Created, Volume};
+use crate::lifecycle::protect::{Guard, ProtectError, ProtectionPlan};
+use crate::lifecycle::setup::SetupGuard;
 use crate::lifecycle::update::{Prefetch, Terms, Update, UpdateError, UpdateMode, quiet_since};
 use crate::lifecycle::update_summary::Synced;
 use crate::lifecycle::verify::VerifyError;
 use crate::network::{Gateway, GatewayError};
 use crate::porter::conversation::{ANSWER_CAP, ExchangeError, FromPorter, PorterError, ToPorter};
-use crate::porter::credentials::{CredentialLender, LendError};
-use crate::store::deferred_sync::DeferredSync;
-use crate::store::handed_out::HandedOutFile;
-use crate::store::record::NewRecord;
+use crate::spec::{RunSpec, Source};
+use crate::store::SessionDir;
 use crate::store::sync_state::{Known, SyncStateError};
-use crate::store::{LockedSession, SessionDir, StoreError};
 
 /// Why a volume does not hold the workspace, or its command can't start on it.
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
-    /// What it runs in could not be made.
-    #[error(transparent)]
-    Create(#[from] CreateError),
     /// A control is not in force.
     #[error(transparent)]
     Verify(#[from] VerifyError),
@@ -69,15 +62,6 @@ pub enum FillError {
     /// Something is not protected.
     #[error(transparent)]
     Protect(#[from] ProtectError),
-    /// A file could not be lent.
-    #[error(transparent)]
-    Lend(#[from] LendError),
-    /// The engine failed.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The session could not be read or written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
     /// What is known of the volume can't be read or written.
     #[error(transparent)]
     State(#[from] SyncStateError),
@@ -105,85 +89,92 @@ impl ExchangeError for FillError {
 
 /// A session whose volume holds the workspace, and whose controls are proven.
 #[derive(Debug)]
-#[must_use = "dropping it removes container, volume and session"]
-pub(crate) struct Populated {
-    nest: SetupGuard,
-    spec: HardenedSpec,
-    exporter: Pinned,
-    skipped: Vec<Skipped>,
-    synced: Option<Synced>,
-    network: Option<Egress>,
-    lender: Option<CredentialLender>,
-    poised: PendingCommand,
+#[must_use = "dropping it removes what was made"]
+pub struct Filled<'a> {
+    pub(super) container: FilledContainer,
+    /// What is to be root's; `None` if nothing is.
+    pub(super) protection: Option<ProtectionPlan>,
+    /// The container that protects, if it was needed to give back what was root's.
+    pub(super) protector: Option<Guard<'a>>,
+    pub(super) setup: SetupGuard,
 }
 
-/// The way out of a session that is open.
+/// The container that the command starts in.
 #[derive(Debug)]
-pub(crate) struct Egress {
-    pub(crate) gateway: Gateway,
-    pub(crate) policy: Policy,
-    pub(crate) patterns: Option<Patterns>,
+pub(super) struct FilledContainer {
+    pub(super) agent: HardenedSpec,
+    pub(super) pending: PendingCommand,
+    pub(super) network: Option<OpenNetwork>,
+    /// What of the workspace was left out.
+    pub(super) skipped: Vec<Skipped>,
+    /// What an update came to; `None` if everything was copied in.
+    pub(super) update: Option<Synced>,
 }
 
-/// A session whose command may run now; nothing of it is removed without a decision.
+/// A gateway that listens, and what it began with.
 #[derive(Debug)]
-#[must_use = "its container runs: stop it"]
-pub(crate) struct Launched {
-    pub(crate) session: LockedSession,
-    pub(crate) spec: HardenedSpec,
-    pub(crate) exporter: Pinned,
-    pub(crate) synced: Option<Synced>,
-    pub(crate) network: Option<Egress>,
-    pub(crate) lender: Option<CredentialLender>,
-    /// The gateway's container: removed with this value, unless the session is stopped.
-    pub(crate) gateway: Option<ContainerLease>,
+pub(super) struct OpenNetwork {
+    pub(super) gateway: Gateway,
+    pub(super) policy: Policy,
+    pub(super) patterns: Option<Patterns>,
 }
 
-/// A command that may start, and what it may start before.
-#[derive(Debug)]
-#[must_use = "its container runs: stop it"]
-pub(crate) struct Start {
-    pub(crate) launched: Launched,
-    pub(crate) poised: PendingCommand,
-    /// What is synced while the command runs.
-    pub(crate) unsynced: DeferredSync,
-}
-
-impl Prepared {
-    /// Notes by what is known again what the command is about to get.
-    fn hand_out(&mut self) -> Result<HandedOutFile, PathError> {
-        let ledger = HandedOutFile::of(self.nest.session().dir());
-        let routes = self.network.iter().flat_map(|way| &way.plan.order.routes);
-        let placeholders = routes.map(|route| (route.name.as_str(), route.placeholder()));
-        ledger.add(&self.lent, placeholders)?;
-        Ok(ledger)
-    }
-}
-
-impl Prepared {
-    /// Copies the workspace in and proves every control from inside.
+impl<'a> Created<'a> {
+    /// Proves every control of the container from inside (P12), and then copies the workspace
+    /// in, or updates what the volume holds. The network is opened meanwhile.
     ///
     /// # Errors
     /// A file that can't be read or changes meanwhile (FLT-04), a broken stream, a receipt
-    /// that does not match, or a control that is not in force (P12). Container, volume and
-    /// session are removed then: the command never starts on half a copy.
-    pub(crate) fn populate(
-        mut self,
-        site: &SessionContext<'_>,
-        source: Source<'_>,
-        call: &Call,
-    ) -> Result<Populated, FillError> {
-        let agent = self.nest.session().record().agent();
-        let stat_cache = self.nest.session().dir().file("stat-cache");
+    /// that does not match, or a control that is not in force: the command never starts on
+    /// half a copy.
+    pub(super) fn fill(
+        self,
+        cx: &'a SessionContext<'a>,
+        spec: &RunSpec<'_>,
+    ) -> Result<Filled<'a>, FillError> {
+        let Self {
+            setup,
+            agent,
+            gateway,
+            volume,
+        } = self;
+        let inside = Inside {
+            cx,
+            spec,
+            agent,
+            gateway,
+        };
+        match volume {
+            Volume::Empty => inside.copy(setup),
+            Volume::Kept {
+                prefetch,
+                terms,
+                was_protected,
+            } => inside.update(setup, prefetch, terms, was_protected),
+        }
+    }
+}
+
+/// What a volume is filled through.
+struct Inside<'a, 's> {
+    cx: &'a SessionContext<'a>,
+    spec: &'s RunSpec<'s>,
+    agent: HardenedSpec,
+    gateway: Option<HardenedSpec>,
+}
+
+impl<'a> Inside<'a, '_> {
+    fn copy(self, mut setup: SetupGuard) -> Result<Filled<'a>, FillError> {
+        let Self { cx, spec, .. } = self;
+        let dir = setup.dir();
+        let stat_cache = dir.file("stat-cache");
         let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
-        let mut stats = StatCacheWriter::new(source.workspace, &mut stat_file);
-        let dir = self.nest.session().dir().clone();
-        let ((sent, poised), network) = site.step("copy in", |counter| {
-            beside_gateway(site, &self.spec, self.network.as_ref(), &dir, || {
-                let proven = call.prove(site, &self.spec)?;
+        let mut stats = StatCacheWriter::new(spec.source.workspace, &mut stat_file);
+        let ((sent, pending), network) = cx.step("copy in", |counter| {
+            self.with_gateway(&dir, |verified| {
                 let root = WORKSPACE.to_owned();
-                proven.first(site, &agent, Verb::Receive { root }, |out, answers| {
-                    send(out, answers, source, &mut stats, counter)
+                verified.run_step(cx, self.name(), Verb::Receive { root }, |out, answers| {
+                    send(out, answers, spec.source, &mut stats, counter)
                 })
             })
         })?;
@@ -198,175 +189,123 @@ impl Prepared {
             receipt,
         } = sent;
         let volume = VolumeState::received(&baseline, &receipt)?;
-        self.bounds.starts_in(&baseline)?;
-        let fence = ProtectionPlan::of(&baseline, &self.bounds)?;
-        self.nest.put(&Known { baseline, volume }, &tips)?;
-        if let Some(fence) = fence {
-            let guard = self.guard(site)?;
-            self.fence(site, guard, &fence)?;
-        }
-        let ledger = self.hand_out()?;
-        let lender = CredentialLender::open(site, &self.spec, self.lent, ledger)?;
-        Ok(Populated {
-            nest: self.nest,
-            spec: self.spec,
-            exporter: self.exporter,
-            skipped,
-            synced: None,
-            network,
-            lender,
-            poised,
+        spec.scope.starts_in(&baseline)?;
+        let protection = ProtectionPlan::of(&baseline, &spec.scope)?;
+        setup.put(&Known { baseline, volume }, &tips)?;
+        Ok(Filled {
+            setup,
+            container: FilledContainer {
+                agent: self.agent,
+                pending,
+                network,
+                skipped,
+                update: None,
+            },
+            protection,
+            protector: None,
         })
     }
 
-    /// Brings a volume that was there before up to date and proves every control from inside.
-    /// The workspace is read meanwhile.
-    ///
-    /// # Errors
-    /// As [`Prepared::populate`], but the volume and the session are kept.
-    pub(crate) fn update(
-        mut self,
-        site: &SessionContext<'_>,
-        source: Source<'_>,
-        reading: Prefetch<'_>,
+    /// What was root's is given back first. The workspace is read meanwhile.
+    fn update(
+        self,
+        mut setup: SetupGuard,
+        prefetch: Prefetch<'_>,
         terms: Terms,
-        call: &Call,
-    ) -> Result<Populated, FillError> {
-        let session = self.nest.session();
-        let (agent, dir) = (session.record().agent(), session.dir().clone());
-        let guard = match self.was_fenced || self.bounds.is_fenced() {
-            true => Some(self.guard(site)?),
+        was_protected: bool,
+    ) -> Result<Filled<'a>, FillError> {
+        let Self { cx, spec, .. } = self;
+        let dir = setup.dir();
+        let protector = match was_protected || spec.scope.is_fenced() {
+            true => Some(setup.protector(cx, &spec.porter)?),
             false => None,
         };
-        if let Some(guard) = &guard {
-            site.step("protect", |_| guard.release())?;
+        if let Some(protector) = &protector {
+            cx.step("protect", |_| protector.release())?;
         }
-        let is_surveyed = self.nest.session().record().surveyed && !Known::has_intent(&dir)?;
-        let quiet_since = quiet_since(site, self.nest.session().record());
-        let footing = match is_surveyed && guard.is_none() {
+        let is_surveyed = setup.record().surveyed && !Known::has_intent(&dir)?;
+        let quiet_since = quiet_since(cx, setup.record());
+        let footing = match is_surveyed && protector.is_none() {
             true => UpdateMode::Known,
             false => UpdateMode::Survey,
         };
-        let (((synced, unsynced), poised), network) = site.step("sync in", |counter| {
-            beside_gateway(site, &self.spec, self.network.as_ref(), &dir, || {
-                let update = Update {
-                    site,
-                    container: &agent,
-                    dir: &dir,
-                    source,
-                    terms,
-                    counter,
-                    writers: Writers::Gone,
-                    footing,
-                    quiet_since,
-                    fenced: None,
-                };
-                let proven = call.prove(site, &self.spec)?;
-                proven.first(site, &agent, update.verb(), |out, answers| {
-                    Ok(update.talk(out, answers, reading)?)
+        let (((update, deferred), pending), network) = cx.step("sync in", |counter| {
+            let update = Update {
+                site: cx,
+                container: self.name(),
+                dir: &dir,
+                source: spec.source,
+                terms,
+                counter,
+                writers: Writers::Gone,
+                footing,
+                quiet_since,
+                fenced: None,
+            };
+            self.with_gateway(&dir, |verified| {
+                verified.run_step(cx, self.name(), update.verb(), |out, answers| {
+                    Ok::<_, FillError>(update.talk(out, answers, prefetch)?)
                 })
             })
         })?;
-        self.nest.append(unsynced);
-        let fence = match self.bounds.is_fenced() {
-            true => {
-                let Known { baseline, volume } = Known::read(&dir)?;
-                let fence = ProtectionPlan::of(&baseline, &self.bounds)?;
-                if let Some(fence) = &fence {
-                    fence.holds(&baseline, &volume.tree(), self.nest.session().record())?;
-                }
-                fence
+        setup.append(deferred);
+        let mut protection = None;
+        if spec.scope.is_fenced() {
+            let Known { baseline, volume } = Known::read(&dir)?;
+            protection = ProtectionPlan::of(&baseline, &spec.scope)?;
+            if let Some(plan) = &protection {
+                plan.holds(&baseline, &volume.tree(), setup.record())?;
             }
-            false => None,
-        };
-        match (guard, fence) {
-            (Some(guard), Some(fence)) => self.fence(site, guard, &fence)?,
-            (Some(guard), None) => guard.end()?,
-            (None, _) => {}
         }
-        let ledger = self.hand_out()?;
-        let lender = CredentialLender::open(site, &self.spec, self.lent, ledger)?;
-        Ok(Populated {
-            nest: self.nest,
-            spec: self.spec,
-            exporter: self.exporter,
-            skipped: synced.skipped.clone(),
-            synced: Some(synced),
-            network,
-            lender,
-            poised,
-        })
-    }
-}
-
-impl Prepared {
-    /// Makes the container that protects.
-    fn guard<'s>(&mut self, site: &'s SessionContext<'s>) -> Result<Guard<'s>, ProtectError> {
-        let record = self.nest.session().record().clone();
-        let nest = &mut self.nest;
-        Guard::start(site, &record, &self.exporter, |lease| {
-            nest.created(site, lease)
+        Ok(Filled {
+            setup,
+            container: FilledContainer {
+                agent: self.agent,
+                pending,
+                network,
+                skipped: update.skipped.clone(),
+                update: Some(update),
+            },
+            protection,
+            protector,
         })
     }
 
-    /// Protects what is to be protected, and has everything tried against it.
-    fn fence(
-        &mut self,
-        site: &SessionContext<'_>,
-        guard: Guard<'_>,
-        fence: &ProtectionPlan,
-    ) -> Result<(), ProtectError> {
-        fence.report(site.events);
-        let record = self.nest.session().record();
-        site.step("protect", |_| {
-            guard.protect(fence)?;
-            guard.end()?;
-            prove_sealed(site, record, fence, &self.bounds)
-        })
-    }
-}
-
-impl Populated {
-    /// Returns what was left out, and why.
-    pub(crate) fn skipped(&self) -> &[Skipped] {
-        &self.skipped
+    fn name(&self) -> &ContainerName {
+        &self.agent.spec().name
     }
 
-    /// Returns what an update came to; `None` where everything was copied in.
-    pub(crate) fn synced(&self) -> Option<&Synced> {
-        self.synced.as_ref()
-    }
-
-    /// Returns the session's directory.
-    pub(crate) fn dir(&mut self) -> SessionDir {
-        self.nest.session().dir().clone()
-    }
-
-    /// Marks the session as running, before the command gets its first instruction: the
-    /// process that is to become it still waits.
-    ///
-    /// # Errors
-    /// When the record can't be written; then it is as it was before.
-    pub(crate) fn launch(mut self, new: NewRecord) -> Result<Start, StoreError> {
-        self.nest.update(|record| record.run_again(new))?;
-        let Hatched {
-            session,
-            gateway,
-            unsynced,
-        } = self.nest.hatch();
-        let launched = Launched {
-            session,
-            network: self.network,
-            lender: self.lender,
-            gateway,
-            spec: self.spec,
-            exporter: self.exporter,
-            synced: self.synced,
-        };
-        Ok(Start {
-            launched,
-            poised: self.poised,
-            unsynced,
+    /// Proves the controls and does the work that only a proven container may do. The gateway
+    /// opens beside both.
+    fn with_gateway<T>(
+        &self,
+        dir: &SessionDir,
+        work: impl FnOnce(VerifiedContainer) -> Result<T, FillError>,
+    ) -> Result<(T, Option<OpenNetwork>), FillError> {
+        let Self {
+            cx, spec, agent, ..
+        } = self;
+        // What never answers ends with its container.
+        let _guard = cx.doom(self.name());
+        thread::scope(|scope| {
+            let wanted = spec.network.as_ref().zip(self.gateway.as_ref());
+            let opening = wanted.map(|(plan, gateway)| {
+                scope.spawn(move || {
+                    Ok::<_, FillError>(OpenNetwork {
+                        gateway: Gateway::open(cx, gateway, agent, plan, dir)?,
+                        policy: plan.order.policy.clone(),
+                        patterns: plan.patterns.clone(),
+                    })
+                })
+            });
+            let worked = VerifiedContainer::verify(cx, agent, spec)
+                .map_err(FillError::from)
+                .and_then(work);
+            let opened =
+                opening.map(|opening| (opening.join()).unwrap_or(Err(FillError::Panicked)));
+            // A signal ends the container: then the interrupt is the cause to report.
+            cx.interrupt.check()?;
+            Ok((worked?, opened.transpose()?))
         })
     }
 }
@@ -412,33 +351,5 @@ fn send(
         skipped: packed.skipped,
         tips: packed.tips,
         receipt,
-    })
-}
-
-/// Opens the way out where there is to be one, beside other work in the command's container.
-fn beside_gateway<T>(
-    site: &SessionContext<'_>,
-    agent: &HardenedSpec,
-    way: Option<&Way>,
-    dir: &SessionDir,
-    work: impl FnOnce() -> Result<T, FillError>,
-) -> Result<(T, Option<Egress>), FillError> {
-    // What never answers ends with its container.
-    let _guard = site.doom(&agent.spec().name);
-    thread::scope(|scope| {
-        let opening = way.map(|Way { plan, spec }| {
-            scope.spawn(move || {
-                Ok::<_, FillError>(Egress {
-                    gateway: Gateway::open(site, spec, agent, plan, dir)?,
-                    policy: plan.order.policy.clone(),
-                    patterns: plan.patterns.clone(),
-                })
-            })
-        });
-        let worked = work();
-        let opened = opening.map(|opening| (opening.join()).unwrap_or(Err(FillError::Panicked)));
-        // A signal ends the container: then the interrupt is the cause to report.
-        site.interrupt.check()?;
-        Ok((worked?, opened.transpose()?))
     })
 }

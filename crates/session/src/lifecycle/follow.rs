@@ -1,268 +1,191 @@
-//! Runs the command in its container, and ends it when its time is up or the user says so.
+//! Follows the command to its end, and writes down how it ended.
 
-use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::any::Any;
+use std::fmt;
+use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use lazaret_runtime::{ContainerName, Engine, EngineError, EnvName, Process, Terminal};
+use lazaret_runtime::ContainerLease;
 
-use crate::cancel::{CancelLevel, Event, EventQueue, Interrupt};
-use crate::engine::signal::{SIGKILL, SIGTERM};
+use crate::context::SessionContext;
+use crate::event::{Event, EventSink};
+use crate::lifecycle::latch::{CommandEnded, Latch};
+use crate::lifecycle::launch::Running;
+use crate::lifecycle::outcome::RunError;
+use crate::lifecycle::supervise::{self, CommandError, Output};
+use crate::lifecycle::update_summary::Synced;
 use crate::live::pause::StalePauseWatch;
-use crate::output::terminal::Keyboard;
-use crate::store::record::CommandEnd;
+use crate::network::{Gateway, JournalEnd, PolicyWatcher, PortBinding, PortForwarder};
+use crate::output::relay::CommandOutputSink;
+use crate::porter::credentials::RefreshedCredentials;
+use crate::spec::{RunSpec, TerminalMode};
+use crate::store::LockedSession;
+use crate::store::record::{Egress, Record};
+use crate::store::run_log::LogEnd;
 
-/// After SIGKILL the streams end at once; an engine that is still silent is lost.
-const LAST_WORDS: Duration = Duration::from_secs(10);
-
-/// What is started in the container, and nothing else there has of it.
-#[derive(Debug, Clone, Default)]
-pub struct CommandSpec {
-    /// Program first.
-    pub argv: Vec<String>,
-    /// Variables beside those of the image.
-    pub env: BTreeMap<EnvName, String>,
-}
-
-/// How long a command may take.
-#[derive(Debug, Clone, Copy)]
-pub struct CommandLimits {
-    /// Until SIGTERM; `None` for ever. Measured on the monotonic clock (FLT-23), pauses
-    /// included. PID 1 keeps the same limit, two seconds later (FLT-27).
-    pub timeout: Option<Duration>,
-    /// From SIGTERM to SIGKILL.
-    pub grace: Duration,
-}
-
-/// A command that was started.
+/// What of the user's machine is connected with the command.
 #[derive(Debug)]
-pub struct StartedCommand {
-    /// Its process.
-    pub process: Process,
-    /// Whether its process has a terminal.
-    pub terminal: Terminal,
+pub struct UserSide<'a> {
+    /// Its streams.
+    pub io: &'a dyn CommandIo,
+    /// Ports that lead inside, until it ends.
+    pub ports: Vec<PortBinding>,
 }
 
-/// Takes what the command prints, as it comes.
-pub trait Output: Send + Sync {
-    /// A chunk of stdout.
-    fn stdout(&self, chunk: &[u8]);
-    /// A chunk of stderr.
-    fn stderr(&self, chunk: &[u8]);
-    /// Nothing came for a moment, and a user waits at a terminal.
-    fn idle(&self);
+/// The user's side of a command's streams.
+pub trait CommandIo: Sync + fmt::Debug {
+    /// Returns where stdout goes.
+    fn stdout(&self) -> Box<dyn Write + Send>;
+    /// Returns where stderr goes.
+    fn stderr(&self) -> Box<dyn Write + Send>;
+    /// Gives the user's terminal to the command, until what is returned is dropped.
+    ///
+    /// # Errors
+    /// When there is none.
+    fn take_terminal(&self) -> io::Result<Box<dyn Any>>;
 }
 
-/// Why the way a command ended is not known.
-#[derive(Debug, thiserror::Error)]
-pub enum CommandError {
-    /// It could not be started, or the engine was lost.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// Its output broke off: the engine or the connection to it is gone.
-    #[error("the output of the command broke off: {0}")]
-    Output(io::Error),
-    /// It was killed, and the engine never said that it ended.
-    #[error("the command was killed, but the engine does not report its end")]
-    Undead,
+/// A session whose command has ended, and whose record says how.
+#[derive(Debug)]
+#[must_use = "its container runs: stop it"]
+pub struct Ended {
+    pub(super) session: LockedSession,
+    pub(super) update: Option<Synced>,
 }
 
-/// Why the command is being ended before its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    TimedOut,
-    Interrupted,
-}
-
-/// Follows a started command and waits for its end. PID 1 of the container passes SIGTERM on to
-/// every process and leaves only when all are gone, so nothing that the command started survives.
-///
-/// If a process that has paused the container is killed, `watchdog` resumes the command.
-///
-/// # Errors
-/// See [`CommandError`]. The container may still run then.
-pub fn run(
-    engine: &dyn Engine,
-    container: &ContainerName,
-    command: StartedCommand,
-    patience: CommandLimits,
-    output: Arc<dyn Output>,
-    interrupt: &Interrupt,
-    watchdog: StalePauseWatch,
-) -> Result<CommandEnd, CommandError> {
-    let StartedCommand { process, terminal } = command;
-    let started = Instant::now();
-    let (done, mailbox) = interrupt.mailbox();
-    // Not joined: an engine that never ends the streams of a killed command must not hold
-    // the launcher. A supervisor that gave up no longer listens.
-    let insist = interrupt.clone();
-    thread::spawn(move || {
-        drop(done.send(Event::Value(follow(process, &*output, terminal, &insist))));
-    });
-    let (exit, ending) = Supervisor {
-        engine,
-        container,
-        patience,
-        started,
-        watchdog,
-    }
-    .watch(&mailbox)?;
-    Ok(CommandEnd {
-        exit_code: exit,
-        timed_out: ending == Some(Ending::TimedOut),
-        interrupted: ending == Some(Ending::Interrupted),
-        oom_killed: false,
-        log_truncated: false,
-        duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-    })
-}
-
-/// Copies the streams until they end, then asks for the exit code.
-fn follow(
-    process: Process,
-    output: &dyn Output,
-    terminal: Terminal,
-    interrupt: &Interrupt,
-) -> Result<i32, CommandError> {
-    let Process {
-        stdin,
-        stdout,
-        stderr,
-        control,
-    } = process;
-    let over = AtomicBool::new(false);
-    let (beat, insist) = (|| output.idle(), || interrupt.raise());
-    thread::scope(|scope| {
-        let _over = Over(&over);
-        if let (Terminal::Allocated(size), Some(to)) = (terminal, stdin) {
-            let keyboard = Keyboard {
-                to,
-                control: &*control,
-                size,
-                over: &over,
-                beat: &beat,
-                insist: &insist,
-            };
-            scope.spawn(move || keyboard.run());
-        }
-        let errors = scope.spawn(|| copy(stderr, |chunk| output.stderr(chunk)));
-        let read = copy(stdout, |chunk| output.stdout(chunk));
-        // A panic in the other copy is a bug of ours; the stream counts as broken.
-        let read_errors = errors
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the copy of stderr panicked")));
-        read.and(read_errors).map_err(CommandError::Output)
-    })?;
-    Ok(control.wait()?)
-}
-
-/// Says that a command has ended, however that is found out.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-}
-
-fn copy(mut from: Box<dyn Read + Send>, mut to: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut buffer = vec![0; 32 * 1024];
-    loop {
-        match from.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(count) => to(buffer.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-struct Supervisor<'a> {
-    engine: &'a dyn Engine,
-    container: &'a ContainerName,
-    patience: CommandLimits,
-    started: Instant,
-    watchdog: StalePauseWatch,
-}
-
-impl Supervisor<'_> {
-    /// Waits for the command, and ends it when its time is up or the user wants an end.
-    fn watch(
+impl Running {
+    /// Lets the command start, and follows it to its end.
+    ///
+    /// # Errors
+    /// When the engine is lost: the container may still run then, and `recover` ends it.
+    pub(super) fn follow(
         mut self,
-        mailbox: &EventQueue<Result<i32, CommandError>>,
-    ) -> Result<(i32, Option<Ending>), CommandError> {
-        let timeout = self
-            .patience
-            .timeout
-            .and_then(|timeout| self.started.checked_add(timeout));
-        let ending = loop {
-            let tick = Instant::now() + StalePauseWatch::TICK;
-            let deadline = timeout.map_or(tick, |timeout| timeout.min(tick));
-            match mailbox.wait(Some(deadline)) {
-                // A launcher that was stopped meanwhile: PID 1 has ended the command, and the
-                // container with it (FLT-27).
-                Event::Value(Err(_)) if timeout.is_some_and(|end| Instant::now() >= end) => {
-                    return Ok((128 + SIGTERM, Some(Ending::TimedOut)));
-                }
-                Event::Value(end) => return Ok((end?, None)),
-                Event::Deadline if timeout.is_some_and(|end| Instant::now() >= end) => {
-                    break Ending::TimedOut;
-                }
-                Event::Deadline => self.watchdog.look(self.engine),
-                Event::Interrupt(_) => break Ending::Interrupted,
-            }
+        cx: &SessionContext<'_>,
+        spec: &RunSpec<'_>,
+        user: UserSide<'_>,
+        command: &Latch<CommandEnded>,
+    ) -> Result<Ended, RunError> {
+        let UserSide { io, ports } = user;
+        let record = self.session.record().clone();
+        let container = self.container;
+        let patterns = (container.network.as_ref()).and_then(|network| network.patterns.clone());
+        let (stdout, stderr) = (io.stdout(), io.stderr());
+        let sink = Arc::new(CommandOutputSink::new(self.log, stdout, stderr, patterns));
+        if let Some(lender) = &self.lender {
+            lender.watch_over(&sink);
+        }
+        let argv = &spec.command.argv;
+        cx.events.event(Event::CommandStarts { argv });
+        for port in &ports {
+            let (host, inside) = (port.host, port.inside);
+            cx.events.event(Event::PortOpen { host, inside });
+        }
+        // From here on lazaret prints nothing until the terminal is given back.
+        let terminal = match spec.command.terminal {
+            TerminalMode::Interactive => Some(io.take_terminal().map_err(RunError::Terminal)?),
+            TerminalMode::None => None,
         };
-        // A paused process hears nothing.
-        self.watchdog.let_go(self.engine)?;
-        self.signal(SIGTERM)?;
-        let exit = self.wait_for_end(mailbox)?;
-        Ok((exit, Some(ending)))
-    }
-
-    /// After SIGTERM: waits for the grace, or until the user insists, then kills.
-    fn wait_for_end(
-        &mut self,
-        mailbox: &EventQueue<Result<i32, CommandError>>,
-    ) -> Result<i32, CommandError> {
-        let kill_at = Instant::now() + self.patience.grace;
-        loop {
-            let tick = Instant::now() + StalePauseWatch::TICK;
-            match mailbox.wait(Some(kill_at.min(tick))) {
-                Event::Value(end) => return Ok(asked_for(end, SIGTERM)),
-                Event::Interrupt(CancelLevel::Asked) => {}
-                Event::Deadline if Instant::now() < kill_at => self.watchdog.look(self.engine),
-                Event::Interrupt(CancelLevel::Insisted) | Event::Deadline => break,
+        let forwarder = PortForwarder::start(&cx.engine, &record.agent(), ports);
+        let started = Instant::now();
+        let ended = thread::scope(|scope| {
+            if let Some(network) = &container.network {
+                let watcher = PolicyWatcher {
+                    gateway: &network.gateway,
+                    dir: self.session.dir(),
+                    events: cx.events,
+                    over: command,
+                };
+                watcher.begin(&network.policy)?;
+                scope.spawn(move || watcher.watch());
+            }
+            let started = container.pending.go(&*cx.engine, &container.agent, spec);
+            let ended = started.map_err(CommandError::from).and_then(|started| {
+                supervise::run(
+                    &*cx.engine,
+                    &record.agent(),
+                    started,
+                    spec.command.limits,
+                    Arc::clone(&sink) as Arc<dyn Output>,
+                    cx.interrupt,
+                    StalePauseWatch::new(self.session.dir(), &record),
+                )
+            });
+            command.set(match &ended {
+                Ok(_) => CommandEnded::Collect,
+                Err(_) => CommandEnded::Lost,
+            });
+            Ok::<_, RunError>(ended)
+        })?;
+        drop(forwarder);
+        sink.finish();
+        drop(terminal);
+        if let Some(lender) = self.lender.take() {
+            report_refreshed(cx.events, &lender.finish());
+        }
+        cx.timings.note("run", started.elapsed());
+        let egress =
+            (container.network).map(|network| close_network(cx, &record, &network.gateway));
+        // Stopping the session removes it; until here it would have gone with this value.
+        drop(self.gateway.take().map(ContainerLease::keep));
+        let mut end = ended.map_err(|source| RunError::Lost {
+            id: record.id.clone(),
+            source,
+        })?;
+        if end.interrupted {
+            // The command has ended, as the user wanted; what it did is still collected.
+            cx.interrupt.answered();
+        }
+        match sink.log().end() {
+            LogEnd::Complete => {}
+            LogEnd::Truncated { dropped } => {
+                end.log_truncated = true;
+                cx.events.event(Event::LogTruncated { dropped });
+            }
+            LogEnd::Failed(error) => {
+                end.log_truncated = true;
+                cx.events.event(Event::LogFailed { cause: &error });
             }
         }
-        self.watchdog.let_go(self.engine)?;
-        self.signal(SIGKILL)?;
-        let give_up_at = Instant::now() + LAST_WORDS;
-        loop {
-            match mailbox.wait(Some(give_up_at)) {
-                Event::Value(end) => return Ok(asked_for(end, SIGKILL)),
-                Event::Interrupt(_) => {}
-                Event::Deadline => return Err(CommandError::Undead),
-            }
-        }
+        self.session.update(|record| {
+            record.end = Some(end);
+            record.egress = egress.or(record.egress);
+        })?;
+        Ok(Ended {
+            session: self.session,
+            update: container.update,
+        })
     }
 }
 
-impl Supervisor<'_> {
-    /// Signals the container's first process.
-    fn signal(&self, signal: i32) -> Result<(), EngineError> {
-        match self.engine.signal_container(self.container, signal) {
-            // It ended in this very moment: nothing is left to signal.
-            Err(EngineError::NotFound { .. } | EngineError::Refused { .. }) => Ok(()),
-            other => other,
-        }
+/// Says which logins were renewed inside.
+fn report_refreshed(events: &dyn EventSink, refreshed: &RefreshedCredentials) {
+    for name in &refreshed.names {
+        events.event(Event::CredentialRefreshed { name });
+    }
+    if let Some(cause) = &refreshed.failure {
+        events.event(Event::CredentialLost { cause });
+    }
+    if refreshed.is_cut {
+        events.event(Event::CredentialChangesCut);
     }
 }
 
-/// Once we have ended the container, a stream that breaks off is what we asked for, and an
-/// engine that can no longer name the exit code has lost nothing that matters.
-fn asked_for(end: Result<i32, CommandError>, signal: i32) -> i32 {
-    end.unwrap_or(128 + signal)
+/// Closes the network, and says what was decided.
+fn close_network(cx: &SessionContext<'_>, record: &Record, gateway: &Gateway) -> Egress {
+    let gateway_lost = gateway.has_ended();
+    let (totals, journal) = gateway.finish();
+    if let JournalEnd::Failed(cause) = journal {
+        cx.events.event(Event::DecisionsLost { cause: &cause });
+    }
+    let id = &record.id;
+    cx.events.event(Event::NetworkClosed { id, totals });
+    Egress {
+        mode: record
+            .egress
+            .map_or(lazaret_egress::Mode::Allowlist, |egress| egress.mode),
+        totals: Some(totals),
+        gateway_lost,
+    }
 }

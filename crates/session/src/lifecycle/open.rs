@@ -9,6 +9,7 @@ use crate::context::SessionContext;
 use crate::engine::inventory::{Inventory, SweepError};
 use crate::engine::resources::VolumePresence;
 use crate::event::Event;
+use crate::lifecycle::update::Prefetch;
 use crate::pool::{NextContainer, sweep_all};
 use crate::store::LockedSession;
 use crate::store::record::{Phase, Record, identity};
@@ -56,27 +57,40 @@ pub enum OpenError {
     },
 }
 
-/// A session to go on with.
+/// The session of a run, before anything is made for it.
 #[derive(Debug)]
-pub struct ReopenedSession {
-    /// It, locked.
-    pub session: LockedSession,
-    /// Its volume.
-    pub volume: VolumePresence,
-    /// Its next container, where one was made ahead and runs.
-    pub spare: Option<NextContainer>,
+pub enum Opened<'a> {
+    /// There is none yet.
+    New,
+    /// It goes on, with its volume.
+    Kept(KeptSession<'a>),
 }
 
-impl ReopenedSession {
-    /// Looks for the volume of a session that [`fits`].
+/// A session that was there before.
+#[derive(Debug)]
+pub struct KeptSession<'a> {
+    pub(super) session: LockedSession,
+    pub(super) volume: VolumePresence,
+    /// Its next container, where one was made ahead and runs; it has the volume then.
+    pub(super) next: Option<NextContainer>,
+    pub(super) prefetch: Prefetch<'a>,
+}
+
+impl<'a> Opened<'a> {
+    /// Looks for the volume of a session that [`fits`]. `prefetch` is what is being read of
+    /// its workspace meanwhile.
     ///
     /// # Errors
     /// When the engine is another one than the session's, or the volume is gone and changes
     /// that wait were in it.
-    pub fn find(site: &SessionContext<'_>, session: LockedSession) -> Result<Self, OpenError> {
+    pub fn kept(
+        cx: &SessionContext<'_>,
+        session: LockedSession,
+        prefetch: Prefetch<'a>,
+    ) -> Result<Self, OpenError> {
         let record = session.record();
         let id = &record.id;
-        if site.info.endpoint != record.engine {
+        if cx.info.endpoint != record.engine {
             return Err(OpenError::OtherEngine {
                 id: id.clone(),
                 engine: record.engine.clone(),
@@ -84,30 +98,32 @@ impl ReopenedSession {
         }
         // It was made when nothing else of the session was left, on the volume; so there is
         // nothing to list.
-        if let Some(spare) = NextContainer::of(session.dir())
-            && spare.is_up(&*site.engine, &record.owner())?
+        if let Some(next) = NextContainer::of(session.dir())
+            && next.is_up(&*cx.engine, &record.owner())?
         {
-            return Ok(Self {
+            return Ok(Self::Kept(KeptSession {
                 session,
                 volume: VolumePresence::Present,
-                spare: Some(spare),
-            });
+                next: Some(next),
+                prefetch,
+            }));
         }
-        let all = Inventory::of_store(&*site.engine, &record.store)?.of(&record.owner());
+        let all = Inventory::of_store(&*cx.engine, &record.store)?.of(&record.owner());
         let volume = all.standing(record);
         // What a launcher that was killed left behind may not write any more.
-        sweep_all(&*site.engine, &session, all)?;
+        sweep_all(&*cx.engine, &session, all)?;
         if volume == VolumePresence::Missing {
             match record.phase {
-                Phase::Settled => site.events.event(Event::VolumeGone(id)),
+                Phase::Settled => cx.events.event(Event::VolumeGone(id)),
                 _ => return Err(OpenError::VolumeGone { id: id.clone() }),
             }
         }
-        Ok(Self {
+        Ok(Self::Kept(KeptSession {
             session,
             volume,
-            spare: None,
-        })
+            next: None,
+            prefetch,
+        }))
     }
 }
 

@@ -15,6 +15,7 @@ use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, T
 
 use crate::cancel::Interrupted;
 use crate::context::{SessionContext, WORKSPACE};
+use crate::engine::containers::guard_spec;
 use crate::event::{Event, EventSink};
 use crate::porter::conversation::{PorterError, finish, porter_error};
 use crate::porter::porter;
@@ -322,7 +323,7 @@ impl<'a> Guard<'a> {
         // One that is there was left by a dead launcher: this one holds the session or the pause
         // lock.
         site.engine.remove_container(&record.guard())?;
-        let spec = site.guard_spec(record, image)?;
+        let spec = guard_spec(&record.owner(), &site.info, image)?;
         let lease = taken(ContainerLease::create(&site.engine, &spec))?;
         site.engine.start_container(lease.name())?;
         Ok(Self { site, lease })

@@ -29,11 +29,11 @@ use crate::context::{SessionContext, WORKSPACE};
 use crate::event::Counter;
 use crate::lifecycle::file_limit::{FileLimit, TooLarge};
 use crate::lifecycle::protect::ProtectError;
-use crate::lifecycle::source::Source;
 use crate::lifecycle::update_summary::Synced;
 use crate::porter::conversation::{
     ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, until_exit,
 };
+use crate::spec::Source;
 use crate::store::SessionDir;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::{GateLimits, Record, WriteScope};

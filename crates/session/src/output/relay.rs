@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use lazaret_egress::{Patterns, Scrubber};
 
-use crate::lifecycle::follow::Output;
+use crate::lifecycle::supervise::Output;
 use crate::store::run_log::LogFile;
 
 /// Sends the command's output to the log and on to the user.

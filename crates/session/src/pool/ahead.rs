@@ -5,10 +5,11 @@ use std::fs::File;
 use lazaret_runtime::{ContainerLease, EngineKind};
 
 use crate::context::SessionContext;
+use crate::engine::containers::{ContainerPlan, ContainerSpecs};
 use crate::engine::owner::ResourceOwner;
-use crate::engine::resources::{Berth, Specs, VolumePresence};
+use crate::engine::resources::{Resources, VolumePresence};
 use crate::pool::spare::{NextContainer, drop_spare, now};
-use crate::pool::{Filling, Fingerprint, PoolError, PoolSizes};
+use crate::pool::{Fingerprint, PoolError, PoolSizes};
 use crate::store::record::KeepVolume;
 use crate::store::{LockedSession, SessionDir, Store, StoreError};
 
@@ -20,7 +21,7 @@ pub struct Ahead<'a> {
     store: &'a Store,
     dir: SessionDir,
     owner: ResourceOwner,
-    filling: Filling,
+    plan: ContainerPlan,
     _lock: File,
 }
 
@@ -34,12 +35,12 @@ impl<'a> Ahead<'a> {
         site: &SessionContext<'_>,
         store: &'a Store,
         session: &LockedSession,
-        filling: &Filling,
+        plan: &ContainerPlan,
     ) -> Result<Option<Self>, StoreError> {
         let record = session.record();
         let is_wanted = record.keep == KeepVolume::Always
             && site.info.kind != EngineKind::Apple
-            && PoolSizes::of(store).get(&filling.profile) > 0;
+            && PoolSizes::of(store).get(&plan.profile) > 0;
         if !is_wanted {
             return Ok(None);
         }
@@ -47,7 +48,7 @@ impl<'a> Ahead<'a> {
             store,
             dir: session.dir().clone(),
             owner: record.owner(),
-            filling: filling.clone(),
+            plan: plan.clone(),
             _lock: session.share_lock()?,
         }))
     }
@@ -61,18 +62,17 @@ impl<'a> Ahead<'a> {
     /// makes its own.
     pub fn make(self, site: &SessionContext<'_>) -> Result<(), PoolError> {
         site.chores.finish();
-        let wanted = self.filling.wanted();
         let spare = NextContainer {
-            profile: self.filling.profile.clone(),
+            profile: self.plan.profile.clone(),
             engine: site.info.endpoint.clone(),
-            fit: Fingerprint::of(site, wanted),
-            has_gateway: wanted.policy.is_some(),
+            fit: Fingerprint::of(site, &self.plan),
+            has_gateway: self.plan.policy.is_some(),
             created: now(),
         };
-        let specs = Specs::of(site, &self.owner, wanted)?;
+        let specs = ContainerSpecs::of(site, &self.owner, &self.plan)?;
         spare.begin(&self.dir)?;
-        let mut berth = Berth::new(self.owner.clone(), VolumePresence::Present);
-        let made = berth
+        let mut resources = Resources::new(self.owner.clone(), VolumePresence::Present);
+        let made = resources
             .make(site, &specs)
             .map_err(PoolError::from)
             .and_then(|()| Ok(site.interrupt.check()?))
@@ -82,18 +82,18 @@ impl<'a> Ahead<'a> {
                 _ => Ok(NextContainer::end(&self.dir).map(|()| true)?),
             });
         if let Ok(true) = made {
-            drop(berth.keep().map(ContainerLease::keep));
+            drop(resources.keep().map(ContainerLease::keep));
             return self.trim(site);
         }
         // What could not be removed is still named by the file, for `recover`.
-        if berth.clear() {
+        if resources.remove_all() {
             NextContainer::forget(&self.dir)?;
         }
         made.map(drop)
     }
 
     fn target(&self) -> u32 {
-        PoolSizes::of(self.store).get(&self.filling.profile)
+        PoolSizes::of(self.store).get(&self.plan.profile)
     }
 
     /// Removes the spares of others that are too many.
@@ -101,7 +101,7 @@ impl<'a> Ahead<'a> {
         let mut others = Vec::new();
         for dir in self.store.list()? {
             if let Some(spare) = NextContainer::of(&dir)
-                && spare.profile == self.filling.profile
+                && spare.profile == self.plan.profile
                 && spare.engine == site.info.endpoint
                 && dir.id() != self.dir.id()
             {

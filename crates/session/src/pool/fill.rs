@@ -1,15 +1,14 @@
 //! Makes the places that a profile should have and does not, and removes those that fit no
 //! more.
 
-use lazaret_egress::Policy;
-use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, EngineError, Limits, Unenforceable};
+use lazaret_runtime::{ContainerLease, EngineError, Unenforceable};
 use lazaret_tree::PathError;
 
 use crate::cancel::Interrupted;
 use crate::context::SessionContext;
+use crate::engine::containers::{ContainerPlan, ContainerSpecs};
 use crate::engine::inventory::{Inventory, SweepError};
-use crate::engine::resources::{Berth, ResourceError, Specs, VolumePresence, Wanted};
+use crate::engine::resources::{ResourceError, Resources, VolumePresence};
 use crate::pool::{Fingerprint, Held, PoolStore};
 use crate::store::StoreError;
 
@@ -39,21 +38,6 @@ pub enum PoolError {
     Sweep(#[from] SweepError),
 }
 
-/// What the places of a profile are made from.
-#[derive(Debug, Clone)]
-pub struct Filling {
-    /// The profile's name.
-    pub profile: String,
-    /// The image, pinned.
-    pub image: Pinned,
-    /// The porter's image, pinned.
-    pub porter: Pinned,
-    /// Limits.
-    pub limits: Limits,
-    /// What may be reached; `None` without a network.
-    pub policy: Option<Policy>,
-}
-
 /// What was done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filled {
@@ -65,17 +49,6 @@ pub struct Filled {
     pub removed: u32,
 }
 
-impl Filling {
-    pub(crate) fn wanted(&self) -> Wanted<'_> {
-        Wanted {
-            image: &self.image,
-            porter: &self.porter,
-            limits: &self.limits,
-            policy: self.policy.as_ref(),
-        }
-    }
-}
-
 /// Brings the places of a profile on this engine to `count`.
 ///
 /// # Errors
@@ -83,13 +56,13 @@ impl Filling {
 pub fn fill(
     site: &SessionContext<'_>,
     shelf: &PoolStore,
-    filling: &Filling,
+    plan: &ContainerPlan,
     count: u32,
 ) -> Result<Filled, PoolError> {
-    let fit = Fingerprint::of(site, filling.wanted());
+    let fit = Fingerprint::of(site, plan);
     let mut filled = Filled::default();
     for (tag, place) in shelf.ready()? {
-        if place.profile != filling.profile || place.engine != site.info.endpoint {
+        if place.profile != plan.profile || place.engine != site.info.endpoint {
             continue;
         }
         if place.fit == fit && filled.ready < count {
@@ -101,7 +74,7 @@ pub fn fill(
     }
     while filled.ready + filled.made < count {
         site.interrupt.check()?;
-        make(site, shelf, filling, &fit)?;
+        make(site, shelf, plan, &fit)?;
         filled.made += 1;
     }
     Ok(filled)
@@ -110,21 +83,21 @@ pub fn fill(
 fn make(
     site: &SessionContext<'_>,
     shelf: &PoolStore,
-    filling: &Filling,
+    plan: &ContainerPlan,
     fit: &Fingerprint,
 ) -> Result<(), PoolError> {
-    let held = shelf.begin(&filling.profile, &site.info.endpoint, fit.clone())?;
-    let mut berth = Berth::new(held.owner.clone(), VolumePresence::Missing);
-    let made = Specs::of(site, &held.owner, filling.wanted())
+    let held = shelf.begin(&plan.profile, &site.info.endpoint, fit.clone())?;
+    let mut resources = Resources::new(held.owner.clone(), VolumePresence::Missing);
+    let made = ContainerSpecs::of(site, &held.owner, plan)
         .map_err(ResourceError::from)
-        .and_then(|specs| berth.make(site, &specs));
+        .and_then(|specs| resources.make(site, &specs));
     match made {
         Ok(()) => {
-            drop(berth.keep().map(ContainerLease::keep));
+            drop(resources.keep().map(ContainerLease::keep));
             Ok(held.ready()?)
         }
         Err(error) => {
-            drop(berth);
+            drop(resources);
             held.forget()?;
             Err(error.into())
         }

@@ -6,7 +6,7 @@ use lazaret_tree::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::context::SessionContext;
-use crate::engine::resources::Wanted;
+use crate::engine::containers::ContainerPlan;
 use crate::network::aliases;
 
 /// A digest of everything that an engine fixes when it makes a container: two with the same
@@ -17,23 +17,23 @@ use crate::network::aliases;
 pub struct Fingerprint(String);
 
 impl Fingerprint {
-    pub(crate) fn of(site: &SessionContext<'_>, wanted: Wanted<'_>) -> Self {
+    pub(crate) fn of(site: &SessionContext<'_>, plan: &ContainerPlan) -> Self {
         let mut text = String::new();
         let parts = [
             env!("CARGO_PKG_VERSION"),
             site.info.endpoint.as_str(),
-            wanted.image.reference().as_str(),
-            wanted.porter.reference().as_str(),
+            plan.image.reference().as_str(),
+            plan.porter.reference().as_str(),
         ];
         for part in parts {
             // Lengths, so that no two lists of parts read alike.
             let _infallible = writeln!(text, "{}:{part}", part.len());
         }
-        let _infallible = writeln!(text, "{:?}", wanted.limits);
-        for alias in wanted.policy.map(aliases).iter().flatten() {
+        let _infallible = writeln!(text, "{:?}", plan.limits);
+        for alias in plan.policy.as_ref().map(aliases).iter().flatten() {
             let _infallible = writeln!(text, "{alias:?}");
         }
-        let _infallible = write!(text, "{}", wanted.policy.is_some());
+        let _infallible = write!(text, "{}", plan.policy.is_some());
         Self(Digest::of(text.as_bytes()).to_hex())
     }
 }

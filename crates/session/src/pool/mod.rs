@@ -21,7 +21,7 @@ mod take;
 mod target;
 
 pub use ahead::Ahead;
-pub use fill::{Filled, Filling, PoolError, fill, remove};
+pub use fill::{Filled, PoolError, fill, remove};
 pub use fit::Fingerprint;
 pub use shelf::{Held, PoolSlot, PoolStore};
 pub(crate) use shelf::{PlaceFile, is_tag};

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use lazaret_runtime::{EngineError, Label};
 
 use crate::context::SessionContext;
-use crate::engine::resources::Wanted;
+use crate::engine::containers::ContainerPlan;
 use crate::event::Event;
 use crate::live::pause::is_up;
 use crate::pool::fill::remove;
@@ -23,10 +23,10 @@ pub(crate) fn take(
     site: &SessionContext<'_>,
     store: &Store,
     new: &NewRecord,
-    wanted: Wanted<'_>,
+    plan: &ContainerPlan,
 ) -> Result<Option<LockedSession>, PoolError> {
     let shelf = PoolStore::of(store);
-    let fit = Fingerprint::of(site, wanted);
+    let fit = Fingerprint::of(site, plan);
     for (tag, place) in shelf.ready()? {
         if place.fit != fit {
             continue;
@@ -34,7 +34,7 @@ pub(crate) fn take(
         let Some(mut held) = shelf.hold(&tag)? else {
             continue;
         };
-        match runs(site, &held, wanted) {
+        match runs(site, &held, plan) {
             Ok(true) => {}
             Ok(false) => {
                 if let Err(error) = remove(site, held) {
@@ -62,14 +62,14 @@ pub(crate) fn take(
 }
 
 /// Whether the containers of a place run, and are ours: a name alone says nothing (FLT-13).
-fn runs(site: &SessionContext<'_>, held: &Held, wanted: Wanted<'_>) -> Result<bool, EngineError> {
+fn runs(site: &SessionContext<'_>, held: &Held, plan: &ContainerPlan) -> Result<bool, EngineError> {
     let (engine, owner) = (&*site.engine, &held.owner);
     let Some(agent) = engine.container(&owner.agent())? else {
         return Ok(false);
     };
     let is_ours = agent.labels.get(Label::Store.key()) == Some(&owner.store);
     let mut runs = is_ours && is_up(engine, &owner.agent())?;
-    if wanted.policy.is_some() {
+    if plan.policy.is_some() {
         runs &= is_up(engine, &owner.gateway())?;
     }
     Ok(runs)

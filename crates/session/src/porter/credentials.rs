@@ -69,7 +69,7 @@ pub(crate) struct CredentialLender {
 }
 
 struct Shared {
-    lent: Vec<CredentialFile>,
+    lent: Arc<[CredentialFile]>,
     /// By what the tokens are known again.
     ledger: HandedOutFile,
     renewed: Mutex<RefreshedCredentials>,
@@ -94,7 +94,7 @@ impl CredentialLender {
     pub(crate) fn open(
         site: &SessionContext<'_>,
         agent: &HardenedSpec,
-        lent: Vec<CredentialFile>,
+        lent: Arc<[CredentialFile]>,
         ledger: HandedOutFile,
     ) -> Result<Option<Self>, LendError> {
         if lent.is_empty() {
@@ -164,7 +164,7 @@ impl CredentialLender {
 
 impl Shared {
     fn hand_over(&self, stdin: &mut dyn Write) -> io::Result<()> {
-        for lent in &self.lent {
+        for lent in self.lent.iter() {
             let file = LentFile {
                 path: &lent.to,
                 mode: lent.mode,

@@ -12,7 +12,8 @@ use crate::profile;
 use crate::session_access::site;
 use crate::ui::{OutputFormat, count};
 use crate::user_network::UserNetwork;
-use lazaret_session::pool::{Filled, Filling, PoolSizes, PoolStore, fill};
+use lazaret_session::engine::containers::ContainerPlan;
+use lazaret_session::pool::{Filled, PoolSizes, PoolStore, fill};
 use lazaret_session::store::Store;
 
 /// What is to wait.
@@ -40,7 +41,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
     let images = image::ensure_both(context, &detected, [&profile.image, "porter"])?;
     let [image, porter] = images.map(|image| image.pinned);
     let site = site(context, &store, detected);
-    let filling = Filling {
+    let plan = ContainerPlan {
         limits: limits(&profile),
         policy: network::policy(&profile, &user),
         profile: profile.name,
@@ -48,14 +49,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         porter,
     };
     let targets = PoolSizes::of(&store);
-    let wanted = match (args.count, targets.get(&filling.profile)) {
+    let wanted = match (args.count, targets.get(&plan.profile)) {
         (Some(count), _) => count,
         (None, 0) => 1,
         (None, before) => before,
     };
-    targets.set(&filling.profile, wanted)?;
+    targets.set(&plan.profile, wanted)?;
     let done = site.step("fill the pool", |_| {
-        fill(&site, &PoolStore::of(&store), &filling, wanted)
+        fill(&site, &PoolStore::of(&store), &plan, wanted)
     })?;
     let Filled {
         ready,
@@ -64,7 +65,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
     } = done;
     match context.ui.format() {
         OutputFormat::Json => context.ui.json(&json!({
-            "profile": filling.profile,
+            "profile": plan.profile,
             "target": wanted,
             "ready": ready + made,
             "made": made,
@@ -72,7 +73,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         })),
         OutputFormat::Text => context.ui.status(&format!(
             "{}: {} ready, of which {} made now; {} removed",
-            filling.profile,
+            plan.profile,
             count(u64::from(ready + made)),
             count(u64::from(made)),
             count(u64::from(removed))

@@ -8,7 +8,7 @@ use super::raw_mode::RawMode;
 use super::sanitize::TextSanitizer;
 use super::screen_filter::ScreenSanitizer;
 use crate::ui::{Output, Ui};
-use lazaret_session::lifecycle::run::CommandIo;
+use lazaret_session::lifecycle::follow::CommandIo;
 
 /// Whether what is written ends on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

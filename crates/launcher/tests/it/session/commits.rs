@@ -5,8 +5,8 @@ use std::path::Path;
 
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::gate::settle::{Volume, finish};
+use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::recover::RecoverOutcome;
-use lazaret_session::lifecycle::run::Cycle;
 use lazaret_session::store::record::{Outcome, Phase};
 use lazaret_tests::{git_world, tree_text};
 use lazaret_transfer::GitMode;
@@ -334,7 +334,7 @@ fn git_26_an_apply_that_was_cut_off_leaves_the_commits() {
 fn git_26_a_session_that_goes_on_forgets_none() {
     let world = repository(COMMITTED);
     let kept = |world: &World| {
-        let Cycle { collected, .. } = world.cycle_kept().unwrap();
+        let RunOutcome { collected, .. } = world.cycle_kept().unwrap();
         let end = world.gate(collected).unwrap();
         assert_eq!(end.exit_code, ExitCode::KEPT);
         end.report.commits.to_string()
@@ -380,7 +380,7 @@ fn git_26_a_session_that_goes_on_forgets_none() {
 fn git_26_the_users_own_commits_are_not_the_agents() {
     let world = repository("true");
     let run = |world: &World| {
-        let Cycle { collected, .. } = world.cycle_kept().unwrap();
+        let RunOutcome { collected, .. } = world.cycle_kept().unwrap();
         world.gate(collected).unwrap()
     };
     assert_eq!(run(&world).exit_code, ExitCode::SUCCESS);

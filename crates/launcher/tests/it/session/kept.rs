@@ -2,8 +2,8 @@
 //! as it was, or is after `recover`.
 
 use lazaret_session::lifecycle::collect::Collected;
+use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::recover::RecoverOutcome;
-use lazaret_session::lifecycle::run::Cycle;
 use lazaret_session::store::record::Phase;
 use lazaret_tests::tree_text;
 use lazaret_tree::diff;
@@ -31,7 +31,7 @@ fn kept_in(world: World) -> World {
         0
     });
     let first = world.cycle_kept().unwrap();
-    assert!(first.synced.is_none());
+    assert!(first.update.is_none());
     drop(first);
     world.command(|volume, _| {
         tree_text::build("f second \"2\\n\"", volume);
@@ -42,7 +42,7 @@ fn kept_in(world: World) -> World {
 }
 
 /// What waits at the gate.
-fn changes(cycle: Cycle) -> Vec<String> {
+fn changes(cycle: RunOutcome) -> Vec<String> {
     let Collected::Ready(session) = cycle.collected else {
         panic!("rejected");
     };
@@ -63,7 +63,7 @@ fn volume(world: &World) -> String {
 fn a_second_command_sees_what_changed_and_what_waited_goes_on_waiting() {
     let world = kept();
     let second = world.cycle_kept().unwrap();
-    let synced = second.synced.clone().unwrap();
+    let synced = second.update.clone().unwrap();
     assert_eq!((synced.sent, synced.removed, synced.adopted), (1, 0, 0));
     assert_eq!(synced.conflicts, []);
     assert_eq!(changes(second), ["first", "second"]);
@@ -84,7 +84,7 @@ fn what_was_surveyed_when_a_command_had_ended_is_not_surveyed_before_the_next() 
     world.apply();
     tree_text::build("f first \"mine too\\n\"", &world.path("workspace"));
     let third = world.cycle_kept().unwrap();
-    let synced = third.synced.clone().unwrap();
+    let synced = third.update.clone().unwrap();
     assert_eq!((synced.sent, synced.conflicts), (1, Vec::new()));
     assert_eq!(went(&world), [Went::Ground; 2]);
     assert!(volume(&world).contains("f first \"mine too\\n\""));
@@ -96,7 +96,7 @@ fn what_was_changed_behind_our_back_is_a_conflict() {
     let world = kept();
     tree_text::build("f notes.txt \"theirs\\n\"", &world.path("volume"));
     let second = world.cycle_kept().unwrap();
-    let synced = second.synced.clone().unwrap();
+    let synced = second.update.clone().unwrap();
     assert_eq!((synced.sent, synced.conflicts.len()), (0, 1));
     assert_eq!(went(&world), [Went::SurveyAfterAll]);
     assert_eq!(changes(second), ["first", "notes.txt", "second"]);

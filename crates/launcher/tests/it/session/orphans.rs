@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{Engine as _, EngineError, HardenedSpec, Limits};
+use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::lifecycle::recover::RecoverOutcome;
 use lazaret_session::store::record::Phase;
 
@@ -22,20 +23,21 @@ fn killed() -> (World, HardenedSpec) {
     drop(world.cycle().unwrap_err());
     world.engine.order(None);
     assert_eq!(world.phase(), Some(Phase::Preparing));
-    let limits = Limits {
-        memory: 512 * MIB,
-        cpus: 1.0,
-        pids: 64,
-        tmp: MIB,
-        shm: MIB,
-        home: MIB,
-        nofile: 1024,
-        fsize: MIB,
+    let plan = ContainerPlan {
+        limits: Limits {
+            memory: 512 * MIB,
+            cpus: 1.0,
+            pids: 64,
+            tmp: MIB,
+            shm: MIB,
+            home: MIB,
+            nofile: 1024,
+            fsize: MIB,
+        },
+        ..world.filling()
     };
     let owner = world.record().unwrap().owner();
-    let spec = (world.site())
-        .agent_spec(&owner, world.image(), limits, None)
-        .unwrap();
+    let spec = (world.site()).agent_spec(&owner, &plan).unwrap();
     (world, spec)
 }
 

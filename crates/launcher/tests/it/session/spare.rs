@@ -8,8 +8,8 @@ use lazaret_launcher::profile::ApplyMode;
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerName, ContainerState, EngineKind};
 use lazaret_session::cancel::Interrupted;
+use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::recover::{RecoverOutcome, sweep as sweep_store};
-use lazaret_session::lifecycle::run::Cycle;
 use lazaret_session::pool::{Ahead, NextContainer, PoolSizes, drop_spare, sweep};
 use lazaret_session::store::record::Outcome;
 use lazaret_session::store::{Store, StoreError};
@@ -26,7 +26,10 @@ pub(super) fn with_pool(mut world: World) -> World {
 impl World {
     /// A run on a volume that is kept, with all that comes after its command.
     pub(super) fn run_kept(&self) -> (Option<Synced>, JobEnd) {
-        let Cycle { collected, synced } = self.cycle_kept().unwrap();
+        let RunOutcome {
+            collected,
+            update: synced,
+        } = self.cycle_kept().unwrap();
         let synced = synced.map(|synced| (synced.sent, synced.conflicts.len()));
         (
             synced,

@@ -5,6 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use lazaret_egress::Route;
@@ -31,17 +32,18 @@ use lazaret_runtime::{Engine as _, ImageInfo, Limits, SessionId};
 use lazaret_session::cancel::Interrupt;
 use lazaret_session::context::{SessionContext, Timings};
 use lazaret_session::engine::cleanup::BackgroundRemovals;
+use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::engine::inventory::Inventory;
-use lazaret_session::lifecycle::bootstrap::TerminalMode;
+use lazaret_session::lifecycle;
 use lazaret_session::lifecycle::collect::Collected;
-use lazaret_session::lifecycle::create::Setting;
-use lazaret_session::lifecycle::follow::{CommandLimits, CommandSpec};
-use lazaret_session::lifecycle::open::ReopenedSession;
+use lazaret_session::lifecycle::follow::UserSide;
+use lazaret_session::lifecycle::open::Opened;
+use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::recover::{RecoverOutcome, resume};
-use lazaret_session::lifecycle::run::{self, Cycle, RunSpec};
-use lazaret_session::lifecycle::source::Source;
+use lazaret_session::lifecycle::update::Prefetch;
 use lazaret_session::network::Plan;
-use lazaret_session::pool::{Filled, Filling, PoolSizes, PoolStore, fill};
+use lazaret_session::pool::{Filled, PoolSizes, PoolStore, fill};
+use lazaret_session::spec::{CommandLimits, CommandSpec, RunSpec, Source, TerminalMode};
 use lazaret_session::store::record::{
     GateLimits, GitSelection, KeepVolume, Phase, Record, SelectionRecord, WriteScope,
 };
@@ -453,6 +455,7 @@ impl World {
         SessionContext {
             engine: Arc::new(self.engine.clone()),
             info: self.engine.fake.probe().unwrap(),
+            recalled: None,
             store_id: self.store.id().to_owned(),
             events: &self.events,
             interrupt: &self.interrupt,
@@ -469,15 +472,15 @@ impl World {
 
     /// Runs up to the gate, on a volume that is kept: one of its own, or the one that the
     /// session has.
-    pub(super) fn cycle_kept(&self) -> Result<Cycle, Failure> {
-        let again = match self.lock() {
-            Ok(session) => Some(ReopenedSession::find(&self.site(), session)?),
-            Err(_) => None,
-        };
-        self.cycle_of(again, KeepVolume::Always)
+    pub(super) fn cycle_kept(&self) -> Result<RunOutcome, Failure> {
+        self.cycle_of(self.lock().ok(), KeepVolume::Always)
     }
 
-    fn cycle_of(&self, again: Option<ReopenedSession>, keep: KeepVolume) -> Result<Cycle, Failure> {
+    fn cycle_of(
+        &self,
+        session: Option<LockedSession>,
+        keep: KeepVolume,
+    ) -> Result<RunOutcome, Failure> {
         let workspace = WorkspaceDir::open_ambient(&self.path("workspace")).unwrap();
         let selection = SelectionSpec {
             git: self.git,
@@ -488,49 +491,57 @@ impl World {
             stdout: Destination::Other,
             stderr: Destination::Other,
         };
-        let order = RunSpec {
+        let spec = RunSpec {
             id: self.id(),
-            again,
-            reading: None,
+            profile: "base".to_owned(),
             source: Source {
                 workspace: &workspace,
                 selector: &selection.compile().unwrap(),
             },
-            keep,
             selection: SelectionRecord {
                 git: GitSelection::None,
                 exclude: Vec::new(),
                 shared: None,
             },
-            profile: "base".to_owned(),
-            invocation: CommandSpec {
+            scope: self.bounds.clone(),
+            command: CommandSpec {
                 argv: vec!["work".to_owned()],
                 env: [("WORD".parse().unwrap(), "given".to_owned())].into(),
+                terminal: TerminalMode::None,
+                limits: self.patience,
             },
-            setting: Setting {
-                image: self.image.clone(),
-                exporter: self.image.clone(),
-                limits: self.limits.clone(),
-                bounds: self.bounds.clone(),
-                network: self.network.then(|| {
-                    let mut plan = plan();
-                    plan.order.routes.clone_from(&self.routes);
-                    plan
-                }),
-                lent: lent::resolve(&self.files, &self.env)?,
-            },
-            ports: Vec::new(),
-            patience: self.patience,
+            image: self.image.clone(),
+            porter: self.image.clone(),
+            limits: self.limits.clone(),
+            network: self.network.then(|| {
+                let mut plan = plan();
+                plan.order.routes.clone_from(&self.routes);
+                plan
+            }),
+            credentials: lent::resolve(&self.files, &self.env)?.into(),
             gate: self.gate,
-            io: &io,
-            connection: TerminalMode::Streams,
+            keep,
         };
-        Ok(run::run(&self.site(), &self.store, order, None)?)
+        let user = UserSide {
+            io: &io,
+            ports: Vec::new(),
+        };
+        let (site, dir) = (self.site(), session.as_ref().map(|s| s.dir().clone()));
+        thread::scope(|scope| {
+            let opened = match session.zip(dir.as_ref()) {
+                Some((session, dir)) => {
+                    let prefetch = Prefetch::begin(scope, dir, spec.source);
+                    Opened::kept(&site, session, prefetch)?
+                }
+                None => Opened::New,
+            };
+            Ok(lifecycle::run(&site, &self.store, opened, &spec, user)?)
+        })
     }
 
     /// What places of the pool are made from that fit its sessions.
-    pub(super) fn filling(&self) -> Filling {
-        Filling {
+    pub(super) fn filling(&self) -> ContainerPlan {
+        ContainerPlan {
             profile: "base".to_owned(),
             image: self.image.clone(),
             porter: self.image.clone(),
@@ -540,7 +551,7 @@ impl World {
     }
 
     /// Does what `lazaret pool fill` does.
-    pub(super) fn fill(&self, filling: &Filling, count: u32) -> Result<Filled, Failure> {
+    pub(super) fn fill(&self, filling: &ContainerPlan, count: u32) -> Result<Filled, Failure> {
         Ok(fill(
             &self.site(),
             &PoolStore::of(&self.store),

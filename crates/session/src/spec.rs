@@ -1,0 +1,126 @@
+//! `RunSpec`: what a caller asks of a run, made before an engine is asked for anything.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{EnvName, Limits, SessionId};
+use lazaret_transfer::{FileSelector, WorkspaceDir};
+
+use crate::context::SessionContext;
+use crate::credentials::file::CredentialFile;
+use crate::engine::containers::ContainerPlan;
+use crate::network::Plan;
+use crate::store::record::{
+    Egress, GateLimits, KeepVolume, NewRecord, SelectionRecord, WriteScope, identity,
+};
+
+/// A run, as it is asked for. No step of the lifecycle changes it.
+#[derive(Debug)]
+pub struct RunSpec<'a> {
+    /// The session's name.
+    pub id: SessionId,
+    /// The profile's name.
+    pub profile: String,
+    /// The workspace, and what of it goes in.
+    pub source: Source<'a>,
+    /// The same, for the record.
+    pub selection: SelectionRecord,
+    /// What of the copy the command may change.
+    pub scope: WriteScope,
+    /// The command.
+    pub command: CommandSpec,
+    /// The image of its container.
+    pub image: Pinned,
+    /// The image of every other container of the session.
+    pub porter: Pinned,
+    /// Limits of the command's container.
+    pub limits: Limits,
+    /// The command's network.
+    pub network: Option<Plan>,
+    /// Logins for the home of the command's container.
+    pub credentials: Arc<[CredentialFile]>,
+    /// What the gate holds the collection to.
+    pub gate: GateLimits,
+    /// Whether the volume outlives the gate.
+    pub keep: KeepVolume,
+}
+
+/// What of a workspace goes in.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The workspace.
+    pub workspace: &'a WorkspaceDir,
+    /// What of it.
+    pub selector: &'a FileSelector,
+}
+
+/// What is started in the container.
+#[derive(Debug, Clone)]
+pub struct CommandSpec {
+    /// Program first.
+    pub argv: Vec<String>,
+    /// Variables beside those of the image.
+    pub env: BTreeMap<EnvName, String>,
+    /// Whether it has the user's terminal.
+    pub terminal: TerminalMode,
+    /// How long it may take.
+    pub limits: CommandLimits,
+}
+
+/// Whether a command has a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TerminalMode {
+    /// The user's: keys go in, and both streams are one.
+    Interactive,
+    /// None: the command has nothing to read.
+    None,
+}
+
+/// How long a command may take.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandLimits {
+    /// Until SIGTERM; `None` for ever. Measured on the monotonic clock (FLT-23), pauses
+    /// included. PID 1 keeps the same limit, two seconds later (FLT-27).
+    pub timeout: Option<Duration>,
+    /// From SIGTERM to SIGKILL.
+    pub grace: Duration,
+}
+
+impl RunSpec<'_> {
+    /// Returns what the engine fixes when it makes the command's container.
+    pub fn container_plan(&self) -> ContainerPlan {
+        ContainerPlan {
+            profile: self.profile.clone(),
+            image: self.image.clone(),
+            porter: self.porter.clone(),
+            limits: self.limits.clone(),
+            policy: (self.network.as_ref()).map(|plan| plan.order.policy.clone()),
+        }
+    }
+
+    /// Returns what the session's record starts from.
+    pub(crate) fn record(&self, cx: &SessionContext<'_>) -> NewRecord {
+        let workspace = self.source.workspace;
+        NewRecord {
+            id: self.id.clone(),
+            store: cx.store_id.clone(),
+            workspace: workspace.path().to_path_buf(),
+            workspace_identity: identity(workspace.identity()),
+            profile: self.profile.clone(),
+            command: self.command.argv.clone(),
+            engine: cx.info.endpoint.clone(),
+            image: self.image.reference().to_string(),
+            gate: self.gate,
+            keep: self.keep,
+            selection: self.selection.clone(),
+            bounds: self.scope.clone(),
+            egress: self.network.as_ref().map(|plan| Egress {
+                mode: plan.order.policy.mode,
+                totals: None,
+                gateway_lost: false,
+            }),
+        }
+    }
+}
