@@ -133,8 +133,8 @@ fn take_up(
             "rolled_back"
         }
         RecoverOutcome::Applied(_session) => "applied",
-        RecoverOutcome::Cleared(_session) => "cleared",
-        RecoverOutcome::Sound(_session) => "sound",
+        RecoverOutcome::Cleaned(_session) => "cleared",
+        RecoverOutcome::Unchanged(_session) => "sound",
     });
     Ok(())
 }

@@ -15,7 +15,7 @@ use lazaret_session::lifecycle::fill::FillError;
 use lazaret_session::lifecycle::guard::GuardError;
 use lazaret_session::lifecycle::open::OpenError;
 use lazaret_session::lifecycle::outcome::RunError;
-use lazaret_session::lifecycle::protect::ProtectError;
+use lazaret_session::lifecycle::protection_plan::ProtectError;
 use lazaret_session::lifecycle::prune::PruneError;
 use lazaret_session::lifecycle::recover::ResumeError;
 use lazaret_session::lifecycle::repair::RepairError;
@@ -76,10 +76,6 @@ words!(ResourceError: Interrupted | Engine | Unenforceable;
 
 words!(SyncStateError: Io | History;
     error @ SyncStateError::Damaged { .. } => Self::new(FailureKind::State, error),
-    SyncStateError::EarlierVersion { id } => {
-        let hint = format!("Its volume is kept: `lazaret recover {id}` collects it again.");
-        Self::new(FailureKind::Refused, SyncStateError::EarlierVersion { id }).hinted(hint)
-    }
 );
 
 words!(ExportError: Porter | State | Quarantine | Io | Interrupted;

@@ -1,13 +1,12 @@
 //! Brings what changed out of the volume into the session's quarantine.
 
 use std::fs;
-use std::io;
 use std::time::SystemTime;
 
 use lazaret_protocol::{Digests, StreamLimits, SurveyRequest, Writers};
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{PendingSurvey, Quarantine};
-use lazaret_tree::{PathError, Tree};
+use lazaret_tree::Tree;
 
 use crate::context::SessionContext;
 use crate::event::Counter;
@@ -17,6 +16,7 @@ use crate::lifecycle::stop::Stopped;
 use crate::porter::export::{
     Answered, Attempt, Broken, ExportError, Exporting, export, mismatch, survey_broken,
 };
+use crate::store::file::remove_dir;
 use crate::store::record::Phase;
 use crate::store::sync_state::{Known, ReadAhead, read_tips};
 use crate::store::unlanded::{self, Unlanded};
@@ -137,12 +137,7 @@ fn fetch_all(
     let (dir, record) = (session.dir(), session.record());
     let limits = record.gate.stream();
     let path = dir.file("quarantine");
-    match fs::remove_dir_all(&path) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            return Err(PathError { path, source }.into());
-        }
-        _ => {}
-    }
+    remove_dir(&path)?;
     let quarantine = Quarantine::create(&path)?;
     let exported = export(site, exporter, porter, |porter| {
         let (found, porter) = match look(dir, porter, known, limits)? {

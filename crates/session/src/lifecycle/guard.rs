@@ -4,7 +4,8 @@ use lazaret_tree::PathError;
 
 use crate::context::SessionContext;
 use crate::lifecycle::fill::{Filled, FilledContainer};
-use crate::lifecycle::protect::{ProtectError, prove_sealed};
+use crate::lifecycle::protect::prove_sealed;
+use crate::lifecycle::protection_plan::ProtectError;
 use crate::lifecycle::setup::SetupGuard;
 use crate::porter::credentials::{CredentialLender, LendError};
 use crate::spec::RunSpec;

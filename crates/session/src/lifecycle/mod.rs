@@ -29,6 +29,7 @@ pub mod merge_base;
 pub mod open;
 pub mod outcome;
 pub mod protect;
+pub mod protection_plan;
 pub mod prune;
 pub mod recover;
 pub mod repair;

@@ -17,7 +17,6 @@ use crate::lifecycle::stop::{StopError, Stopped};
 use crate::pool::{self, NextContainer, SECOND_LOOK};
 use crate::store::moment::Moment;
 use crate::store::record::{KeepVolume, Outcome, Phase};
-use crate::store::sync_state::is_collected;
 use crate::store::{LockedSession, Store, StoreError};
 
 /// Why a session could not be taken up. It stays as it is.
@@ -69,9 +68,47 @@ pub enum RecoverOutcome {
     /// An apply that was cut off is complete.
     Applied(LockedSession),
     /// There was nothing to do but to remove a next container that was made by half.
-    Cleared(LockedSession),
+    Cleaned(LockedSession),
     /// There was nothing to do.
-    Sound(LockedSession),
+    Unchanged(LockedSession),
+}
+
+/// A session as its last launcher left it, parsed from the phase in its record: the twin of
+/// the lifecycle's states.
+#[derive(Debug)]
+enum Stored {
+    /// Its command had not started.
+    Preparing(LockedSession),
+    /// Its volume was being updated. It goes back to the phase.
+    Updating(LockedSession, Phase),
+    /// Its command may run, or has ended; what it changed is in the volume only.
+    Uncollected(LockedSession),
+    /// Its batch broke a rule; the volume is kept.
+    Rejected(LockedSession),
+    /// Its changes wait for the gate.
+    Collected(LockedSession),
+    /// Files of its workspace were being changed.
+    Applying(LockedSession),
+    /// The gate is settled.
+    Settled(LockedSession),
+}
+
+impl Stored {
+    fn of(session: LockedSession) -> Self {
+        let record = session.record();
+        match record.phase {
+            Phase::Preparing => Self::Preparing(session),
+            Phase::Syncing => {
+                let phase = record.before.unwrap_or(Phase::Settled);
+                Self::Updating(session, phase)
+            }
+            Phase::Running | Phase::Stopped => Self::Uncollected(session),
+            Phase::Rejected => Self::Rejected(session),
+            Phase::Collected => Self::Collected(session),
+            Phase::Applying => Self::Applying(session),
+            Phase::Settled => Self::Settled(session),
+        }
+    }
 }
 
 /// Brings a session whose lock could be taken into a state that the gate knows. An undo or a
@@ -85,92 +122,95 @@ pub enum RecoverOutcome {
 pub fn resume(
     site: &SessionContext<'_>,
     exporter: Pinned,
-    mut session: LockedSession,
+    session: LockedSession,
 ) -> Result<RecoverOutcome, ResumeError> {
-    let sound = match NextContainer::is_partial(session.dir()) {
+    let at_rest = match NextContainer::is_partial(session.dir()) {
         true => {
             pool::sweep(&*site.engine, &session)?;
-            RecoverOutcome::Cleared
+            RecoverOutcome::Cleaned
         }
-        false => RecoverOutcome::Sound,
+        false => RecoverOutcome::Unchanged,
     };
-    match session.record().phase {
-        Phase::Preparing => {
+    match Stored::of(session) {
+        Stored::Preparing(session) => {
             remove_all(site, &session)?;
             session.remove()?;
             Ok(RecoverOutcome::Removed)
         }
-        Phase::Syncing => {
+        Stored::Updating(mut session, phase) => {
             // The volume is sound, however far that came; the next update knows.
             pool::sweep(&*site.engine, &session)?;
             session.update(|record| {
-                record.phase = record.before.take().unwrap_or(Phase::Settled);
+                record.phase = phase;
+                record.before = None;
             })?;
             Ok(RecoverOutcome::SyncCutShort(session))
         }
-        Phase::Collected if !is_collected(session.dir()) => {
-            session.update(|record| record.phase = Phase::Stopped)?;
-            resume(site, exporter, session)
+        Stored::Uncollected(session) => collect(site, exporter, session),
+        Stored::Rejected(mut session) => {
+            // The volume is as it was: what made this batch unbelievable, such as a
+            // connection that a relay cut in good order, may not happen again (FLT-03).
+            session.update(|record| {
+                record.phase = Phase::Stopped;
+                record.outcome = None;
+                record.rejection = None;
+            })?;
+            collect(site, exporter, session)
         }
-        Phase::Running | Phase::Stopped | Phase::Rejected => {
-            if session.record().phase == Phase::Rejected {
-                // The volume is as it was: what made this batch unbelievable, such as a
-                // connection that a relay cut in good order, may not happen again (FLT-03).
-                session.update(|record| {
-                    record.phase = Phase::Stopped;
-                    record.outcome = None;
-                    record.rejection = None;
-                })?;
-            }
-            match Stopped::stop(site, session, exporter)?.collect(site, None)? {
-                Collected::Ready(session) => Ok(RecoverOutcome::Collected(session)),
-                Collected::Rejected(session) => Ok(RecoverOutcome::Rejected(session)),
-            }
+        Stored::Collected(session) => {
+            pool::sweep(&*site.engine, &session)?;
+            Ok(at_rest(session))
         }
-        Phase::Applying => {
-            match finish_apply(&session)? {
-                Recovered::Completed
-                    if session.record().left_out > 0 || !session.record().commits.is_empty() =>
-                {
-                    session.update(|record| record.phase = Phase::Collected)?;
-                    Ok(RecoverOutcome::Applied(session))
-                }
-                Recovered::Completed => {
-                    session.update(|record| {
-                        record.phase = Phase::Settled;
-                        record.outcome = Some(Outcome::Applied);
-                        record.settled_at(Moment::now());
-                    })?;
-                    remove_settled(site, &session)?;
-                    session.remove_collection()?;
-                    Ok(RecoverOutcome::Applied(session))
-                }
-                Recovered::RolledBack { not_restored } => {
-                    session.update(|record| record.phase = Phase::Collected)?;
-                    Ok(RecoverOutcome::RolledBack(session, not_restored))
-                }
-                // It was killed before it had a journal, so before it changed anything.
-                Recovered::Nothing => {
-                    session.update(|record| record.phase = Phase::Collected)?;
-                    Ok(RecoverOutcome::RolledBack(session, Vec::new()))
-                }
-            }
-        }
-        Phase::Settled => {
+        Stored::Applying(session) => finish_apply(site, session),
+        Stored::Settled(session) => {
             remove_settled(site, &session)?;
             session.remove_collection()?;
-            Ok(sound(session))
-        }
-        Phase::Collected => {
-            pool::sweep(&*site.engine, &session)?;
-            Ok(sound(session))
+            Ok(at_rest(session))
         }
     }
 }
 
+fn collect(
+    site: &SessionContext<'_>,
+    exporter: Pinned,
+    session: LockedSession,
+) -> Result<RecoverOutcome, ResumeError> {
+    let stopped = Stopped::stop(site, session, exporter)?;
+    Ok(match stopped.collect(site, None)? {
+        Collected::Ready(session) => RecoverOutcome::Collected(session),
+        Collected::Rejected(session) => RecoverOutcome::Rejected(session),
+    })
+}
+
+fn finish_apply(
+    site: &SessionContext<'_>,
+    mut session: LockedSession,
+) -> Result<RecoverOutcome, ResumeError> {
+    let recovered = recover_apply(&session)?;
+    let record = session.record();
+    let leaves_more = record.left_out > 0 || !record.commits.is_empty();
+    if recovered == Recovered::Completed && !leaves_more {
+        session.update(|record| {
+            record.phase = Phase::Settled;
+            record.outcome = Some(Outcome::Applied);
+            record.settled_at(Moment::now());
+        })?;
+        remove_settled(site, &session)?;
+        session.remove_collection()?;
+        return Ok(RecoverOutcome::Applied(session));
+    }
+    session.update(|record| record.phase = Phase::Collected)?;
+    Ok(match recovered {
+        Recovered::Completed => RecoverOutcome::Applied(session),
+        Recovered::RolledBack { not_restored } => RecoverOutcome::RolledBack(session, not_restored),
+        // It was killed before it had a journal, so before it changed anything.
+        Recovered::Nothing => RecoverOutcome::RolledBack(session, Vec::new()),
+    })
+}
+
 /// Finishes the apply that the record names. One whose journal says that it is done, and of
 /// which only the record does not know yet, is complete.
-fn finish_apply(session: &LockedSession) -> Result<Recovered, ResumeError> {
+fn recover_apply(session: &LockedSession) -> Result<Recovered, ResumeError> {
     let Some(number) = session.record().applying else {
         return Ok(Recovered::Nothing);
     };

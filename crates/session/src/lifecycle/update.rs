@@ -28,7 +28,7 @@ use crate::cancel::{Guard, Interrupted};
 use crate::context::{SessionContext, WORKSPACE};
 use crate::event::Counter;
 use crate::lifecycle::file_limit::{FileLimit, TooLarge};
-use crate::lifecycle::protect::ProtectError;
+use crate::lifecycle::protection_plan::ProtectError;
 use crate::lifecycle::update_summary::Synced;
 use crate::porter::conversation::{
     ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, until_exit,

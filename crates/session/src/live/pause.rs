@@ -7,7 +7,6 @@
 //! inside. It continues them by itself if the heartbeat stops.
 
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -20,6 +19,7 @@ use crate::live::pause_lock::PauseLock;
 use crate::porter::freeze::{FreezeError, SignalFreezer};
 use crate::porter::porter;
 use crate::store::SessionDir;
+use crate::store::file::remove_file;
 use crate::store::record::Record;
 
 /// Why a command could not be paused, or did not stay paused.
@@ -157,7 +157,7 @@ impl Paused<'_> {
         let took = self.since.elapsed();
         if released.is_ok() {
             self.is_over = Over::Yes;
-            absent_is_fine(fs::remove_file(&self.mark)).at(&self.mark)?;
+            remove_file(&self.mark)?;
         }
         released.map(|()| took)
     }
@@ -195,7 +195,7 @@ fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: FreezeError) ->
 /// Resumes the command, and removes the marker once it runs.
 fn let_go(engine: &dyn Engine, agent: &ContainerName, mark: &PathBuf) -> Result<(), PauseError> {
     let _either = free(engine, agent)?;
-    absent_is_fine(fs::remove_file(mark)).at(mark)?;
+    remove_file(mark)?;
     Ok(())
 }
 
@@ -300,11 +300,4 @@ pub fn is_up(engine: &dyn Engine, container: &ContainerName) -> Result<bool, Eng
 
 fn mark(dir: &SessionDir) -> PathBuf {
     dir.file("paused")
-}
-
-fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }

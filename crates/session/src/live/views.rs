@@ -10,11 +10,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use lazaret_runtime::{ContainerName, Engine};
-use lazaret_tree::{AtPath as _, PathError};
+use lazaret_tree::PathError;
 
 use crate::engine::inventory::{Inventory, SweepError};
-use crate::store::file::{private_dir, random_hex};
-use crate::store::file_lock::take_lock;
+use crate::store::file::{list_dir, private_dir, random_hex, remove_dir};
+use crate::store::file_lock::{FileLock, take_lock};
 use crate::store::record::Record;
 use crate::store::{SessionDir, StoreError};
 
@@ -41,16 +41,6 @@ pub(crate) enum Trace {
 /// How often a view is begun anew.
 const TRIES: usize = 50;
 
-/// The lock of a folder.
-enum Lock {
-    /// Ours now: the process of that view is gone.
-    Taken(File),
-    /// The view is in use.
-    Held,
-    /// The view ended, and its folder went with it.
-    Gone,
-}
-
 /// Which views are to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sweep {
@@ -68,7 +58,7 @@ impl View {
             let id: String = random_hex().chars().take(6).collect();
             let path = views(session).join(&id);
             private_dir(&path)?;
-            if let Lock::Taken(lock) = lock(&path)?
+            if let FileLock::Taken(lock) = lock(&path)?
                 && path.join("lock").exists()
             {
                 return Ok(Self {
@@ -123,9 +113,9 @@ pub fn sweep(
     let mut doomed = Vec::new();
     for (id, path) in folders(session)? {
         match (which, lock(&path)?) {
-            (_, Lock::Taken(lock)) => doomed.push((id, path, Some(lock))),
-            (Sweep::All, Lock::Held) => doomed.push((id, path, None)),
-            (Sweep::Dead, Lock::Held) | (_, Lock::Gone) => {}
+            (_, FileLock::Taken(lock)) => doomed.push((id, path, Some(lock))),
+            (Sweep::All, FileLock::Held) => doomed.push((id, path, None)),
+            (Sweep::Dead, FileLock::Held) | (_, FileLock::Gone) => {}
         }
     }
     if doomed.is_empty() {
@@ -139,10 +129,7 @@ pub fn sweep(
         }
         // The folder of a living one is its own to remove.
         if lock.is_some() {
-            match fs::remove_dir_all(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                other => other.at(&path)?,
-            }
+            remove_dir(&path)?;
         }
     }
     Ok(())
@@ -155,31 +142,25 @@ pub fn sweep(
 pub fn dead(session: &SessionDir, record: &Record) -> Result<Vec<ContainerName>, StoreError> {
     let mut dead = Vec::new();
     for (id, path) in folders(session)? {
-        if matches!(lock(&path)?, Lock::Taken(_)) {
+        if matches!(lock(&path)?, FileLock::Taken(_)) {
             dead.push(record.viewer(&id));
         }
     }
     Ok(dead)
 }
 
-fn lock(folder: &Path) -> Result<Lock, PathError> {
+fn lock(folder: &Path) -> Result<FileLock, PathError> {
     match take_lock(&folder.join("lock")) {
-        Ok(Some(lock)) => Ok(Lock::Taken(lock)),
-        Ok(None) => Ok(Lock::Held),
-        Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(Lock::Gone),
+        Ok(Some(lock)) => Ok(FileLock::Taken(lock)),
+        Ok(None) => Ok(FileLock::Held),
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(FileLock::Gone),
         Err(error) => Err(error),
     }
 }
 
 fn folders(session: &SessionDir) -> Result<Vec<(String, PathBuf)>, PathError> {
-    let dir = views(session);
-    let entries = match fs::read_dir(&dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.at(&dir)?,
-    };
     let mut folders = Vec::new();
-    for entry in entries {
-        let entry = entry.at(&dir)?;
+    for entry in list_dir(&views(session))? {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.len() == 6 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             folders.push((name, entry.path()));

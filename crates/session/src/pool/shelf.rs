@@ -14,20 +14,19 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use lazaret_runtime::SessionId;
 use lazaret_tree::AtPath as _;
-use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::owner::ResourceOwner;
 use crate::pool::Fingerprint;
-use crate::store::file::{private_dir, random_hex};
-use crate::store::file_lock::{GLANCE, GLANCES};
+use crate::store::file::{list_dir, private_dir, random_hex};
+use crate::store::file_lock::{FileLock, GLANCE, GLANCES};
 use crate::store::{Store, StoreError};
 
 /// The largest file of a place, in bytes.
@@ -112,8 +111,8 @@ impl PoolStore {
     /// The disk's.
     pub(crate) fn counts(&self, file: &PlaceFile) -> Result<bool, StoreError> {
         let path = self.path(&file.tag, file.ending);
-        Ok(match (file.ending, lock(&path)?) {
-            (MAKING | TAKEN, Lock::Got(_lock)) => {
+        Ok(match (file.ending, FileLock::of(&path)?) {
+            (MAKING | TAKEN, FileLock::Taken(_lock)) => {
                 fs::remove_file(&path).at(&path)?;
                 false
             }
@@ -149,7 +148,7 @@ impl PoolStore {
             .mode(0o600)
             .open(&path)
             .at(&path)?;
-        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).at(&path)?;
+        file.lock().at(&path)?;
         serde_json::to_writer(&file, &place).at(&path)?;
         let mut held = Held {
             place,
@@ -167,15 +166,15 @@ impl PoolStore {
     /// The disk's.
     pub fn hold(&self, tag: &SessionId) -> Result<Option<Held>, StoreError> {
         let path = self.path(tag, READY);
-        let mut found = lock(&path)?;
+        let mut found = FileLock::of(&path)?;
         for _ in 0..GLANCES {
-            if !matches!(found, Lock::Held) {
+            if !matches!(found, FileLock::Held) {
                 break;
             }
             std::thread::sleep(GLANCE);
-            found = lock(&path)?;
+            found = FileLock::of(&path)?;
         }
-        let Lock::Got(lock) = found else {
+        let FileLock::Taken(lock) = found else {
             return Ok(None);
         };
         Ok(read(&path).map(|place| Held {
@@ -204,13 +203,9 @@ impl PoolStore {
     /// # Errors
     /// The disk's.
     pub(crate) fn files(&self) -> Result<Vec<PlaceFile>, StoreError> {
-        let entries = match fs::read_dir(&self.dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            other => other.at(&self.dir)?,
-        };
         let mut files = Vec::new();
-        for entry in entries {
-            let name = PathBuf::from(entry.at(&self.dir)?.file_name());
+        for entry in list_dir(&self.dir)? {
+            let name = PathBuf::from(entry.file_name());
             let tag = name.file_stem().and_then(OsStr::to_str);
             let ending = name.extension().and_then(OsStr::to_str);
             let ending = [MAKING, READY, TAKEN]
@@ -270,31 +265,6 @@ impl Held {
 pub(crate) fn is_tag(tag: &str) -> bool {
     let digits = tag.strip_prefix(PREFIX).unwrap_or_default();
     digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-enum Lock {
-    Got(File),
-    Held,
-    Gone,
-}
-
-/// Locks a file that is there, and that still has its name once it is locked.
-fn lock(path: &Path) -> Result<Lock, StoreError> {
-    let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lock::Gone),
-        other => other.at(path)?,
-    };
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(rustix::io::Errno::WOULDBLOCK) => return Ok(Lock::Held),
-        Err(error) => return Ok(Err(error).at(path)?),
-    }
-    let named = fs::symlink_metadata(path).map(|named| (named.dev(), named.ino()));
-    let locked = file.metadata().at(path)?;
-    Ok(match named {
-        Ok(named) if named == (locked.dev(), locked.ino()) => Lock::Got(file),
-        _ => Lock::Gone,
-    })
 }
 
 fn read(path: &Path) -> Option<PoolSlot> {

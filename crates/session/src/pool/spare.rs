@@ -16,7 +16,7 @@
 
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -29,7 +29,7 @@ use crate::engine::inventory::{Inventory, SweepError};
 use crate::engine::owner::ResourceOwner;
 use crate::event::Event;
 use crate::pool::Fingerprint;
-use crate::store::file::write_atomically;
+use crate::store::file::{ok_if_absent, remove_file, write_atomically};
 use crate::store::{LockedSession, SessionDir, StoreError};
 
 /// The largest file of a spare, in bytes.
@@ -116,8 +116,8 @@ impl NextContainer {
     /// # Errors
     /// The disk's.
     pub(crate) fn forget(dir: &SessionDir) -> Result<(), StoreError> {
-        remove(&ready(dir))?;
-        Ok(remove(&partial(dir))?)
+        remove_file(&ready(dir))?;
+        Ok(remove_file(&partial(dir))?)
     }
 }
 
@@ -173,10 +173,7 @@ pub fn drop_spare(engine: &dyn Engine, session: &LockedSession) -> Result<bool, 
     if NextContainer::of(dir).is_none() && !NextContainer::is_partial(dir) {
         return Ok(false);
     }
-    match fs::rename(ready(dir), partial(dir)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        other => other.at(ready(dir))?,
-    }
+    ok_if_absent(fs::rename(ready(dir), partial(dir))).at(ready(dir))?;
     let owner = session.record().owner();
     let all = Inventory::of_store(engine, &owner.store)?.of(&owner);
     all.remove_passing(engine, &owner)?;
@@ -198,13 +195,6 @@ fn ready(dir: &SessionDir) -> PathBuf {
 
 fn partial(dir: &SessionDir) -> PathBuf {
     dir.file("spare.partial")
-}
-
-fn remove(path: &Path) -> Result<(), PathError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.at(path),
-    }
 }
 
 /// Seconds since 1970.

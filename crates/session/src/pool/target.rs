@@ -1,12 +1,9 @@
 //! `PoolSizes`: how many places each profile should have.
 
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 
-use lazaret_tree::AtPath as _;
-
-use crate::store::file::{private_dir, write_atomically};
+use crate::store::file::{list_dir, private_dir, remove_file, write_atomically};
 use crate::store::{Store, StoreError};
 
 /// The most places of one profile: each of them is a container that runs.
@@ -50,11 +47,7 @@ impl PoolSizes {
     /// # Errors
     /// The disk's.
     pub fn forget(&self, profile: &str) -> Result<(), StoreError> {
-        let path = self.dir.join(profile);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => Ok(other.at(&path)?),
-        }
+        Ok(remove_file(&self.dir.join(profile))?)
     }
 
     /// Lists the profiles that should have any.
@@ -62,13 +55,9 @@ impl PoolSizes {
     /// # Errors
     /// The disk's.
     pub fn list(&self) -> Result<Vec<(String, u32)>, StoreError> {
-        let entries = match fs::read_dir(&self.dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            other => other.at(&self.dir)?,
-        };
         let mut found = Vec::new();
-        for entry in entries {
-            if let Ok(profile) = entry.at(&self.dir)?.file_name().into_string() {
+        for entry in list_dir(&self.dir)? {
+            if let Ok(profile) = entry.file_name().into_string() {
                 let count = self.get(&profile);
                 found.push((profile, count));
             }

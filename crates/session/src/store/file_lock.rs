@@ -1,12 +1,14 @@
 //! Locks that go with the process that holds them (flock(2)).
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
 use lazaret_tree::{AtPath as _, PathError};
-use rustix::fs::FlockOperation;
+
+use crate::store::file::ok_if_absent;
 
 /// The pause between two tries, while another process may be checking a lock.
 pub(crate) const GLANCE: Duration = Duration::from_millis(10);
@@ -30,14 +32,7 @@ pub(crate) fn take_lock_soon(path: &Path) -> Result<Option<File>, PathError> {
 /// The file can't be made.
 pub fn take_lock(path: &Path) -> Result<Option<File>, PathError> {
     let file = open_lock(path)?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(PathError {
-            path: path.to_path_buf(),
-            source: error.into(),
-        }),
-    }
+    Ok(granted(file.try_lock()).at(path)?.then_some(file))
 }
 
 /// Returns true if a lock is taken. The check itself shares the lock for a moment.
@@ -46,13 +41,46 @@ pub fn take_lock(path: &Path) -> Result<Option<File>, PathError> {
 /// The file can't be made, or not be looked at.
 pub(crate) fn is_taken(path: &Path) -> Result<bool, PathError> {
     let file = open_lock(path)?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => Ok(false),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
-        Err(error) => Err(PathError {
-            path: path.to_path_buf(),
-            source: error.into(),
-        }),
+    Ok(!granted(file.try_lock_shared()).at(path)?)
+}
+
+/// What became of the try to lock a file that is its own lock.
+#[derive(Debug)]
+pub(crate) enum FileLock {
+    /// It is ours as long as this lives.
+    Taken(File),
+    /// Another process holds it.
+    Held,
+    /// There is none of this name, or no longer the one that was opened.
+    Gone,
+}
+
+impl FileLock {
+    /// Locks a file that is there, and that still has its name once it is locked.
+    ///
+    /// # Errors
+    /// It can't be opened or looked at.
+    pub(crate) fn of(path: &Path) -> Result<Self, PathError> {
+        let Some(file) = ok_if_absent(File::open(path)).at(path)? else {
+            return Ok(Self::Gone);
+        };
+        if !granted(file.try_lock()).at(path)? {
+            return Ok(Self::Held);
+        }
+        let named = fs::symlink_metadata(path).map(|named| (named.dev(), named.ino()));
+        let locked = file.metadata().at(path)?;
+        Ok(match named {
+            Ok(named) if named == (locked.dev(), locked.ino()) => Self::Taken(file),
+            _ => Self::Gone,
+        })
+    }
+}
+
+fn granted(tried: Result<(), TryLockError>) -> io::Result<bool> {
+    match tried {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

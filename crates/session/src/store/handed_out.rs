@@ -15,6 +15,7 @@ use lazaret_validator::{HandedKind, HandedOut, Mark};
 use crate::credentials::file::CredentialFile;
 use crate::credentials::tokens::secret_tokens;
 use crate::store::SessionDir;
+use crate::store::file::ok_if_absent;
 
 /// Its name in the session's directory.
 const NAME: &str = "handed-out";
@@ -81,10 +82,8 @@ impl HandedOutFile {
     }
 
     fn read(&self) -> Result<Vec<Mark>, PathError> {
-        let text = match std::fs::read_to_string(&self.0) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            read => read.at(&self.0)?,
-        };
+        let text = ok_if_absent(std::fs::read_to_string(&self.0)).at(&self.0)?;
+        let text = text.unwrap_or_default();
         // One that a full disk or a kill has cut was never handed out.
         let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "a line is damaged");

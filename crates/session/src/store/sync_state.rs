@@ -7,18 +7,17 @@
 //! of the workspace named each time that it was read.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::io::BufReader;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use lazaret_protocol::{Receipt, RecordError, SurveyError, write_tree};
-use lazaret_runtime::SessionId;
+use lazaret_protocol::{RecordError, SurveyError, write_tree};
 use lazaret_transfer::{Collection, HistoryState, PendingUpdate, Tips, VolumeState};
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
 use crate::store::SessionDir;
 use crate::store::deferred_sync::DeferredSync;
-use crate::store::file::{private_dir, stream_atomically};
+use crate::store::file::{ok_if_absent, private_dir, remove_file, stream_atomically};
 use crate::store::history::{HistoryError, applies};
 
 /// Why what is known of a volume can't be read or written.
@@ -37,12 +36,6 @@ pub enum SyncStateError {
         path: PathBuf,
         /// What is wrong with it.
         source: Damage,
-    },
-    /// The collection was stored by a lazaret that knew less of it.
-    #[error("session {id} was collected by an earlier lazaret")]
-    EarlierVersion {
-        /// The session.
-        id: SessionId,
     },
 }
 
@@ -74,11 +67,9 @@ impl Known {
     pub fn read(dir: &SessionDir) -> Result<Self, SyncStateError> {
         let baseline = read_baseline(dir)?;
         let path = dir.file("volume");
-        let volume = match File::open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => received(dir, &baseline)?,
-            other => VolumeState::read_from(&mut BufReader::new(other.at(&path)?), &baseline)
-                .map_err(|error| damaged(&path, error))?,
-        };
+        let mut file = BufReader::new(File::open(&path).at(&path)?);
+        let volume =
+            VolumeState::read_from(&mut file, &baseline).map_err(|error| damaged(&path, error))?;
         Ok(Self { baseline, volume })
     }
 
@@ -185,7 +176,7 @@ impl ReadAhead {
     /// Reads both.
     ///
     /// # Errors
-    /// As [`Known::read`], and where an earlier lazaret started the session.
+    /// As [`Known::read`].
     pub(crate) fn of(dir: &SessionDir) -> Result<Self, SyncStateError> {
         let open = |name| {
             let path = dir.file(name);
@@ -216,8 +207,8 @@ pub(crate) fn read_baseline(dir: &SessionDir) -> Result<Tree, SyncStateError> {
     read_tree(&dir.file("baseline"))
 }
 
-/// Reads what the refs of the workspace named; nothing where that is not known, since an earlier
-/// lazaret began the session or the file is damaged: then more counts as made inside.
+/// Reads what the refs of the workspace named; nothing if the file is damaged: then more counts
+/// as made inside.
 pub(crate) fn read_tips(dir: &SessionDir) -> Tips {
     let file = File::open(dir.file("tips")).ok();
     let read = file.and_then(|file| Tips::read_from(&mut BufReader::new(file)).ok());
@@ -257,11 +248,7 @@ pub(crate) fn put_intent(
 /// # Errors
 /// The disk's.
 pub fn remove_intent(dir: &SessionDir) -> Result<(), PathError> {
-    let path = dir.file("intent");
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.at(&path),
-    }
+    remove_file(&dir.file("intent"))
 }
 
 /// Writes down what apply `number` is about to take out of the volume: workspace and volume
@@ -284,23 +271,11 @@ fn settled(dir: &SessionDir, number: u32) -> PathBuf {
 }
 
 fn read_intent(path: &Path) -> Result<Option<PendingUpdate>, SyncStateError> {
-    match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        other => {
-            let read = PendingUpdate::read_from(&mut BufReader::new(other.at(path)?));
-            Ok(Some(read.map_err(|error| damaged(path, error))?))
-        }
-    }
-}
-
-/// Returns what is known of the volume of a session that an earlier lazaret started.
-fn received(dir: &SessionDir, baseline: &Tree) -> Result<VolumeState, SyncStateError> {
-    let path = dir.file("receipt");
-    let mut file = BufReader::new(File::open(&path).at(&path)?);
-    let receipt: Result<Receipt, RecordError> =
-        Receipt::read_from(&mut file, baseline.len() as u64);
-    let receipt = receipt.map_err(|error| damaged(&path, error))?;
-    VolumeState::received(baseline, &receipt).map_err(|error| damaged(&path, error))
+    let Some(file) = ok_if_absent(File::open(path)).at(path)? else {
+        return Ok(None);
+    };
+    let read = PendingUpdate::read_from(&mut BufReader::new(file));
+    Ok(Some(read.map_err(|error| damaged(path, error))?))
 }
 
 /// Reads a stored manifest.
@@ -315,21 +290,11 @@ pub fn read_tree(path: &Path) -> Result<Tree, SyncStateError> {
 /// Reads what was collected, as it was stored.
 ///
 /// # Errors
-/// When it is missing or damaged, or was stored by a lazaret that knew less of it.
+/// When it is missing or damaged.
 pub fn read_collection(dir: &SessionDir) -> Result<(Tree, Collection), SyncStateError> {
-    if !is_collected(dir) {
-        return Err(SyncStateError::EarlierVersion {
-            id: dir.id().clone(),
-        });
-    }
     let Known { baseline, volume } = Known::read(dir)?;
     let collection = volume.collect(&baseline);
     Ok((baseline, collection))
-}
-
-/// Whether a collection can be read that the record says is there.
-pub(crate) fn is_collected(dir: &SessionDir) -> bool {
-    dir.file("volume").exists()
 }
 
 fn damaged(path: &Path, source: impl Into<Damage>) -> SyncStateError {

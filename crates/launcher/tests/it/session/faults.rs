@@ -110,14 +110,14 @@ fn bring_home(world: &mut World, fault: Fault) {
         RecoverOutcome::Collected(session) => {
             assert_eq!(session.record().phase, Phase::Collected, "{fault:?}");
         }
-        RecoverOutcome::Sound(session) if session.record().phase == Phase::Collected => {}
+        RecoverOutcome::Unchanged(session) if session.record().phase == Phase::Collected => {}
         other => panic!("{fault:?}: {other:?}"),
     }
     let record = world.record();
     for _ in 0..2 {
         let again = world.resume().unwrap();
         assert!(
-            matches!(again, RecoverOutcome::Sound(_)),
+            matches!(again, RecoverOutcome::Unchanged(_)),
             "{fault:?}: {again:?}"
         );
     }
@@ -144,7 +144,7 @@ fn settled(world: &World, fault: Fault) {
     for _ in 0..2 {
         let again = world.resume().unwrap();
         assert!(
-            matches!(again, RecoverOutcome::Sound(_)),
+            matches!(again, RecoverOutcome::Unchanged(_)),
             "{fault:?}: {again:?}"
         );
         assert_eq!(world.left(), [""; 0], "{fault:?}");

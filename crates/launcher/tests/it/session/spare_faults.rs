@@ -83,11 +83,11 @@ fn clear(world: &World, next: Next, why: &str) {
             let resumed = world.resume().unwrap();
             match was_partial {
                 true => assert!(
-                    matches!(resumed, RecoverOutcome::Cleared(_)),
+                    matches!(resumed, RecoverOutcome::Cleaned(_)),
                     "{why}: {resumed:?}"
                 ),
                 false => assert!(
-                    matches!(resumed, RecoverOutcome::Sound(_)),
+                    matches!(resumed, RecoverOutcome::Unchanged(_)),
                     "{why}: {resumed:?}"
                 ),
             }

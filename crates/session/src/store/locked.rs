@@ -1,0 +1,143 @@
+//! `LockedSession`: a session that this process alone may change.
+
+use std::fs::{self, File};
+
+use lazaret_tree::AtPath as _;
+
+use crate::store::deferred_sync::DeferredSync;
+use crate::store::dir::SessionDir;
+use crate::store::error::StoreError;
+use crate::store::file::{remove_dir, remove_file, write_atomically};
+use crate::store::record::{KeepVolume, Record};
+
+/// What is known of a volume, as long as there is one, and the texts of what it started from.
+const OF_VOLUME: &[&str] = &[
+    "volume",
+    "base",
+    "base-index",
+    "intent",
+    "stat-cache",
+    "tips",
+];
+
+/// A session that this process alone may change.
+#[derive(Debug)]
+#[must_use = "dropping it gives the session up to others"]
+pub struct LockedSession {
+    dir: SessionDir,
+    record: Record,
+    lock: File,
+}
+
+impl LockedSession {
+    pub(super) fn new(dir: SessionDir, record: Record, lock: File) -> Self {
+        Self { dir, record, lock }
+    }
+
+    /// Says that the directory was renamed.
+    pub(super) fn moved_to(self, dir: SessionDir) -> Self {
+        Self { dir, ..self }
+    }
+
+    /// Returns the session's directory.
+    pub fn dir(&self) -> &SessionDir {
+        &self.dir
+    }
+
+    /// Returns the record.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Returns another hold on the lock: the session is given up to others once both are gone.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub(crate) fn share_lock(&self) -> Result<File, StoreError> {
+        let path = self.dir.file("lock");
+        Ok(self.lock.try_clone().at(&path)?)
+    }
+
+    /// Changes the record and writes it, atomically.
+    ///
+    /// # Errors
+    /// When the disk refuses; the old record is still there then.
+    pub fn update(&mut self, change: impl FnOnce(&mut Record)) -> Result<(), StoreError> {
+        change(&mut self.record);
+        self.save()
+    }
+
+    /// As [`LockedSession::update`]; only a power cut finds the old record before `unsynced`
+    /// is synced.
+    ///
+    /// # Errors
+    /// When the disk refuses; the old record is still there then.
+    pub(crate) fn update_soon(
+        &mut self,
+        unsynced: &mut DeferredSync,
+        change: impl FnOnce(&mut Record),
+    ) -> Result<(), StoreError> {
+        change(&mut self.record);
+        let bytes = self.bytes()?;
+        let path = self.dir.file("session.json");
+        Ok(unsynced.put(&path, |out| out.write_all(&bytes))?)
+    }
+
+    /// Removes what the gate worked on, once it is settled; the record, the log and what
+    /// an undo needs stay, and of a kept session what is known of its volume.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn remove_collection(&self) -> Result<(), StoreError> {
+        remove_dir(&self.dir.file("quarantine"))?;
+        let known: &[&str] = match self.record.keep {
+            KeepVolume::UntilSettled => OF_VOLUME,
+            KeepVolume::Always => &[],
+        };
+        for name in known {
+            remove_file(&self.dir.file(name))?;
+        }
+        Ok(())
+    }
+
+    /// Removes all that is known of a volume that is gone; the record, the log and what an
+    /// undo needs stay.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn forget_volume(&self) -> Result<(), StoreError> {
+        for name in ["quarantine", "settled"] {
+            remove_dir(&self.dir.file(name))?;
+        }
+        for name in OF_VOLUME {
+            remove_file(&self.dir.file(name))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the session from the disk, record first, so that a half-removed one is
+    /// no session any more.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn remove(self) -> Result<(), StoreError> {
+        let record = self.dir.file("session.json");
+        fs::remove_file(&record).at(&record)?;
+        fs::remove_dir_all(self.dir.path()).at(self.dir.path())?;
+        Ok(())
+    }
+
+    pub(super) fn save(&self) -> Result<(), StoreError> {
+        Ok(write_atomically(
+            &self.dir.file("session.json"),
+            &self.bytes()?,
+        )?)
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, StoreError> {
+        self.record.to_bytes().map_err(|source| StoreError::Record {
+            id: self.dir.id().clone(),
+            source,
+        })
+    }
+}
