@@ -4,8 +4,8 @@ use std::ffi::OsString;
 
 use clap::Parser;
 
+use crate::app::GlobalOptions;
 use crate::commands::Command;
-use crate::context::GlobalOptions;
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};

@@ -4,39 +4,32 @@
 //! everything is injected. A verb is a file in `commands`; it returns an
 //! [`exit_code::ExitCode`] or a [`failure::Failure`], and speaks through [`ui::Ui`] only.
 
+pub mod app;
 pub mod cli;
 mod commands;
-pub mod context;
 pub mod decide;
 pub mod demo;
 pub mod environment;
 pub mod exit_code;
-pub mod extent;
 pub mod failure;
 pub mod gate;
-pub mod git;
 mod image;
-pub mod job;
-pub mod lent;
 mod markdown;
-pub mod network;
 pub mod own_dirs;
 pub mod panic;
 pub mod porter;
 pub mod profile;
-pub mod secret;
+pub mod resolve;
 mod session_access;
 mod signals;
 pub mod ui;
-pub mod user_network;
-pub mod workspace;
 
 use std::ffi::OsString;
 
 use clap::{CommandFactory as _, Parser as _};
 
+use crate::app::{App, Options};
 use crate::cli::Cli;
-use crate::context::{Context, Options};
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
@@ -86,14 +79,14 @@ fn run(
     interrupt: Interrupt,
 ) -> Result<ExitCode, Failure> {
     signals::install(&interrupt).or_fail(FailureKind::Internal, "Ctrl-C can't be caught")?;
-    let context = Context {
+    let app = App {
         env,
         ui: ui.clone(),
         events: SessionEvents::new(ui.clone()),
         interrupt,
         options,
     };
-    let done = commands::run(cli.command, Cli::command, &context);
+    let done = commands::run(cli.command, Cli::command, &app);
     for lazaret_runtime::UnremovedResource { what, name, cause } in lazaret_runtime::unremoved() {
         let cause = lazaret_tree::escape(cause.as_bytes());
         ui.warn(&format!("{what} {name} could not be removed: {cause}"));

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use crate::git::SCRATCH;
+use crate::resolve::git::SCRATCH;
 
 /// Any other user may write.
 const OTHERS_WRITE: u32 = 0o002;

@@ -5,7 +5,7 @@ use lazaret_tree::escape;
 use serde_json::json;
 
 use super::diff::parse_paths;
-use crate::context::Context;
+use crate::app::App;
 use crate::decide::allowlist;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -35,10 +35,10 @@ pub enum Command {
     },
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let mut remembered = allowlist::load(&context.env)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let mut remembered = allowlist::load(&app.env)?;
     match args.command {
-        None | Some(Command::Ls) => list(remembered.entries(), context),
+        None | Some(Command::Ls) => list(remembered.entries(), app),
         Some(Command::Rm { path, code }) => {
             for parsed in parse_paths(std::slice::from_ref(&path))? {
                 let removed = remembered.remove(&parsed, code.as_deref())?;
@@ -47,8 +47,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
                     let text = format!("nothing is allowed for {shown}");
                     return Err(Failure::message(FailureKind::Refused, text));
                 }
-                context
-                    .ui
+                app.ui
                     .status(&format!("removed {removed} allowed for {shown}"));
             }
         }
@@ -56,26 +55,24 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(entries: &[Entry], context: &Context) {
+fn list(entries: &[Entry], app: &App) {
     let path = |entry: &Entry| escape(entry.path.as_str().as_bytes());
-    match context.ui.format() {
+    match app.ui.format() {
         OutputFormat::Json => {
             let row = |entry: &Entry| {
                 let print = entry.fingerprint.to_hex();
                 json!({ "code": escape(entry.code.as_bytes()), "path": path(entry), "fingerprint": print })
             };
             let rows: Vec<_> = entries.iter().map(row).collect();
-            context.ui.json(&rows);
+            app.ui.json(&rows);
         }
-        OutputFormat::Text if entries.is_empty() => context.ui.status("nothing is allowed"),
+        OutputFormat::Text if entries.is_empty() => app.ui.status("nothing is allowed"),
         OutputFormat::Text => {
             let codes = entries.iter().map(|entry| entry.code.chars().count());
             let width = codes.max().unwrap_or(0);
             for entry in entries {
                 let code = escape(entry.code.as_bytes());
-                context
-                    .ui
-                    .result(&format!("{code:<width$}  {}", path(entry)));
+                app.ui.result(&format!("{code:<width$}  {}", path(entry)));
             }
         }
     }

@@ -11,7 +11,7 @@ use lazaret_tree::{RelPath, RelPathBuf, escape};
 use lazaret_validator::Allowance;
 
 use super::diff;
-use crate::context::Context;
+use crate::app::App;
 use crate::decide::{OnConflict, decide};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -65,23 +65,23 @@ const ALLOW: [Choice; 2] = [
     },
 ];
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     let paths = diff::parse_paths(&args.paths)?;
     let (allow, theirs) = (
         diff::parse_paths(&args.allow)?,
         diff::parse_paths(&args.theirs)?,
     );
     if let Some(dir) = &args.workspace {
-        waiting::adopt(&store, &args.session, dir, context)?;
+        waiting::adopt(&store, &args.session, dir, app)?;
     }
-    let (mut session, case) = waiting::open(&store, &args.session, context)?;
+    let (mut session, case) = waiting::open(&store, &args.session, app)?;
     let mut choices = picked(&case, &paths, &args)?;
     for path in &theirs {
         replace(&case, path, &mut choices)?;
     }
     for path in &allow {
-        permit(&case, path, &args, &mut choices, context)?;
+        permit(&case, path, &args, &mut choices, app)?;
     }
     let proposal = case.propose(&choices)?;
     let report = Report::of_case(session.record(), &case, &proposal);
@@ -89,7 +89,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         true => Consent::Given(args.on_conflict.into()),
         false => Consent::Ask,
     };
-    let mut decision = decide(&case, &choices, consent, &context.ui, &context.interrupt)?;
+    let mut decision = decide(&case, &choices, consent, &app.ui, &app.interrupt)?;
     if let (true, Decision::Apply(plan)) = (args.remember, &mut decision) {
         let allowed = choices.allowed().iter();
         let entries = allowed.filter_map(|allowed| Entry::of(allowed, &proposal));
@@ -98,7 +98,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     if let Decision::Keep(reason) = &decision {
         return Err(kept(*reason, &args));
     }
-    waiting::settle(context, &store, &mut session, &case, decision, report)
+    waiting::settle(app, &store, &mut session, &case, decision, report)
 }
 
 /// Takes what is at or below the paths; everything when there are none.
@@ -171,9 +171,9 @@ fn permit(
     path: &RelPathBuf,
     args: &Args,
     choices: &mut Choices,
-    context: &Context,
+    app: &App,
 ) -> Result<(), Failure> {
-    let ui = &context.ui;
+    let ui = &app.ui;
     if *choices.of(path) == Pick::Leave {
         choices.pick(path, Pick::Take);
         with_parents(case, path, choices);
@@ -198,7 +198,7 @@ fn permit(
             text: "Type the word to apply it all the same:",
             choices: &ALLOW,
         };
-        if ui.prompt(&question, &context.interrupt) != Answer::Chosen("allow") {
+        if ui.prompt(&question, &app.interrupt) != Answer::Chosen("allow") {
             let text = format!("{shown} is not allowed without a word for it");
             return Err(Failure::message(FailureKind::Refused, text)
                 .hinted("Type it at a terminal, or say --yes."));

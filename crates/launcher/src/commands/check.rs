@@ -13,7 +13,7 @@ use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::escape;
 use lazaret_validator::{Finding, Outcome};
 
-use crate::context::Context;
+use crate::app::App;
 use crate::decide::output_target::{self, OutputTarget};
 use crate::decide::summary;
 use crate::environment::StreamKind;
@@ -51,19 +51,19 @@ pub struct Args {
     pub force: bool,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let existing = match args.force {
         true => Existing::Replace,
         false => Existing::Keep,
     };
     let asked = [(Form::Json, &args.report), (Form::Html, &args.html)];
-    let places = output_target::choose(asked, &context.env.cwd, context.ui.format())?;
+    let places = output_target::choose(asked, &app.env.cwd, app.ui.format())?;
     for (_, place) in &places {
         place.check(existing)?;
     }
-    let cwd = &context.env.cwd;
+    let cwd = &app.env.cwd;
     let base = open_dir(&cwd.join(&args.base), "base")?;
-    let profile = profile::load(&args.profile, &context.env)?;
+    let profile = profile::load(&args.profile, &app.env)?;
     // Its limits may be stricter. Its exclusions are ignored: they would keep entries unjudged.
     let gate = profile.clone().tightened_by(base.path())?.profile.gate;
     let limits = GateLimits {
@@ -74,21 +74,21 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let terms = Terms {
         exclude: &profile.workspace.exclude,
         limits,
-        git: context.env.for_git(),
+        git: app.env.for_git(),
     };
     let comparison = match args.candidate.as_os_str() == "-" {
         true => {
-            if context.env.streams.stdin == StreamKind::Terminal {
+            if app.env.streams.stdin == StreamKind::Terminal {
                 let text = "stdin is a terminal, and an archive can't be typed";
                 return Err(Failure::message(FailureKind::Usage, text));
             }
-            let mut stdin = context.ui.take_stdin().ok_or_else(|| {
+            let mut stdin = app.ui.take_stdin().ok_or_else(|| {
                 Failure::message(
                     FailureKind::Internal,
                     "cannot read stdin: it is already in use",
                 )
             })?;
-            let mut reader = Interruptible(&mut stdin, &context.interrupt);
+            let mut reader = Interruptible(&mut stdin, &app.interrupt);
             compare(base, Candidate::Tar(&mut reader), terms).map_err(Failure::from)
         }
         false => {
@@ -96,7 +96,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             match std::fs::metadata(&path) {
                 Ok(metadata) if !metadata.is_dir() => {
                     let file = File::open(&path).map_err(|error| unreadable(&path, error))?;
-                    let mut reader = Interruptible(file, &context.interrupt);
+                    let mut reader = Interruptible(file, &app.interrupt);
                     compare(base, Candidate::Tar(&mut reader), terms).map_err(Failure::from)
                 }
                 Ok(_) => {
@@ -107,13 +107,13 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             }
         }
     };
-    context.interrupt.check()?;
+    app.interrupt.check()?;
     let checked = Checked {
         base: args.base.to_string_lossy().into_owned(),
         candidate: args.candidate.to_string_lossy().into_owned(),
         profile: args.profile,
     };
-    report(&comparison?, &checked, &places, existing, context)
+    report(&comparison?, &checked, &places, existing, app)
 }
 
 /// Writes what was asked for, shows the rest, and says how it ends.
@@ -122,9 +122,9 @@ fn report(
     checked: &Checked,
     places: &[(Form, OutputTarget)],
     existing: Existing,
-    context: &Context,
+    app: &App,
 ) -> Result<ExitCode, Failure> {
-    let (case, ui) = (&comparison.case, &context.ui);
+    let (case, ui) = (&comparison.case, &app.ui);
     let proposal = case.propose(&Choices::all())?;
     let now = SystemTime::now();
     let mut batch = Batch::new(Subject::Check(checked), case, &proposal, now, Vec::new())?;
@@ -143,7 +143,7 @@ fn report(
     match (ui.format(), &comparison.rejection) {
         (OutputFormat::Json, _) => ui.json(&Document::new(&batch, case)?),
         (OutputFormat::Text, _) if shown => {}
-        (OutputFormat::Text, Some(finding)) => show_rejection(finding, context),
+        (OutputFormat::Text, Some(finding)) => show_rejection(finding, app),
         (OutputFormat::Text, None) => {
             ui.results(|out| summary::write(out, case, &proposal, ui));
             if places.is_empty() && summary::is_partial(&proposal, ui) {
@@ -164,8 +164,8 @@ fn report(
     })
 }
 
-fn show_rejection(finding: &Finding, context: &Context) {
-    let ui = &context.ui;
+fn show_rejection(finding: &Finding, app: &App) {
+    let ui = &app.ui;
     ui.result(&format!(
         "{}  {}: {}",
         ui.paint_result(Tone::Error, "rejected"),

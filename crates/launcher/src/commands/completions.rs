@@ -1,6 +1,6 @@
 //! `lazaret completions`.
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 
@@ -12,15 +12,9 @@ pub struct Args {
     pub shell: clap_complete::Shell,
 }
 
-pub(crate) fn run(
-    args: Args,
-    mut cli: clap::Command,
-    context: &Context,
-) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: Args, mut cli: clap::Command, app: &App) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut cli, "lazaret", &mut script);
-    context
-        .ui
-        .result(String::from_utf8_lossy(&script).trim_end());
+    app.ui.result(String::from_utf8_lossy(&script).trim_end());
     Ok(ExitCode::SUCCESS)
 }

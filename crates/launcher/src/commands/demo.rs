@@ -5,15 +5,15 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::dry_run::reach::Reach;
-use crate::context::Context;
+use crate::app::App;
 use crate::demo::{GOOD, HOSTILE, materialise};
 use crate::exit_code::ExitCode;
-use crate::extent;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::gate::run_report::Report;
-use crate::job::gate_limits;
-use crate::job::{Attendance, Job, JobEnd};
 use crate::profile::{ApplyMode, Profile};
+use crate::resolve::run_spec::gate_limits;
+use crate::resolve::run_spec::{Attendance, Job, JobEnd};
+use crate::resolve::scope;
 use crate::ui::{OutputFormat, Tone};
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::store::Store;
@@ -41,14 +41,14 @@ const ACTS: [Act; 2] = [
 ];
 
 /// Lists what would go in.
-pub(crate) fn dry_run(profile: &Profile, context: &Context) -> Result<ExitCode, Failure> {
+pub(crate) fn dry_run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
     let project = SampleProject::write(profile)?;
     super::dry_run::run(
         &project.workspace,
         &project.selector,
-        Reach::of(profile, &WriteScope::default(), &context.env),
+        Reach::of(profile, &WriteScope::default(), &app.env),
         FileLimit::of(gate_limits(profile)),
-        context,
+        app,
     )
 }
 
@@ -68,15 +68,15 @@ impl SampleProject {
         materialise(dir.path()).or_fail(FailureKind::State, "write the sample project")?;
         Ok(Self {
             workspace: WorkspaceDir::open_ambient(dir.path())?,
-            selector: extent::of_profile(profile, None, &WriteScope::default())?,
+            selector: scope::of_profile(profile, None, &WriteScope::default())?,
             dir,
         })
     }
 }
 
-pub(crate) fn run(profile: &Profile, context: &Context) -> Result<ExitCode, Failure> {
+pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
     let project = SampleProject::write(profile)?;
-    let ui = &context.ui;
+    let ui = &app.ui;
     ui.status(&format!(
         "the sample project is at {}",
         project.dir.path().display()
@@ -98,7 +98,7 @@ pub(crate) fn run(profile: &Profile, context: &Context) -> Result<ExitCode, Fail
             attendance: Attendance::Unattended,
             profile: profile.clone(),
         };
-        ends.push(job.run(&project.workspace, &project.selector, context)?);
+        ends.push(job.run(&project.workspace, &project.selector, app)?);
     }
     let verdict = verdict(&ends);
     let kept: Vec<_> = ends.iter().map(|end| end.report.session.clone()).collect();
@@ -107,12 +107,12 @@ pub(crate) fn run(profile: &Profile, context: &Context) -> Result<ExitCode, Fail
         ui.json(&json!({ "acts": reports, "as_expected": verdict.is_ok() }));
     }
     // The scratch project goes, so its sessions have nothing left to be applied to.
-    let store = Store::open(&context.env.state_dir()?)?;
+    let store = Store::open(&app.env.state_dir()?)?;
     for id in kept {
         let id = id
             .parse()
             .or_fail(FailureKind::Internal, "a session's name")?;
-        super::rm::remove(&store, super::rm::lock(&store, &id)?, context)?;
+        super::rm::remove(&store, super::rm::lock(&store, &id)?, app)?;
     }
     verdict?;
     ui.status("");

@@ -4,7 +4,7 @@ use lazaret_gate::case::Case;
 use lazaret_gate::choices::Choices;
 use lazaret_tree::{Change, RelPathBuf};
 
-use crate::context::Context;
+use crate::app::App;
 use crate::decide::{allowlist, patch, summary};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -35,14 +35,14 @@ pub struct Args {
     pub stat: bool,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     let paths = parse_paths(&args.paths)?;
     match Running::find(&store, &args.session)? {
-        Some(running) => look(running, &store, &args, &paths, context),
+        Some(running) => look(running, &store, &args, &paths, app),
         None => {
-            let (session, case) = waiting::open(&store, &args.session, context)?;
-            show(session.record(), &case, None, &args, &paths, &context.ui)
+            let (session, case) = waiting::open(&store, &args.session, app)?;
+            show(session.record(), &case, None, &args, &paths, &app.ui)
         }
     }
 }
@@ -53,11 +53,11 @@ fn look(
     store: &Store,
     args: &Args,
     paths: &[RelPathBuf],
-    context: &Context,
+    app: &App,
 ) -> Result<ExitCode, Failure> {
     let id = &args.session;
-    let remembered = allowlist::load(&context.env)?;
-    let site = running.site(store, context)?;
+    let remembered = allowlist::load(&app.env)?;
+    let site = running.site(store, app)?;
     let mut viewer = running.view(&site)?;
     let seen = match viewer.look()? {
         LiveSnapshot::Seen(seen) => seen,
@@ -72,20 +72,13 @@ fn look(
         Failure::message(FailureKind::Refused, text)
             .hinted("The command still runs; it may yet clean up.")
     })?;
-    let case = preview(&viewer, collection, &remembered, &context.env)?;
+    let case = preview(&viewer, collection, &remembered, &app.env)?;
     let paused = live(seen.paused);
-    context.ui.status(&format!(
+    app.ui.status(&format!(
         "live view, paused {} ms: the command runs, and nothing is judged for good yet",
         paused.paused_ms
     ));
-    show(
-        viewer.record(),
-        &case,
-        Some(paused),
-        args,
-        paths,
-        &context.ui,
-    )
+    show(viewer.record(), &case, Some(paused), args, paths, &app.ui)
 }
 
 fn show(

@@ -1,7 +1,7 @@
 //! `lazaret discard`.
 
+use crate::app::App;
 use crate::commands::rm;
-use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::settle::{Volume, finish};
@@ -33,8 +33,8 @@ const CHOICES: [Choice; 2] = [
     },
 ];
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     let mut session = store.lock(&args.session)?;
     match session.record().phase {
         Phase::Collected | Phase::Rejected => {}
@@ -50,7 +50,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             text: &text,
             choices: &CHOICES,
         };
-        if context.ui.prompt(&question, &context.interrupt) != Answer::Chosen("y") {
+        if app.ui.prompt(&question, &app.interrupt) != Answer::Chosen("y") {
             return Err(Failure::message(
                 FailureKind::Refused,
                 "nothing is discarded without a yes",
@@ -58,26 +58,24 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             .hinted("Answer at a terminal, or say --yes."));
         }
     }
-    let detected = context.engine_of(session.record())?;
-    let site = site(context, &store, detected);
+    let detected = app.engine_of(session.record())?;
+    let site = site(app, &store, detected);
     finish(
         &mut session,
         Outcome::Discarded,
         Volume::Remove(&site),
-        &context.ui,
+        &app.ui,
     )?;
     let_go(&site, &session);
-    match context.ui.format() {
-        OutputFormat::Json => context.ui.json(&serde_json::json!({
+    match app.ui.format() {
+        OutputFormat::Json => app.ui.json(&serde_json::json!({
             "session": args.session.as_str(),
             "outcome": Outcome::Discarded,
             "commits": commits,
         })),
         OutputFormat::Text => {
             let with = rm::with(&commits);
-            context
-                .ui
-                .status(&format!("discarded {}{with}", args.session));
+            app.ui.status(&format!("discarded {}{with}", args.session));
         }
     }
     Ok(ExitCode::SUCCESS)

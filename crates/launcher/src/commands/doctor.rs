@@ -10,18 +10,18 @@ use lazaret_runtime::{Candidate, Candidates, DecidedBy, EngineInfo, UserNamespac
 use lazaret_tree::escape;
 use serde_json::{Value, json};
 
+use crate::app::{App, describe, kind_name};
 use crate::commands::dry_run::reach::words;
 use crate::commands::image;
-use crate::context::{Context, describe, kind_name};
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::own_dirs;
 use crate::porter;
 use crate::profile;
-use crate::secret::{self, Presence};
+use crate::resolve::secrets::{self, Presence};
+use crate::resolve::user_network::UserNetwork;
 use crate::ui::{OutputFormat, Tone, bytes, harmless};
-use crate::user_network::UserNetwork;
 
 /// Show the engines, what they can enforce, and what to do
 ///
@@ -53,13 +53,13 @@ struct Report {
     inotify: Option<u64>,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let Args {} = args;
-    let report = examine(context)?;
+    let report = examine(app)?;
     let advice = report.advice();
-    match context.ui.format() {
-        OutputFormat::Text => report.print(context, &advice),
-        OutputFormat::Json => context.ui.json(&report.to_json(&advice)),
+    match app.ui.format() {
+        OutputFormat::Text => report.print(app, &advice),
+        OutputFormat::Json => app.ui.json(&report.to_json(&advice)),
     }
     Ok(if report.can_work() {
         ExitCode::SUCCESS
@@ -68,21 +68,21 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     })
 }
 
-fn examine(context: &Context) -> Result<Report, Failure> {
+fn examine(app: &App) -> Result<Report, Failure> {
     // What it holds is read below.
-    let own = own_dirs::all(&context.env);
+    let own = own_dirs::all(&app.env);
     if let Some(config) = own.iter().find(|own| own.word() == "config") {
-        config.check(context.env.uid)?;
+        config.check(app.env.uid)?;
     }
     let Candidates { by, tried: engines } =
-        lazaret_runtime::candidates(&context.engine_request()?, &context.env.for_detection());
+        lazaret_runtime::candidates(&app.engine_request()?, &app.env.for_detection());
     let used = engines
         .iter()
         .position(|candidate| candidate.result.is_ok());
     let images = match used {
-        Some(_) => context
+        Some(_) => app
             .engine()
-            .and_then(|detected| image::list(context, &detected)),
+            .and_then(|detected| image::list(app, &detected)),
         None => Err(Failure::message(
             FailureKind::Engine,
             "unknown: there is no engine to ask",
@@ -93,20 +93,20 @@ fn examine(context: &Context) -> Result<Report, Failure> {
         engines,
         used,
         directories: vec![
-            directory("state", context.env.state_dir(), &context.env),
-            directory("cache", context.env.cache_dir(), &context.env),
+            directory("state", app.env.state_dir(), &app.env),
+            directory("cache", app.env.cache_dir(), &app.env),
         ],
         images,
-        network: UserNetwork::load(&context.env),
-        keys: keys(context)?,
+        network: UserNetwork::load(&app.env),
+        keys: keys(app)?,
         porter: porter::bytes().map(<[u8]>::len),
         inotify: inotify::limit(),
     })
 }
 
 /// Looks for the keys and logins of all profiles, and takes none of them.
-fn keys(context: &Context) -> Result<Vec<(String, String, Presence)>, Failure> {
-    let env = &context.env;
+fn keys(app: &App) -> Result<Vec<(String, String, Presence)>, Failure> {
+    let env = &app.env;
     let mut keys = Vec::new();
     for listed in profile::list(env)? {
         // One that is wrong is for `profile check` to explain.
@@ -114,9 +114,9 @@ fn keys(context: &Context) -> Result<Vec<(String, String, Presence)>, Failure> {
             continue;
         };
         let secrets = profile.secrets.iter();
-        let secrets = secrets.map(|rule| (&rule.name, secret::presence(&rule.from, env)));
+        let secrets = secrets.map(|rule| (&rule.name, secrets::presence(&rule.from, env)));
         let files = profile.files.iter();
-        let files = files.map(|rule| (&rule.name, secret::file_presence(&rule.from, env)));
+        let files = files.map(|rule| (&rule.name, secrets::file_presence(&rule.from, env)));
         for (name, presence) in secrets.chain(files) {
             keys.push((profile.name.clone(), name.clone(), presence));
         }
@@ -237,8 +237,8 @@ impl Report {
         inotify::advice(used.result.as_ref().ok()?, self.inotify?)
     }
 
-    fn print(&self, context: &Context, advice: &[String]) {
-        let ui = &context.ui;
+    fn print(&self, app: &App, advice: &[String]) {
+        let ui = &app.ui;
         let heading = |text: &str| ui.result(&ui.paint_result(Tone::Strong, text));
         heading("Engines, in the order in which they are tried");
         let by = escape(self.by.to_string().as_bytes());
@@ -250,7 +250,7 @@ impl Report {
             ui.result("  none");
         }
         for (index, candidate) in self.engines.iter().enumerate() {
-            print_engine(context, candidate, Some(index) == self.used);
+            print_engine(app, candidate, Some(index) == self.used);
         }
         heading("Directories");
         for directory in &self.directories {
@@ -274,7 +274,7 @@ impl Report {
         match &self.images {
             Ok(images) => {
                 for listed in images {
-                    ui.result(&format!("  {}", image::line(context, listed)));
+                    ui.result(&format!("  {}", image::line(app, listed)));
                 }
             }
             // Without a porter there is nothing to compare images with; said below.
@@ -357,8 +357,8 @@ fn is_absent(error: &lazaret_runtime::EngineError) -> bool {
     matches!(error, lazaret_runtime::EngineError::Unreachable { .. })
 }
 
-fn print_engine(context: &Context, candidate: &Candidate, used: bool) {
-    let ui = &context.ui;
+fn print_engine(app: &App, candidate: &Candidate, used: bool) {
+    let ui = &app.ui;
     let origin = escape(candidate.origin.as_bytes());
     match &candidate.result {
         Err(error) => {

@@ -8,10 +8,10 @@ use lazaret_transfer::{FileSelector, GitMode, Hashing, SizeEstimator, Walked, Wo
 use lazaret_tree::{Entry, Tree, escape};
 use serde_json::{Value, json};
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::git;
+use crate::resolve::git;
 use crate::ui::OutputFormat;
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use listing::{Group, Left, groups};
@@ -49,10 +49,10 @@ pub(crate) fn run(
     selector: &FileSelector,
     reach: Reach,
     limit: FileLimit,
-    context: &Context,
+    app: &App,
 ) -> Result<ExitCode, Failure> {
-    let walked = walked(workspace, selector, context)?;
-    let git = repository(workspace, selector, &walked.tree, context)?;
+    let walked = walked(workspace, selector, app)?;
+    let git = repository(workspace, selector, &walked.tree, app)?;
     let mut files: Vec<(String, u64)> = walked
         .tree
         .iter()
@@ -77,21 +77,17 @@ pub(crate) fn run(
         git,
         reach,
     };
-    match context.ui.format() {
-        OutputFormat::Json => context.ui.json(&document(workspace, &listing)),
-        OutputFormat::Text => text::print(&listing, &context.ui),
+    match app.ui.format() {
+        OutputFormat::Json => app.ui.json(&document(workspace, &listing)),
+        OutputFormat::Text => text::print(&listing, &app.ui),
     }
     // As the run would end.
     limit.refuse(large)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn walked(
-    workspace: &WorkspaceDir,
-    selector: &FileSelector,
-    context: &Context,
-) -> Result<Walked, Failure> {
-    let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
+fn walked(workspace: &WorkspaceDir, selector: &FileSelector, app: &App) -> Result<Walked, Failure> {
+    let made = git::make(workspace, selector, &app.env, &app.interrupt)?;
     Ok(walk(workspace, &made.selector, Hashing::SizesOnly)?)
 }
 
@@ -100,7 +96,7 @@ fn repository(
     workspace: &WorkspaceDir,
     selector: &FileSelector,
     chosen: &Tree,
-    context: &Context,
+    app: &App,
 ) -> Result<Option<Repository>, Failure> {
     if let Ok(None) = lazaret_transfer::Repository::find(workspace) {
         return Ok(None);
@@ -109,10 +105,10 @@ fn repository(
         if mode == selector.git() {
             return Ok(weight(chosen));
         }
-        match walked(workspace, &selector.clone().with_git(mode), context) {
+        match walked(workspace, &selector.clone().with_git(mode), app) {
             Ok(walked) => Ok(weight(&walked.tree)),
             Err(failure) => {
-                context.interrupt.check()?;
+                app.interrupt.check()?;
                 Ok(Err(failure.chain().join(": ")))
             }
         }

@@ -7,7 +7,7 @@ use lazaret_gate::export::{self, Batch, Existing, Form, Subject};
 use lazaret_tree::RelPathBuf;
 
 use super::diff;
-use crate::context::Context;
+use crate::app::App;
 use crate::decide::output_target::{self, OutputTarget};
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
@@ -42,18 +42,18 @@ pub struct Args {
     pub force: bool,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let paths = diff::parse_paths(&args.paths)?;
     let existing = match args.force {
         true => Existing::Replace,
         false => Existing::Keep,
     };
-    let places = places(&args, context)?;
+    let places = places(&args, app)?;
     for (_, place) in &places {
         place.check(existing)?;
     }
-    let store = Store::open(&context.env.state_dir()?)?;
-    let (session, case) = waiting::open(&store, &args.session, context)?;
+    let store = Store::open(&app.env.state_dir()?)?;
+    let (session, case) = waiting::open(&store, &args.session, app)?;
     let proposal = export::propose(&case)?;
     let about = session.record().subject();
     let subject = Subject::Session(&about);
@@ -78,34 +78,34 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         )));
     }
     for (form, place) in places {
-        place.write(existing, &context.ui, |out| {
+        place.write(existing, &app.ui, |out| {
             export::write(form, &batch, &case, out)
         })?;
         if place != OutputTarget::Stdout {
-            context.ui.status(&format!("wrote {}", place.describe()));
+            app.ui.status(&format!("wrote {}", place.describe()));
         }
     }
-    if context.ui.format() == OutputFormat::Json {
-        context.ui.json(&Document::new(&batch, &case)?);
+    if app.ui.format() == OutputFormat::Json {
+        app.ui.json(&Document::new(&batch, &case)?);
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Says what goes where; nothing asked for is a patch on stdout.
-fn places(args: &Args, context: &Context) -> Result<Vec<(Form, OutputTarget)>, Failure> {
+fn places(args: &Args, app: &App) -> Result<Vec<(Form, OutputTarget)>, Failure> {
     let asked = [
         (Form::Patch, &args.patch),
         (Form::Json, &args.report),
         (Form::Html, &args.html),
     ];
-    let format = context.ui.format();
-    let mut places = output_target::choose(asked, &context.env.cwd, format)?;
+    let format = app.ui.format();
+    let mut places = output_target::choose(asked, &app.env.cwd, format)?;
     if places.is_empty() && format == OutputFormat::Text {
         places.push((Form::Patch, OutputTarget::Stdout));
     }
     // The bytes of a patch are the command's own; a terminal would obey them (UI-01).
     let patch_shown = places.contains(&(Form::Patch, OutputTarget::Stdout));
-    if patch_shown && context.env.streams.stdout == StreamKind::Terminal {
+    if patch_shown && app.env.streams.stdout == StreamKind::Terminal {
         let text = "a patch holds the bytes as they are, which a terminal must not get";
         return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
             "Write it to a file with --patch FILE, or look with `lazaret diff {}`.",

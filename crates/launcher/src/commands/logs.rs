@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use lazaret_tree::PathError;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -21,8 +21,8 @@ pub struct Args {
     pub session: lazaret_runtime::SessionId,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     let dir = store.find(&args.session)?;
     let path = dir.file("log");
     let bytes = match fs::read(&path) {
@@ -36,22 +36,21 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         }
         Err(source) => return Err(PathError { path, source }.into()),
     };
-    match (context.ui.format(), context.env.streams.stdout) {
+    match (app.ui.format(), app.env.streams.stdout) {
         (OutputFormat::Json, _) => {
             let log = lazaret_tree::escape(&bytes);
-            context
-                .ui
+            app.ui
                 .json(&serde_json::json!({ "session": args.session.as_str(), "log": log }));
         }
         (OutputFormat::Text, StreamKind::Terminal) => {
-            write(context, TextSanitizer::default().pass(&bytes).as_bytes());
+            write(app, TextSanitizer::default().pass(&bytes).as_bytes());
         }
-        (OutputFormat::Text, StreamKind::Other) => write(context, &bytes),
+        (OutputFormat::Text, StreamKind::Other) => write(app, &bytes),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn write(context: &Context, bytes: &[u8]) {
+fn write(app: &App, bytes: &[u8]) {
     // The user interface remembers a failure and reports it at the end.
-    drop(context.ui.writer(Output::Stdout).write_all(bytes));
+    drop(app.ui.writer(Output::Stdout).write_all(bytes));
 }

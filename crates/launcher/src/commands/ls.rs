@@ -6,7 +6,7 @@ use lazaret_runtime::SessionId;
 use lazaret_tree::escape;
 use serde::{Serialize, Serializer};
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::ui::{OutputFormat, Tone, elapsed};
@@ -40,18 +40,18 @@ struct Row {
     commits: Unlanded,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open_if_there(&context.env.state_dir()?)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open_if_there(&app.env.state_dir()?)?;
     let wanted = match &args.workspace {
         None => None,
-        Some(path) => Some(crate::workspace::open(path, &context.env)?),
+        Some(path) => Some(crate::resolve::workspace::open(path, &app.env)?),
     };
     let mut rows = Vec::new();
     for (store, dir) in dirs(store.as_ref())? {
         let record = match dir.record() {
             Ok(record) => record,
             Err(error) => {
-                context.ui.warn(&escape(error.to_string().as_bytes()));
+                app.ui.warn(&escape(error.to_string().as_bytes()));
                 continue;
             }
         };
@@ -71,10 +71,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             commits: record.commits,
         });
     }
-    match context.ui.format() {
-        OutputFormat::Json => context.ui.json(&rows),
-        OutputFormat::Text if rows.is_empty() => context.ui.status("no sessions"),
-        OutputFormat::Text => print(&rows, context),
+    match app.ui.format() {
+        OutputFormat::Json => app.ui.json(&rows),
+        OutputFormat::Text if rows.is_empty() => app.ui.status("no sessions"),
+        OutputFormat::Text => print(&rows, app),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -87,8 +87,8 @@ fn dirs(store: Option<&Store>) -> Result<Vec<(&Store, SessionDir)>, Failure> {
     Ok(dirs.map(|dir| (store, dir)).collect())
 }
 
-fn print(rows: &[Row], context: &Context) {
-    let ui = &context.ui;
+fn print(rows: &[Row], app: &App) {
+    let ui = &app.ui;
     let escaped = |text: &str| escape(text.as_bytes());
     let width = |get: fn(&Row) -> usize, least| rows.iter().map(get).max().unwrap_or(0).max(least);
     let (names, profiles) = (

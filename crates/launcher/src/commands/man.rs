@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap_mangen::Man;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::markdown;
@@ -22,20 +22,20 @@ pub struct Args {
     pub markdown: bool,
 }
 
-pub(crate) fn run(args: Args, cli: clap::Command, context: &Context) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: Args, cli: clap::Command, app: &App) -> Result<ExitCode, Failure> {
     let mut command = cli.disable_help_subcommand(true);
     command.build();
     match args {
-        Args { markdown: true, .. } => context.ui.result(markdown::page(&command).trim_end()),
+        Args { markdown: true, .. } => app.ui.result(markdown::page(&command).trim_end()),
         Args { dir: None, .. } => {
             let mut page = Vec::new();
             Man::new(command)
                 .render(&mut page)
                 .or_fail(FailureKind::Internal, "render the page")?;
-            context.ui.result(String::from_utf8_lossy(&page).trim_end());
+            app.ui.result(String::from_utf8_lossy(&page).trim_end());
         }
         Args { dir: Some(dir), .. } => {
-            let dir = context.env.cwd.join(dir);
+            let dir = app.env.cwd.join(dir);
             let write = || -> io::Result<()> {
                 fs::create_dir_all(&dir)?;
                 pages(&command, &dir)

@@ -30,7 +30,7 @@ pub(crate) mod watch;
 
 use clap::Subcommand;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::own_dirs;
@@ -75,38 +75,38 @@ pub enum Command {
 pub(crate) fn run(
     command: Command,
     cli: impl FnOnce() -> clap::Command,
-    context: &Context,
+    app: &App,
 ) -> Result<ExitCode, Failure> {
     match command {
         // These look into no directory of lazaret's, or say themselves what is wrong with one.
         Command::Completions(_) | Command::Man(_) | Command::Rules(_) | Command::Doctor(_) => {}
-        _ => own_dirs::check(&context.env)?,
+        _ => own_dirs::check(&app.env)?,
     }
     match command {
-        Command::Run(args) => run::run(args, context),
-        Command::Diff(args) => diff::run(args, context),
-        Command::Watch(args) => watch::run(args, context),
-        Command::Sync(args) => sync::run(args, context),
-        Command::Review(args) => review::run(args, context),
-        Command::Apply(args) => apply::run(args, context),
-        Command::Allowed(args) => allowed::run(args, context),
-        Command::Export(args) => export::run(args, context),
-        Command::Check(args) => check::run(args, context),
-        Command::Discard(args) => discard::run(args, context),
-        Command::Undo(args) => undo::run(args, context),
-        Command::Ls(args) => ls::run(args, context),
-        Command::Show(args) => show::run(args, context),
-        Command::Logs(args) => logs::run(args, context),
-        Command::Rm(args) => rm::run(args, context),
-        Command::Recover(args) => recover::run(args, context),
-        Command::Prune(args) => prune::run(args, context),
-        Command::Doctor(args) => doctor::run(args, context),
-        Command::Rules(args) => rules::run(args, context),
-        Command::Policy(command) => policy::run(command, context),
-        Command::Pool(command) => pool::run(command, context),
-        Command::Image(command) => image::run(command, context),
-        Command::Profile(command) => profile::run(command, context),
-        Command::Completions(args) => completions::run(args, cli(), context),
-        Command::Man(args) => man::run(args, cli(), context),
+        Command::Run(args) => run::run(args, app),
+        Command::Diff(args) => diff::run(args, app),
+        Command::Watch(args) => watch::run(args, app),
+        Command::Sync(args) => sync::run(args, app),
+        Command::Review(args) => review::run(args, app),
+        Command::Apply(args) => apply::run(args, app),
+        Command::Allowed(args) => allowed::run(args, app),
+        Command::Export(args) => export::run(args, app),
+        Command::Check(args) => check::run(args, app),
+        Command::Discard(args) => discard::run(args, app),
+        Command::Undo(args) => undo::run(args, app),
+        Command::Ls(args) => ls::run(args, app),
+        Command::Show(args) => show::run(args, app),
+        Command::Logs(args) => logs::run(args, app),
+        Command::Rm(args) => rm::run(args, app),
+        Command::Recover(args) => recover::run(args, app),
+        Command::Prune(args) => prune::run(args, app),
+        Command::Doctor(args) => doctor::run(args, app),
+        Command::Rules(args) => rules::run(args, app),
+        Command::Policy(command) => policy::run(command, app),
+        Command::Pool(command) => pool::run(command, app),
+        Command::Image(command) => image::run(command, app),
+        Command::Profile(command) => profile::run(command, app),
+        Command::Completions(args) => completions::run(args, cli(), app),
+        Command::Man(args) => man::run(args, cli(), app),
     }
 }

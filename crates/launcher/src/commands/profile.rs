@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use lazaret_tree::escape;
 use serde_json::json;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::{self, Listed, Origin, Profile, WORKSPACE_FILE};
@@ -32,23 +32,23 @@ pub enum Command {
     Schema,
 }
 
-pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failure> {
+pub(crate) fn run(command: Command, app: &App) -> Result<ExitCode, Failure> {
     match command {
-        Command::Ls => ls(context),
-        Command::Show { profile } => show(&profile, context),
-        Command::Check { profiles } => Ok(check(&profiles, context)),
+        Command::Ls => ls(app),
+        Command::Show { profile } => show(&profile, app),
+        Command::Check { profiles } => Ok(check(&profiles, app)),
         Command::Schema => {
-            context.ui.json(&profile::schema());
+            app.ui.json(&profile::schema());
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
 /// A line of `profile ls`; a profile that is wrong is listed with its error.
-fn ls(context: &Context) -> Result<ExitCode, Failure> {
-    let ui = &context.ui;
+fn ls(app: &App) -> Result<ExitCode, Failure> {
+    let ui = &app.ui;
     let mut objects = Vec::new();
-    let listed = profile::list(&context.env)?;
+    let listed = profile::list(&app.env)?;
     let width = listed
         .iter()
         .map(|listed| listed.name.len())
@@ -59,7 +59,7 @@ fn ls(context: &Context) -> Result<ExitCode, Failure> {
             Origin::BuiltIn => "built in".to_owned(),
             Origin::File(path) => escape(path.as_os_str().as_encoded_bytes()),
         };
-        let loaded = profile::load(&name, &context.env);
+        let loaded = profile::load(&name, &app.env);
         match ui.format() {
             OutputFormat::Text => {
                 let about = match &loaded {
@@ -82,21 +82,21 @@ fn ls(context: &Context) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(name: &str, context: &Context) -> Result<ExitCode, Failure> {
-    let profile = profile::load(name, &context.env)?;
-    match context.ui.format() {
-        OutputFormat::Text => context.ui.result(profile.to_toml().trim_end()),
-        OutputFormat::Json => context.ui.json(&profile.to_json()),
+fn show(name: &str, app: &App) -> Result<ExitCode, Failure> {
+    let profile = profile::load(name, &app.env)?;
+    match app.ui.format() {
+        OutputFormat::Text => app.ui.result(profile.to_toml().trim_end()),
+        OutputFormat::Json => app.ui.json(&profile.to_json()),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Checks all of them, so that one run shows every mistake.
-fn check(names: &[String], context: &Context) -> ExitCode {
-    let ui = &context.ui;
+fn check(names: &[String], app: &App) -> ExitCode {
+    let ui = &app.ui;
     let mut code = ExitCode::SUCCESS;
     for name in names {
-        match check_one(name, context) {
+        match check_one(name, app) {
             Ok(()) if ui.format() == OutputFormat::Text => {
                 ui.result(&format!("{}: ok", escape(name.as_bytes())));
             }
@@ -114,8 +114,8 @@ fn check(names: &[String], context: &Context) -> ExitCode {
 }
 
 /// Checks a profile, or a workspace's own file, which is judged by other rules.
-fn check_one(name: &str, context: &Context) -> Result<(), Failure> {
-    let path = context.env.cwd.join(name);
+fn check_one(name: &str, app: &App) -> Result<(), Failure> {
+    let path = app.env.cwd.join(name);
     if path.file_name() == Some(OsStr::new(WORKSPACE_FILE)) {
         if !path.exists() {
             return Err(Failure::message(
@@ -123,12 +123,12 @@ fn check_one(name: &str, context: &Context) -> Result<(), Failure> {
                 format!("there is no {name}"),
             ));
         }
-        let workspace = path.parent().unwrap_or(&context.env.cwd);
-        let any = profile::load("base", &context.env)?;
+        let workspace = path.parent().unwrap_or(&app.env.cwd);
+        let any = profile::load("base", &app.env)?;
         any.tightened_by(workspace)?;
         Profile::shared_by(workspace)?;
     } else {
-        profile::load(name, &context.env)?;
+        profile::load(name, &app.env)?;
     }
     Ok(())
 }

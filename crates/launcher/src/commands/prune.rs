@@ -5,7 +5,7 @@ use std::time::Duration;
 use lazaret_runtime::{ContainerName, SessionId, VolumeName};
 use serde_json::json;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::units::{Span, UnitError};
@@ -54,9 +54,9 @@ const CHOICES: [Choice; 2] = [
     },
 ];
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
-    let ui = &context.ui;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
+    let ui = &app.ui;
     let retention = Retention {
         older_than: args.older_than,
         now: Moment::now(),
@@ -68,14 +68,14 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         code = failure.exit_code();
         ui.failure(&failure);
     }
-    let detected = context.engine()?;
+    let detected = app.engine()?;
     let plan = candidates.plan(&store, &*detected.engine)?;
     let is_empty = plan.is_empty();
     if args.dry_run {
-        tell(&plan.names(), &args, context);
+        tell(&plan.names(), &args, app);
     } else {
         if !is_empty && !args.yes {
-            ask(&plan.names(), context)?;
+            ask(&plan.names(), app)?;
         }
         // Also of an empty plan: the mark of a container that was never made goes with it.
         let pruned = plan.carry_out(&store, &*detected.engine)?;
@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
             code = failure.exit_code();
             ui.failure(&failure);
         }
-        tell(&pruned.removed, &args, context);
+        tell(&pruned.removed, &args, app);
     }
     if is_empty && ui.format() == OutputFormat::Text {
         ui.status("nothing to prune");
@@ -96,13 +96,13 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
 ///
 /// # Errors
 /// The answer is not yes.
-fn ask(names: &Names, context: &Context) -> Result<(), Failure> {
-    list(names, "would remove", context);
+fn ask(names: &Names, app: &App) -> Result<(), Failure> {
+    list(names, "would remove", app);
     let question = Question {
         text: "Remove them for good?",
         choices: &CHOICES,
     };
-    match context.ui.prompt(&question, &context.interrupt) {
+    match app.ui.prompt(&question, &app.interrupt) {
         Answer::Chosen("y") => Ok(()),
         _ => {
             let text = "nothing is removed without a yes";
@@ -113,8 +113,8 @@ fn ask(names: &Names, context: &Context) -> Result<(), Failure> {
 }
 
 /// Says what was removed, or would be.
-fn tell(names: &Names, args: &Args, context: &Context) {
-    let ui = &context.ui;
+fn tell(names: &Names, args: &Args, app: &App) {
+    let ui = &app.ui;
     if ui.format() == OutputFormat::Json {
         let text = |names: &mut dyn Iterator<Item = &str>| -> Vec<String> {
             names.map(str::to_owned).collect()
@@ -131,15 +131,15 @@ fn tell(names: &Names, args: &Args, context: &Context) {
         true => "would remove",
         false => "removed",
     };
-    list(names, verb, context);
+    list(names, verb, app);
 }
 
 /// Lists names for people, one a line.
-fn list(names: &Names, verb: &str, context: &Context) {
-    if context.ui.format() == OutputFormat::Json {
+fn list(names: &Names, verb: &str, app: &App) {
+    if app.ui.format() == OutputFormat::Json {
         return;
     }
-    let result = |what: &str, name: &str| context.ui.result(&format!("{verb} {what} {name}"));
+    let result = |what: &str, name: &str| app.ui.result(&format!("{verb} {what} {name}"));
     for name in &names.sessions {
         result("session", name.as_str());
     }

@@ -7,7 +7,7 @@ use lazaret_transfer::{Attempt, NotRestored, WorkspaceDir};
 use lazaret_tree::escape;
 use serde_json::json;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::gate::workspace_lock::lock_workspace;
@@ -33,35 +33,33 @@ pub struct Args {
     pub session: Option<SessionId>,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     let wanted = match args.session {
         Some(id) => vec![store.find(&id)?.id().clone()],
-        None => broken(&store, context)?,
+        None => broken(&store, app)?,
     };
     let mut rows = Vec::new();
     let mut worst = ExitCode::SUCCESS;
     for id in &wanted {
-        context.interrupt.check()?;
+        app.interrupt.check()?;
         let mut say = |what| {
-            context.ui.status(&format!("{id}: {}", words(what)));
+            app.ui.status(&format!("{id}: {}", words(what)));
             rows.push(json!({ "session": id.as_str(), "state": what }));
         };
-        match take_up(&store, id, context, &mut say) {
+        match take_up(&store, id, app, &mut say) {
             Ok(()) => {}
             // One session whose engine is away must not keep the others from being taken up.
             Err(failure) => {
                 worst = failure.exit_code();
-                context
-                    .ui
-                    .failure(&failure.context(format!("session {id}")));
+                app.ui.failure(&failure.context(format!("session {id}")));
                 rows.push(json!({ "session": id.as_str(), "state": "failed" }));
             }
         }
     }
-    match context.ui.format() {
-        OutputFormat::Json => context.ui.json(&rows),
-        OutputFormat::Text if wanted.is_empty() => context.ui.status("nothing to recover"),
+    match app.ui.format() {
+        OutputFormat::Json => app.ui.json(&rows),
+        OutputFormat::Text if wanted.is_empty() => app.ui.status("nothing to recover"),
         OutputFormat::Text => {}
     }
     Ok(worst)
@@ -69,7 +67,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
 
 /// Finds the sessions without a launcher which say that one was at work: by their record, or by
 /// a journal, which is all that an undo leaves.
-fn broken(store: &Store, context: &Context) -> Result<Vec<SessionId>, Failure> {
+fn broken(store: &Store, app: &App) -> Result<Vec<SessionId>, Failure> {
     let mut found = Vec::new();
     for dir in store.list()? {
         match store.lock(dir.id()) {
@@ -78,7 +76,7 @@ fn broken(store: &Store, context: &Context) -> Result<Vec<SessionId>, Failure> {
             }
             Err(StoreError::Unfinished { id, .. }) => found.push(id),
             Ok(_) | Err(StoreError::Busy { .. } | StoreError::NotFound { .. }) => {}
-            Err(error) => context.ui.warn(&escape(error.to_string().as_bytes())),
+            Err(error) => app.ui.warn(&escape(error.to_string().as_bytes())),
         }
     }
     Ok(found)
@@ -92,27 +90,27 @@ fn is_broken(record: &Record) -> bool {
 fn take_up(
     store: &Store,
     id: &SessionId,
-    context: &Context,
+    app: &App,
     say: &mut dyn FnMut(&'static str),
 ) -> Result<(), Failure> {
     let mut session = store.lock_to_recover(id)?;
     let _lock = match session.dir().unfinished()? {
-        Some(_) => lock_its_workspace(store, session.record(), context)?,
+        Some(_) => lock_its_workspace(store, session.record(), app)?,
         None => None,
     };
     // No engine is needed for it, and so none is asked for.
     let repaired = repair(&mut session)?;
     for repaired in &repaired {
-        report(&repaired.not_restored, context);
+        report(&repaired.not_restored, app);
         say(word(repaired));
     }
     let is_at_rest = !is_broken(session.record()) && !NextContainer::is_partial(session.dir());
     if is_at_rest && !repaired.is_empty() {
         return Ok(());
     }
-    let detected = context.engine_of(session.record())?;
-    let exporter = image::ensure(context, &detected, "porter")?.pinned;
-    let site = site(context, store, detected);
+    let detected = app.engine_of(session.record())?;
+    let exporter = image::ensure(app, &detected, "porter")?.pinned;
+    let site = site(app, store, detected);
     let resumed = resume(&site, exporter, session)?;
     // What an engine finished only after its session had been removed.
     sweep(&site, store)?;
@@ -128,7 +126,7 @@ fn take_up(
             "rejected"
         }
         RecoverOutcome::RolledBack(mut session, not_restored) => {
-            report(&not_restored, context);
+            report(&not_restored, app);
             session.update(|record| record.outcome = Some(Outcome::Kept))?;
             "rolled_back"
         }
@@ -141,14 +139,10 @@ fn take_up(
 
 /// Keeps other launchers from a workspace while it is made whole. One that can't be opened
 /// is not there to be changed by any.
-fn lock_its_workspace(
-    store: &Store,
-    record: &Record,
-    context: &Context,
-) -> Result<Option<File>, Failure> {
+fn lock_its_workspace(store: &Store, record: &Record, app: &App) -> Result<Option<File>, Failure> {
     match WorkspaceDir::open_ambient(&record.workspace) {
         Ok(workspace) => {
-            let (ui, interrupt) = (&context.ui, &context.interrupt);
+            let (ui, interrupt) = (&app.ui, &app.interrupt);
             lock_workspace(store, &workspace, ui, interrupt).map(Some)
         }
         Err(_) => Ok(None),
@@ -168,10 +162,10 @@ fn word(repaired: &Repaired) -> &'static str {
 }
 
 /// Names what changed meanwhile, so that it was not taken back.
-fn report(not_restored: &[NotRestored], context: &Context) {
+fn report(not_restored: &[NotRestored], app: &App) {
     for left in not_restored {
         let path = escape(left.path.as_str().as_bytes());
-        context.ui.warn(&match &left.saved {
+        app.ui.warn(&match &left.saved {
             Some(saved) => format!(
                 "{path} changed meanwhile and is left as it is; what was there before is at {}",
                 escape(saved.as_str().as_bytes())

@@ -3,7 +3,7 @@
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::Consent;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::decide::{decide, review};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -23,10 +23,10 @@ pub struct Args {
     pub session: lazaret_runtime::SessionId,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let (ui, interrupt) = (&context.ui, &context.interrupt);
-    let store = Store::open(&context.env.state_dir()?)?;
-    let (mut session, case) = waiting::open(&store, &args.session, context)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let (ui, interrupt) = (&app.ui, &app.interrupt);
+    let store = Store::open(&app.env.state_dir()?)?;
+    let (mut session, case) = waiting::open(&store, &args.session, app)?;
     let choices = Choices::all();
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let decision = if ui.can_draw() {
@@ -34,5 +34,5 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     } else {
         decide(&case, &choices, Consent::Ask, ui, interrupt)?
     };
-    waiting::settle(context, &store, &mut session, &case, decision, report)
+    waiting::settle(app, &store, &mut session, &case, decision, report)
 }

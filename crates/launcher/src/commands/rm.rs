@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lazaret_runtime::SessionId;
 use lazaret_transfer::HistoryState;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use lazaret_session::engine::inventory::Inventory;
@@ -27,8 +27,8 @@ pub struct Args {
     pub force: bool,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     // All or none of the names: a refusal halfway would leave the user guessing.
     let mut sessions = BTreeMap::new();
     for id in &args.sessions {
@@ -43,8 +43,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     }
     for (id, session) in sessions {
         let commits = with(&session.record().commits);
-        remove(&store, session, context)?;
-        context.ui.status(&format!("removed {id}{commits}"));
+        remove(&store, session, app)?;
+        app.ui.status(&format!("removed {id}{commits}"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -119,12 +119,8 @@ fn holds_work(record: &Record) -> bool {
 ///
 /// # Errors
 /// The engine's, or the disk's.
-pub(crate) fn remove(
-    store: &Store,
-    session: LockedSession,
-    context: &Context,
-) -> Result<(), Failure> {
-    let detected = context.engine_of(session.record())?;
+pub(crate) fn remove(store: &Store, session: LockedSession, app: &App) -> Result<(), Failure> {
+    let detected = app.engine_of(session.record())?;
     Inventory::of_store(&*detected.engine, store.id())?
         .of(&session.record().owner())
         .surveyed(session.record())

@@ -4,7 +4,7 @@ use lazaret_tree::escape;
 use lazaret_validator::{CatalogEntry, Severity, catalog};
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::{OutputFormat, Tone, Ui};
@@ -42,8 +42,8 @@ impl From<&'static CatalogEntry> for Row {
     }
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let ui = &context.ui;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let ui = &app.ui;
     if args.markdown {
         ui.result(page().trim_end());
         return Ok(ExitCode::SUCCESS);

@@ -9,19 +9,19 @@ use lazaret_transfer::FileSelector;
 
 use super::dry_run::reach::Reach;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
-use crate::extent::Extent;
 use crate::failure::{Failure, FailureKind};
-use crate::git;
-use crate::job::gate_limits;
-use crate::job::{Attendance, Job};
 use crate::profile::units::Span;
 use crate::profile::{self, ApplyMode, Origin, Profile, Publish, WORKSPACE_FILE, pass};
+use crate::resolve::git;
+use crate::resolve::run_spec::gate_limits;
+use crate::resolve::run_spec::{Attendance, Job};
+use crate::resolve::scope::Extent;
+use crate::resolve::workspace;
 use crate::session_access::reopen;
 use crate::ui::OutputFormat;
-use crate::workspace;
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::spec::Source;
 use lazaret_session::store::Store;
@@ -101,33 +101,31 @@ impl FromStr for EnvVar {
     }
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let profile = profile::load(&args.profile, &context.env)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let profile = profile::load(&args.profile, &app.env)?;
     if is_demo(&profile, &args) {
         return match args.dry_run {
-            true => super::demo::dry_run(&profile, context),
-            false => super::demo::run(&profile, context),
+            true => super::demo::dry_run(&profile, app),
+            false => super::demo::run(&profile, app),
         };
     }
     let path = args
         .workspace
         .clone()
-        .unwrap_or_else(|| context.env.cwd.clone());
-    let workspace = workspace::open(&path, &context.env)?;
+        .unwrap_or_else(|| app.env.cwd.clone());
+    let workspace = workspace::open(&path, &app.env)?;
     let profile = match &args.image {
         Some(image) => profile.on_image(image)?,
         None => profile,
     };
-    let extent = Extent::of(profile, workspace, &context.env)?;
+    let extent = Extent::of(profile, workspace, &app.env)?;
     if !extent.keys.is_empty() {
         let keys = extent.keys.join(", ");
-        context
-            .ui
-            .status(&format!("{WORKSPACE_FILE} tightens: {keys}"));
+        app.ui.status(&format!("{WORKSPACE_FILE} tightens: {keys}"));
     }
     let selector = extent.selector()?;
     if args.dry_run {
-        return dry_run(&args, &extent, &selector, context);
+        return dry_run(&args, &extent, &selector, app);
     }
     let Extent {
         root,
@@ -136,9 +134,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         shared,
         ..
     } = extent;
-    let end = job(args, profile, bounds, shared, context)?.run(&root, &selector, context)?;
-    if context.ui.format() == OutputFormat::Json {
-        context.ui.json(&end.report);
+    let end = job(args, profile, bounds, shared, app)?.run(&root, &selector, app)?;
+    if app.ui.format() == OutputFormat::Json {
+        app.ui.json(&end.report);
     }
     Ok(end.exit_code)
 }
@@ -148,14 +146,14 @@ fn dry_run(
     args: &Args,
     extent: &Extent,
     selector: &FileSelector,
-    context: &Context,
+    app: &App,
 ) -> Result<ExitCode, Failure> {
     let workspace = &extent.root;
     let limit = FileLimit::of(gate_limits(&extent.profile));
-    let reach = || Reach::of(&extent.profile, &extent.bounds, &context.env);
-    let store = Store::open_if_there(&context.env.state_dir()?)?;
+    let reach = || Reach::of(&extent.profile, &extent.bounds, &app.env);
+    let store = Store::open_if_there(&app.env.state_dir()?)?;
     let (Some(store), Some(id)) = (store, &args.name) else {
-        return super::dry_run::run(workspace, selector, reach(), limit, context);
+        return super::dry_run::run(workspace, selector, reach(), limit, app);
     };
     let again = match reopen::take(&store, id, workspace)? {
         Some(session) => session.dir().file("volume").exists(),
@@ -163,14 +161,14 @@ fn dry_run(
     };
     match again {
         true => {
-            let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
+            let made = git::make(workspace, selector, &app.env, &app.interrupt)?;
             let source = Source {
                 workspace,
                 selector: &made.selector,
             };
-            super::sync::dry_run(&store, id, source, context)
+            super::sync::dry_run(&store, id, source, app)
         }
-        false => super::dry_run::run(workspace, selector, reach(), limit, context),
+        false => super::dry_run::run(workspace, selector, reach(), limit, app),
     }
 }
 
@@ -188,11 +186,11 @@ fn job(
     profile: Profile,
     bounds: WriteScope,
     shared: Option<Vec<String>>,
-    context: &Context,
+    app: &App,
 ) -> Result<Job, Failure> {
-    let attendance = attendance(&args, &profile, context)?;
+    let attendance = attendance(&args, &profile, app)?;
     let command = if let Some(prompt) = &args.prompt {
-        prompted(&profile, prompt, context)?
+        prompted(&profile, prompt, app)?
     } else if args.command.is_empty() {
         profile.command.clone()
     } else {
@@ -205,12 +203,12 @@ fn job(
             profile.name
         )));
     }
-    let mut env = pass::passed(&profile.env_pass, &context.env.variables);
+    let mut env = pass::passed(&profile.env_pass, &app.env.variables);
     env.extend(profile.env.clone());
     for EnvVar { name, value } in args.env {
         let value = match value {
             Some(value) => value,
-            None => own(&name, context)?,
+            None => own(&name, app)?,
         };
         env.insert(name, value);
     }
@@ -236,10 +234,10 @@ fn job(
 }
 
 /// Says whether the command gets the user's terminal.
-fn attendance(args: &Args, profile: &Profile, context: &Context) -> Result<Attendance, Failure> {
-    let streams = context.env.streams;
+fn attendance(args: &Args, profile: &Profile, app: &App) -> Result<Attendance, Failure> {
+    let streams = app.env.streams;
     let is_there = [streams.stdin, streams.stdout] == [StreamKind::Terminal; 2]
-        && context.ui.format() == OutputFormat::Text;
+        && app.ui.format() == OutputFormat::Text;
     let is_own = args.prompt.is_none() && args.command.is_empty();
     match (is_there, args.terminal) {
         (true, true) => Ok(Attendance::Attended),
@@ -253,8 +251,8 @@ fn attendance(args: &Args, profile: &Profile, context: &Context) -> Result<Atten
 }
 
 /// Returns a variable of the caller's, which was asked for by name.
-fn own(name: &EnvName, context: &Context) -> Result<String, Failure> {
-    let value = context.env.variables.get(name.as_str());
+fn own(name: &EnvName, app: &App) -> Result<String, Failure> {
+    let value = app.env.variables.get(name.as_str());
     let value = value.ok_or_else(|| {
         Failure::message(FailureKind::Usage, format!("{name} is not set"))
             .hinted(format!("`-e {name}=VALUE` gives it a value."))
@@ -266,7 +264,7 @@ fn own(name: &EnvName, context: &Context) -> Result<String, Failure> {
 }
 
 /// Puts the profile's command and the task together.
-fn prompted(profile: &Profile, prompt: &str, context: &Context) -> Result<Vec<String>, Failure> {
+fn prompted(profile: &Profile, prompt: &str, app: &App) -> Result<Vec<String>, Failure> {
     /// The most bytes of a task: the kernel takes 128 KiB in one argument (execve(2)).
     const MOST: u64 = 100 << 10;
     let usage = |text: String| Failure::message(FailureKind::Usage, text);
@@ -279,7 +277,7 @@ fn prompted(profile: &Profile, prompt: &str, context: &Context) -> Result<Vec<St
     }
     let task = match prompt {
         "-" => {
-            let input = context.ui.take_stdin();
+            let input = app.ui.take_stdin();
             let mut text = String::new();
             let mut input = input.map(|input| input.take(MOST + 1));
             let read = input.as_mut().map(|input| input.read_to_string(&mut text));

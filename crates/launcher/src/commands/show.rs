@@ -4,7 +4,7 @@ use lazaret_egress::Mode;
 use serde::Serialize;
 
 use super::undo;
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::ui::session_events::show_command;
@@ -32,26 +32,26 @@ struct Shown<'a> {
     status: Status,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     let dir = store.find(&args.session)?;
     let record = dir.record()?;
     let status = Status::of(&store, &dir, &record);
-    match context.ui.format() {
-        OutputFormat::Json => context.ui.json(&Shown {
+    match app.ui.format() {
+        OutputFormat::Json => app.ui.json(&Shown {
             record: &record,
             status,
         }),
         OutputFormat::Text => {
-            context.ui.result(&render(&record, status));
+            app.ui.result(&render(&record, status));
             match lines(&dir) {
-                Ok(lines) => lines.iter().for_each(|line| context.ui.result(line)),
+                Ok(lines) => lines.iter().for_each(|line| app.ui.result(line)),
                 // What can't be read is no reason to say nothing of the rest.
-                Err(failure) => context.ui.failure(&failure),
+                Err(failure) => app.ui.failure(&failure),
             }
             if let Some(what) = status.unfinished {
-                context.ui.warn(&format!("session {}: {what}", record.id));
-                context.ui.hint(&Unfinished::hint(&record.id));
+                app.ui.warn(&format!("session {}: {what}", record.id));
+                app.ui.hint(&Unfinished::hint(&record.id));
             }
         }
     }

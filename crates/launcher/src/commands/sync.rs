@@ -9,17 +9,17 @@ use lazaret_transfer::{FileSelector, GitMode, SyncPlan, WorkspaceDir};
 use lazaret_tree::{Entry, escape};
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
-use crate::extent;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::run_report::{Live, SyncConflictReport, SyncReport};
 use crate::gate::workspace_lock::lock_whole_workspace;
+use crate::image;
+use crate::resolve::{git, scope, workspace};
 use crate::session_access::running::{Running, live};
 use crate::session_access::{reopen, site, waiting};
 use crate::ui::session_events::{describe, report_synced};
 use crate::ui::{OutputFormat, Tone, Ui, bytes, count};
-use crate::{git, image, workspace};
 use lazaret_session::context::SessionContext;
 use lazaret_session::engine::resources::VolumePresence;
 use lazaret_session::lifecycle::file_limit::FileLimit;
@@ -76,43 +76,42 @@ struct Planned<'a> {
     conflicts: Vec<SyncConflictReport>,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     let id = &args.session;
     let record = store.find(id)?.record()?;
-    let workspace = workspace::open(&record.workspace, &context.env)?;
+    let workspace = workspace::open(&record.workspace, &app.env)?;
     fits(&record, &workspace)?;
     let selector = selector(&record)?;
-    let made = git::make(&workspace, &selector, &context.env, &context.interrupt)?;
+    let made = git::make(&workspace, &selector, &app.env, &app.interrupt)?;
     let source = Source {
         workspace: &workspace,
         selector: &made.selector,
     };
     if args.dry_run {
-        return dry_run(&store, id, source, context);
+        return dry_run(&store, id, source, app);
     }
     // What goes in is a whole tree, not one that is half changed.
     drop(lock_whole_workspace(
         &store,
         &workspace,
-        &context.ui,
-        &context.interrupt,
+        &app.ui,
+        &app.interrupt,
     )?);
     let (synced, live) = match Running::find(&store, id)? {
-        Some(running) => while_it_runs(&store, running, source, context)?,
-        None => (at_rest(&store, id, &workspace, source, context)?, None),
+        Some(running) => while_it_runs(&store, running, source, app)?,
+        None => (at_rest(&store, id, &workspace, source, app)?, None),
     };
-    match context.ui.format() {
-        OutputFormat::Json => context.ui.json(&Done {
+    match app.ui.format() {
+        OutputFormat::Json => app.ui.json(&Done {
             session: id.as_str(),
             sync: SyncReport::from(&synced),
             live,
         }),
         OutputFormat::Text => {
-            report_synced(&context.ui, &synced);
+            report_synced(&app.ui, &synced);
             if let Some(Live { paused_ms }) = live {
-                context
-                    .ui
+                app.ui
                     .status(&format!("the command stood still for {paused_ms} ms"));
             }
         }
@@ -131,7 +130,7 @@ pub(crate) fn dry_run(
     store: &Store,
     id: &SessionId,
     source: Source<'_>,
-    context: &Context,
+    app: &App,
 ) -> Result<ExitCode, Failure> {
     let dir = store.find(id)?;
     let record = dir.record()?;
@@ -145,7 +144,7 @@ pub(crate) fn dry_run(
     }
     let plan = plan(&dir, source, Terms::of(&record).stance)?;
     let limit = FileLimit::of(record.gate);
-    let ui = &context.ui;
+    let ui = &app.ui;
     let shown = |path: &lazaret_tree::RelPath| escape(path.as_str().as_bytes());
     let size = |entry: &Entry| match entry {
         Entry::File { size, .. } => *size,
@@ -219,7 +218,7 @@ fn selector(record: &Record) -> Result<FileSelector, Failure> {
         GitSelection::Full => GitMode::Full,
     };
     let exclude = picked.exclude.clone();
-    extent::selector(git, exclude, picked.shared.as_deref(), &record.bounds)
+    scope::selector(git, exclude, picked.shared.as_deref(), &record.bounds)
 }
 
 /// Makes the command stand still, and brings its copy up to date.
@@ -227,9 +226,9 @@ fn while_it_runs(
     store: &Store,
     running: Running,
     source: Source<'_>,
-    context: &Context,
+    app: &App,
 ) -> Result<(Synced, Option<Live>), Failure> {
-    let (site, porter) = running.site(store, context)?;
+    let (site, porter) = running.site(store, app)?;
     let (dir, record) = (&running.dir, &running.record);
     let bounds = &record.bounds;
     if bounds.outside == OutsideFolder::Closed {
@@ -237,7 +236,7 @@ fn while_it_runs(
         return Err(Failure::message(FailureKind::Refused, text)
             .hinted("Send your changes when its command has ended, with `sync` or the next run."));
     }
-    let turn = PauseLock::take(dir, PATIENCE, &context.interrupt)?;
+    let turn = PauseLock::take(dir, PATIENCE, &app.interrupt)?;
     let importer = importer(&site, record, &porter)?;
     let synced = site.step("sync", |counter| {
         let update = Update {
@@ -278,7 +277,7 @@ fn at_rest(
     id: &SessionId,
     workspace: &WorkspaceDir,
     source: Source<'_>,
-    context: &Context,
+    app: &App,
 ) -> Result<Synced, Failure> {
     let Some(mut session) = reopen::take(store, id, workspace)? else {
         return Err(store.find(id).err().map_or_else(
@@ -286,9 +285,9 @@ fn at_rest(
             Failure::from,
         ));
     };
-    let detected = context.engine_of(session.record())?;
-    let porter = image::ensure(context, &detected, "porter")?.pinned;
-    let site = site(context, store, detected);
+    let detected = app.engine_of(session.record())?;
+    let porter = image::ensure(app, &detected, "porter")?.pinned;
+    let site = site(app, store, detected);
     if standing(&*site.engine, session.record())? == VolumePresence::Missing {
         let text = format!("session {id} has no volume");
         return Err(Failure::message(FailureKind::Refused, text).hinted(format!(

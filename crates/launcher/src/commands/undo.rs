@@ -4,14 +4,14 @@ use lazaret_transfer::{HistoryState, redo, undo};
 use lazaret_tree::escape;
 use serde_json::json;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::decide::changes;
 use crate::decide::summary::counts;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::workspace_lock::lock_whole_workspace;
+use crate::resolve::workspace;
 use crate::ui::OutputFormat;
-use crate::workspace;
 use lazaret_session::store::Store;
 use lazaret_session::store::history::{Apply, applies, to_redo, to_undo, write_turn};
 use lazaret_session::store::moment::Moment;
@@ -33,10 +33,10 @@ pub struct Args {
     pub list: bool,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     if args.list {
-        return list(&applies(&store.find(&args.session)?)?, context);
+        return list(&applies(&store.find(&args.session)?)?, app);
     }
     let mut session = store.lock(&args.session)?;
     let applies = applies(session.dir())?;
@@ -47,8 +47,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     let Some(apply) = wanted else {
         return Err(nothing(&args, &applies));
     };
-    let workspace = workspace::open(&session.record().workspace, &context.env)?;
-    let _lock = lock_whole_workspace(&store, &workspace, &context.ui, &context.interrupt)?;
+    let workspace = workspace::open(&session.record().workspace, &app.env)?;
+    let _lock = lock_whole_workspace(&store, &workspace, &app.ui, &app.interrupt)?;
     // Before the first move: what is done again is not old enough to be pruned, whatever
     // happens to this process.
     session.update(|record| record.settled_at(Moment::now()))?;
@@ -58,10 +58,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
     };
     if let Some(cause) = &receipt.cleanup {
         let cause = escape(cause.as_bytes());
-        context.ui.warn(&format!(
+        app.ui.warn(&format!(
             "the staging directory could not be removed: {cause}"
         ));
-        context.ui.hint(&Unfinished::hint(&args.session));
+        app.ui.hint(&Unfinished::hint(&args.session));
     }
     let outcome = write_turn(&mut session, apply.number)?;
     let paths: Vec<String> = receipt
@@ -69,8 +69,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         .iter()
         .map(|path| escape(path.as_str().as_bytes()))
         .collect();
-    match context.ui.format() {
-        OutputFormat::Json => context.ui.json(&json!({
+    match app.ui.format() {
+        OutputFormat::Json => app.ui.json(&json!({
             "session": args.session.as_str(),
             "apply": apply.number,
             "outcome": outcome,
@@ -78,7 +78,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
         })),
         OutputFormat::Text => {
             let did = if args.redo { "did again" } else { "took back" };
-            context.ui.status(&format!(
+            app.ui.status(&format!(
                 "{did} {} of {}{}",
                 changes(paths.len()),
                 args.session,
@@ -107,16 +107,16 @@ fn nothing(args: &Args, applies: &[Apply]) -> Failure {
     Failure::message(FailureKind::Refused, text)
 }
 
-fn list(applies: &[Apply], context: &Context) -> Result<ExitCode, Failure> {
-    match context.ui.format() {
+fn list(applies: &[Apply], app: &App) -> Result<ExitCode, Failure> {
+    match app.ui.format() {
         OutputFormat::Json => {
             let rows = applies.iter().map(row).collect::<Result<Vec<_>, _>>()?;
-            context.ui.json(&rows);
+            app.ui.json(&rows);
         }
-        OutputFormat::Text if applies.is_empty() => context.ui.status("nothing was applied"),
+        OutputFormat::Text if applies.is_empty() => app.ui.status("nothing was applied"),
         OutputFormat::Text => {
             for apply in applies {
-                context.ui.result(&line(apply)?);
+                app.ui.result(&line(apply)?);
             }
         }
     }

@@ -12,7 +12,7 @@ use lazaret_runtime::SessionId;
 use lazaret_tree::{Entry, RelPathBuf, escape};
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::decide::{allowlist, patch, summary};
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -73,22 +73,22 @@ struct Rejection {
     message: String,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     let Some(running) = Running::find(&store, &args.session)? else {
         return Err(not_running(&store, &args.session)?);
     };
-    let remembered = allowlist::load(&context.env)?;
+    let remembered = allowlist::load(&app.env)?;
     let id = args.session.as_str();
     let mut watch = Watch {
-        ui: &context.ui,
-        env: &context.env,
+        ui: &app.ui,
+        env: &app.env,
         id,
         started: Instant::now(),
         shown: BTreeMap::new(),
         findings: String::new(),
     };
-    let site = running.site(&store, context)?;
+    let site = running.site(&store, app)?;
     let watched = running.view(&site).and_then(|mut viewer| {
         loop {
             match viewer.look()? {
@@ -96,10 +96,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<ExitCode, Failure> {
                 LiveSnapshot::Same => {}
                 LiveSnapshot::Seen(seen) => watch.show(&viewer, seen, &remembered)?,
             }
-            if !context.ui.is_heard() || !is_alive(&store, &args.session)? {
+            if !app.ui.is_heard() || !is_alive(&store, &args.session)? {
                 return Ok(());
             }
-            context.interrupt.sleep(args.interval.0)?;
+            app.interrupt.sleep(args.interval.0)?;
         }
     });
     match watched {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lazaret_image_builder::{Builder, Catalog, CatalogError, HostEnvironment};
 use lazaret_runtime::{BuildNetwork, Engine, EnvName};
 
-use crate::context::Context;
+use crate::app::App;
 use crate::failure::{Failure, FailureKind};
 use crate::porter;
 
@@ -37,8 +37,8 @@ impl ImageBuildContext {
     ///
     /// # Errors
     /// Shows the file and line that is wrong, or the variable.
-    pub(crate) fn open(context: &Context) -> Result<Self, Failure> {
-        let env = &context.env;
+    pub(crate) fn open(app: &App) -> Result<Self, Failure> {
+        let env = &app.env;
         let network = match env.text("LAZARET_BUILD_NETWORK") {
             None | Some("engine") => BuildNetwork::Engine,
             Some("host") => BuildNetwork::Host,

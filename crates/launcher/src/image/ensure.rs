@@ -7,7 +7,7 @@ use lazaret_image_builder::{BuildError, BuildEvent, Builder, BuiltImage};
 use lazaret_runtime::{ContainerName, Detected};
 
 use super::build_context::ImageBuildContext;
-use crate::context::Context;
+use crate::app::App;
 use crate::failure::Failure;
 use crate::ui::{Phase, Total, Ui, harmless};
 
@@ -15,13 +15,9 @@ use crate::ui::{Phase, Total, Ui, harmless};
 ///
 /// # Errors
 /// Names the step that failed.
-pub(crate) fn ensure(
-    context: &Context,
-    detected: &Detected,
-    name: &str,
-) -> Result<BuiltImage, Failure> {
-    let images = ImageBuildContext::open(context)?;
-    with_builder(context, &images, detected, |builder, on_event| {
+pub(crate) fn ensure(app: &App, detected: &Detected, name: &str) -> Result<BuiltImage, Failure> {
+    let images = ImageBuildContext::open(app)?;
+    with_builder(app, &images, detected, |builder, on_event| {
         builder.ensure(name, on_event)
     })
 }
@@ -31,11 +27,11 @@ pub(crate) fn ensure(
 /// # Errors
 /// As [`ensure`].
 pub(crate) fn ensure_both(
-    context: &Context,
+    app: &App,
     detected: &Detected,
     names: [&str; 2],
 ) -> Result<[BuiltImage; 2], Failure> {
-    let images = ImageBuildContext::open(context)?;
+    let images = ImageBuildContext::open(app)?;
     let builder = images.builder(&detected.engine);
     let [first, second] = names;
     let found = thread::scope(|scope| {
@@ -43,10 +39,10 @@ pub(crate) fn ensure_both(
         // What a panic would have found is looked for again.
         (builder.find(first), second.join().unwrap_or(Ok(None)))
     });
-    context.interrupt.check()?;
+    app.interrupt.check()?;
     let or_built = |found: Result<Option<BuiltImage>, BuildError>, name| match found? {
         Some(image) => Ok(image),
-        None => with_builder(context, &images, detected, |builder, on_event| {
+        None => with_builder(app, &images, detected, |builder, on_event| {
             builder.ensure(name, on_event)
         }),
     };
@@ -56,7 +52,7 @@ pub(crate) fn ensure_both(
 /// Does something with a builder whose events are shown. A signal removes the container of
 /// the step that runs, which ends it.
 pub(crate) fn with_builder<T>(
-    context: &Context,
+    app: &App,
     images: &ImageBuildContext,
     detected: &Detected,
     work: impl FnOnce(&Builder<'_>, &mut dyn FnMut(BuildEvent)) -> Result<T, BuildError>,
@@ -65,7 +61,7 @@ pub(crate) fn with_builder<T>(
     let running: Arc<Mutex<Option<ContainerName>>> = Arc::default();
     let guard = {
         let (running, engine) = (Arc::clone(&running), Arc::clone(&detected.engine));
-        context.interrupt.guard(move |_| {
+        app.interrupt.guard(move |_| {
             let name = running
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -80,10 +76,10 @@ pub(crate) fn with_builder<T>(
             let name = container.clone();
             *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(name);
         }
-        show(&context.ui, &mut phase, event);
+        show(&app.ui, &mut phase, event);
     });
     drop(guard);
-    context.interrupt.check()?;
+    app.interrupt.check()?;
     let done = done?;
     if let Some(phase) = phase {
         phase.finish();

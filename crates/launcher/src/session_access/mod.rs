@@ -8,29 +8,25 @@ pub(crate) mod waiting;
 use lazaret_runtime::Detected;
 use lazaret_tree::escape;
 
-use crate::context::Context;
+use crate::app::App;
 use lazaret_session::context::{SessionContext, Timings};
 use lazaret_session::engine::cleanup::BackgroundRemovals;
 use lazaret_session::store::Store;
 
 /// Puts together what the steps of a session work with.
-pub(crate) fn site<'a>(
-    context: &'a Context,
-    store: &Store,
-    detected: Detected,
-) -> SessionContext<'a> {
+pub(crate) fn site<'a>(app: &'a App, store: &Store, detected: Detected) -> SessionContext<'a> {
     for warning in &detected.info.warnings {
-        context.ui.detail(&escape(warning.as_bytes()));
+        app.ui.detail(&escape(warning.as_bytes()));
     }
     SessionContext {
         engine: detected.engine,
         info: detected.info,
         recalled: None,
         store_id: store.id().to_owned(),
-        events: &context.events,
-        interrupt: &context.interrupt,
+        events: &app.events,
+        interrupt: &app.interrupt,
         timings: Timings::default(),
         chores: BackgroundRemovals::default(),
-        use_init_channel: context.options.use_init_channel,
+        use_init_channel: app.options.use_init_channel,
     }
 }

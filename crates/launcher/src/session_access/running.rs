@@ -5,7 +5,7 @@ use std::time::Duration;
 use lazaret_runtime::SessionId;
 
 use super::site;
-use crate::context::Context;
+use crate::app::App;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::run_report::Live;
 use crate::image;
@@ -53,11 +53,11 @@ impl Running {
     pub(crate) fn site<'a>(
         &self,
         store: &Store,
-        context: &'a Context,
+        app: &'a App,
     ) -> Result<(SessionContext<'a>, lazaret_image_builder::Pinned), Failure> {
-        let detected = context.engine_of(&self.record)?;
-        let porter = image::ensure(context, &detected, "porter")?.pinned;
-        Ok((site(context, store, detected), porter))
+        let detected = app.engine_of(&self.record)?;
+        let porter = image::ensure(app, &detected, "porter")?.pinned;
+        Ok((site(app, store, detected), porter))
     }
 
     /// Begins to look.

@@ -7,15 +7,15 @@ use lazaret_gate::decision::Decision;
 use lazaret_runtime::SessionId;
 
 use super::site;
-use crate::context::Context;
+use crate::app::App;
 use crate::decide::allowlist;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::open::open_case;
 use crate::gate::run_report::Report;
 use crate::gate::settle::{self, Volume};
+use crate::resolve::workspace;
 use crate::ui::OutputFormat;
-use crate::workspace;
 use lazaret_session::pool::let_go;
 use lazaret_session::store::record::{Outcome, Phase, Record, identity};
 use lazaret_session::store::status::State;
@@ -25,13 +25,13 @@ use lazaret_session::store::{LockedSession, Store};
 pub(crate) fn open(
     store: &Store,
     id: &SessionId,
-    context: &Context,
+    app: &App,
 ) -> Result<(LockedSession, Case), Failure> {
     let session = store.lock(id)?;
     match session.record().phase {
         Phase::Collected => {
-            let remembered = allowlist::load(&context.env)?;
-            let mut case = open_case(&session, &context.env)?;
+            let remembered = allowlist::load(&app.env)?;
+            let mut case = open_case(&session, &app.env)?;
             remembered.tell(&mut case)?;
             Ok((session, case))
         }
@@ -41,31 +41,24 @@ pub(crate) fn open(
 
 /// Makes a directory the workspace of a session whose own was moved or replaced. What is in it
 /// is compared with what was copied in, as always: what differs is a conflict.
-pub(crate) fn adopt(
-    store: &Store,
-    id: &SessionId,
-    dir: &Path,
-    context: &Context,
-) -> Result<(), Failure> {
+pub(crate) fn adopt(store: &Store, id: &SessionId, dir: &Path, app: &App) -> Result<(), Failure> {
     let mut session = store.lock(id)?;
     if session.record().phase != Phase::Collected {
         return Err(not_waiting(session.record()));
     }
-    let workspace = workspace::open(dir, &context.env)?;
+    let workspace = workspace::open(dir, &app.env)?;
     session.update(|record| {
         record.workspace = workspace.path().to_path_buf();
         record.workspace_identity = identity(workspace.identity());
     })?;
-    let place = context.ui.place(workspace.path());
-    context
-        .ui
-        .status(&format!("session {id} goes on with {place}"));
+    let place = app.ui.place(workspace.path());
+    app.ui.status(&format!("session {id} goes on with {place}"));
     Ok(())
 }
 
 /// Carries a decision out, and says how it ended.
 pub(crate) fn settle(
-    context: &Context,
+    app: &App,
     store: &Store,
     session: &mut LockedSession,
     case: &Case,
@@ -74,22 +67,22 @@ pub(crate) fn settle(
 ) -> Result<ExitCode, Failure> {
     let wanted = decision.remembered();
     // Before anything is applied: a file that can't be read is no reason to lose it.
-    let remembered = allowlist::load(&context.env)?;
+    let remembered = allowlist::load(&app.env)?;
     // The volume goes with the session's last use; an engine that is away is no reason
     // not to apply what lies on this machine already.
-    let detected = context.engine_of(session.record());
-    let site = detected.ok().map(|detected| site(context, store, detected));
+    let detected = app.engine_of(session.record());
+    let site = detected.ok().map(|detected| site(app, store, detected));
     let volume = site.as_ref().map_or(Volume::Keep, Volume::Remove);
-    let (ui, interrupt) = (&context.ui, &context.interrupt);
+    let (ui, interrupt) = (&app.ui, &app.interrupt);
     let settled = settle::settle(store, session, case, decision, volume, ui, interrupt)?;
     if let (Outcome::Discarded, Some(site)) = (settled.outcome, &site) {
         let_go(site, session);
     }
-    allowlist::remember(remembered, wanted, &context.ui);
+    allowlist::remember(remembered, wanted, &app.ui);
     report.outcome = Some(settled.outcome);
     report.undo = settled.undo;
-    if context.ui.format() == OutputFormat::Json {
-        context.ui.json(&report);
+    if app.ui.format() == OutputFormat::Json {
+        app.ui.json(&report);
     }
     Ok(match settled.outcome {
         Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {

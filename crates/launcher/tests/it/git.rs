@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
-use lazaret_launcher::git;
+use lazaret_launcher::resolve::git;
 use lazaret_session::cancel::Interrupt;
 use lazaret_tests::git_world::{Copied, World};
 use lazaret_transfer::{GitMode, SelectionSpec, SkipReason, WorkspaceDir, pack};

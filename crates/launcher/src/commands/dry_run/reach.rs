@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::environment::Environment;
 use crate::profile::{NetworkMode, Profile};
-use crate::secret::{self, Presence};
+use crate::resolve::secrets::{self, Presence};
 use lazaret_session::store::record::WriteScope;
 
 /// What is said of it, and nothing of a key's or a login's contents.
@@ -34,13 +34,13 @@ impl Reach {
                 .collect(),
             secrets: secrets
                 .map(|rule| {
-                    let there = secret::presence(&rule.from, env);
+                    let there = secrets::presence(&rule.from, env);
                     (rule.name.clone(), rule.broker.target.to_string(), there)
                 })
                 .collect(),
             files: files
                 .map(|rule| {
-                    let there = secret::file_presence(&rule.from, env);
+                    let there = secrets::file_presence(&rule.from, env);
                     (rule.name.clone(), format!("~/{}", rule.to), there)
                 })
                 .collect(),

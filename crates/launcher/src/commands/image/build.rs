@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use lazaret_image_builder::{Builder, BuiltImage};
 use serde_json::json;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::image::ImageBuildContext;
@@ -30,8 +30,8 @@ pub struct Args {
     locks: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
-    let images = ImageBuildContext::open(context)?;
+pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
+    let images = ImageBuildContext::open(app)?;
     let names: Vec<String> = if args.all {
         let recipes = images.catalog.images().iter();
         recipes.map(|recipe| recipe.name.to_string()).collect()
@@ -40,24 +40,21 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
     } else {
         args.names.clone()
     };
-    let detected = context.engine()?;
+    let detected = app.engine()?;
     let mut built = Vec::new();
     for name in &names {
-        context.interrupt.check()?;
-        let image = with_builder(
-            context,
-            &images,
-            &detected,
-            |builder, on_event| match args.locks {
+        app.interrupt.check()?;
+        let image = with_builder(app, &images, &detected, |builder, on_event| {
+            match args.locks {
                 Some(_) => builder.ensure_layers(name, on_event),
                 None => builder.ensure(name, on_event),
-            },
-        )?;
+            }
+        })?;
         if let Some(dir) = &args.locks {
             write_lock(&images.builder(&detected.engine), name, dir)?;
         }
-        if context.ui.format() == OutputFormat::Text {
-            show(context, name, &image);
+        if app.ui.format() == OutputFormat::Text {
+            show(app, name, &image);
         }
         built.push(json!({
             "name": name,
@@ -66,17 +63,16 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
             "reused": image.reused,
         }));
     }
-    if context.ui.format() == OutputFormat::Json {
-        context.ui.json(&built);
+    if app.ui.format() == OutputFormat::Json {
+        app.ui.json(&built);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(context: &Context, name: &str, image: &BuiltImage) {
+fn show(app: &App, name: &str, image: &BuiltImage) {
     let what = if image.reused { "up to date" } else { "built" };
-    let what = context.ui.paint_result(Tone::Good, what);
-    context
-        .ui
+    let what = app.ui.paint_result(Tone::Good, what);
+    app.ui
         .result(&format!("{name}  {}  {what}", image.reference));
 }
 

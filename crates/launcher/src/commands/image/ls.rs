@@ -7,7 +7,7 @@ use lazaret_runtime::{Detected, EngineInfo, EngineKind};
 use lazaret_tree::escape;
 use serde_json::{Value, json};
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::image::ImageBuildContext;
@@ -17,16 +17,16 @@ use crate::ui::{OutputFormat, Tone, bytes, elapsed};
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
-pub(super) fn run(_args: &Args, context: &Context) -> Result<ExitCode, Failure> {
+pub(super) fn run(_args: &Args, app: &App) -> Result<ExitCode, Failure> {
     let mut all = Vec::new();
-    for detected in context.engines()? {
+    for detected in app.engines()? {
         let engine = engine_name(&detected.info);
-        let images = list(context, &detected)?;
-        match context.ui.format() {
+        let images = list(app, &detected)?;
+        match app.ui.format() {
             OutputFormat::Text => {
                 for listed in &images {
-                    let line = line(context, listed);
-                    context.ui.result(&format!("{engine:15} {line}"));
+                    let line = line(app, listed);
+                    app.ui.result(&format!("{engine:15} {line}"));
                 }
             }
             OutputFormat::Json => all.extend(images.iter().map(|listed| {
@@ -37,8 +37,8 @@ pub(super) fn run(_args: &Args, context: &Context) -> Result<ExitCode, Failure> 
             })),
         }
     }
-    if context.ui.format() == OutputFormat::Json {
-        context.ui.json(&all);
+    if app.ui.format() == OutputFormat::Json {
+        app.ui.json(&all);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -55,20 +55,20 @@ fn engine_name(info: &EngineInfo) -> &'static str {
 }
 
 /// Lists the declared images and what the engine has of them.
-pub(crate) fn list(context: &Context, detected: &Detected) -> Result<Vec<ListedImage>, Failure> {
-    let images = ImageBuildContext::open(context)?;
+pub(crate) fn list(app: &App, detected: &Detected) -> Result<Vec<ListedImage>, Failure> {
+    let images = ImageBuildContext::open(app)?;
     Ok(images.builder(&detected.engine).list()?)
 }
 
 /// One image on one line.
-pub(crate) fn line(context: &Context, listed: &ListedImage) -> String {
+pub(crate) fn line(app: &App, listed: &ListedImage) -> String {
     let status = &listed.status;
     let tone = match status.state {
         ImageState::Current => Tone::Good,
         ImageState::Stale => Tone::Warning,
         ImageState::Missing => Tone::Dim,
     };
-    let state = context.ui.paint_result(tone, state(status.state));
+    let state = app.ui.paint_result(tone, state(status.state));
     let size = status.size.map(|size| format!("  {}", bytes(size)));
     let age = status.age.map(|age| format!("  {} old", age_text(age)));
     let reason = status

@@ -6,7 +6,7 @@ mod rm;
 mod sbom;
 mod verify;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 
@@ -23,13 +23,13 @@ pub enum Command {
     Prune(rm::PruneArgs),
 }
 
-pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failure> {
+pub(crate) fn run(command: Command, app: &App) -> Result<ExitCode, Failure> {
     match command {
-        Command::Build(args) => build::run(&args, context),
-        Command::Ls(args) => ls::run(&args, context),
-        Command::Verify(args) => verify::run(&args, context),
-        Command::Sbom(args) => sbom::run(&args, context),
-        Command::Rm(args) => rm::rm(&args, context),
-        Command::Prune(args) => rm::prune(&args, context),
+        Command::Build(args) => build::run(&args, app),
+        Command::Ls(args) => ls::run(&args, app),
+        Command::Verify(args) => verify::run(&args, app),
+        Command::Sbom(args) => sbom::run(&args, app),
+        Command::Rm(args) => rm::rm(&args, app),
+        Command::Prune(args) => rm::prune(&args, app),
     }
 }

@@ -3,7 +3,7 @@
 use lazaret_image_builder::{Removed, Sweep};
 use serde_json::{Value, json};
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::image::ImageBuildContext;
@@ -25,45 +25,45 @@ pub struct PruneArgs {
     dry_run: bool,
 }
 
-pub(super) fn rm(args: &RmArgs, context: &Context) -> Result<ExitCode, Failure> {
-    let images = ImageBuildContext::open(context)?;
-    let detected = context.engine()?;
+pub(super) fn rm(args: &RmArgs, app: &App) -> Result<ExitCode, Failure> {
+    let images = ImageBuildContext::open(app)?;
+    let detected = app.engine()?;
     let builder = images.builder(&detected.engine);
     let mut removed = Vec::new();
     for name in &args.names {
         removed.extend(builder.remove(name)?);
     }
-    show(context, &removed);
+    show(app, &removed);
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn prune(args: &PruneArgs, context: &Context) -> Result<ExitCode, Failure> {
-    let images = ImageBuildContext::open(context)?;
-    let detected = context.engine()?;
+pub(super) fn prune(args: &PruneArgs, app: &App) -> Result<ExitCode, Failure> {
+    let images = ImageBuildContext::open(app)?;
+    let detected = app.engine()?;
     let sweep = match args.dry_run {
         true => Sweep::DryRun,
         false => Sweep::Remove,
     };
     let removed = images.builder(&detected.engine).prune(sweep)?;
-    show(context, &removed);
+    show(app, &removed);
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(context: &Context, removed: &[Removed]) {
-    match context.ui.format() {
+fn show(app: &App, removed: &[Removed]) {
+    match app.ui.format() {
         OutputFormat::Json => {
             let list: Vec<_> = removed.iter().map(to_json).collect();
-            context.ui.json(&list);
+            app.ui.json(&list);
         }
         OutputFormat::Text => {
             for one in removed {
-                context.ui.result(&line(context, one));
+                app.ui.result(&line(app, one));
             }
         }
     }
 }
 
-fn line(context: &Context, one: &Removed) -> String {
+fn line(app: &App, one: &Removed) -> String {
     match one {
         Removed::Image {
             reference,
@@ -71,7 +71,7 @@ fn line(context: &Context, one: &Removed) -> String {
         } => format!("image      {reference}  {}", bytes(*size)),
         Removed::Container { name } => format!("container  {name}"),
         Removed::Layer { path, bytes: size } => {
-            format!("layer      {}  {}", context.ui.place(path), bytes(*size))
+            format!("layer      {}  {}", app.ui.place(path), bytes(*size))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use lazaret_image_builder::BuildEvent;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::image::ImageBuildContext;
@@ -16,10 +16,10 @@ pub struct Args {
     name: String,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
-    let images = ImageBuildContext::open(context)?;
-    let detected = context.engine()?;
-    let lock = with_builder(context, &images, &detected, |builder, on_event| {
+pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
+    let images = ImageBuildContext::open(app)?;
+    let detected = app.engine()?;
+    let lock = with_builder(app, &images, &detected, |builder, on_event| {
         let on_event: &mut dyn FnMut(BuildEvent) = on_event;
         builder.ensure(&args.name, on_event)?;
         builder.lock(&args.name)
@@ -32,6 +32,6 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
     let text = lock
         .sbom()
         .or_fail(FailureKind::Internal, "write the bill of materials")?;
-    context.ui.result(&text);
+    app.ui.result(&text);
     Ok(ExitCode::SUCCESS)
 }

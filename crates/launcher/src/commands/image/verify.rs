@@ -3,7 +3,7 @@
 use lazaret_image_builder::Verified;
 use serde_json::{Value, json};
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::image::ImageBuildContext;
@@ -18,18 +18,18 @@ pub struct Args {
     names: Vec<String>,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
-    let images = ImageBuildContext::open(context)?;
-    let detected = context.engine()?;
+pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
+    let images = ImageBuildContext::open(app)?;
+    let detected = app.engine()?;
     let mut done = Vec::new();
     for name in &args.names {
-        context.interrupt.check()?;
-        let verified = with_builder(context, &images, &detected, |builder, on_event| {
+        app.interrupt.check()?;
+        let verified = with_builder(app, &images, &detected, |builder, on_event| {
             builder.verify(name, on_event)
         })?;
-        if context.ui.format() == OutputFormat::Text {
+        if app.ui.format() == OutputFormat::Text {
             for one in &verified {
-                context.ui.result(&line(name, one));
+                app.ui.result(&line(name, one));
             }
         }
         done.push(json!({
@@ -37,8 +37,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
             "verified": verified.iter().map(to_json).collect::<Vec<_>>(),
         }));
     }
-    if context.ui.format() == OutputFormat::Json {
-        context.ui.json(&done);
+    if app.ui.format() == OutputFormat::Json {
+        app.ui.json(&done);
     }
     Ok(ExitCode::SUCCESS)
 }

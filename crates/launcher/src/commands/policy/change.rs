@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use lazaret_egress::{Pattern, Policy, Rule};
 use lazaret_runtime::SessionId;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use lazaret_session::network::LivePolicy;
@@ -39,8 +39,8 @@ pub(super) enum Way {
     Deny,
 }
 
-pub(super) fn run(args: &Args, way: Way, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(super) fn run(args: &Args, way: Way, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     let dir = store.find(&args.session)?;
     let refuse = |text: String| Failure::message(FailureKind::Refused, text);
     super::policy_of(&dir)?;
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, way: Way, context: &Context) -> Result<ExitCode, 
         let text = format!("the command of session {} does not run", args.session);
         return Err(refuse(text).hinted("The rules of the next run are those of its profile."));
     }
-    let _turn = turn(&dir, context)?;
+    let _turn = turn(&dir, app)?;
     let mut live = super::policy_of(&dir)?;
     let Args { session, rule } = args;
     let changed = change(&mut live.policy, rule, way);
@@ -60,8 +60,7 @@ pub(super) fn run(args: &Args, way: Way, context: &Context) -> Result<ExitCode, 
         Way::Deny => "denied",
     };
     if changed == Changed::Nothing {
-        context
-            .ui
+        app.ui
             .status(&format!("{session}: {rule} is {word} already"));
         return Ok(ExitCode::SUCCESS);
     }
@@ -75,13 +74,12 @@ pub(super) fn run(args: &Args, way: Way, context: &Context) -> Result<ExitCode, 
                  gateway is gone"
             )));
         }
-        context.interrupt.sleep(TICK)?;
+        app.interrupt.sleep(TICK)?;
     }
-    context.ui.status(&format!("{session}: {rule} is {word}"));
+    app.ui.status(&format!("{session}: {rule} is {word}"));
     if way == Way::Allow {
         for wider in still_denying(&live.policy, rule) {
-            context
-                .ui
+            app.ui
                 .warn(&format!("what {wider} denies of it stays closed"));
         }
     }
@@ -129,7 +127,7 @@ fn still_denying<'a>(policy: &'a Policy, rule: &'a Rule) -> impl Iterator<Item =
 }
 
 /// One change at a time.
-fn turn(dir: &SessionDir, context: &Context) -> Result<std::fs::File, Failure> {
+fn turn(dir: &SessionDir, app: &App) -> Result<std::fs::File, Failure> {
     let give_up = Instant::now() + PATIENCE;
     loop {
         if let Some(lock) = take_lock(&dir.file("policy.lock"))? {
@@ -139,7 +137,7 @@ fn turn(dir: &SessionDir, context: &Context) -> Result<std::fs::File, Failure> {
             let text = "another lazaret changes the rules of this session";
             return Err(Failure::message(FailureKind::Refused, text));
         }
-        context.interrupt.sleep(TICK)?;
+        app.interrupt.sleep(TICK)?;
     }
 }
 

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use lazaret_egress::{Denied, EntryPoint, HostPort, Policy};
 use serde_json::json;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::network;
 use crate::profile;
+use crate::resolve::network;
+use crate::resolve::user_network::UserNetwork;
+use crate::resolve::workspace;
 use crate::ui::OutputFormat;
-use crate::user_network::UserNetwork;
-use crate::workspace;
 
 /// What is asked.
 #[derive(Debug, clap::Args)]
@@ -42,12 +42,12 @@ fn judge(policy: &Policy, target: &HostPort) -> Result<String, (String, String)>
     })
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
-    let profile = profile::load(&args.profile, &context.env)?;
-    let path = args.workspace.as_ref().unwrap_or(&context.env.cwd);
-    let workspace = workspace::open(path, &context.env)?;
+pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
+    let profile = profile::load(&args.profile, &app.env)?;
+    let path = args.workspace.as_ref().unwrap_or(&app.env.cwd);
+    let workspace = workspace::open(path, &app.env)?;
     let profile = profile.tightened_by(workspace.path())?.profile;
-    let user = UserNetwork::load(&context.env)?;
+    let user = UserNetwork::load(&app.env)?;
     let judged = match network::policy(&profile, &user) {
         None => Err((
             "net.none".to_owned(),
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         },
     };
     let target = lazaret_tree::escape(args.target.as_bytes());
-    let ui = &context.ui;
+    let ui = &app.ui;
     match (ui.format(), &judged) {
         (OutputFormat::Json, Ok(rule)) => {
             ui.json(&json!({ "target": target, "allowed": true, "rule": rule }));

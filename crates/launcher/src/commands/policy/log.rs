@@ -9,7 +9,7 @@ use lazaret_runtime::SessionId;
 use lazaret_tree::{AtPath as _, escape};
 use serde_json::Value;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::ui::OutputFormat;
@@ -30,8 +30,8 @@ pub struct Args {
     pub follow: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     let dir = store.find(&args.session)?;
     super::policy_of(&dir)?;
     let path = dir.file(JOURNAL);
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
                     reader.seek(SeekFrom::Start(start)).at(&path)?;
                     break;
                 }
-                Ok(_) => show(&line, context),
+                Ok(_) => show(&line, app),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
                 Err(error) => Err(error).at(&path)?,
             }
@@ -58,12 +58,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         if !goes_on {
             return Ok(ExitCode::SUCCESS);
         }
-        context.interrupt.sleep(TICK)?;
+        app.interrupt.sleep(TICK)?;
     }
 }
 
-fn show(line: &str, context: &Context) {
-    let ui = &context.ui;
+fn show(line: &str, app: &App) {
+    let ui = &app.ui;
     match ui.format() {
         OutputFormat::Json => {
             if let Ok(value) = serde_json::from_str::<Value>(line) {

@@ -5,7 +5,7 @@ mod check;
 mod log;
 mod show;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use lazaret_session::network::LivePolicy;
@@ -27,13 +27,13 @@ pub enum Command {
     Check(check::Args),
 }
 
-pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failure> {
+pub(crate) fn run(command: Command, app: &App) -> Result<ExitCode, Failure> {
     match command {
-        Command::Show(args) => show::run(&args, context),
-        Command::Log(args) => log::run(&args, context),
-        Command::Allow(args) => change::run(&args, change::Way::Allow, context),
-        Command::Deny(args) => change::run(&args, change::Way::Deny, context),
-        Command::Check(args) => check::run(&args, context),
+        Command::Show(args) => show::run(&args, app),
+        Command::Log(args) => log::run(&args, app),
+        Command::Allow(args) => change::run(&args, change::Way::Allow, app),
+        Command::Deny(args) => change::run(&args, change::Way::Deny, app),
+        Command::Check(args) => check::run(&args, app),
     }
 }
 

@@ -3,7 +3,7 @@
 use lazaret_egress::{Mode, Policy};
 use lazaret_runtime::SessionId;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::ui::OutputFormat;
@@ -17,14 +17,14 @@ pub struct Args {
     pub session: SessionId,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     let live = super::policy_of(&store.find(&args.session)?)?;
-    match context.ui.format() {
-        OutputFormat::Json => context.ui.json(&live.policy),
+    match app.ui.format() {
+        OutputFormat::Json => app.ui.json(&live.policy),
         OutputFormat::Text => {
             for line in lines(&live.policy) {
-                context.ui.result(&line);
+                app.ui.result(&line);
             }
         }
     }

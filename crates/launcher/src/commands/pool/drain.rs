@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::session_access::site;
@@ -18,8 +18,8 @@ pub struct Args {
     profile: Option<String>,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open(&context.env.state_dir()?)?;
+pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
     let is_meant = |profile: &str| {
         args.profile
             .as_deref()
@@ -38,14 +38,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         if !is_meant(&place.profile) {
             continue;
         }
-        context.interrupt.check()?;
+        app.interrupt.check()?;
         if let Some(held) = shelf.hold(&tag)? {
-            let detected = context.engine_at(&place.engine, format!("place {tag}"))?;
+            let detected = app.engine_at(&place.engine, format!("place {tag}"))?;
             if detected.info.endpoint != place.engine {
                 // Another one was named: what is not there can't be removed there.
                 continue;
             }
-            remove(&site(context, &store, detected), held)?;
+            remove(&site(app, &store, detected), held)?;
             removed += 1;
         }
     }
@@ -53,20 +53,20 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         if !NextContainer::of(&dir).is_some_and(|spare| is_meant(&spare.profile)) {
             continue;
         }
-        context.interrupt.check()?;
+        app.interrupt.check()?;
         // Skip a session in use: its launcher takes the spare, or reads the new target after it
         // has made one.
         if let Ok(session) = store.lock(dir.id()) {
-            let detected = context.engine_of(session.record())?;
+            let detected = app.engine_of(session.record())?;
             if detected.info.endpoint != session.record().engine {
                 continue;
             }
             removed += u64::from(drop_spare(&*detected.engine, &session)?);
         }
     }
-    match context.ui.format() {
-        OutputFormat::Json => context.ui.json(&json!({ "removed": removed })),
-        OutputFormat::Text => context
+    match app.ui.format() {
+        OutputFormat::Json => app.ui.json(&json!({ "removed": removed })),
+        OutputFormat::Text => app
             .ui
             .status(&format!("{} removed from the pool", count(removed))),
     }

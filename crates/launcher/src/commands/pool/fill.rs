@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::image;
-use crate::job::limits;
-use crate::network;
 use crate::profile;
+use crate::resolve::network;
+use crate::resolve::run_spec::limits;
+use crate::resolve::user_network::UserNetwork;
 use crate::session_access::site;
 use crate::ui::{OutputFormat, count};
-use crate::user_network::UserNetwork;
 use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::pool::{Filled, PoolSizes, PoolStore, fill};
 use lazaret_session::store::Store;
@@ -28,19 +28,19 @@ pub struct Args {
     count: Option<u32>,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
     if args.profile.contains('/') || args.profile.ends_with(".toml") {
         let text = "the pool is for profiles that have a name";
         return Err(Failure::message(FailureKind::Usage, text)
             .hinted("Put it into ~/.config/lazaret/profiles/ and name it."));
     }
-    let profile = profile::load(&args.profile, &context.env)?;
-    let user = UserNetwork::load(&context.env)?;
-    let store = Store::open(&context.env.state_dir()?)?;
-    let detected = context.engine()?;
-    let images = image::ensure_both(context, &detected, [&profile.image, "porter"])?;
+    let profile = profile::load(&args.profile, &app.env)?;
+    let user = UserNetwork::load(&app.env)?;
+    let store = Store::open(&app.env.state_dir()?)?;
+    let detected = app.engine()?;
+    let images = image::ensure_both(app, &detected, [&profile.image, "porter"])?;
     let [image, porter] = images.map(|image| image.pinned);
-    let site = site(context, &store, detected);
+    let site = site(app, &store, detected);
     let plan = ContainerPlan {
         limits: limits(&profile),
         policy: network::policy(&profile, &user),
@@ -63,15 +63,15 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, Failure> {
         made,
         removed,
     } = done;
-    match context.ui.format() {
-        OutputFormat::Json => context.ui.json(&json!({
+    match app.ui.format() {
+        OutputFormat::Json => app.ui.json(&json!({
             "profile": plan.profile,
             "target": wanted,
             "ready": ready + made,
             "made": made,
             "removed": removed,
         })),
-        OutputFormat::Text => context.ui.status(&format!(
+        OutputFormat::Text => app.ui.status(&format!(
             "{}: {} ready, of which {} made now; {} removed",
             plan.profile,
             count(u64::from(ready + made)),

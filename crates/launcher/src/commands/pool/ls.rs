@@ -5,15 +5,15 @@ use std::time::{Duration, SystemTime};
 use lazaret_tree::escape;
 use serde_json::json;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::ui::{OutputFormat, Tone, Ui, elapsed};
 use lazaret_session::pool::{NextContainer, PoolSizes, PoolStore};
 use lazaret_session::store::Store;
 
-pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
-    let store = Store::open_if_there(&context.env.state_dir()?)?;
+pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open_if_there(&app.env.state_dir()?)?;
     let (targets, places) = match &store {
         Some(store) => (PoolSizes::of(store).list()?, PoolStore::of(store).ready()?),
         None => Default::default(),
@@ -27,7 +27,7 @@ pub(super) fn run(context: &Context) -> Result<ExitCode, Failure> {
         Some((dir.id(), spare))
     });
     let spares: Vec<_> = spares.collect();
-    let ui = &context.ui;
+    let ui = &app.ui;
     if ui.format() == OutputFormat::Json {
         let targets: serde_json::Map<_, _> = targets
             .into_iter()

@@ -4,7 +4,7 @@ mod drain;
 mod fill;
 mod ls;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 
@@ -22,10 +22,10 @@ pub enum Command {
     Drain(drain::Args),
 }
 
-pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode, Failure> {
+pub(crate) fn run(command: Command, app: &App) -> Result<ExitCode, Failure> {
     match command {
-        Command::Fill(args) => fill::run(&args, context),
-        Command::Ls => ls::run(context),
-        Command::Drain(args) => drain::run(&args, context),
+        Command::Fill(args) => fill::run(&args, app),
+        Command::Ls => ls::run(app),
+        Command::Drain(args) => drain::run(&args, app),
     }
 }

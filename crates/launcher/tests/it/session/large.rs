@@ -14,8 +14,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use lazaret_gate::allowlist::Remembered;
-use lazaret_launcher::job::{Terms, gate};
 use lazaret_launcher::profile::ApplyMode;
+use lazaret_launcher::resolve::run_spec::{Terms, gate};
 use lazaret_protocol::{
     Checksum, FileTime, FoundEntry, FoundKind, Receipt, StreamWriter, Survey, SurveyRequest,
     Trailer, VolumeIdentity, read_wanted,

@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use lazaret_launcher::job::JobEnd;
 use lazaret_launcher::profile::ApplyMode;
+use lazaret_launcher::resolve::run_spec::JobEnd;
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerName, ContainerState, EngineKind};
 use lazaret_session::cancel::Interrupted;

@@ -18,10 +18,10 @@ use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
 use lazaret_launcher::gate::open::open_case;
 use lazaret_launcher::gate::settle::{Settled, Volume, settle};
-use lazaret_launcher::job::{JobEnd, Terms, gate, gate_and_ahead};
-use lazaret_launcher::lent;
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_launcher::profile::FileRule;
+use lazaret_launcher::resolve::credentials;
+use lazaret_launcher::resolve::run_spec::{JobEnd, Terms, gate, gate_and_ahead};
 use lazaret_launcher::ui::terminal::{Destination, TerminalIo};
 use lazaret_launcher::ui::{
     ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Streams, Ui, UiOptions, Verbosity,
@@ -518,7 +518,7 @@ impl World {
                 plan.order.routes.clone_from(&self.routes);
                 plan
             }),
-            credentials: lent::resolve(&self.files, &self.env)?.into(),
+            credentials: credentials::resolve(&self.files, &self.env)?.into(),
             gate: self.gate,
             keep,
         };

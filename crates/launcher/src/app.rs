@@ -1,4 +1,4 @@
-//! `Context`: what every verb gets.
+//! `App`: what every verb gets.
 
 use lazaret_runtime::{
     DecidedBy, Detected, EngineChoice, EngineInfo, EngineKind, EngineRequest, Memory,
@@ -138,7 +138,7 @@ fn by_name<T: clap::ValueEnum>(text: Option<&str>) -> Option<T> {
 
 /// What every verb gets.
 #[derive(Debug)]
-pub struct Context {
+pub struct App {
     /// The surroundings.
     pub env: Environment,
     /// Says and asks.
@@ -151,7 +151,7 @@ pub struct Context {
     pub options: Options,
 }
 
-impl Context {
+impl App {
     /// Connects to the engine that was named, or finds one.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl Context {
     /// asked again.
     ///
     /// # Errors
-    /// As [`Context::engine`].
+    /// As [`App::engine`].
     pub fn engine_for(
         &self,
         record: Option<&Record>,
@@ -204,7 +204,7 @@ impl Context {
     /// Connects to the engine that was named, by whatever means, or to every one that answers.
     ///
     /// # Errors
-    /// As [`Context::engine`].
+    /// As [`App::engine`].
     pub fn engines(&self) -> Result<Vec<Detected>, Failure> {
         if self.options.engine.is_some() {
             return Ok(vec![self.engine()?]);
@@ -218,7 +218,7 @@ impl Context {
     /// Connects to the engine that a stored session lives in; `--engine` has the last word.
     ///
     /// # Errors
-    /// As [`Context::engine`].
+    /// As [`App::engine`].
     pub fn engine_of(&self, record: &Record) -> Result<Detected, Failure> {
         self.engine_at(&record.engine, format!("session {}", record.id))
     }
@@ -226,7 +226,7 @@ impl Context {
     /// Connects to the engine in which something lives; `--engine` has the last word.
     ///
     /// # Errors
-    /// As [`Context::engine`].
+    /// As [`App::engine`].
     pub fn engine_at(&self, endpoint: &str, what: String) -> Result<Detected, Failure> {
         self.connect(&self.request_at(endpoint, what)?, None)
     }

@@ -25,7 +25,7 @@ pub use in_use::InUse;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::FileRule;
-use crate::secret;
+use crate::resolve::secrets;
 
 /// Takes every file of a profile, before anything is made or copied.
 ///
@@ -40,7 +40,7 @@ pub fn resolve(rules: &[FileRule], env: &Environment) -> Result<Vec<CredentialFi
 
 fn take(rule: &FileRule, env: &Environment) -> Result<CredentialFile, Failure> {
     let name = &rule.name;
-    let own = secret::read_file(&rule.from, env).and_then(fits);
+    let own = secrets::read_file(&rule.from, env).and_then(fits);
     let own = own.map_err(|failure| {
         let from = rule.from.display();
         (failure.context(format!("the file {name} can't be lent"))).hinted(format!(

@@ -11,7 +11,7 @@ use lazaret_tree::{RelPath, RelPathBuf};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::{GitChoice, Isolation, Profile, Tightened};
-use crate::workspace;
+use crate::resolve::workspace;
 use lazaret_session::store::record::{OutsideFolder, WriteScope};
 
 /// What of a project goes in.

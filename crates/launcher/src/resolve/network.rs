@@ -8,8 +8,8 @@ use lazaret_runtime::EnvName;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::{NetworkMode, Profile};
-use crate::secret::{self, Resolved};
-use crate::user_network::UserNetwork;
+use crate::resolve::secrets::{self, Resolved};
+use crate::resolve::user_network::UserNetwork;
 use lazaret_session::cancel::Interrupt;
 use lazaret_session::credentials::file::CredentialFile;
 use lazaret_session::credentials::tokens::tokens;
@@ -64,7 +64,7 @@ pub fn prepare(
     let Some(policy) = policy(profile, &user) else {
         return Ok(None);
     };
-    let resolved = secret::resolve(&profile.secrets, env, interrupt)?;
+    let resolved = secrets::resolve(&profile.secrets, env, interrupt)?;
     let patterns = patterns(&resolved, lent)?;
     let mut variables = BTreeMap::new();
     let mut routes = Vec::new();

@@ -13,7 +13,7 @@ use lazaret_session::credentials::file::CredentialFile;
 use lazaret_transfer::{FileSelector, WorkspaceDir};
 use lazaret_tree::escape;
 
-use crate::context::Context;
+use crate::app::App;
 use crate::decide::{allowlist, decide};
 use crate::environment::{Environment, StreamKind};
 use crate::exit_code::ExitCode;
@@ -22,11 +22,11 @@ use crate::gate::open::open_case;
 use crate::gate::run_report::{Report, SyncReport};
 use crate::gate::settle::{Settled, Volume, finish, settle};
 use crate::gate::workspace_lock::lock_whole_workspace;
-use crate::git;
 use crate::image;
-use crate::lent;
-use crate::network::{self, Network};
 use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
+use crate::resolve::credentials;
+use crate::resolve::git;
+use crate::resolve::network::{self, Network};
 use crate::session_access::{reopen, site};
 use crate::ui::Ui;
 use crate::ui::terminal::{self, Destination, TerminalIo};
@@ -122,27 +122,27 @@ impl Job {
         self,
         workspace: &WorkspaceDir,
         selector: &FileSelector,
-        context: &Context,
+        app: &App,
     ) -> Result<JobEnd, Failure> {
-        let store = Store::open(&context.env.state_dir()?)?;
+        let store = Store::open(&app.env.state_dir()?)?;
         // What goes in is a whole tree, not one that is half changed.
         drop(lock_whole_workspace(
             &store,
             workspace,
-            &context.ui,
-            &context.interrupt,
+            &app.ui,
+            &app.interrupt,
         )?);
         // A mistake in it is said before anything is started.
-        let remembered = allowlist::load(&context.env)?;
-        let lent = lent::resolve(&self.profile.files, &context.env)?;
-        let network = network::prepare(&self.profile, &context.env, &context.interrupt, &lent)?;
+        let remembered = allowlist::load(&app.env)?;
+        let lent = credentials::resolve(&self.profile.files, &app.env)?;
+        let network = network::prepare(&self.profile, &app.env, &app.interrupt, &lent)?;
         let ports: Vec<PortSpec> = self.ports.iter().copied().map(PortSpec::from).collect();
         let ports = bind(&ports)?;
         let again = match &self.id {
             Some(id) => reopen::take(&store, id, workspace)?,
             None => None,
         };
-        let made = git::make(workspace, selector, &context.env, &context.interrupt)?;
+        let made = git::make(workspace, selector, &app.env, &app.interrupt)?;
         let source = Source {
             workspace,
             selector: &made.selector,
@@ -165,7 +165,7 @@ impl Job {
                 Some(_) => None,
                 None => Some(scope.spawn(move || limit.check(source).map_err(Failure::from))),
             };
-            self.run_in(project, reading, weighing, &remembered, context)
+            self.run_in(project, reading, weighing, &remembered, app)
         })
     }
 
@@ -176,7 +176,7 @@ impl Job {
         reading: Option<Prefetch<'_>>,
         weighing: Option<Weighing<'_>>,
         remembered: &Remembered,
-        context: &Context,
+        app: &App,
     ) -> Result<JobEnd, Failure> {
         let Project {
             store,
@@ -190,9 +190,9 @@ impl Job {
             workspace,
             selector,
         } = source;
-        let memory = EngineMemory::at(context.env.cache_dir()?.join("engines"));
+        let memory = EngineMemory::at(app.env.cache_dir()?.join("engines"));
         let record = again.as_ref().map(|session| session.record());
-        let detected = context.engine_for(record, &memory);
+        let detected = app.engine_for(record, &memory);
         if let Some(weighing) = weighing {
             weighing
                 .join()
@@ -200,8 +200,8 @@ impl Job {
         }
         let detected = detected?;
         let remembered_as = detected.remembered.clone();
-        context.interrupt.check()?;
-        let images = image::ensure_both(context, &detected, [&self.profile.image, "porter"])?;
+        app.interrupt.check()?;
+        let images = image::ensure_both(app, &detected, [&self.profile.image, "porter"])?;
         let [agent, exporter] = images;
         let recalled = remembered_as.map(|greeting| Recalled {
             memory: &memory,
@@ -209,7 +209,7 @@ impl Job {
         });
         let site = SessionContext {
             recalled,
-            ..site(context, &store, detected)
+            ..site(app, &store, detected)
         };
         if network.is_some() && site.info.kind == EngineKind::Apple {
             let engine = site.info.endpoint.clone();
@@ -219,10 +219,10 @@ impl Job {
             Some(Network { plan, env }) => (Some(plan), env),
             None => (None, BTreeMap::new()),
         };
-        let mut env = git::variables(&context.env, workspace, selector, &self.bounds);
+        let mut env = git::variables(&app.env, workspace, selector, &self.bounds);
         env.extend(reach);
         if self.attendance == Attendance::Attended {
-            env.extend(terminal_variables(&context.env));
+            env.extend(terminal_variables(&app.env));
         }
         // What the user says goes first.
         env.extend(self.env);
@@ -230,9 +230,9 @@ impl Job {
             Some(id) => id,
             None => store.fresh_id(workspace.path())?,
         };
-        let (in_use, warnings) = lent::claim(&lent, &id)?;
+        let (in_use, warnings) = credentials::claim(&lent, &id)?;
         for warning in warnings {
-            context.ui.warn(&warning);
+            app.ui.warn(&warning);
         }
         let stream = |kind| match kind {
             StreamKind::Terminal => Destination::Terminal,
@@ -243,12 +243,12 @@ impl Job {
             None => Opened::New,
         };
         let io = TerminalIo {
-            ui: &context.ui,
+            ui: &app.ui,
             stdout: match self.attendance {
                 Attendance::Attended => Destination::Screen,
-                Attendance::Unattended => stream(context.env.streams.stdout),
+                Attendance::Unattended => stream(app.env.streams.stdout),
             },
-            stderr: stream(context.env.streams.stderr),
+            stderr: stream(app.env.streams.stderr),
         };
         let spec = RunSpec {
             id,
@@ -283,8 +283,8 @@ impl Job {
         let terms = Terms {
             apply: self.apply,
             remembered,
-            env: &context.env,
-            ui: &context.ui,
+            env: &app.env,
+            ui: &app.ui,
         };
         let mut end = gate_and_ahead(&site, &store, collected, terms, &spec.container_plan())?;
         end.report.sync = update.as_ref().map(SyncReport::from);

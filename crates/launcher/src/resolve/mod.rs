@@ -1,0 +1,11 @@
+//! What a run is made of, found out from the command line, the profile, the project and the
+//! user's surroundings.
+
+pub mod credentials;
+pub mod git;
+pub mod network;
+pub mod run_spec;
+pub mod scope;
+pub mod secrets;
+pub mod user_network;
+pub mod workspace;
