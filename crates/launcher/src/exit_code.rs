@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use lazaret_session::store::record::{Outcome, Record};
+
 /// What the process ends with.
 ///
 /// `run` passes on the command's own code when the command failed; everything else
@@ -38,6 +40,27 @@ impl ExitCode {
     /// stands for signal n. Anything else is [`ExitCode::FAILED`].
     pub fn of_command(code: i32) -> Self {
         u8::try_from(code).map_or(Self::FAILED, Self)
+    }
+
+    /// Returns the code of `run`: what went wrong first wins, in the order of time.
+    pub fn of_run(record: &Record, outcome: Outcome) -> Self {
+        match record.end {
+            Some(end) if end.interrupted => Self::INTERRUPTED,
+            Some(end) if end.timed_out => Self::TIMEOUT,
+            Some(end) if end.exit_code != 0 => Self::of_command(end.exit_code),
+            _ => Self::of_outcome(outcome),
+        }
+    }
+
+    /// Returns the code that says how the gate ended.
+    pub fn of_outcome(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {
+                Self::SUCCESS
+            }
+            Outcome::Kept => Self::KEPT,
+            Outcome::Rejected => Self::REJECTED,
+        }
     }
 
     /// Returns the number.

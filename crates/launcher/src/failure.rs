@@ -15,6 +15,7 @@ use lazaret_gate::format::causes;
 use crate::exit_code::ExitCode;
 
 pub(crate) use engine::{engine_hint, unusable, way_out};
+pub(crate) use session::{commits_hint, recover_hint};
 
 /// What sort of failure it is; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

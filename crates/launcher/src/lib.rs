@@ -19,6 +19,7 @@ pub mod own_dirs;
 pub mod panic;
 pub mod porter;
 pub mod profile;
+pub mod report;
 pub mod resolve;
 mod session_access;
 mod signals;

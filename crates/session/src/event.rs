@@ -56,6 +56,8 @@ pub enum Event<'a> {
     CredentialChangesCut,
     /// The log of the network has a hole.
     DecisionsLost { cause: &'a str },
+    /// Another launcher changes the same workspace, and is waited for.
+    WaitingForWorkspace,
     /// The network is closed, after so many decisions.
     NetworkClosed { id: &'a SessionId, totals: Totals },
     /// The log of the output is full.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`spec`] | what a caller asks of a run |
 //! | [`lifecycle`] | the steps in order; each state is a type, and a step consumes the one before |
+//! | [`settle`] | what a decision does to workspace, record and volume |
 //! | [`store`] | what must outlive a launcher: records, locks, what is known of a volume |
 //! | [`engine`] | names, containers and volumes in an engine, and how they go again |
 //! | [`porter`] | exchanges with `porter VERB` inside |
@@ -24,5 +25,6 @@ pub mod network;
 pub mod output;
 pub mod pool;
 pub mod porter;
+pub mod settle;
 pub mod spec;
 pub mod store;

@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::decide::{OnConflict, decide};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::run_report::Report;
+use crate::report::Report;
 use crate::session_access::waiting;
 use crate::ui::{Answer, Choice, Question};
 use lazaret_session::store::Store;

@@ -9,13 +9,15 @@ use crate::app::App;
 use crate::demo::{GOOD, HOSTILE, materialise};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::gate::run_report::Report;
+use crate::gate::RunEnd;
 use crate::profile::{ApplyMode, Profile};
+use crate::report::Report;
+use crate::resolve::run_spec::RunRequest;
 use crate::resolve::run_spec::gate_limits;
-use crate::resolve::run_spec::{Attendance, Job, JobEnd};
 use crate::resolve::scope;
 use crate::ui::{OutputFormat, Tone};
 use lazaret_session::lifecycle::file_limit::FileLimit;
+use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::Store;
 use lazaret_session::store::record::Outcome;
 use lazaret_session::store::record::{KeepVolume, WriteScope};
@@ -85,7 +87,7 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
     for act in ACTS {
         ui.status("");
         ui.status(&ui.paint(Tone::Strong, act.title));
-        let job = Job {
+        let job = RunRequest {
             id: None,
             command: ["sh", "-c", act.script].map(str::to_owned).to_vec(),
             apply: act.apply,
@@ -95,7 +97,7 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
             volume: KeepVolume::UntilSettled,
             bounds: WriteScope::default(),
             shared: None,
-            attendance: Attendance::Unattended,
+            terminal: TerminalMode::None,
             profile: profile.clone(),
         };
         ends.push(job.run(&project.workspace, &project.selector, app)?);
@@ -125,7 +127,7 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
 }
 
 /// The demo is a promise too: when an act ends otherwise, it says so and fails.
-fn verdict(ends: &[JobEnd]) -> Result<(), Failure> {
+fn verdict(ends: &[RunEnd]) -> Result<(), Failure> {
     let outcome = |index: usize| {
         ends.get(index)
             .map(|end| (end.report.exit_code, end.report.outcome))

@@ -5,11 +5,11 @@ use lazaret_gate::choices::Choices;
 use lazaret_tree::{Change, RelPathBuf};
 
 use crate::app::App;
+use crate::decide::case::preview;
 use crate::decide::{allowlist, patch, summary};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::live::preview;
-use crate::gate::run_report::{Live, Report};
+use crate::report::{Live, Report};
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Ui};

@@ -2,12 +2,13 @@
 
 use crate::app::App;
 use crate::commands::rm;
+use crate::decide::settle::finish;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::settle::{Volume, finish};
 use crate::session_access::{site, waiting};
 use crate::ui::{Answer, Choice, OutputFormat, Question};
 use lazaret_session::pool::let_go;
+use lazaret_session::settle::VolumeDisposal;
 use lazaret_session::store::Store;
 use lazaret_session::store::record::{Outcome, Phase};
 
@@ -63,7 +64,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     finish(
         &mut session,
         Outcome::Discarded,
-        Volume::Remove(&site),
+        VolumeDisposal::Remove(&site),
         &app.ui,
     )?;
     let_go(&site, &session);

@@ -8,11 +8,10 @@ use serde::{Serialize, Serializer};
 
 use crate::app::App;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, recover_hint};
 use crate::ui::{OutputFormat, Tone, elapsed};
 use lazaret_session::store::record::{KeepVolume, Record};
 use lazaret_session::store::status::Status;
-use lazaret_session::store::unfinished::Unfinished;
 use lazaret_session::store::unlanded::Unlanded;
 use lazaret_session::store::{SessionDir, Store};
 
@@ -126,7 +125,7 @@ fn print(rows: &[Row], app: &App) {
         if let Some(what) = row.status.unfinished {
             let id = &row.session;
             ui.warn(&format!("session {id}: {what}"));
-            ui.hint(&Unfinished::hint(id));
+            ui.hint(&recover_hint(id));
         }
     }
 }

@@ -10,13 +10,13 @@ use serde_json::json;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::gate::workspace_lock::lock_workspace;
 use crate::image;
 use crate::session_access::site;
 use crate::ui::OutputFormat;
 use lazaret_session::lifecycle::recover::{RecoverOutcome, resume, sweep};
 use lazaret_session::lifecycle::repair::{End, Repaired, repair};
 use lazaret_session::pool::NextContainer;
+use lazaret_session::settle::workspace_lock::lock_workspace;
 use lazaret_session::store::record::{Outcome, Record};
 use lazaret_session::store::status::State;
 use lazaret_session::store::{Store, StoreError};
@@ -142,8 +142,8 @@ fn take_up(
 fn lock_its_workspace(store: &Store, record: &Record, app: &App) -> Result<Option<File>, Failure> {
     match WorkspaceDir::open_ambient(&record.workspace) {
         Ok(workspace) => {
-            let (ui, interrupt) = (&app.ui, &app.interrupt);
-            lock_workspace(store, &workspace, ui, interrupt).map(Some)
+            let lock = lock_workspace(store, &workspace, &app.events, &app.interrupt)?;
+            Ok(Some(lock))
         }
         Err(_) => Ok(None),
     }

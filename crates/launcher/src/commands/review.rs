@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::decide::{decide, review};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::gate::run_report::Report;
+use crate::report::Report;
 use crate::session_access::waiting;
 use lazaret_session::store::Store;
 

@@ -16,14 +16,15 @@ use crate::failure::{Failure, FailureKind};
 use crate::profile::units::Span;
 use crate::profile::{self, ApplyMode, Origin, Profile, Publish, WORKSPACE_FILE, pass};
 use crate::resolve::git;
+use crate::resolve::run_spec::RunRequest;
 use crate::resolve::run_spec::gate_limits;
-use crate::resolve::run_spec::{Attendance, Job};
 use crate::resolve::scope::Extent;
 use crate::resolve::workspace;
 use crate::session_access::reopen;
 use crate::ui::OutputFormat;
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::spec::Source;
+use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::Store;
 use lazaret_session::store::record::{KeepVolume, WriteScope};
 
@@ -187,8 +188,8 @@ fn job(
     bounds: WriteScope,
     shared: Option<Vec<String>>,
     app: &App,
-) -> Result<Job, Failure> {
-    let attendance = attendance(&args, &profile, app)?;
+) -> Result<RunRequest, Failure> {
+    let terminal = terminal(&args, &profile, app)?;
     let command = if let Some(prompt) = &args.prompt {
         prompted(&profile, prompt, app)?
     } else if args.command.is_empty() {
@@ -214,7 +215,7 @@ fn job(
     }
     let mut ports = profile.network.ports.clone();
     ports.extend(args.publish);
-    Ok(Job {
+    Ok(RunRequest {
         id: args.name,
         command,
         apply: args.apply.unwrap_or(profile.gate.apply),
@@ -228,25 +229,25 @@ fn job(
         },
         bounds,
         shared,
-        attendance,
+        terminal,
         profile,
     })
 }
 
 /// Says whether the command gets the user's terminal.
-fn attendance(args: &Args, profile: &Profile, app: &App) -> Result<Attendance, Failure> {
+fn terminal(args: &Args, profile: &Profile, app: &App) -> Result<TerminalMode, Failure> {
     let streams = app.env.streams;
     let is_there = [streams.stdin, streams.stdout] == [StreamKind::Terminal; 2]
         && app.ui.format() == OutputFormat::Text;
     let is_own = args.prompt.is_none() && args.command.is_empty();
     match (is_there, args.terminal) {
-        (true, true) => Ok(Attendance::Attended),
-        (true, false) if profile.terminal && is_own => Ok(Attendance::Attended),
+        (true, true) => Ok(TerminalMode::Interactive),
+        (true, false) if profile.terminal && is_own => Ok(TerminalMode::Interactive),
         (false, true) => {
             let text = "--terminal needs a terminal on stdin and stdout, and no --json";
             Err(Failure::message(FailureKind::Usage, text))
         }
-        _ => Ok(Attendance::Unattended),
+        _ => Ok(TerminalMode::None),
     }
 }
 

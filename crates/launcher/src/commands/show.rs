@@ -6,13 +6,12 @@ use serde::Serialize;
 use super::undo;
 use crate::app::App;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, recover_hint};
 use crate::ui::session_events::show_command;
 use crate::ui::{OutputFormat, count, elapsed};
 use lazaret_session::store::history::applies;
 use lazaret_session::store::record::{Phase, Record};
 use lazaret_session::store::status::Status;
-use lazaret_session::store::unfinished::Unfinished;
 use lazaret_session::store::{SessionDir, Store};
 
 /// Show everything about one session
@@ -51,7 +50,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             }
             if let Some(what) = status.unfinished {
                 app.ui.warn(&format!("session {}: {what}", record.id));
-                app.ui.hint(&Unfinished::hint(&record.id));
+                app.ui.hint(&recover_hint(&record.id));
             }
         }
     }

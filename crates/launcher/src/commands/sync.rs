@@ -12,9 +12,8 @@ use serde::Serialize;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::run_report::{Live, SyncConflictReport, SyncReport};
-use crate::gate::workspace_lock::lock_whole_workspace;
 use crate::image;
+use crate::report::{Live, SyncConflictReport, SyncReport};
 use crate::resolve::{git, scope, workspace};
 use crate::session_access::running::{Running, live};
 use crate::session_access::{reopen, site, waiting};
@@ -30,6 +29,7 @@ use lazaret_session::lifecycle::update::{Started, Terms, Update, UpdateMode, pla
 use lazaret_session::lifecycle::update_summary::Synced;
 use lazaret_session::live::pause::PreparedPause;
 use lazaret_session::live::pause_lock::PauseLock;
+use lazaret_session::settle::workspace_lock::lock_whole_workspace;
 use lazaret_session::spec::Source;
 use lazaret_session::store::record::{GitSelection, OutsideFolder, Phase, Record};
 use lazaret_session::store::{SessionDir, Store};
@@ -95,7 +95,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     drop(lock_whole_workspace(
         &store,
         &workspace,
-        &app.ui,
+        &app.events,
         &app.interrupt,
     )?);
     let (synced, live) = match Running::find(&store, id)? {

@@ -8,14 +8,13 @@ use crate::app::App;
 use crate::decide::changes;
 use crate::decide::summary::counts;
 use crate::exit_code::ExitCode;
-use crate::failure::{Failure, FailureKind};
-use crate::gate::workspace_lock::lock_whole_workspace;
+use crate::failure::{Failure, FailureKind, recover_hint};
 use crate::resolve::workspace;
 use crate::ui::OutputFormat;
+use lazaret_session::settle::workspace_lock::lock_whole_workspace;
 use lazaret_session::store::Store;
 use lazaret_session::store::history::{Apply, applies, to_redo, to_undo, write_turn};
 use lazaret_session::store::moment::Moment;
-use lazaret_session::store::unfinished::Unfinished;
 
 /// Take back what a session's last apply did to the workspace
 ///
@@ -48,7 +47,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         return Err(nothing(&args, &applies));
     };
     let workspace = workspace::open(&session.record().workspace, &app.env)?;
-    let _lock = lock_whole_workspace(&store, &workspace, &app.ui, &app.interrupt)?;
+    let _lock = lock_whole_workspace(&store, &workspace, &app.events, &app.interrupt)?;
     // Before the first move: what is done again is not old enough to be pruned, whatever
     // happens to this process.
     session.update(|record| record.settled_at(Moment::now()))?;
@@ -61,7 +60,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         app.ui.warn(&format!(
             "the staging directory could not be removed: {cause}"
         ));
-        app.ui.hint(&Unfinished::hint(&args.session));
+        app.ui.hint(&recover_hint(&args.session));
     }
     let outcome = write_turn(&mut session, apply.number)?;
     let paths: Vec<String> = receipt

@@ -13,11 +13,11 @@ use lazaret_tree::{Entry, RelPathBuf, escape};
 use serde::Serialize;
 
 use crate::app::App;
+use crate::decide::case::preview;
 use crate::decide::{allowlist, patch, summary};
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::live::preview;
 use crate::profile::units::Span;
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;

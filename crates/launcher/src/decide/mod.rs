@@ -1,11 +1,13 @@
 //! Decides what becomes of a case: by the user's answer, or by the mode that was chosen.
 
 pub mod allowlist;
+pub mod case;
 pub mod full_listing;
 pub mod output_target;
 pub mod patch;
 pub mod review;
 pub mod select;
+pub mod settle;
 pub mod summary;
 
 use std::path::Path;

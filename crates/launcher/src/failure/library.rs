@@ -9,13 +9,12 @@ use lazaret_transfer::{
 };
 use lazaret_tree::PathError;
 
-use super::{Failure, FailureKind};
+use super::{Failure, FailureKind, recover_hint};
 use crate::profile::ProfileError;
 use lazaret_session::cancel::Interrupted;
 use lazaret_session::live::pause_lock::PauseLockError;
 use lazaret_session::porter::freeze::FreezeError;
 use lazaret_session::store::StoreError;
-use lazaret_session::store::unfinished::Unfinished;
 
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
@@ -62,7 +61,7 @@ impl From<StoreError> for Failure {
         let unfinished;
         let (kind, hint) = match &error {
             StoreError::Unfinished { id, .. } => {
-                unfinished = Unfinished::hint(id);
+                unfinished = recover_hint(id);
                 (FailureKind::Refused, Some(unfinished.as_str()))
             }
             StoreError::NotFound { .. } => (

@@ -1,5 +1,6 @@
 //! Words the errors of a session: which kind each is, and what to do.
 
+use lazaret_gate::unlanded::{Exactness, UnlandedKind};
 use lazaret_runtime::SessionId;
 use lazaret_tree::{SizedFile, escape};
 
@@ -30,9 +31,12 @@ use lazaret_session::pool::PoolError;
 use lazaret_session::porter::conversation::PorterError;
 use lazaret_session::porter::credentials::LendError;
 use lazaret_session::porter::export::ExportError;
+use lazaret_session::settle::SettleError;
+use lazaret_session::settle::workspace_lock::WorkspaceLockError;
 use lazaret_session::store::history::HistoryError;
 use lazaret_session::store::record::Phase;
 use lazaret_session::store::sync_state::SyncStateError;
+use lazaret_session::store::unlanded::Unlanded;
 
 /// Words an error whose variants carry those of lower steps: each by its own words. What has
 /// words of its own follows.
@@ -62,6 +66,17 @@ words!(RepairError: Io | DecisionLog | Recover | History);
 words!(LookError: Engine | Unenforceable | Interrupted | Sweep | Store | Io | State
     | Quarantine | Export | Pause | PauseLock);
 words!(SizeError: Walk | TooLarge);
+words!(SettleError: Lock | Apply | Store | Io);
+
+words!(WorkspaceLockError: Interrupted | Store;
+    error @ WorkspaceLockError::Busy => Self::new(FailureKind::Refused, error)
+        .hinted("Try again when it has finished; the changes are kept."),
+    WorkspaceLockError::HalfChanged { workspace, id, what } => {
+        let hint = recover_hint(&id);
+        let error = WorkspaceLockError::HalfChanged { workspace, id, what };
+        Self::new(FailureKind::Refused, error).hinted(hint)
+    }
+);
 
 words!(PorterError: Engine | Interrupted;
     error @ (PorterError::Stream(_) | PorterError::Failed { .. }) => {
@@ -244,4 +259,35 @@ impl From<TooLarge> for Failure {
             ))
             .hinted("Or raise the limit in the profile: `gate.max_bytes = \"16g\"`.")
     }
+}
+
+/// Says how to finish an apply, an undo or a redo that was cut off.
+pub(crate) fn recover_hint(id: &SessionId) -> String {
+    format!("Recover the session first: `lazaret recover {id}`.")
+}
+
+/// Says what can be done with commits that stay in a copy.
+pub(crate) fn commits_hint(commits: &Unlanded, id: &SessionId, profile: &str) -> String {
+    let branch = commits.iter().find(|one| one.kind == UnlandedKind::Branch);
+    let patches = branch.and_then(|one| {
+        let (name, number) = (one.name.as_deref()?, one.count?);
+        let is_plain = |word: &str| {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+            !word.starts_with('-') && word.bytes().all(plain)
+        };
+        let is_usable = one.exact == Exactness::Exactly
+            && one.repository == ".git"
+            && is_plain(name)
+            && is_plain(profile);
+        is_usable.then(|| {
+            format!(
+                "`lazaret run {profile} --name {id} -- git format-patch -{number} -o patches \
+                 {name} --` brings branch {name} out as patches for `git am`"
+            )
+        })
+    });
+    let way = patches.unwrap_or_else(|| {
+        format!("another `lazaret run … --name {id}` goes on there, and can write them as patches")
+    });
+    format!("Commits and stashes stay in the copy: {way}; `lazaret discard {id}` throws them away.")
 }

@@ -1,4 +1,4 @@
-//! `Job`: one run, from a profile and a workspace to an exit code.
+//! `RunRequest`: one run as the command line and the profile ask for it, and what it takes.
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
@@ -7,44 +7,36 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use lazaret_gate::allowlist::Remembered;
-use lazaret_gate::choices::Choices;
 use lazaret_runtime::{EngineKind, EnvName, Limits, SessionId, Unenforceable};
 use lazaret_session::credentials::file::CredentialFile;
 use lazaret_transfer::{FileSelector, WorkspaceDir};
-use lazaret_tree::escape;
 
 use crate::app::App;
-use crate::decide::{allowlist, decide};
+use crate::decide::allowlist;
 use crate::environment::{Environment, StreamKind};
-use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::gate::open::open_case;
-use crate::gate::run_report::{Report, SyncReport};
-use crate::gate::settle::{Settled, Volume, finish, settle};
-use crate::gate::workspace_lock::lock_whole_workspace;
+use crate::gate::{GateOptions, RunEnd, gate_and_ahead};
 use crate::image;
 use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
+use crate::report::SyncReport;
 use crate::resolve::credentials;
 use crate::resolve::git;
 use crate::resolve::network::{self, Network};
 use crate::session_access::{reopen, site};
-use crate::ui::Ui;
 use crate::ui::terminal::{self, Destination, TerminalIo};
 use lazaret_session::context::SessionContext;
-use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::engine::memory::{EngineMemory, Recalled};
 use lazaret_session::lifecycle;
-use lazaret_session::lifecycle::collect::Collected;
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::lifecycle::follow::UserSide;
 use lazaret_session::lifecycle::open::Opened;
 use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::update::Prefetch;
 use lazaret_session::network::{PortBinding, PortSpec, bind};
-use lazaret_session::pool::{Ahead, let_go};
+use lazaret_session::settle::workspace_lock::lock_whole_workspace;
 use lazaret_session::spec::{CommandLimits, CommandSpec, RunSpec, Source, TerminalMode};
 use lazaret_session::store::record::{
-    CommandEnd, GateLimits, GitSelection, KeepVolume, Outcome, Record, SelectionRecord, WriteScope,
+    GateLimits, GitSelection, KeepVolume, SelectionRecord, WriteScope,
 };
 use lazaret_session::store::{LockedSession, Store};
 
@@ -53,7 +45,7 @@ const GRACE: Duration = Duration::from_secs(15);
 
 /// One run.
 #[derive(Debug)]
-pub struct Job {
+pub struct RunRequest {
     /// The session's name; `None` to make one.
     pub id: Option<SessionId>,
     /// The profile, tightened and final.
@@ -75,16 +67,7 @@ pub struct Job {
     /// What of the project goes in beside the folder; `None` where everything does.
     pub shared: Option<Vec<String>>,
     /// Whether the command has the user's terminal.
-    pub attendance: Attendance,
-}
-
-/// Whether a user is at the terminal while the command runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attendance {
-    /// The command has no terminal, and nothing to read.
-    Unattended,
-    /// The user's terminal is connected to the command's.
-    Attended,
+    pub terminal: TerminalMode,
 }
 
 /// What a run is about, found out before an engine is asked for anything.
@@ -103,16 +86,7 @@ struct Project<'a> {
 /// A look at the sizes of what goes in, under way.
 type Weighing<'scope> = ScopedJoinHandle<'scope, Result<(), Failure>>;
 
-/// How a run ended.
-#[derive(Debug)]
-pub struct JobEnd {
-    /// What `--json` prints.
-    pub report: Report,
-    /// What the process ends with.
-    pub exit_code: ExitCode,
-}
-
-impl Job {
+impl RunRequest {
     /// Runs it: image, session, gate.
     ///
     /// # Errors
@@ -123,13 +97,13 @@ impl Job {
         workspace: &WorkspaceDir,
         selector: &FileSelector,
         app: &App,
-    ) -> Result<JobEnd, Failure> {
+    ) -> Result<RunEnd, Failure> {
         let store = Store::open(&app.env.state_dir()?)?;
         // What goes in is a whole tree, not one that is half changed.
         drop(lock_whole_workspace(
             &store,
             workspace,
-            &app.ui,
+            &app.events,
             &app.interrupt,
         )?);
         // A mistake in it is said before anything is started.
@@ -177,7 +151,7 @@ impl Job {
         weighing: Option<Weighing<'_>>,
         remembered: &Remembered,
         app: &App,
-    ) -> Result<JobEnd, Failure> {
+    ) -> Result<RunEnd, Failure> {
         let Project {
             store,
             again,
@@ -221,7 +195,7 @@ impl Job {
         };
         let mut env = git::variables(&app.env, workspace, selector, &self.bounds);
         env.extend(reach);
-        if self.attendance == Attendance::Attended {
+        if self.terminal == TerminalMode::Interactive {
             env.extend(terminal_variables(&app.env));
         }
         // What the user says goes first.
@@ -244,9 +218,9 @@ impl Job {
         };
         let io = TerminalIo {
             ui: &app.ui,
-            stdout: match self.attendance {
-                Attendance::Attended => Destination::Screen,
-                Attendance::Unattended => stream(app.env.streams.stdout),
+            stdout: match self.terminal {
+                TerminalMode::Interactive => Destination::Screen,
+                TerminalMode::None => stream(app.env.streams.stdout),
             },
             stderr: stream(app.env.streams.stderr),
         };
@@ -259,10 +233,7 @@ impl Job {
             command: CommandSpec {
                 argv: self.command,
                 env,
-                terminal: match self.attendance {
-                    Attendance::Attended => TerminalMode::Interactive,
-                    Attendance::Unattended => TerminalMode::None,
-                },
+                terminal: self.terminal,
                 limits: CommandLimits {
                     timeout: Some(self.timeout),
                     grace: GRACE,
@@ -280,13 +251,13 @@ impl Job {
         let RunOutcome { collected, update } = lifecycle::run(&site, &store, opened, &spec, user)?;
         // Who thinks about the changes uses no login any more.
         drop(in_use);
-        let terms = Terms {
+        let options = GateOptions {
             apply: self.apply,
             remembered,
             env: &app.env,
             ui: &app.ui,
         };
-        let mut end = gate_and_ahead(&site, &store, collected, terms, &spec.container_plan())?;
+        let mut end = gate_and_ahead(&site, &store, collected, options, &spec.container_plan())?;
         end.report.sync = update.as_ref().map(SyncReport::from);
         Ok(end)
     }
@@ -300,161 +271,6 @@ fn terminal_variables(env: &Environment) -> BTreeMap<EnvName, String> {
         .into_iter()
         .filter_map(|(name, value)| Some((name.parse().ok()?, value?.to_owned())))
         .collect()
-}
-
-/// What a session goes through the gate by.
-#[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
-    /// What to do with the changes.
-    pub apply: ApplyMode,
-    /// What the user allows for good.
-    pub remembered: &'a Remembered,
-    /// Where the user's git configuration is.
-    pub env: &'a Environment,
-    /// Says and asks.
-    pub ui: &'a Ui,
-}
-
-/// Takes a collected session through the gate, while the container of its next command is
-/// made where it is to have one. What goes wrong with that is no failure of the run.
-///
-/// # Errors
-/// As [`Job::run`].
-pub fn gate_and_ahead(
-    site: &SessionContext<'_>,
-    store: &Store,
-    collected: Collected,
-    terms: Terms<'_>,
-    plan: &ContainerPlan,
-) -> Result<JobEnd, Failure> {
-    let ahead = match &collected {
-        Collected::Ready(session) => Ahead::of(site, store, session, plan),
-        Collected::Rejected(_) => Ok(None),
-    };
-    let Ok(Some(ahead)) = ahead else {
-        return gate(site, store, collected, terms);
-    };
-    thread::scope(|scope| {
-        // Nothing is said beside the review.
-        let making = scope.spawn(|| ahead.make(site));
-        let end = gate(site, store, collected, terms);
-        if let Ok(Err(error)) = making.join() {
-            let cause = escape(error.to_string().as_bytes());
-            terms
-                .ui
-                .detail(&format!("the next container could not be made: {cause}"));
-        }
-        let end = end?;
-        if end.report.outcome == Some(Outcome::Discarded) {
-            let session = end.report.session.parse().ok();
-            let session = session.and_then(|id| store.lock(&id).ok());
-            session.iter().for_each(|session| let_go(site, session));
-        }
-        Ok(end)
-    })
-}
-
-/// Takes a collected session through the gate.
-///
-/// # Errors
-/// As [`Job::run`].
-pub fn gate(
-    site: &SessionContext<'_>,
-    store: &Store,
-    collected: Collected,
-    terms: Terms<'_>,
-) -> Result<JobEnd, Failure> {
-    let volume = Volume::Remove(site);
-    let mut session = match collected {
-        Collected::Ready(session) => session,
-        Collected::Rejected(mut session) => {
-            let mut report = rejected(&mut session, volume, terms.ui)?;
-            report.phases = site.timings.table();
-            return Ok(JobEnd {
-                exit_code: exit_code(session.record(), Outcome::Rejected),
-                report,
-            });
-        }
-    };
-    let case = site.step("judge", |_| {
-        let mut case = open_case(&session, terms.env)?;
-        terms.remembered.tell(&mut case)?;
-        Ok::<_, Failure>(case)
-    })?;
-    // A command that the user broke off has not finished its work: it is kept, not offered.
-    let was_interrupted = session.record().end.is_some_and(|end| end.interrupted);
-    let mode = if was_interrupted {
-        ApplyMode::Never
-    } else {
-        terms.apply
-    };
-    let choices = Choices::all();
-    let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
-    let decision = decide(&case, &choices, mode.into(), terms.ui, site.interrupt)?;
-    let wanted = decision.remembered();
-    let Settled { outcome, undo } = site.step("apply", |_| {
-        settle(
-            store,
-            &mut session,
-            &case,
-            decision,
-            volume,
-            terms.ui,
-            site.interrupt,
-        )
-    })?;
-    allowlist::remember(terms.remembered.clone(), wanted, terms.ui);
-    report.outcome = Some(outcome);
-    report.undo = undo;
-    report.phases = site.timings.table();
-    Ok(JobEnd {
-        exit_code: exit_code(session.record(), outcome),
-        report,
-    })
-}
-
-fn rejected(session: &mut LockedSession, volume: Volume<'_>, ui: &Ui) -> Result<Report, Failure> {
-    finish(session, Outcome::Rejected, volume, ui)?;
-    let record = session.record();
-    if let Some((code, reason)) = &record.rejection {
-        let reason = lazaret_tree::escape(reason.as_bytes());
-        ui.error(&format!("the batch is rejected: {code}: {reason}"));
-        ui.hint(&format!(
-            "Nothing reached the workspace. The volume {} is kept: `lazaret recover {id}` collects it \
-             again, `lazaret discard {id}` removes it.",
-            record.volume(),
-            id = record.id
-        ));
-    }
-    Ok(Report::of(record))
-}
-
-/// The exit code of `run`: what went wrong first wins, in the order of time.
-fn exit_code(record: &Record, outcome: Outcome) -> ExitCode {
-    let end = record.end.unwrap_or(CommandEnd {
-        exit_code: 0,
-        timed_out: false,
-        oom_killed: false,
-        interrupted: false,
-        log_truncated: false,
-        duration_ms: 0,
-    });
-    if end.interrupted {
-        return ExitCode::INTERRUPTED;
-    }
-    if end.timed_out {
-        return ExitCode::TIMEOUT;
-    }
-    if end.exit_code != 0 {
-        return ExitCode::of_command(end.exit_code);
-    }
-    match outcome {
-        Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {
-            ExitCode::SUCCESS
-        }
-        Outcome::Kept => ExitCode::KEPT,
-        Outcome::Rejected => ExitCode::REJECTED,
-    }
 }
 
 fn picked(profile: &Profile, shared: Option<Vec<String>>) -> SelectionRecord {

@@ -9,14 +9,15 @@ use lazaret_runtime::SessionId;
 use super::site;
 use crate::app::App;
 use crate::decide::allowlist;
+use crate::decide::case::open_case;
+use crate::decide::settle;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::gate::open::open_case;
-use crate::gate::run_report::Report;
-use crate::gate::settle::{self, Volume};
+use crate::report::Report;
 use crate::resolve::workspace;
 use crate::ui::OutputFormat;
 use lazaret_session::pool::let_go;
+use lazaret_session::settle::{SettleContext, VolumeDisposal};
 use lazaret_session::store::record::{Outcome, Phase, Record, identity};
 use lazaret_session::store::status::State;
 use lazaret_session::store::{LockedSession, Store};
@@ -72,26 +73,27 @@ pub(crate) fn settle(
     // not to apply what lies on this machine already.
     let detected = app.engine_of(session.record());
     let site = detected.ok().map(|detected| site(app, store, detected));
-    let volume = site.as_ref().map_or(Volume::Keep, Volume::Remove);
-    let (ui, interrupt) = (&app.ui, &app.interrupt);
-    let settled = settle::settle(store, session, case, decision, volume, ui, interrupt)?;
+    let volume = site.as_ref();
+    let context = SettleContext {
+        store,
+        volume: volume.map_or(VolumeDisposal::Keep, VolumeDisposal::Remove),
+        events: &app.events,
+        interrupt: &app.interrupt,
+    };
+    let settled = settle::settle(session, case, &decision, context, &app.ui)?;
     if let (Outcome::Discarded, Some(site)) = (settled.outcome, &site) {
         let_go(site, session);
     }
     allowlist::remember(remembered, wanted, &app.ui);
-    report.outcome = Some(settled.outcome);
-    report.undo = settled.undo;
+    report.settled(&settled);
     if app.ui.format() == OutputFormat::Json {
         app.ui.json(&report);
     }
-    Ok(match settled.outcome {
-        Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {
-            ExitCode::SUCCESS
-        }
-        // It was applied, and commits wait.
-        Outcome::Kept if report.undo.is_some() => ExitCode::SUCCESS,
-        Outcome::Kept => ExitCode::KEPT,
-        Outcome::Rejected => ExitCode::REJECTED,
+    // It was applied, and commits wait.
+    let is_done = settled.is_applied && settled.outcome == Outcome::Kept;
+    Ok(match is_done {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::of_outcome(settled.outcome),
     })
 }
 

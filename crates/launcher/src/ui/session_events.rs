@@ -90,6 +90,9 @@ impl EventSink for SessionEvents {
             Event::DecisionsLost { cause } => {
                 ui.warn(&format!("the log of the network is not complete: {cause}"));
             }
+            Event::WaitingForWorkspace => {
+                ui.status("waiting for another lazaret that changes this workspace");
+            }
             Event::NetworkClosed { id, totals } => ui.status(&format!(
                 "network: {} allowed, {} denied (lazaret policy log {id})",
                 count(totals.allowed),

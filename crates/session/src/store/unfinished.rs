@@ -8,7 +8,6 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use lazaret_runtime::SessionId;
 use lazaret_transfer::{ApplyError, Attempt, HistoryState, history_state};
 use lazaret_tree::PathError;
 use serde::Serialize;
@@ -63,10 +62,5 @@ impl Unfinished {
             }
         }
         Ok(None)
-    }
-
-    /// Returns the sentence that says what to do.
-    pub fn hint(id: &SessionId) -> String {
-        format!("Recover the session first: `lazaret recover {id}`.")
     }
 }

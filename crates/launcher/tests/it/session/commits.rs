@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
+use lazaret_launcher::decide::settle::finish;
 use lazaret_launcher::exit_code::ExitCode;
-use lazaret_launcher::gate::settle::{Volume, finish};
 use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::recover::RecoverOutcome;
+use lazaret_session::settle::VolumeDisposal;
 use lazaret_session::store::record::{Outcome, Phase};
 use lazaret_tests::{git_world, tree_text};
 use lazaret_transfer::GitMode;
@@ -292,7 +293,10 @@ fn git_26_files_are_applied_and_commits_wait() {
     assert_eq!(subjects, [Some("Fix bug 42".to_owned())]);
     // Neither another apply nor a recovery takes the volume.
     let settled = world.apply();
-    assert_eq!((settled.outcome, settled.undo), (Outcome::Kept, None));
+    assert_eq!(
+        (settled.outcome, settled.is_applied),
+        (Outcome::Kept, false)
+    );
     assert!(matches!(
         world.resume().unwrap(),
         RecoverOutcome::Unchanged(_)
@@ -305,7 +309,7 @@ fn git_26_files_are_applied_and_commits_wait() {
     finish(
         &mut session,
         Outcome::Discarded,
-        Volume::Remove(&site),
+        VolumeDisposal::Remove(&site),
         &world.ui,
     )
     .unwrap();

@@ -14,8 +14,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use lazaret_gate::allowlist::Remembered;
+use lazaret_launcher::gate::{GateOptions, gate};
 use lazaret_launcher::profile::ApplyMode;
-use lazaret_launcher::resolve::run_spec::{Terms, gate};
 use lazaret_protocol::{
     Checksum, FileTime, FoundEntry, FoundKind, Receipt, StreamWriter, Survey, SurveyRequest,
     Trailer, VolumeIdentity, read_wanted,
@@ -471,13 +471,13 @@ fn run(said: &Path) {
         });
     }
     let collected = world.cycle().unwrap();
-    let terms = Terms {
+    let options = GateOptions {
         apply: ApplyMode::Auto,
         remembered: &Remembered::nothing(),
         env: &world.env,
         ui: &world.ui,
     };
-    let end = gate(&world.site(), &world.store, collected, terms).unwrap();
+    let end = gate(&world.site(), &world.store, collected, options).unwrap();
     assert!(end.report.findings.iter().count() >= count);
     serde_json::to_writer(io::sink(), &end.report).unwrap();
 }

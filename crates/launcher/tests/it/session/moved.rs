@@ -8,8 +8,9 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use insta::assert_snapshot;
 use lazaret_gate::choices::{Choices, Pick};
 use lazaret_gate::decision::{Decision, approve};
-use lazaret_launcher::gate::open::open_case;
-use lazaret_launcher::gate::settle::{Volume, settle};
+use lazaret_launcher::decide::case::open_case;
+use lazaret_launcher::decide::settle::settle;
+use lazaret_session::settle::VolumeDisposal;
 use lazaret_session::store::record::Phase;
 use lazaret_tests::tree_text;
 use lazaret_tree::RelPath;
@@ -309,14 +310,13 @@ fn apply_hunk(kept: &Kept, hunk: usize) {
     let pick = Pick::Hunks(BTreeSet::from([hunk]));
     choices.pick(RelPath::new("notes.txt").unwrap(), pick);
     let plan = approve(case.propose(&choices).unwrap()).unwrap();
+    let context = world.settling(VolumeDisposal::Keep);
     settle(
-        &world.store,
         &mut session,
         &case,
-        Decision::Apply(plan),
-        Volume::Keep,
+        &Decision::Apply(plan),
+        context,
         &world.ui,
-        &world.interrupt,
     )
     .unwrap();
 }

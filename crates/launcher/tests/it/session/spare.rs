@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use lazaret_launcher::gate::RunEnd;
 use lazaret_launcher::profile::ApplyMode;
-use lazaret_launcher::resolve::run_spec::JobEnd;
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerName, ContainerState, EngineKind};
 use lazaret_session::cancel::Interrupted;
@@ -25,7 +25,7 @@ pub(super) fn with_pool(mut world: World) -> World {
 
 impl World {
     /// A run on a volume that is kept, with all that comes after its command.
-    pub(super) fn run_kept(&self) -> (Option<Synced>, JobEnd) {
+    pub(super) fn run_kept(&self) -> (Option<Synced>, RunEnd) {
         let RunOutcome {
             collected,
             update: synced,

@@ -13,15 +13,15 @@ use lazaret_gate::allowlist::Remembered;
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::{Consent, OnConflict};
 use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, Pinned, inspect};
+use lazaret_launcher::decide::case::open_case;
 use lazaret_launcher::decide::decide;
+use lazaret_launcher::decide::settle::settle;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
-use lazaret_launcher::gate::open::open_case;
-use lazaret_launcher::gate::settle::{Settled, Volume, settle};
+use lazaret_launcher::gate::{GateOptions, RunEnd, gate, gate_and_ahead};
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_launcher::profile::FileRule;
 use lazaret_launcher::resolve::credentials;
-use lazaret_launcher::resolve::run_spec::{JobEnd, Terms, gate, gate_and_ahead};
 use lazaret_launcher::ui::terminal::{Destination, TerminalIo};
 use lazaret_launcher::ui::{
     ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Streams, Ui, UiOptions, Verbosity,
@@ -43,6 +43,7 @@ use lazaret_session::lifecycle::recover::{RecoverOutcome, resume};
 use lazaret_session::lifecycle::update::Prefetch;
 use lazaret_session::network::Plan;
 use lazaret_session::pool::{Filled, PoolSizes, PoolStore, fill};
+use lazaret_session::settle::{SettleContext, SettleResult, VolumeDisposal};
 use lazaret_session::spec::{CommandLimits, CommandSpec, RunSpec, Source, TerminalMode};
 use lazaret_session::store::record::{
     GateLimits, GitSelection, KeepVolume, Phase, Record, SelectionRecord, WriteScope,
@@ -561,7 +562,7 @@ impl World {
     }
 
     /// Runs the whole of it, applying what is clean.
-    pub(super) fn run(&self) -> Result<JobEnd, Failure> {
+    pub(super) fn run(&self) -> Result<RunEnd, Failure> {
         let collected = self.cycle()?;
         self.gate(collected)
     }
@@ -588,27 +589,29 @@ impl World {
     }
 
     /// Does what `lazaret apply` does: the user agrees.
-    pub(super) fn apply(&self) -> Settled {
+    pub(super) fn apply(&self) -> SettleResult {
         let mut session = self.lock().unwrap();
         let case = open_case(&session, &self.env).unwrap();
         let consent = Consent::Given(OnConflict::Refuse);
         let choices = Choices::all();
         let decision = decide(&case, &choices, consent, &self.ui, &self.interrupt).unwrap();
         let site = self.site();
-        settle(
-            &self.store,
-            &mut session,
-            &case,
-            decision,
-            Volume::Remove(&site),
-            &self.ui,
-            &self.interrupt,
-        )
-        .unwrap()
+        let context = self.settling(VolumeDisposal::Remove(&site));
+        settle(&mut session, &case, &decision, context, &self.ui).unwrap()
+    }
+
+    /// What settling takes here.
+    pub(super) fn settling<'a>(&'a self, volume: VolumeDisposal<'a>) -> SettleContext<'a> {
+        SettleContext {
+            store: &self.store,
+            volume,
+            events: &self.events,
+            interrupt: &self.interrupt,
+        }
     }
 
     /// The gate, applying what is clean.
-    pub(super) fn gate(&self, collected: Collected) -> Result<JobEnd, Failure> {
+    pub(super) fn gate(&self, collected: Collected) -> Result<RunEnd, Failure> {
         let remembered = Remembered::nothing();
         let terms = self.terms(ApplyMode::Auto, &remembered);
         gate(&self.site(), &self.store, collected, terms)
@@ -619,7 +622,7 @@ impl World {
         &self,
         collected: Collected,
         apply: ApplyMode,
-    ) -> Result<JobEnd, Failure> {
+    ) -> Result<RunEnd, Failure> {
         let remembered = Remembered::nothing();
         // Not before: a run fills the pool while its command runs.
         let targets = PoolSizes::of(&self.store);
@@ -635,8 +638,8 @@ impl World {
         end
     }
 
-    fn terms<'a>(&'a self, apply: ApplyMode, remembered: &'a Remembered) -> Terms<'a> {
-        Terms {
+    fn terms<'a>(&'a self, apply: ApplyMode, remembered: &'a Remembered) -> GateOptions<'a> {
+        GateOptions {
             apply,
             remembered,
             env: &self.env,

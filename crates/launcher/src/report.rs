@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::ui::session_events::describe;
 use lazaret_session::lifecycle::update_summary::Synced;
+use lazaret_session::settle::SettleResult;
 use lazaret_session::store::record::{CommandEnd, Egress, Outcome, Record};
 use lazaret_session::store::unlanded::Unlanded;
 
@@ -128,6 +129,12 @@ impl Report {
                 .collect(),
             ..Self::of(record)
         }
+    }
+
+    /// Adds how the session ended.
+    pub fn settled(&mut self, settled: &SettleResult) {
+        self.outcome = Some(settled.outcome);
+        self.undo = settled.is_applied.then(|| self.session.clone());
     }
 
     /// Starts a report from a record; the gate fills in the rest.

@@ -5,28 +5,31 @@ use lazaret_gate::decision::Plan;
 use lazaret_transfer::ApplyError;
 
 use super::workspace_lock::lock_whole_workspace;
-use crate::failure::Failure;
-use crate::ui::Ui;
-use lazaret_session::cancel::Interrupt;
-use lazaret_session::store::record::{KeepVolume, Phase};
-use lazaret_session::store::sync_state::write_settled;
-use lazaret_session::store::{LockedSession, Store};
+use super::{SettleContext, SettleError};
+use crate::store::LockedSession;
+use crate::store::record::{KeepVolume, Phase};
+use crate::store::sync_state::write_settled;
 
-/// Writes the approved changes into the workspace, all of them or none.
+/// Writes the approved changes into the workspace, all of them or none. Returns why the staging
+/// directory is still there.
 ///
 /// # Errors
 /// When another lazaret applies to the same workspace, an earlier apply or undo of it was cut
 /// off, a file was changed meanwhile, or the disk refuses. The workspace is as it was before
 /// then.
-pub fn apply(
-    store: &Store,
+pub(super) fn apply(
     session: &mut LockedSession,
     case: &Case,
     plan: &Plan,
-    ui: &Ui,
-    interrupt: &Interrupt,
-) -> Result<(), Failure> {
-    let _lock = lock_whole_workspace(store, case.contents.workspace(), ui, interrupt)?;
+    context: SettleContext<'_>,
+) -> Result<Option<String>, SettleError> {
+    let SettleContext {
+        store,
+        events,
+        interrupt,
+        ..
+    } = context;
+    let _lock = lock_whole_workspace(store, case.contents.workspace(), events, interrupt)?;
     let number = session.dir().next_apply()?;
     let journal = session.dir().journal(number);
     let record = session.record();
@@ -43,15 +46,7 @@ pub fn apply(
         record.undone.clear();
     })?;
     match lazaret_gate::apply::apply(case, plan, &journal) {
-        Ok(receipt) => {
-            if let Some(cause) = receipt.cleanup {
-                let cause = lazaret_tree::escape(cause.as_bytes());
-                ui.warn(&format!(
-                    "the staging directory could not be removed: {cause}"
-                ));
-            }
-            Ok(())
-        }
+        Ok(receipt) => Ok(receipt.cleanup),
         // The record stays at `applying`: `recover` has to finish the rollback.
         Err(error @ ApplyError::Unfinished { .. }) => Err(error.into()),
         Err(error) => {

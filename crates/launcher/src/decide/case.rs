@@ -1,18 +1,20 @@
-//! The case of a collected session, read from what the session stored.
+//! The case of a session: of what was collected, or as a preview while its command runs.
 
 use std::io;
 use std::sync::Arc;
 
+use lazaret_gate::allowlist::Remembered;
 use lazaret_gate::case::Case;
 use lazaret_gate::input::{GateInput, policy};
 use lazaret_gate::{git_config, git_index};
-use lazaret_transfer::{BaseStore, HistoryState, Quarantine, WorkspaceDir};
+use lazaret_transfer::{BaseStore, Collection, HistoryState, Quarantine, WorkspaceDir};
 use lazaret_tree::Tree;
 use lazaret_validator::Policy;
 
-use crate::decide::full_listing;
+use super::full_listing;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
+use lazaret_session::live::view::Viewer;
 use lazaret_session::store::handed_out::HandedOutFile;
 use lazaret_session::store::history::applies;
 use lazaret_session::store::record::{Record, identity};
@@ -48,6 +50,35 @@ pub fn open_case(session: &LockedSession, env: &Environment) -> Result<Case, Fai
     Ok(case)
 }
 
+/// Puts together what was seen. Nothing can be decided on it: the command goes on, and what
+/// it leaves behind is collected and judged when it has ended.
+///
+/// # Errors
+/// As [`open_case`].
+pub fn preview(
+    viewer: &Viewer<'_>,
+    seen: Collection,
+    remembered: &Remembered,
+    env: &Environment,
+) -> Result<Case, Failure> {
+    let record = viewer.record();
+    let mut case = Case::assemble(GateInput {
+        baseline: viewer.baseline().clone(),
+        collected: seen.tree,
+        refusals: seen.refusals,
+        notes: seen.notes,
+        caches: seen.left_out,
+        quarantine: viewer.quarantine()?,
+        base: viewer.base(),
+        workspace: workspace_of(record)?,
+        policy: policy_of(record, env, viewer.session(), viewer.baseline())?,
+        subject: Some(record.subject()),
+        listing: None,
+    })?;
+    remembered.tell(&mut case)?;
+    Ok(case)
+}
+
 /// Looks at conflicts again, knowing what was applied of the batch before.
 fn heed_applied(case: &mut Case, dir: &SessionDir) -> Result<(), Failure> {
     if !case.is_in_conflict() {
@@ -69,7 +100,7 @@ fn heed_applied(case: &mut Case, dir: &SessionDir) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When it is not the directory any more that was copied in (APP-03).
-pub(super) fn workspace_of(record: &Record) -> Result<WorkspaceDir, Failure> {
+fn workspace_of(record: &Record) -> Result<WorkspaceDir, Failure> {
     let lost = |what: &str| {
         let (id, place) = (&record.id, record.workspace.display());
         let text = format!("the workspace {place} {what}");
@@ -95,7 +126,7 @@ pub(super) fn workspace_of(record: &Record) -> Result<WorkspaceDir, Failure> {
 ///
 /// # Errors
 /// When its record names a path that is none, or what it was handed can't be read.
-pub(super) fn policy_of(
+fn policy_of(
     record: &Record,
     env: &Environment,
     dir: &SessionDir,

@@ -1,0 +1,161 @@
+//! Takes a collected session through the gate: judged, decided, settled.
+
+use std::thread;
+
+use lazaret_gate::allowlist::Remembered;
+use lazaret_gate::choices::Choices;
+use lazaret_tree::escape;
+
+use crate::decide::case::open_case;
+use crate::decide::settle::{finish, settle};
+use crate::decide::{allowlist, decide};
+use crate::environment::Environment;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::profile::ApplyMode;
+use crate::report::Report;
+use crate::ui::Ui;
+use lazaret_session::context::SessionContext;
+use lazaret_session::engine::containers::ContainerPlan;
+use lazaret_session::lifecycle::collect::Collected;
+use lazaret_session::pool::{Ahead, let_go};
+use lazaret_session::settle::{SettleContext, VolumeDisposal};
+use lazaret_session::store::record::Outcome;
+use lazaret_session::store::{LockedSession, Store};
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct RunEnd {
+    /// What `--json` prints.
+    pub report: Report,
+    /// What the process ends with.
+    pub exit_code: ExitCode,
+}
+
+/// What a session goes through the gate by.
+#[derive(Debug, Clone, Copy)]
+pub struct GateOptions<'a> {
+    /// What to do with the changes.
+    pub apply: ApplyMode,
+    /// What the user allows for good.
+    pub remembered: &'a Remembered,
+    /// Where the user's git configuration is.
+    pub env: &'a Environment,
+    /// Says and asks.
+    pub ui: &'a Ui,
+}
+
+/// Takes a collected session through the gate, while the container of its next command is
+/// made where it is to have one. What goes wrong with that is no failure of the run.
+///
+/// # Errors
+/// As [`RunRequest::run`](crate::resolve::run_spec::RunRequest::run).
+pub fn gate_and_ahead(
+    site: &SessionContext<'_>,
+    store: &Store,
+    collected: Collected,
+    options: GateOptions<'_>,
+    plan: &ContainerPlan,
+) -> Result<RunEnd, Failure> {
+    let ahead = match &collected {
+        Collected::Ready(session) => Ahead::of(site, store, session, plan),
+        Collected::Rejected(_) => Ok(None),
+    };
+    let Ok(Some(ahead)) = ahead else {
+        return gate(site, store, collected, options);
+    };
+    thread::scope(|scope| {
+        // Nothing is said beside the review.
+        let making = scope.spawn(|| ahead.make(site));
+        let end = gate(site, store, collected, options);
+        if let Ok(Err(error)) = making.join() {
+            let cause = escape(error.to_string().as_bytes());
+            options
+                .ui
+                .detail(&format!("the next container could not be made: {cause}"));
+        }
+        let end = end?;
+        if end.report.outcome == Some(Outcome::Discarded) {
+            let session = end.report.session.parse().ok();
+            let session = session.and_then(|id| store.lock(&id).ok());
+            session.iter().for_each(|session| let_go(site, session));
+        }
+        Ok(end)
+    })
+}
+
+/// Takes a collected session through the gate.
+///
+/// # Errors
+/// As [`RunRequest::run`](crate::resolve::run_spec::RunRequest::run).
+pub fn gate(
+    site: &SessionContext<'_>,
+    store: &Store,
+    collected: Collected,
+    options: GateOptions<'_>,
+) -> Result<RunEnd, Failure> {
+    let volume = VolumeDisposal::Remove(site);
+    let mut session = match collected {
+        Collected::Ready(session) => session,
+        Collected::Rejected(mut session) => {
+            let mut report = rejected(&mut session, volume, options.ui)?;
+            report.phases = site.timings.table();
+            return Ok(RunEnd {
+                exit_code: ExitCode::of_run(session.record(), Outcome::Rejected),
+                report,
+            });
+        }
+    };
+    let case = site.step("judge", |_| {
+        let mut case = open_case(&session, options.env)?;
+        options.remembered.tell(&mut case)?;
+        Ok::<_, Failure>(case)
+    })?;
+    // A command that the user broke off has not finished its work: it is kept, not offered.
+    let was_interrupted = session.record().end.is_some_and(|end| end.interrupted);
+    let mode = if was_interrupted {
+        ApplyMode::Never
+    } else {
+        options.apply
+    };
+    let choices = Choices::all();
+    let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
+    let decision = decide(&case, &choices, mode.into(), options.ui, site.interrupt)?;
+    let wanted = decision.remembered();
+    let context = SettleContext {
+        store,
+        volume,
+        events: site.events,
+        interrupt: site.interrupt,
+    };
+    let settled = site.step("apply", |_| {
+        settle(&mut session, &case, &decision, context, options.ui)
+    })?;
+    allowlist::remember(options.remembered.clone(), wanted, options.ui);
+    report.settled(&settled);
+    report.phases = site.timings.table();
+    Ok(RunEnd {
+        exit_code: ExitCode::of_run(session.record(), settled.outcome),
+        report,
+    })
+}
+
+fn rejected(
+    session: &mut LockedSession,
+    volume: VolumeDisposal<'_>,
+    ui: &Ui,
+) -> Result<Report, Failure> {
+    finish(session, Outcome::Rejected, volume, ui)?;
+    let record = session.record();
+    if let Some((code, reason)) = &record.rejection {
+        let reason = lazaret_tree::escape(reason.as_bytes());
+        ui.error(&format!("the batch is rejected: {code}: {reason}"));
+        ui.hint(&format!(
+            "Nothing reached the workspace. The volume {} is kept: `lazaret recover {id}` collects it \
+             again, `lazaret discard {id}` removes it.",
+            record.volume(),
+            id = record.id
+        ));
+    }
+    Ok(Report::of(record))
+}
