@@ -1,15 +1,12 @@
 //! `ReviewConsole`: the terminal while a review has it.
 //!
-//! It is given back in every case: when the review ends, on a panic before its message is
-//! printed, on Ctrl-C, SIGTERM and SIGHUP (which unwind through [`Drop`]), and while the
-//! process is stopped. Drawing goes to stderr, so stdout stays clean.
+//! [`RawMode`] gives it back in every case, also while the process is stopped. Drawing goes to
+//! stderr, so stdout stays clean.
 //!
 //! Keys are read here and not by crossterm, whose reader spins for ever on a terminal that
 //! is gone (crossterm issue 793), and which knows no way to drop what it has read ahead.
 
-use std::io::{self, BufWriter, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, BufWriter};
 
 use lazaret_review::model::Review;
 use lazaret_review::run::{Console, Input};
@@ -22,12 +19,9 @@ use ratatui::crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, Leave
 use ratatui::crossterm::{execute, queue};
 use ratatui::layout::{Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
-use rustix::termios::{
-    OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcgetwinsize,
-    tcsetattr,
-};
+use rustix::termios::{OptionalActions, QueueSelector, tcflush, tcgetattr, tcgetwinsize};
 
-use crate::panic::Hook;
+use super::RawMode;
 use crate::ui::{Output, Ui, UiWriter};
 use lazaret_session::cancel::Interrupt;
 
@@ -37,13 +31,9 @@ type Backend = CrosstermBackend<BufWriter<UiWriter>>;
 pub struct ReviewConsole {
     terminal: Terminal<Backend>,
     writer: UiWriter,
-    cooked: Termios,
-    /// Whether the terminal is ours now. A second time, giving it back would put the cursor
-    /// where it was before the first, on top of the message of a panic.
-    taken: Arc<AtomicBool>,
+    raw_mode: RawMode,
     palette: Palette,
     interrupt: Interrupt,
-    hook: Option<Hook>,
 }
 
 impl std::fmt::Debug for ReviewConsole {
@@ -58,42 +48,32 @@ impl ReviewConsole {
     /// # Errors
     /// When stdin is no terminal, or refuses.
     pub fn open(ui: &Ui, palette: Palette, interrupt: Interrupt) -> io::Result<Self> {
-        let cooked = tcgetattr(io::stdin())?;
-        let writer = ui.writer(Output::Stderr);
-        let taken = Arc::new(AtomicBool::new(false));
-        let hook = {
-            let (taken, cooked) = (Arc::clone(&taken), cooked.clone());
-            Hook::install(move || {
-                // Not through the `Ui`: the panic may have come while it was locked.
-                if taken.swap(false, Ordering::SeqCst) {
-                    give_back(&mut io::stderr(), &cooked);
-                }
-            })
-        };
-        let terminal = fresh(&writer, area())?;
         // NO_COLOR was looked at where the palette was chosen; a flag may have overruled it.
         force_color_output(true);
+        let mut reset = Vec::new();
+        queue!(
+            reset,
+            DisableBracketedPaste,
+            ResetColor,
+            LeaveAlternateScreen,
+            Show
+        )?;
+        let raw_mode = RawMode::prepare(ui, Output::Stderr, reset)?;
+        let writer = ui.writer(Output::Stderr);
+        let terminal = fresh(&writer, area())?;
         let mut screen = Self {
             terminal,
             writer,
-            cooked,
-            taken,
+            raw_mode,
             palette,
             interrupt,
-            hook: Some(hook),
         };
         screen.enter()?;
         Ok(screen)
     }
 
     fn enter(&mut self) -> io::Result<()> {
-        let mut raw = self.cooked.clone();
-        raw.make_raw();
-        // A read waits a tenth of a second, and then brings nothing.
-        raw.special_codes[SpecialCodeIndex::VMIN] = 0;
-        raw.special_codes[SpecialCodeIndex::VTIME] = 1;
-        self.taken.store(true, Ordering::SeqCst);
-        tcsetattr(io::stdin(), OptionalActions::Flush, &raw)?;
+        self.raw_mode.enter(OptionalActions::Flush)?;
         execute!(
             self.writer,
             EnterAlternateScreen,
@@ -108,12 +88,6 @@ impl ReviewConsole {
         self.terminal = fresh(&self.writer, area)?;
         execute!(self.writer, Clear(ClearType::All))
     }
-
-    fn leave(&mut self) {
-        if self.taken.swap(false, Ordering::SeqCst) {
-            give_back(&mut self.writer, &self.cooked);
-        }
-    }
 }
 
 /// Makes a terminal that knows of nothing on the screen. `Terminal::clear` and `resize` are
@@ -125,35 +99,11 @@ fn fresh(writer: &UiWriter, area: Rect) -> io::Result<Terminal<Backend>> {
     Terminal::with_options(backend, TerminalOptions { viewport })
 }
 
-/// Gives the terminal back. One that is gone can't be given back, and needs not be.
-fn give_back(writer: &mut dyn Write, cooked: &Termios) {
-    let mut sequence = Vec::new();
-    let queued = queue!(
-        sequence,
-        DisableBracketedPaste,
-        ResetColor,
-        LeaveAlternateScreen,
-        Show
-    );
-    if queued.is_ok() {
-        drop(writer.write_all(&sequence).and_then(|()| writer.flush()));
-    }
-    // What was typed for the review is not for the shell.
-    let _ = tcsetattr(io::stdin(), OptionalActions::Flush, cooked);
-}
-
 /// Columns and rows; of a terminal that does not know them, those that most have.
 fn area() -> Rect {
     match tcgetwinsize(io::stderr()) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Rect::new(0, 0, size.ws_col, size.ws_row),
         _ => Rect::new(0, 0, 80, 24),
-    }
-}
-
-impl Drop for ReviewConsole {
-    fn drop(&mut self) {
-        self.leave();
-        drop(self.hook.take());
     }
 }
 
@@ -203,7 +153,7 @@ impl Console for ReviewConsole {
     }
 
     fn suspend(&mut self) -> io::Result<()> {
-        self.leave();
+        self.raw_mode.leave();
         // As the terminal does it: to everything that the shell started with us.
         rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
         self.enter()
