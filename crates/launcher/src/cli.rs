@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::{
-    ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity, harmless,
+    ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity, sanitize,
 };
 
 /// Runs a coding agent, or any command you don't trust, in a hardened container.
@@ -71,7 +71,7 @@ pub(crate) fn show_parse_error(
         ui.failure(&Failure::message(FailureKind::Usage, text));
     } else {
         // The lines are clap's own; what was typed is within them.
-        let lines: Vec<_> = text.lines().map(harmless).collect();
+        let lines: Vec<_> = text.lines().map(sanitize).collect();
         ui.error(&lines.join("\n"));
     }
     ExitCode::USAGE

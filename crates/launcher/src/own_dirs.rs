@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use crate::resolve::git::SCRATCH;
+use crate::resolve::git::TEMP_REPOSITORY;
 
 /// Any other user may write.
 const OTHERS_WRITE: u32 = 0o002;
@@ -150,8 +150,8 @@ impl OwnDir {
             }
             // A directory that git works in holds no file of lazaret's.
             let name = entry.file_name();
-            let is_scratch = depth == DEPTH && name.to_string_lossy().starts_with(SCRATCH);
-            if kind.is_dir() && depth > 1 && !is_scratch {
+            let is_temp = depth == DEPTH && name.to_string_lossy().starts_with(TEMP_REPOSITORY);
+            if kind.is_dir() && depth > 1 && !is_temp {
                 self.check_inside(&entry.path(), depth - 1)?;
             }
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lazaret_validator::is_guarded;
 
-use crate::ui::harmless;
+use crate::ui::sanitize;
 
 /// Has every panic of this process said by lazaret, escaped: the message of a slice that
 /// went wrong quotes what it was cut from, and std would print that as it is (UI-01).
@@ -35,7 +35,7 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
 fn fault(message: &str, place: &str) -> String {
     format!(
         "error: a fault in lazaret itself, at {place}: {}",
-        harmless(message)
+        sanitize(message)
     )
 }
 

@@ -20,7 +20,7 @@ use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::profile;
-use crate::ui::{OutputFormat, Tone};
+use crate::ui::{OutputFormat, TextTone};
 use lazaret_session::cancel::Interrupt;
 use lazaret_session::store::record::GateLimits;
 
@@ -150,9 +150,9 @@ fn report(
                 ui.hint("`--report FILE` writes the full list.");
             }
             let tone = match batch.outcome {
-                Outcome::Clean => Tone::Good,
-                Outcome::NeedsReview => Tone::Warning,
-                Outcome::Rejected => Tone::Error,
+                Outcome::Clean => TextTone::Good,
+                Outcome::NeedsReview => TextTone::Warning,
+                Outcome::Rejected => TextTone::Error,
             };
             ui.result(&ui.paint_result(tone, batch.outcome.as_str()));
         }
@@ -168,7 +168,7 @@ fn show_rejection(finding: &Finding, app: &App) {
     let ui = &app.ui;
     ui.result(&format!(
         "{}  {}: {}",
-        ui.paint_result(Tone::Error, "rejected"),
+        ui.paint_result(TextTone::Error, "rejected"),
         finding.code,
         finding.message
     ));

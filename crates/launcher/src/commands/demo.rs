@@ -4,7 +4,7 @@ use lazaret_transfer::{FileSelector, WorkspaceDir};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::dry_run::reach::Reach;
+use super::dry_run::network_reach::NetworkReach;
 use crate::app::App;
 use crate::demo::{GOOD, HOSTILE, materialise};
 use crate::exit_code::ExitCode;
@@ -15,7 +15,7 @@ use crate::report::Report;
 use crate::resolve::run_spec::RunRequest;
 use crate::resolve::run_spec::gate_limits;
 use crate::resolve::scope;
-use crate::ui::{OutputFormat, Tone};
+use crate::ui::{OutputFormat, TextTone};
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::Store;
@@ -48,7 +48,7 @@ pub(crate) fn dry_run(profile: &Profile, app: &App) -> Result<ExitCode, Failure>
     super::dry_run::run(
         &project.workspace,
         &project.selector,
-        Reach::of(profile, &WriteScope::default(), &app.env),
+        NetworkReach::of(profile, &WriteScope::default(), &app.env),
         FileLimit::of(gate_limits(profile)),
         app,
     )
@@ -86,7 +86,7 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
     let mut ends = Vec::new();
     for act in ACTS {
         ui.status("");
-        ui.status(&ui.paint(Tone::Strong, act.title));
+        ui.status(&ui.paint(TextTone::Strong, act.title));
         let job = RunRequest {
             id: None,
             command: ["sh", "-c", act.script].map(str::to_owned).to_vec(),
@@ -119,7 +119,7 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
     verdict?;
     ui.status("");
     ui.status(&ui.paint(
-        Tone::Good,
+        TextTone::Good,
         "The demo went as it should: the first change was applied, and nothing of the second \
          reached the host. The sample project and both sessions are removed again.",
     ));

@@ -11,7 +11,7 @@ use lazaret_tree::escape;
 use serde_json::{Value, json};
 
 use crate::app::{App, describe, kind_name};
-use crate::commands::dry_run::reach::words;
+use crate::commands::dry_run::network_reach::words;
 use crate::commands::image;
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -21,7 +21,7 @@ use crate::porter;
 use crate::profile;
 use crate::resolve::secrets::{self, Presence};
 use crate::resolve::user_network::UserNetwork;
-use crate::ui::{OutputFormat, Tone, bytes, harmless};
+use crate::ui::{OutputFormat, TextTone, bytes, sanitize};
 
 /// Show the engines, what they can enforce, and what to do
 ///
@@ -239,7 +239,7 @@ impl Report {
 
     fn print(&self, app: &App, advice: &[String]) {
         let ui = &app.ui;
-        let heading = |text: &str| ui.result(&ui.paint_result(Tone::Strong, text));
+        let heading = |text: &str| ui.result(&ui.paint_result(TextTone::Strong, text));
         heading("Engines, in the order in which they are tried");
         let by = escape(self.by.to_string().as_bytes());
         ui.result(&match &self.by {
@@ -256,9 +256,9 @@ impl Report {
         for directory in &self.directories {
             let path = directory.path.as_deref().unwrap_or(Path::new("?"));
             let state = match &directory.problem {
-                None => ui.paint_result(Tone::Good, "writable"),
+                None => ui.paint_result(TextTone::Good, "writable"),
                 Some(failure) => {
-                    ui.paint_result(Tone::Error, &harmless(&failure.chain().join(": ")))
+                    ui.paint_result(TextTone::Error, &sanitize(&failure.chain().join(": ")))
                 }
             };
             let path = escape(path.as_os_str().as_encoded_bytes());
@@ -279,26 +279,26 @@ impl Report {
             }
             // Without a porter there is nothing to compare images with; said below.
             Err(_) if self.porter.is_err() => {}
-            Err(failure) => ui.result(&format!("  {}", harmless(&failure.chain().join(": ")))),
+            Err(failure) => ui.result(&format!("  {}", sanitize(&failure.chain().join(": ")))),
         }
         match &self.porter {
             Ok(size) => ui.result(&format!("  porter built in, {}", bytes(*size as u64))),
             Err(failure) => {
-                let text = ui.paint_result(Tone::Error, &failure.chain().join(": "));
+                let text = ui.paint_result(TextTone::Error, &failure.chain().join(": "));
                 ui.result(&format!("  {text}"));
             }
         }
         if !advice.is_empty() {
             heading("What to do");
             for advice in advice {
-                ui.result(&format!("  - {}", harmless(advice)));
+                ui.result(&format!("  - {}", sanitize(advice)));
             }
         }
     }
 
     fn network_line(&self) -> String {
         match &self.network {
-            Err(failure) => harmless(&failure.chain().join(": ")),
+            Err(failure) => sanitize(&failure.chain().join(": ")),
             Ok(user) => {
                 let private = &user.private;
                 let certificates = match user.trust.is_empty() {
@@ -363,17 +363,17 @@ fn print_engine(app: &App, candidate: &Candidate, used: bool) {
     match &candidate.result {
         Err(error) => {
             let tone = if is_absent(error) {
-                Tone::Dim
+                TextTone::Dim
             } else {
-                Tone::Error
+                TextTone::Error
             };
-            let text = ui.paint_result(tone, &harmless(&error.to_string()));
+            let text = ui.paint_result(tone, &sanitize(&error.to_string()));
             ui.result(&format!("  - {origin}"));
             ui.result(&format!("      {text}"));
         }
         Ok(info) => {
             let mark = if used { "*" } else { "+" };
-            let name = ui.paint_result(Tone::Good, &describe(info));
+            let name = ui.paint_result(TextTone::Good, &describe(info));
             ui.result(&format!("  {mark} {name}"));
             ui.result(&format!(
                 "      found by {origin} at {}",
@@ -382,11 +382,14 @@ fn print_engine(app: &App, candidate: &Candidate, used: bool) {
             ui.result(&format!("      {}", escape(properties(info).as_bytes())));
             for control in &info.unenforceable {
                 let text = format!("can't enforce {}", escape(control.to_string().as_bytes()));
-                ui.result(&format!("      {}", ui.paint_result(Tone::Error, &text)));
+                ui.result(&format!(
+                    "      {}",
+                    ui.paint_result(TextTone::Error, &text)
+                ));
             }
             for warning in &info.warnings {
-                let label = ui.paint_result(Tone::Warning, "warning:");
-                ui.result(&format!("      {label} {}", harmless(warning)));
+                let label = ui.paint_result(TextTone::Warning, "warning:");
+                ui.result(&format!("      {label} {}", sanitize(warning)));
             }
         }
     }

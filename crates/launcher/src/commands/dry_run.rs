@@ -1,7 +1,7 @@
 //! `lazaret run --dry-run`: what would go in, and what would stay out and why.
 
 mod listing;
-pub(crate) mod reach;
+pub(crate) mod network_reach;
 mod text;
 
 use lazaret_transfer::{FileSelector, GitMode, Hashing, SizeEstimator, Walked, WorkspaceDir, walk};
@@ -15,7 +15,7 @@ use crate::resolve::git;
 use crate::ui::OutputFormat;
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use listing::{Group, Left, groups};
-use reach::Reach;
+use network_reach::NetworkReach;
 
 /// How many names are looked at to weigh what stays out: some tenths of a second.
 const MOST_NAMES: u64 = 200_000;
@@ -31,7 +31,7 @@ struct Listing {
     /// What stays out by reason, heaviest first.
     groups: Vec<Group>,
     /// What the command reaches.
-    reach: Reach,
+    reach: NetworkReach,
 }
 
 /// What the repository weighs in the copy, in bytes.
@@ -47,7 +47,7 @@ type Weighed = Result<u64, String>;
 pub(crate) fn run(
     workspace: &WorkspaceDir,
     selector: &FileSelector,
-    reach: Reach,
+    reach: NetworkReach,
     limit: FileLimit,
     app: &App,
 ) -> Result<ExitCode, Failure> {

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, recover_hint};
-use crate::ui::{OutputFormat, Tone, elapsed};
+use crate::ui::{OutputFormat, TextTone, elapsed};
 use lazaret_session::store::record::{KeepVolume, Record};
 use lazaret_session::store::status::Status;
 use lazaret_session::store::unlanded::Unlanded;
@@ -98,7 +98,7 @@ fn print(rows: &[Row], app: &App) {
         "{:<names$}  {:<10}  {:>8}  {:<profiles$}  WORKSPACE",
         "SESSION", "STATE", "AGE", "PROFILE"
     );
-    ui.result(&ui.paint_result(Tone::Strong, &heading));
+    ui.result(&ui.paint_result(TextTone::Strong, &heading));
     let now = SystemTime::now();
     for row in rows {
         let created = SystemTime::UNIX_EPOCH + Duration::from_secs(row.created);

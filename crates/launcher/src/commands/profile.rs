@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::{self, Listed, Origin, Profile, WORKSPACE_FILE};
-use crate::ui::{OutputFormat, Tone};
+use crate::ui::{OutputFormat, TextTone};
 
 /// Show and check profiles
 #[derive(Debug, clap::Subcommand)]
@@ -64,7 +64,9 @@ fn ls(app: &App) -> Result<ExitCode, Failure> {
             OutputFormat::Text => {
                 let about = match &loaded {
                     Ok(profile) => escape(profile.description.as_bytes()),
-                    Err(_) => ui.paint_result(Tone::Error, "wrong, see `lazaret profile check`"),
+                    Err(_) => {
+                        ui.paint_result(TextTone::Error, "wrong, see `lazaret profile check`")
+                    }
                 };
                 ui.result(&format!("{name:width$}  {about}  ({place})"));
             }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::ui::{OutputFormat, Tone, Ui};
+use crate::ui::{OutputFormat, TextTone, Ui};
 
 /// List the rules, or explain one code
 #[derive(Debug, clap::Args)]
@@ -94,7 +94,7 @@ fn list(entries: &[&CatalogEntry], ui: &Ui) {
 
 fn explain(entry: &CatalogEntry, ui: &Ui) {
     let tone = tone(entry.severities.first().copied());
-    let code = ui.paint_result(Tone::Strong, entry.code);
+    let code = ui.paint_result(TextTone::Strong, entry.code);
     ui.result(&format!(
         "{code}  {}",
         ui.paint_result(tone, &severities(entry))
@@ -122,11 +122,11 @@ fn meaning(entry: &CatalogEntry) -> &'static str {
     }
 }
 
-fn tone(severity: Option<Severity>) -> Tone {
+fn tone(severity: Option<Severity>) -> TextTone {
     match severity {
-        Some(Severity::Block) => Tone::Error,
-        Some(Severity::Warn) => Tone::Warning,
-        Some(Severity::Note) | None => Tone::Dim,
+        Some(Severity::Block) => TextTone::Error,
+        Some(Severity::Warn) => TextTone::Warning,
+        Some(Severity::Note) | None => TextTone::Dim,
     }
 }
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use lazaret_runtime::{EnvName, SessionId};
 use lazaret_transfer::FileSelector;
 
-use super::dry_run::reach::Reach;
+use super::dry_run::network_reach::NetworkReach;
 
 use crate::app::App;
 use crate::environment::StreamKind;
@@ -18,7 +18,7 @@ use crate::profile::{self, ApplyMode, Origin, Profile, Publish, WORKSPACE_FILE, 
 use crate::resolve::git;
 use crate::resolve::run_spec::RunRequest;
 use crate::resolve::run_spec::gate_limits;
-use crate::resolve::scope::Extent;
+use crate::resolve::scope::WorkspaceScope;
 use crate::resolve::workspace;
 use crate::session_access::reopen;
 use crate::ui::OutputFormat;
@@ -119,22 +119,22 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         Some(image) => profile.on_image(image)?,
         None => profile,
     };
-    let extent = Extent::of(profile, workspace, &app.env)?;
-    if !extent.keys.is_empty() {
-        let keys = extent.keys.join(", ");
+    let scope = WorkspaceScope::of(profile, workspace, &app.env)?;
+    if !scope.keys.is_empty() {
+        let keys = scope.keys.join(", ");
         app.ui.status(&format!("{WORKSPACE_FILE} tightens: {keys}"));
     }
-    let selector = extent.selector()?;
+    let selector = scope.selector()?;
     if args.dry_run {
-        return dry_run(&args, &extent, &selector, app);
+        return dry_run(&args, &scope, &selector, app);
     }
-    let Extent {
+    let WorkspaceScope {
         root,
         bounds,
         profile,
         shared,
         ..
-    } = extent;
+    } = scope;
     let end = job(args, profile, bounds, shared, app)?.run(&root, &selector, app)?;
     if app.ui.format() == OutputFormat::Json {
         app.ui.json(&end.report);
@@ -145,13 +145,13 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
 /// Lists what would go in: of a session that has a volume, what would be sent now.
 fn dry_run(
     args: &Args,
-    extent: &Extent,
+    scope: &WorkspaceScope,
     selector: &FileSelector,
     app: &App,
 ) -> Result<ExitCode, Failure> {
-    let workspace = &extent.root;
-    let limit = FileLimit::of(gate_limits(&extent.profile));
-    let reach = || Reach::of(&extent.profile, &extent.bounds, &app.env);
+    let workspace = &scope.root;
+    let limit = FileLimit::of(gate_limits(&scope.profile));
+    let reach = || NetworkReach::of(&scope.profile, &scope.bounds, &app.env);
     let store = Store::open_if_there(&app.env.state_dir()?)?;
     let (Some(store), Some(id)) = (store, &args.name) else {
         return super::dry_run::run(workspace, selector, reach(), limit, app);

@@ -18,7 +18,7 @@ use crate::resolve::{git, scope, workspace};
 use crate::session_access::running::{Running, live};
 use crate::session_access::{reopen, site, waiting};
 use crate::ui::session_events::{describe, report_synced};
-use crate::ui::{OutputFormat, Tone, Ui, bytes, count};
+use crate::ui::{OutputFormat, TextTone, Ui, bytes, count};
 use lazaret_session::context::SessionContext;
 use lazaret_session::engine::resources::VolumePresence;
 use lazaret_session::lifecycle::file_limit::FileLimit;
@@ -183,14 +183,14 @@ fn list(plan: &SyncPlan, ui: &Ui, size: impl Fn(&Entry) -> u64) {
         count(send.len() as u64),
         bytes(send.total_bytes())
     );
-    ui.result(&ui.paint_result(Tone::Strong, &heading));
+    ui.result(&ui.paint_result(TextTone::Strong, &heading));
     for (path, entry) in send.iter() {
         let path = escape(path.as_str().as_bytes());
         ui.result(&format!("  {:>10}  {path}", bytes(size(entry))));
     }
     if !plan.order.remove.is_empty() {
         let heading = format!("would go: {}", count(plan.order.remove.len() as u64));
-        ui.result(&ui.paint_result(Tone::Strong, &heading));
+        ui.result(&ui.paint_result(TextTone::Strong, &heading));
     }
     for path in &plan.order.remove {
         ui.result(&format!(

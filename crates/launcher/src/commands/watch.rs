@@ -21,7 +21,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::profile::units::Span;
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
-use crate::ui::{OutputFormat, Tone, Ui, elapsed};
+use crate::ui::{OutputFormat, TextTone, Ui, elapsed};
 use lazaret_session::live::view::{LiveSnapshot, Seen, Viewer};
 use lazaret_session::porter::export::Broken;
 use lazaret_session::store::record::Phase;
@@ -266,7 +266,7 @@ impl Watch<'_> {
             elapsed(self.started.elapsed()),
             paused.as_millis()
         );
-        self.ui.paint_result(Tone::Strong, &heading)
+        self.ui.paint_result(TextTone::Strong, &heading)
     }
 
     fn line(&self, seen: Option<SeenLine>) {

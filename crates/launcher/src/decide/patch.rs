@@ -7,19 +7,19 @@ use lazaret_gate::file_side::{
 };
 use lazaret_tree::{Change, escape};
 
-use crate::ui::{Tone, Ui, elide};
+use crate::ui::{TextTone, Ui, elide};
 
 /// One line, escaped, and what colour it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// The colour; none for a line of context.
-    pub tone: Option<Tone>,
+    pub tone: Option<TextTone>,
     /// The text, without a line feed.
     pub text: String,
 }
 
 impl Line {
-    fn new(tone: impl Into<Option<Tone>>, text: impl Into<String>) -> Self {
+    fn new(tone: impl Into<Option<TextTone>>, text: impl Into<String>) -> Self {
         Self {
             tone: tone.into(),
             text: text.into(),
@@ -57,7 +57,7 @@ pub fn painted(case: &Case, change: &Change, ui: &Ui) -> Result<String, Contents
 /// When the quarantine can't be read.
 pub fn lines(case: &Case, change: &Change) -> Result<Vec<Line>, ContentsError> {
     let path = escape(change.path.as_str().as_bytes());
-    let strong = |text: String| Line::new(Tone::Strong, text);
+    let strong = |text: String| Line::new(TextTone::Strong, text);
     let mut lines = match (&change.before, &change.after) {
         (None, _) => vec![strong(format!("+++ {path} (new)"))],
         (_, None) => vec![strong(format!("--- {path} (deleted)"))],
@@ -66,7 +66,7 @@ pub fn lines(case: &Case, change: &Change) -> Result<Vec<Line>, ContentsError> {
     if let (Some(before), Some(after)) = (&change.before, &change.after)
         && let Some(words) = mode_or_type_change(before, after)
     {
-        lines.push(Line::new(Tone::Warning, format!("  {words}")));
+        lines.push(Line::new(TextTone::Warning, format!("  {words}")));
     }
     let sides = FileSides::read(case, change)?;
     if sides.old != sides.new {
@@ -74,17 +74,17 @@ pub fn lines(case: &Case, change: &Change) -> Result<Vec<Line>, ContentsError> {
         lines.extend(words.map(|words| Line::new(None, format!("  {words}"))));
     }
     for hunk in sides.diff().hunks() {
-        lines.push(Line::new(Tone::Hint, hunk.header()));
+        lines.push(Line::new(TextTone::Hint, hunk.header()));
         for line in &hunk.lines {
             let tone = match line.kind {
                 LineKind::Context => None,
-                LineKind::Added => Some(Tone::Good),
-                LineKind::Removed => Some(Tone::Removed),
+                LineKind::Added => Some(TextTone::Good),
+                LineKind::Removed => Some(TextTone::Removed),
             };
             let text = format!("{}{}", line.kind.as_char(), inert(line.bytes));
             lines.push(Line { tone, text });
             if !line.has_newline {
-                lines.push(Line::new(Tone::Dim, "\\ no newline at the end"));
+                lines.push(Line::new(TextTone::Dim, "\\ no newline at the end"));
             }
         }
     }
@@ -104,9 +104,12 @@ pub fn stat(case: &Case, change: &Change, ui: &Ui) -> Result<String, ContentsErr
     let numbers = match line_counts(case, change)? {
         Some(counts) => format!(
             "{} {}",
-            ui.paint_result(Tone::Good, &format!("{:>6}", format!("+{}", counts.added))),
             ui.paint_result(
-                Tone::Removed,
+                TextTone::Good,
+                &format!("{:>6}", format!("+{}", counts.added))
+            ),
+            ui.paint_result(
+                TextTone::Removed,
                 &format!("{:>6}", format!("-{}", counts.removed))
             ),
         ),

@@ -9,7 +9,7 @@ use lazaret_transfer::SkipReason;
 use lazaret_tree::{Change, ChangeKind, escape};
 use lazaret_validator::{Finding, Outcome, Severity};
 
-use crate::ui::{Tone, Ui, count, elide};
+use crate::ui::{TextTone, Ui, count, elide};
 
 /// How many changed paths are listed before the rest is only counted (UI-05).
 const MOST_PATHS: usize = 40;
@@ -80,7 +80,7 @@ pub fn write_without_paths(
         writeln!(out, "stay in the copy: {commits}")?;
     }
     for (path, kind) in proposal.conflicts() {
-        let word = ui.paint_result(Tone::Error, "conflict");
+        let word = ui.paint_result(TextTone::Error, "conflict");
         let path = escape(path.as_str().as_bytes());
         writeln!(out, "{word}  {path}  {kind}")?;
     }
@@ -112,8 +112,8 @@ pub(super) fn line(item: &Item, ui: &Ui) -> String {
     let sign = sign(item.proposed());
     let line = format!("  {sign} {}{note}", elide(&path, room));
     match sign {
-        "+" => ui.paint_result(Tone::Good, &line),
-        "-" => ui.paint_result(Tone::Removed, &line),
+        "+" => ui.paint_result(TextTone::Good, &line),
+        "-" => ui.paint_result(TextTone::Removed, &line),
         _ => line,
     }
 }
@@ -179,10 +179,10 @@ fn write_findings<'a>(
     let paths = width(&|finding| subject(finding).chars().count());
     for finding in findings {
         let tone = match finding.severity {
-            _ if finding.allowed => Tone::Dim,
-            Severity::Block => Tone::Error,
-            Severity::Warn => Tone::Warning,
-            Severity::Note => Tone::Dim,
+            _ if finding.allowed => TextTone::Dim,
+            Severity::Block => TextTone::Error,
+            Severity::Warn => TextTone::Warning,
+            Severity::Note => TextTone::Dim,
         };
         let severity = ui.paint_result(tone, &format!("{:<5}", finding.severity.as_str()));
         let allowed = if finding.allowed { " (allowed)" } else { "" };

@@ -9,7 +9,7 @@ use lazaret_runtime::{ContainerName, Detected};
 use super::build_context::ImageBuildContext;
 use crate::app::App;
 use crate::failure::Failure;
-use crate::ui::{Phase, Total, Ui, harmless};
+use crate::ui::{Phase, Total, Ui, sanitize};
 
 /// Makes sure that an image is in the engine's store, and shows what is being done.
 ///
@@ -123,7 +123,7 @@ fn show(ui: &Ui, phase: &mut Option<Phase>, event: BuildEvent) {
             source,
             reason,
         } => {
-            let lines: Vec<_> = reason.lines().map(harmless).collect();
+            let lines: Vec<_> = reason.lines().map(sanitize).collect();
             ui.warn(&format!(
                 "image {image}: {component} from {source}: {}",
                 lines.join("\n  ")
@@ -142,7 +142,7 @@ fn show(ui: &Ui, phase: &mut Option<Phase>, event: BuildEvent) {
         }
         BuildEvent::KeptOld { image, reason } => ui.warn(&format!(
             "image {image} is due for a new build, which failed; the old one is used: {}",
-            harmless(&reason)
+            sanitize(&reason)
         )),
     }
 }

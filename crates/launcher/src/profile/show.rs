@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::units::{ByteSize, Span};
 use super::{ApplyMode, FileRule, GitChoice, Isolation, Profile, SecretRule, SecretSource};
-use crate::ui::harmless;
+use crate::ui::sanitize;
 
 #[derive(Serialize)]
 struct Shown<'a> {
@@ -215,7 +215,7 @@ impl Profile {
     /// act on a terminal or hide are shown escaped.
     pub fn to_toml(&self) -> String {
         let text = toml::to_string(&self.shown()).unwrap_or_else(|error| format!("# {error}\n"));
-        text.lines().map(|line| harmless(line) + "\n").collect()
+        text.lines().map(|line| sanitize(line) + "\n").collect()
     }
 
     /// Returns the profile as JSON with every default filled in.

@@ -1,4 +1,4 @@
-//! `Extent`: what of a project goes in with a workspace, and by which rules.
+//! `WorkspaceScope`: what of a project goes in with a workspace, and by which rules.
 //!
 //! A workspace may be a folder of a project. `isolation = "project"` takes all of it in;
 //! otherwise the folder goes in alone, or with the files that the user's profile or the
@@ -16,7 +16,7 @@ use lazaret_session::store::record::{OutsideFolder, WriteScope};
 
 /// What of a project goes in.
 #[derive(Debug)]
-pub struct Extent {
+pub struct WorkspaceScope {
     /// The directory from which everything is named.
     pub root: WorkspaceDir,
     /// How far the command reaches in it.
@@ -29,7 +29,7 @@ pub struct Extent {
     pub shared: Option<Vec<String>>,
 }
 
-impl Extent {
+impl WorkspaceScope {
     /// Works it out for a workspace.
     ///
     /// # Errors
@@ -39,12 +39,13 @@ impl Extent {
         workspace: WorkspaceDir,
         env: &Environment,
     ) -> Result<Self, Failure> {
-        let way = profile.workspace.project.clone();
+        let project_root = profile.workspace.project.clone();
         if profile.workspace.isolation == Isolation::Project {
-            let (root, folder) = workspace::project(workspace, way.as_deref(), env)?;
+            let (root, folder) = workspace::project(workspace, project_root.as_deref(), env)?;
             return Self::whole(profile, root, folder);
         }
-        let Some((root, folder)) = workspace::enclosing(&workspace, way.as_deref(), env)? else {
+        let Some((root, folder)) = workspace::enclosing(&workspace, project_root.as_deref(), env)?
+        else {
             if !profile.workspace.share.is_empty() {
                 let place = workspace.path().display();
                 let text =
@@ -192,162 +193,4 @@ fn below(mut profile: Profile, folder: &RelPath) -> Profile {
         }
     }
     profile
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use lazaret_transfer::{Hashing, walk};
-    use lazaret_tree::Entry;
-
-    use super::*;
-    use crate::environment::{StreamKind, StreamKinds};
-
-    struct World(tempfile::TempDir);
-
-    impl World {
-        fn new() -> Self {
-            let world = Self(tempfile::tempdir().unwrap());
-            for (path, text) in [
-                ("AGENTS.md", "be kind"),
-                (".env", "KEY=canary"),
-                (".gitignore", "*.log\ngroups/\n"),
-                ("docs/api/x.md", "x"),
-                ("docs/else", "e"),
-                ("groups/one/mine", "m"),
-                ("groups/one/out.log", "l"),
-                ("groups/one/build/x", "b"),
-                ("groups/one/deep/build/x", "b"),
-                ("groups/two/secret", "canary"),
-                (".git/HEAD", "ref: refs/heads/main\n"),
-            ] {
-                let path = world.0.path().join("p").join(path);
-                fs::create_dir_all(path.parent().unwrap()).unwrap();
-                fs::write(path, text).unwrap();
-            }
-            world
-        }
-
-        fn says(&self, place: &str, text: &str) -> &Self {
-            fs::write(
-                self.0.path().join("p").join(place).join("lazaret.toml"),
-                text,
-            )
-            .unwrap();
-            self
-        }
-
-        fn extent(&self, keys: &str) -> Result<Extent, Failure> {
-            let kind = StreamKind::Other;
-            let streams = StreamKinds {
-                stdin: kind,
-                stdout: kind,
-                stderr: kind,
-            };
-            let home = self.0.path().join("home");
-            let variables = [("HOME".into(), home.into_os_string())];
-            let env = Environment::new(variables, streams, None, 0, self.0.path().into());
-            let file = self.0.path().join("one.toml");
-            fs::write(&file, format!("image = \"base\"\n[workspace]\n{keys}\n")).unwrap();
-            let profile = crate::profile::load(file.to_str().unwrap(), &env)?;
-            let workspace = workspace::open("p/groups/one".as_ref(), &env)?;
-            Extent::of(profile, workspace, &env)
-        }
-
-        /// What goes in, files alone.
-        fn goes_in(&self, extent: &Extent) -> String {
-            let walked = walk(
-                &extent.root,
-                &extent.selector().unwrap(),
-                Hashing::SizesOnly,
-            );
-            let tree = walked.unwrap().tree;
-            let files = tree
-                .iter()
-                .filter(|(_, entry)| matches!(entry, Entry::File { .. }));
-            let names: Vec<String> = files.map(|(path, _)| path.to_string()).collect();
-            names.join(" ")
-        }
-    }
-
-    #[test]
-    fn alone_unless_something_is_shared() {
-        let world = World::new();
-        let extent = world.extent("").unwrap();
-        assert!(extent.root.path().ends_with("p/groups/one"));
-        assert_eq!(extent.bounds, WriteScope::default());
-        // What the folder's own file says widens nothing.
-        world.says("groups/one", "[workspace]\nshare = [\"AGENTS.md\"]\n");
-        let extent = world.extent("").unwrap();
-        assert!(extent.root.path().ends_with("p/groups/one"));
-    }
-
-    #[test]
-    fn the_project_or_the_user_share_and_nothing_else_goes_in() {
-        let world = World::new();
-        world.says(
-            "",
-            "[workspace]\nshare = [\"docs/api/\", \".env\"]\nexclude = [\"*.tmp\"]\n",
-        );
-        let extent = world
-            .extent("share = [\"AGENTS.md\"]\nprotect = [\"mine\"]\nexclude = [\"/build\"]")
-            .unwrap();
-        assert!(extent.root.path().ends_with("p"));
-        // A secret stays out even if it is shared; the way in is taken though git ignores it.
-        assert_eq!(
-            world.goes_in(&extent),
-            "AGENTS.md docs/api/x.md groups/one/deep/build/x groups/one/mine"
-        );
-        assert_eq!(
-            extent.bounds.protect,
-            ["groups/one/mine", ".env", "AGENTS.md", "docs/api"]
-        );
-        assert_eq!(extent.bounds.folder.as_deref(), Some("groups/one"));
-        assert_eq!(extent.bounds.outside, OutsideFolder::Closed);
-        assert_eq!(extent.profile.workspace.git, GitChoice::None);
-    }
-
-    #[test]
-    fn a_project_that_is_no_repository_is_named() {
-        let world = World::new();
-        fs::remove_dir_all(world.0.path().join("p/.git")).unwrap();
-        let failure = world.extent("share = [\"AGENTS.md\"]").unwrap_err();
-        assert!(failure.chain().join(" ").contains("is in none"));
-        let keys = "share = [\"AGENTS.md\"]\nproject = \"../..\"";
-        let extent = world.extent(keys).unwrap();
-        assert_eq!(
-            world.goes_in(&extent),
-            "AGENTS.md groups/one/build/x groups/one/deep/build/x groups/one/mine"
-        );
-        // As far up as the file system goes, and not beyond what a workspace may be.
-        let far = "../".repeat(64);
-        let failure = world
-            .extent(&format!("share = [\"a\"]\nproject = \"{far}\""))
-            .unwrap_err();
-        assert_eq!(failure.kind, FailureKind::Workspace);
-        for wrong in ["/", ".", "../a", "a/..", "", "../.", "...", "..//.."] {
-            let failure = world.extent(&format!("project = \"{wrong}\"")).unwrap_err();
-            assert_eq!(failure.kind, FailureKind::Profile, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn nothing_above_the_project_can_be_shared() {
-        let world = World::new();
-        for wrong in [
-            "../x",
-            "/etc/passwd",
-            "a/../../x",
-            "*.md",
-            ".git/config",
-            "",
-        ] {
-            let keys = format!("share = [\"{wrong}\"]");
-            assert_eq!(world.extent(&keys).unwrap_err().kind, FailureKind::Profile);
-            world.says("", &format!("[workspace]\nshare = [\"{wrong}\"]\n"));
-            assert_eq!(world.extent("").unwrap_err().kind, FailureKind::Profile);
-            world.says("", "");
-        }
-    }
 }

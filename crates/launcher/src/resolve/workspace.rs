@@ -69,12 +69,12 @@ pub fn open(path: &Path, env: &Environment) -> Result<WorkspaceDir, Failure> {
 /// path that is carried.
 pub fn project(
     workspace: WorkspaceDir,
-    way: Option<&str>,
+    project_root: Option<&str>,
     env: &Environment,
 ) -> Result<(WorkspaceDir, Option<RelPathBuf>), Failure> {
     let place = workspace.path().to_path_buf();
-    let root = match way {
-        Some(way) => Some(above(&place, way)),
+    let root = match project_root {
+        Some(project_root) => Some(above(&place, project_root)),
         None => repository(&place),
     };
     let Some(root) = root else {
@@ -99,18 +99,18 @@ pub fn project(
 /// When `way` leads to one that no workspace may be.
 pub fn enclosing(
     workspace: &WorkspaceDir,
-    way: Option<&str>,
+    project_root: Option<&str>,
     env: &Environment,
 ) -> Result<Option<(WorkspaceDir, RelPathBuf)>, Failure> {
     let place = workspace.path();
-    let root = match way {
-        Some(way) => Some(above(place, way)),
+    let root = match project_root {
+        Some(project_root) => Some(above(place, project_root)),
         None => repository(place),
     };
     let Some(root) = root.filter(|root| *root != place) else {
         return Ok(None);
     };
-    let opened = match (open(root, env), way) {
+    let opened = match (open(root, env), project_root) {
         (Err(_), None) => return Ok(None),
         (opened, _) => opened?,
     };
@@ -118,8 +118,8 @@ pub fn enclosing(
 }
 
 /// Goes up by as many names as a way has. The place is a real path: no link is passed.
-fn above<'a>(place: &'a Path, way: &str) -> &'a Path {
-    let steps = way.split('/').count();
+fn above<'a>(place: &'a Path, project_root: &str) -> &'a Path {
+    let steps = project_root.split('/').count();
     place.ancestors().nth(steps).unwrap_or(Path::new("/"))
 }
 
@@ -135,118 +135,4 @@ fn folder_in(root: &Path, place: &Path) -> Result<RelPathBuf, Failure> {
             .context(format!("the place of {} in its project", place.display()))
     })?;
     Ok(folder.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use insta::assert_snapshot;
-
-    use super::*;
-    use crate::environment::{StreamKind, StreamKinds};
-
-    /// A home in a temporary directory, with a project and a file in it.
-    struct World {
-        root: tempfile::TempDir,
-        env: Environment,
-    }
-
-    fn world() -> World {
-        let root = tempfile::tempdir().unwrap();
-        let home = root.path().join("home");
-        std::fs::create_dir_all(home.join("project")).unwrap();
-        std::fs::write(home.join("file"), "").unwrap();
-        std::os::unix::fs::symlink(&home, root.path().join("alias")).unwrap();
-        let streams = StreamKinds {
-            stdin: StreamKind::Other,
-            stdout: StreamKind::Other,
-            stderr: StreamKind::Other,
-        };
-        let variables = [("HOME".into(), home.clone().into_os_string())];
-        let env = Environment::new(variables, streams, None, 0, home);
-        World { root, env }
-    }
-
-    impl World {
-        fn refusal(&self, path: impl Into<PathBuf>) -> String {
-            let failure = open(&path.into(), &self.env).unwrap_err();
-            assert_eq!(failure.kind, FailureKind::Workspace);
-            let root = self.root.path().display().to_string();
-            failure.chain().join(": ").replace(&root, "$ROOT") + "\n"
-        }
-    }
-
-    #[test]
-    fn a_project_is_opened_relative_to_the_current_directory() {
-        let world = world();
-        let workspace = open(Path::new("project"), &world.env).unwrap();
-        assert!(workspace.path().ends_with("home/project"));
-    }
-
-    #[test]
-    fn unfit_workspaces_are_refused_by_name() {
-        let world = world();
-        let root = world.root.path();
-        let refusals: String = [
-            PathBuf::from("/"),
-            PathBuf::from("."),
-            root.join("home"),
-            // The same directory by another name.
-            root.join("alias"),
-            root.join("home/project/.."),
-            root.to_path_buf(),
-            PathBuf::from("missing"),
-            PathBuf::from("file"),
-            PathBuf::from("file/below"),
-            PathBuf::from(""),
-        ]
-        .map(|path| world.refusal(path))
-        .concat();
-        assert_snapshot!(refusals, @"
-        the workspace / is the root directory
-        the workspace . is your home directory
-        the workspace $ROOT/home is your home directory
-        the workspace $ROOT/alias is your home directory
-        the workspace $ROOT/home/project/.. is your home directory
-        the workspace $ROOT contains your home directory
-        the workspace missing does not exist
-        the workspace file is not a directory
-        the workspace file/below is not a directory
-        the workspace  is your home directory
-        ");
-    }
-
-    #[test]
-    fn a_project_is_the_nearest_repository_above() {
-        let world = world();
-        let deep = world.root.path().join("home/project/groups/one");
-        std::fs::create_dir_all(&deep).unwrap();
-        let found = || {
-            let workspace = open(&deep, &world.env).unwrap();
-            project(workspace, None, &world.env).map(|(root, folder)| {
-                let folder = folder.map(|folder| folder.to_string());
-                (root.path().to_path_buf(), folder)
-            })
-        };
-        assert_eq!(found().unwrap_err().kind, FailureKind::Workspace);
-        let real = std::fs::canonicalize(world.root.path()).unwrap();
-        // A home that is a repository is no project that goes in.
-        std::fs::create_dir(world.root.path().join("home/.git")).unwrap();
-        assert!(
-            found()
-                .unwrap_err()
-                .chain()
-                .join(" ")
-                .contains("home directory")
-        );
-        std::fs::create_dir(world.root.path().join("home/project/.git")).unwrap();
-        let folder = Some("groups/one".to_owned());
-        assert_eq!(found().unwrap(), (real.join("home/project"), folder));
-        std::fs::write(deep.join(".git"), "gitdir: x").unwrap();
-        assert_eq!(
-            found().unwrap(),
-            (real.join("home/project/groups/one"), None)
-        );
-    }
 }

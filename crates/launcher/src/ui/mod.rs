@@ -5,7 +5,7 @@
 //! dropped, and the verb goes on to its own end (FLT-18).
 
 mod canvas;
-mod patient;
+mod interruptible_writer;
 mod progress;
 mod prompt;
 pub mod session_events;
@@ -25,16 +25,16 @@ use serde::Serialize;
 
 use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::failure::Failure;
+use interruptible_writer::InterruptibleWriter;
 use lazaret_session::cancel::Interrupt;
 use lazaret_session::event::Counter;
-use patient::Patient;
 
 pub use lazaret_gate::decision::NoAnswer;
-pub use lazaret_gate::format::{bytes, count, elapsed, elide, harmless};
+pub use lazaret_gate::format::{bytes, count, elapsed, elide, harmless as sanitize};
 pub use progress::{Phase, Total};
 pub use prompt::{Answer, Choice, Question};
 pub use session_events::SessionEvents;
-pub use style::Tone;
+pub use style::TextTone;
 pub use terminal::review_console;
 
 /// When to colour.
@@ -121,8 +121,8 @@ impl Streams {
     pub fn of_process(interrupt: &Interrupt) -> Self {
         Self {
             stdin: Box::new(io::BufReader::new(io::stdin())),
-            stdout: Box::new(Patient::new(io::stdout(), interrupt)),
-            stderr: Box::new(Patient::new(io::stderr(), interrupt)),
+            stdout: Box::new(InterruptibleWriter::new(io::stdout(), interrupt)),
+            stderr: Box::new(InterruptibleWriter::new(io::stderr(), interrupt)),
             discard_typeahead: || {
                 // Not a terminal: nothing was typed.
                 let _ =
@@ -328,7 +328,7 @@ impl Ui {
     /// Says a detail. Only with `--verbose`.
     pub fn detail(&self, text: &str) {
         if self.0.options.verbosity >= Verbosity::Verbose {
-            self.say(&format!("{}\n", self.paint(Tone::Dim, text)));
+            self.say(&format!("{}\n", self.paint(TextTone::Dim, text)));
         }
     }
 
@@ -336,18 +336,21 @@ impl Ui {
     pub fn warn(&self, text: &str) {
         self.say(&format!(
             "{} {text}\n",
-            self.paint(Tone::Warning, "warning:")
+            self.paint(TextTone::Warning, "warning:")
         ));
     }
 
     /// Says that something failed.
     pub fn error(&self, text: &str) {
-        self.say(&format!("{} {text}\n", self.paint(Tone::Error, "error:")));
+        self.say(&format!(
+            "{} {text}\n",
+            self.paint(TextTone::Error, "error:")
+        ));
     }
 
     /// Says what to do.
     pub fn hint(&self, text: &str) {
-        self.say(&format!("{} {text}\n", self.paint(Tone::Hint, "hint:")));
+        self.say(&format!("{} {text}\n", self.paint(TextTone::Hint, "hint:")));
     }
 
     /// Prints a failure, with all of its text escaped here: its message, its causes, its hints; one JSON object with `--json`.
@@ -374,12 +377,12 @@ impl Ui {
     }
 
     /// Returns `text` in a colour, if stderr has colours.
-    pub fn paint(&self, tone: Tone, text: &str) -> String {
+    pub fn paint(&self, tone: TextTone, text: &str) -> String {
         self.0.styles.stderr(tone, text)
     }
 
     /// Returns `text` in a colour, if stdout has colours.
-    pub fn paint_result(&self, tone: Tone, text: &str) -> String {
+    pub fn paint_result(&self, tone: TextTone, text: &str) -> String {
         self.0.styles.stdout(tone, text)
     }
 
@@ -435,7 +438,7 @@ impl Ui {
 fn show(text: &str) -> String {
     text.trim_end()
         .split('\n')
-        .map(harmless)
+        .map(sanitize)
         .collect::<Vec<_>>()
         .join("\n    ")
 }

@@ -6,7 +6,7 @@ use std::thread;
 
 use lazaret_gate::decision::NoAnswer;
 
-use crate::ui::{Tone, Ui, locked};
+use crate::ui::{TextTone, Ui, locked};
 use lazaret_session::cancel::{Event, Interrupt};
 
 /// Starts the line of a question, and no other line that lazaret prints. Escaped names
@@ -132,7 +132,7 @@ impl Ui {
         for _ in 0..TRIES {
             let choices: Vec<String> = question.choices.iter().map(Choice::shown).collect();
             let choices = choices.join(" ");
-            let prefix = self.paint(Tone::Strong, PREFIX);
+            let prefix = self.paint(TextTone::Strong, PREFIX);
             self.say(&format!("{prefix}{} {choices}: ", question.text));
             let typed = match input.line(interrupt) {
                 None => return Answer::None(NoAnswer::Interrupted),

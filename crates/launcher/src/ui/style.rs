@@ -5,7 +5,7 @@ use crate::ui::ColorChoice;
 
 /// What a piece of text means; decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub enum TextTone {
     /// Failed, blocked.
     Error,
     /// To be looked at.
@@ -22,7 +22,7 @@ pub enum Tone {
     Dim,
 }
 
-impl Tone {
+impl TextTone {
     /// The parameters of the SGR sequence (ECMA-48, 8.3.117).
     fn sgr(self) -> &'static str {
         match self {
@@ -80,16 +80,16 @@ impl Styles {
         self.stderr == Painting::Coloured
     }
 
-    pub(super) fn stdout(self, tone: Tone, text: &str) -> String {
+    pub(super) fn stdout(self, tone: TextTone, text: &str) -> String {
         paint(self.stdout, tone, text)
     }
 
-    pub(super) fn stderr(self, tone: Tone, text: &str) -> String {
+    pub(super) fn stderr(self, tone: TextTone, text: &str) -> String {
         paint(self.stderr, tone, text)
     }
 }
 
-fn paint(painting: Painting, tone: Tone, text: &str) -> String {
+fn paint(painting: Painting, tone: TextTone, text: &str) -> String {
     match painting {
         Painting::Plain => text.to_owned(),
         Painting::Coloured => format!("\u{1b}[{}m{text}\u{1b}[0m", tone.sgr()),

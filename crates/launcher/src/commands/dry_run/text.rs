@@ -5,7 +5,7 @@ use lazaret_tree::escape;
 
 use super::listing::{Group, Left};
 use super::{Listing, Repository, Weighed};
-use crate::ui::{Tone, Ui, bytes, count, elide, harmless};
+use crate::ui::{TextTone, Ui, bytes, count, elide, sanitize};
 
 /// How many of the largest files are listed; `--json` has them all.
 const MOST_FILES: usize = 20;
@@ -17,7 +17,7 @@ const MARGIN: usize = 16;
 pub(super) fn print(listing: &Listing, ui: &Ui) {
     for line in lines(listing, ui.width()) {
         match line {
-            Line::Heading(text) => ui.result(&ui.paint_result(Tone::Strong, &text)),
+            Line::Heading(text) => ui.result(&ui.paint_result(TextTone::Strong, &text)),
             Line::Plain(text) => ui.result(&text),
         }
     }
@@ -130,7 +130,7 @@ fn repository(git: &Repository, width: usize) -> Vec<Line> {
     ))];
     for (mode, weighed) in [(GitMode::Full, &git.full), (GitMode::Shallow, &git.shallow)] {
         if let Err(why) = weighed {
-            let text = format!("  {}: {}", word(mode), harmless(why));
+            let text = format!("  {}: {}", word(mode), sanitize(why));
             lines.push(Line::Plain(elide(&text, width)));
         }
     }
@@ -152,7 +152,7 @@ mod tests {
     use lazaret_transfer::{SizeEstimate, SkipReason};
 
     use super::super::listing::groups;
-    use super::super::reach::Reach;
+    use super::super::network_reach::NetworkReach;
     use super::*;
     use crate::environment::Environment;
     use lazaret_session::store::record::WriteScope;
@@ -178,7 +178,7 @@ mod tests {
             ..WriteScope::default()
         };
         Listing {
-            reach: Reach::of(&profile, &bounds, &env),
+            reach: NetworkReach::of(&profile, &bounds, &env),
             files: [(long.clone(), 1 << 30)].into_iter().chain(files).collect(),
             entries: 1030,
             bytes: (1 << 30) + 253,

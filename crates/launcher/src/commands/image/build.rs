@@ -11,7 +11,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::image::ImageBuildContext;
 use crate::image::with_builder;
-use crate::ui::{OutputFormat, Tone};
+use crate::ui::{OutputFormat, TextTone};
 
 /// What is needed for a first session: the rest is built when a profile asks for it.
 const FIRST: [&str; 2] = ["base", "porter"];
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
 
 fn show(app: &App, name: &str, image: &BuiltImage) {
     let what = if image.reused { "up to date" } else { "built" };
-    let what = app.ui.paint_result(Tone::Good, what);
+    let what = app.ui.paint_result(TextTone::Good, what);
     app.ui
         .result(&format!("{name}  {}  {what}", image.reference));
 }

@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::image::ImageBuildContext;
-use crate::ui::{OutputFormat, Tone, bytes, elapsed};
+use crate::ui::{OutputFormat, TextTone, bytes, elapsed};
 
 /// List the declared images, and which of them each engine has
 #[derive(Debug, clap::Args)]
@@ -64,9 +64,9 @@ pub(crate) fn list(app: &App, detected: &Detected) -> Result<Vec<ListedImage>, F
 pub(crate) fn line(app: &App, listed: &ListedImage) -> String {
     let status = &listed.status;
     let tone = match status.state {
-        ImageState::Current => Tone::Good,
-        ImageState::Stale => Tone::Warning,
-        ImageState::Missing => Tone::Dim,
+        ImageState::Current => TextTone::Good,
+        ImageState::Stale => TextTone::Warning,
+        ImageState::Missing => TextTone::Dim,
     };
     let state = app.ui.paint_result(tone, state(status.state));
     let size = status.size.map(|size| format!("  {}", bytes(size)));

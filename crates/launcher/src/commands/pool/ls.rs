@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::ui::{OutputFormat, Tone, Ui, elapsed};
+use crate::ui::{OutputFormat, TextTone, Ui, elapsed};
 use lazaret_session::pool::{NextContainer, PoolSizes, PoolStore};
 use lazaret_session::store::Store;
 
@@ -108,7 +108,7 @@ fn print(rows: &[Row<'_>], ui: &Ui) {
         "{:<places$}  {:<profiles$}  {:>8}  ENGINE",
         "PLACE", "PROFILE", "AGE"
     );
-    ui.result(&ui.paint_result(Tone::Strong, &heading));
+    ui.result(&ui.paint_result(TextTone::Strong, &heading));
     let now = SystemTime::now();
     for row in rows {
         let created = SystemTime::UNIX_EPOCH + Duration::from_secs(row.created);

@@ -9,12 +9,12 @@
 //! Git and not a library: it is the one reader of every format that git writes, it reads packs
 //! at the speed of the disk, and users with repositories have it.
 
-mod inside;
+mod borrowed_repository;
+mod environment;
 mod program;
 mod refs;
-mod scratch;
 mod shallow;
-mod workshop;
+mod temp_repository;
 
 use std::collections::BTreeMap;
 
@@ -23,20 +23,20 @@ use lazaret_tree::{RelPathBuf, escape};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-pub use inside::variables;
+use borrowed_repository::BorrowedRepository;
+pub use environment::variables;
 use lazaret_session::cancel::Interrupt;
 use program::Program;
-pub(crate) use scratch::PREFIX as SCRATCH;
-use scratch::Scratch;
-use workshop::Workshop;
+pub(crate) use temp_repository::PREFIX as TEMP_REPOSITORY;
+use temp_repository::TempRepository;
 
 /// What takes in what was made. The directory in which that lies goes with it.
 #[derive(Debug)]
 #[must_use = "what was made is removed with it"]
-pub struct Made {
+pub struct PreparedHistory {
     /// The selector that knows of it.
     pub selector: FileSelector,
-    _scratch: Option<Scratch>,
+    _repository: Option<TempRepository>,
 }
 
 /// Makes what `selector` needs of the workspace's repository and its submodules.
@@ -50,10 +50,10 @@ pub fn make(
     selector: &FileSelector,
     env: &Environment,
     interrupt: &Interrupt,
-) -> Result<Made, Failure> {
-    let nothing = || Made {
+) -> Result<PreparedHistory, Failure> {
+    let nothing = || PreparedHistory {
         selector: selector.clone(),
-        _scratch: None,
+        _repository: None,
     };
     let Ok(Some(repository)) = Repository::find(workspace) else {
         return Ok(nothing());
@@ -78,20 +78,20 @@ pub fn make(
             GitMode::Full | GitMode::None => Ok(nothing()),
         };
     };
-    let scratch = Scratch::create(&env.state_dir()?)?;
+    let temp = TempRepository::create(&env.state_dir()?)?;
     let mut made: BTreeMap<RelPathBuf, WorkspaceDir> = BTreeMap::new();
     for (index, (at, repository)) in needed.into_iter().enumerate() {
-        let dir = scratch.path().join(index.to_string());
-        let workshop = Workshop::build(&dir, repository, &program, interrupt)?;
+        let dir = temp.path().join(index.to_string());
+        let borrowed = BorrowedRepository::build(&dir, repository, &program, interrupt)?;
         let done = match selector.git() {
-            GitMode::Shallow => shallow::make(&workshop),
-            GitMode::Full | GitMode::None => refs::make(&workshop),
+            GitMode::Shallow => shallow::make(&borrowed),
+            GitMode::Full | GitMode::None => refs::make(&borrowed),
         };
         done.map_err(|failure| failure.context(escape(at.as_str().as_bytes()).to_string()))?;
-        made.insert(at, WorkspaceDir::open_ambient(&workshop.made())?);
+        made.insert(at, WorkspaceDir::open_ambient(&borrowed.made())?);
     }
-    Ok(Made {
+    Ok(PreparedHistory {
         selector: selector.clone().with_made(made),
-        _scratch: Some(scratch),
+        _repository: Some(temp),
     })
 }

@@ -5,26 +5,26 @@ use std::fs;
 
 use lazaret_tree::{AtPath as _, RelPath};
 
-use super::workshop::{Workshop, write};
+use super::borrowed_repository::{BorrowedRepository, write};
 use crate::failure::{Failure, FailureKind};
 
 const FORMAT: &str = "--format=%(objectname) %(refname) %(symref)";
 
 /// Makes `HEAD`, `packed-refs`, and a file for each ref that names another.
-pub(super) fn make(workshop: &Workshop<'_>) -> Result<(), Failure> {
-    let made = workshop.made();
+pub(super) fn make(borrowed: &BorrowedRepository<'_>) -> Result<(), Failure> {
+    let made = borrowed.made();
     let refs = made.join("refs");
     fs::create_dir_all(&refs).at(&refs)?;
-    let head = match workshop.branch()? {
+    let head = match borrowed.branch()? {
         Some(branch) => format!("ref: {branch}\n"),
         None => {
-            let head = workshop.git(&["rev-parse", "--verify", "HEAD"], "")?;
+            let head = borrowed.git(&["rev-parse", "--verify", "HEAD"], "")?;
             head.text("read HEAD")? + "\n"
         }
     };
     write(&made.join("HEAD"), head.as_bytes())?;
-    workshop.turn_to_common()?;
-    let listed = workshop.git(&["for-each-ref", FORMAT], "")?;
+    borrowed.turn_to_common()?;
+    let listed = borrowed.git(&["for-each-ref", FORMAT], "")?;
     let mut packed = String::new();
     for line in listed.text("list the refs")?.lines() {
         let mut words = line.splitn(3, ' ');

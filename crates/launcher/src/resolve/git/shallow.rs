@@ -4,34 +4,34 @@ use std::fs;
 
 use lazaret_tree::AtPath as _;
 
-use super::workshop::{Workshop, write};
+use super::borrowed_repository::{BorrowedRepository, write};
 use crate::failure::Failure;
 
 /// Makes `HEAD`, its branch, `shallow`, and one pack of all that the commit and the index
 /// refer to.
-pub(super) fn make(workshop: &Workshop<'_>) -> Result<(), Failure> {
-    let made = workshop.made();
+pub(super) fn make(borrowed: &BorrowedRepository<'_>) -> Result<(), Failure> {
+    let made = borrowed.made();
     for part in ["refs", "objects/pack"] {
         let path = made.join(part);
         fs::create_dir_all(&path).at(&path)?;
     }
-    let branch = workshop.branch()?;
+    let branch = borrowed.branch()?;
     // Resolved before the change of sides: a detached head is known to the worktree alone.
     let commit = match &branch {
         Some(branch) => {
-            workshop.turn_to_common()?;
-            commit(workshop, branch)?
+            borrowed.turn_to_common()?;
+            commit(borrowed, branch)?
         }
         None => {
-            let commit = commit(workshop, "HEAD")?;
-            workshop.turn_to_common()?;
+            let commit = commit(borrowed, "HEAD")?;
+            borrowed.turn_to_common()?;
             commit
         }
     };
     if let Some(commit) = &commit {
         let ends_here = format!("{commit}\n");
         // Here it keeps git from going on to what came before.
-        write(&workshop.dir().join("shallow"), ends_here.as_bytes())?;
+        write(&borrowed.dir().join("shallow"), ends_here.as_bytes())?;
         write(&made.join("shallow"), ends_here.as_bytes())?;
     }
     let head = match (&branch, &commit) {
@@ -50,7 +50,7 @@ pub(super) fn make(workshop: &Workshop<'_>) -> Result<(), Failure> {
     let pack = pack.to_string_lossy();
     // Deltas that the source has are used again, and none is looked for: the pack lives as
     // long as a session, and time is what is short.
-    let packed = workshop.git(
+    let packed = borrowed.git(
         &[
             "-c",
             "pack.writeBitmaps=false",
@@ -76,14 +76,14 @@ pub(super) fn make(workshop: &Workshop<'_>) -> Result<(), Failure> {
 }
 
 /// Returns the commit that a ref names; `None` for a branch without any.
-fn commit(workshop: &Workshop<'_>, name: &str) -> Result<Option<String>, Failure> {
+fn commit(borrowed: &BorrowedRepository<'_>, name: &str) -> Result<Option<String>, Failure> {
     // This looks the name up, and not what it names.
-    let there = workshop.git(&["rev-parse", "--verify", "--quiet", name], "")?;
+    let there = borrowed.git(&["rev-parse", "--verify", "--quiet", name], "")?;
     if there.code == Some(1) && name != "HEAD" {
         return Ok(None);
     }
     let peeled = format!("{name}^{{commit}}");
-    let found = workshop.git(&["rev-parse", "--verify", "--end-of-options", &peeled], "")?;
+    let found = borrowed.git(&["rev-parse", "--verify", "--end-of-options", &peeled], "")?;
     found.text("read the commit of HEAD").map(Some)
 }
 

@@ -66,7 +66,7 @@ pub enum Presence {
     /// It is not, or can't be used.
     Missing(String),
     /// Only the program that has it knows.
-    Asked,
+    Unknown,
 }
 
 impl Presence {
@@ -75,7 +75,7 @@ impl Presence {
         match self {
             Self::There => "there",
             Self::Missing(_) => "missing",
-            Self::Asked => "unknown",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -88,7 +88,7 @@ pub fn presence(from: &SecretSource, env: &Environment) -> Presence {
             None => Presence::Missing(format!("the variable {name} is not set")),
         },
         SecretSource::File(path) => file_presence(path, env),
-        SecretSource::Command(_) | SecretSource::Keychain { .. } => Presence::Asked,
+        SecretSource::Command(_) | SecretSource::Keychain { .. } => Presence::Unknown,
     }
 }
 

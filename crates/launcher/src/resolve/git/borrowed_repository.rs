@@ -1,4 +1,4 @@
-//! `Workshop`: a repository of ours that borrows another's objects and refs by name.
+//! `BorrowedRepository`: a repository that borrows another's objects and refs by name.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use lazaret_session::cancel::Interrupt;
 
 /// The repository, and the directory in which what is made for the copy lies.
 #[derive(Debug)]
-pub(super) struct Workshop<'a> {
+pub(super) struct BorrowedRepository<'a> {
     dir: PathBuf,
     index: Option<PathBuf>,
     pub(super) repository: &'a Repository,
@@ -31,7 +31,7 @@ enum Side {
     Common,
 }
 
-impl<'a> Workshop<'a> {
+impl<'a> BorrowedRepository<'a> {
     /// Builds it at `dir`.
     pub(super) fn build(
         dir: &Path,
@@ -41,7 +41,7 @@ impl<'a> Workshop<'a> {
     ) -> Result<Self, Failure> {
         let own = repository.own();
         let index = own.path().join("index");
-        let workshop = Self {
+        let borrower = Self {
             dir: dir.to_owned(),
             index: is_file(&index).then_some(index),
             repository,
@@ -65,12 +65,12 @@ impl<'a> Workshop<'a> {
                 link(&entry.path(), &dir.join(name))?;
             }
         }
-        workshop.head()?;
-        workshop.side(match repository.refs() {
+        borrower.head()?;
+        borrower.side(match repository.refs() {
             RefStorage::Files => Side::Common,
             RefStorage::Tables => Side::Own,
         })?;
-        Ok(workshop)
+        Ok(borrower)
     }
 
     /// The repository itself.

@@ -18,12 +18,12 @@ const TRIES: usize = 50;
 
 /// The directory. Its lock is held while a launcher uses it.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(super) struct TempRepository {
     dir: TempDir,
     _lock: File,
 }
 
-impl Scratch {
+impl TempRepository {
     /// Makes one in the state directory, and removes those whose owners are dead.
     pub(super) fn create(state: &Path) -> Result<Self, Failure> {
         private_dir(state)?;
@@ -74,8 +74,8 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..500 {
-                        let scratch = Scratch::create(state.path()).unwrap();
-                        std::fs::write(scratch.path().join("index"), "x").unwrap();
+                        let temp = TempRepository::create(state.path()).unwrap();
+                        std::fs::write(temp.path().join("index"), "x").unwrap();
                     }
                 });
             }
@@ -85,10 +85,10 @@ mod tests {
     #[test]
     fn what_a_dead_owner_left_is_removed_and_what_is_in_use_is_not() {
         let state = tempfile::tempdir().unwrap();
-        let used = Scratch::create(state.path()).unwrap();
+        let used = TempRepository::create(state.path()).unwrap();
         std::fs::create_dir(state.path().join("git-dead")).unwrap();
         std::fs::create_dir(state.path().join("sessions")).unwrap();
-        let other = Scratch::create(state.path()).unwrap();
+        let other = TempRepository::create(state.path()).unwrap();
         assert!(used.path().is_dir() && other.path().is_dir());
         assert!(!state.path().join("git-dead").exists());
         assert!(state.path().join("sessions").is_dir());

@@ -10,7 +10,7 @@ use lazaret_session::store::record::WriteScope;
 
 /// What is said of it, and nothing of a key's or a login's contents.
 #[derive(Debug)]
-pub(crate) struct Reach {
+pub(crate) struct NetworkReach {
     network: &'static str,
     allow: Vec<String>,
     /// What it is, whom or where it is for, and whether it is there.
@@ -19,7 +19,7 @@ pub(crate) struct Reach {
     protect: Vec<String>,
 }
 
-impl Reach {
+impl NetworkReach {
     pub(crate) fn of(profile: &Profile, bounds: &WriteScope, env: &Environment) -> Self {
         let has_network = profile.network.mode != NetworkMode::None;
         let secrets = profile.secrets.iter().filter(|_| has_network);
@@ -90,7 +90,7 @@ impl Reach {
 pub(crate) fn words(presence: &Presence) -> String {
     match presence {
         Presence::There => "there".to_owned(),
-        Presence::Asked => "asked for when it runs".to_owned(),
+        Presence::Unknown => "asked for when it runs".to_owned(),
         Presence::Missing(why) => format!("missing, {}", escape(why.as_bytes())),
     }
 }

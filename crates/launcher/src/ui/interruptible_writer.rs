@@ -28,12 +28,12 @@ const LAST_CHANCE: Duration = Duration::from_secs(1);
 
 /// Writes to a descriptor, unbuffered, for as long as the user is content to wait.
 #[derive(Debug)]
-pub(super) struct Patient<F> {
+pub(super) struct InterruptibleWriter<F> {
     to: F,
     interrupt: Interrupt,
 }
 
-impl<F: AsFd> Patient<F> {
+impl<F: AsFd> InterruptibleWriter<F> {
     pub(super) fn new(to: F, interrupt: &Interrupt) -> Self {
         Self {
             to,
@@ -63,7 +63,7 @@ impl<F: AsFd> Patient<F> {
     }
 }
 
-impl<F: AsFd> Write for Patient<F> {
+impl<F: AsFd> Write for InterruptibleWriter<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.wait()?;
         let most = if cfg!(target_os = "linux") {
@@ -85,7 +85,7 @@ mod tests {
     use std::io::{self, Read as _, Write as _};
     use std::thread;
 
-    use super::Patient;
+    use super::InterruptibleWriter;
     use lazaret_session::cancel::Interrupt;
 
     #[test]
@@ -94,7 +94,8 @@ mod tests {
         let interrupt = Interrupt::new();
         let bytes: Vec<u8> = (0..300_000_u32).map(|n| n as u8).collect();
         let expected = bytes.clone();
-        let writing = thread::spawn(move || Patient::new(writer, &interrupt).write_all(&bytes));
+        let writing =
+            thread::spawn(move || InterruptibleWriter::new(writer, &interrupt).write_all(&bytes));
         let mut read = Vec::new();
         reader.read_to_end(&mut read).unwrap();
         writing.join().unwrap().unwrap();
@@ -106,8 +107,9 @@ mod tests {
         let (reader, writer) = io::pipe().unwrap();
         let interrupt = Interrupt::new();
         let raiser = interrupt.clone();
-        let writing =
-            thread::spawn(move || Patient::new(writer, &interrupt).write_all(&vec![0; 1 << 20]));
+        let writing = thread::spawn(move || {
+            InterruptibleWriter::new(writer, &interrupt).write_all(&vec![0; 1 << 20])
+        });
         raiser.raise();
         let error = writing.join().unwrap().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -118,7 +120,7 @@ mod tests {
     fn flt_18_a_reader_that_went_away_is_a_broken_pipe() {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
-        let error = Patient::new(writer, &Interrupt::new()).write(b"x");
+        let error = InterruptibleWriter::new(writer, &Interrupt::new()).write(b"x");
         assert_eq!(error.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 }
