@@ -251,19 +251,6 @@ impl Tree {
         });
         large.collect()
     }
-
-    /// Returns one digest for the whole tree: paths, types, modes and contents.
-    ///
-    /// Host and porter compute it on their own; a stream's trailer and its
-    /// receipt carry it, so equal digests mean that equal trees lie at both ends.
-    pub fn digest(&self) -> Digest {
-        let mut hasher = blake3::Hasher::new_derive_key("lazaret 2026 tree v1");
-        for (path, entry) in self.iter() {
-            hash_field(&mut hasher, path.as_str().as_bytes());
-            entry.hash_into(&mut hasher);
-        }
-        hasher.finalize().into()
-    }
 }
 
 /// A file and its size in bytes.

@@ -202,8 +202,10 @@ impl<'w, W: Write + ?Sized> FrameWriter<'w, W> {
     pub fn finish(mut self) -> io::Result<()> {
         let records = self.records;
         self.u8(0).u64(records);
-        self.flush()?;
-        self.out.write_all(self.hasher.finalize().as_bytes())?;
+        self.hasher.update(&self.buffer);
+        let digest = self.hasher.finalize();
+        self.buffer.extend_from_slice(digest.as_bytes());
+        self.out.write_all(&self.buffer)?;
         self.out.flush()
     }
 

@@ -1,50 +1,41 @@
 //! The journal of one transaction: what it is going to do, and how far it is.
 //!
-//! One text file, replaced as a whole and atomically for each phase:
+//! One file of records (see [`records`](lazaret_protocol::records)), replaced as a whole and
+//! atomically for each phase:
 //!
 //! ```text
-//! lazaret-journal 1
-//! phase<TAB>ready
-//! id<TAB>2f0c…                      names the staging directory, `.lazaret-<id>`
-//! root<TAB>dev<TAB>ino<TAB>path in hexadecimal
-//! placement<TAB>exchange
-//! step<TAB>path<TAB>before<TAB>after<TAB>old<TAB>new      one line for each, in order
-//! checksum<TAB>BLAKE3 of everything above
+//! head  = 'h' phase id root_dev root_ino root_path placement
+//! step  = 's' path before after old new          one for each, in order
+//! entry = 0 | 'd' | 'f' size digest | 'x' size digest | 'l' target
+//! old   = 0 | 1 mode seconds nanoseconds | 2 mode seconds nanoseconds digest
+//! new   = 0 | kind inode size seconds nanoseconds
 //! ```
 //!
-//! An entry is `-` (nothing), `d`, `f:SIZE:DIGEST`, `x:SIZE:DIGEST` or
-//! `l:TARGET`; neither a path nor a target can hold a tab or a newline. `old` is
-//! `-` or `MODE:SECONDS:NANOSECONDS`, followed by `:DIGEST` of the extended attributes if there
-//! were any; `new` is `-` or `KIND:INODE:SIZE:SECONDS:NANOSECONDS`.
+//! The phase comes first and is a word, so that [`Journal::parse_phase`] needs no more than
+//! [`HEAD_BYTES`]. `id` names the staging directory, `.lazaret-<id>`. The digest of `old` is that
+//! of the extended attributes.
 //!
 //! What does not parse, or whose checksum is wrong, or whose version is another,
 //! is refused and left alone (APP-23).
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
-use std::str::FromStr as _;
 use std::sync::Arc;
 
-use lazaret_tree::{
-    Change, Digest, Entry, LinkTarget, Mode, RelPathBuf, STAGING_PREFIX, from_hex, to_hex,
-};
+use lazaret_protocol::{FrameReader, FrameWriter, Magic, RecordError};
+use lazaret_tree::{Change, Digest, Entry, LinkTarget, Mode, RelPath, STAGING_PREFIX};
 
 use super::fingerprint::Fingerprint;
 use super::ops::{Kind, Time};
 
-const HEADER: &str = "lazaret-journal 1";
+const MAGIC: Magic = *b"lzjrnl 2";
+/// How a journal of any version begins; version 1 was a text.
+const ANY_VERSION: [&[u8]; 2] = [b"lzjrnl ", b"lazaret-journal "];
 
-/// Lines above the steps.
-const HEAD_LINES: usize = 5;
-
-/// Bytes that hold the version and the phase, each with the end of its line.
-pub(crate) const HEAD_BYTES: usize = 64;
-
-/// Bytes that are written at once.
-const PIECE: usize = 64 << 10;
+/// Bytes that hold the version and the phase: the magic, a tag, a length, the longest word.
+pub(crate) const HEAD_BYTES: usize = 8 + 1 + 2 + 9;
 
 /// How far a transaction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,165 +101,103 @@ pub enum JournalError {
     /// Another version wrote it.
     #[error("the journal was written by another version of lazaret ({header})")]
     Version {
-        /// Its first line, escaped.
+        /// How it begins, escaped.
         header: String,
     },
     /// Truncated, or some bit is wrong.
-    #[error("the journal is damaged: its checksum is wrong")]
-    Checksum,
-    /// The checksum is right, but a line is not what it should be.
-    #[error("the journal is damaged at line {line}")]
-    Line {
-        /// Counted from 1.
-        line: usize,
-    },
+    #[error("the journal is damaged")]
+    Damaged,
+}
+
+impl From<RecordError> for JournalError {
+    fn from(_: RecordError) -> Self {
+        Self::Damaged
+    }
 }
 
 impl Journal {
-    /// Writes the whole file, in pieces: a large batch has 60 MiB of it.
-    pub(crate) fn write_to(&self, out: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        let mut hasher = blake3::Hasher::new();
-        let mut put = |text: &mut String| {
-            hasher.update(text.as_bytes());
-            out(text.as_bytes())?;
-            text.clear();
-            Ok::<_, io::Error>(())
-        };
-        let mut text = self.head();
+    /// Writes the whole file; a large batch has 30 MiB of it.
+    pub(crate) fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut frame = FrameWriter::new(out, MAGIC);
+        frame
+            .tag(b'h')?
+            .bytes(self.phase.as_str().as_bytes())?
+            .bytes(self.id.as_bytes())?
+            .u64(self.root_dev)
+            .u64(self.root_ino)
+            .bytes(self.root_path.as_os_str().as_bytes())?
+            .u8(self.placement.tag());
         for step in &self.steps {
-            if text.len() >= PIECE {
-                put(&mut text)?;
-            }
-            step.push_to(&mut text);
+            step.write_to(&mut frame)?;
         }
-        hasher.update(text.as_bytes());
-        let checksum = Digest::from(hasher.finalize());
-        let _infallible = writeln!(text, "checksum\t{checksum}");
-        out(text.as_bytes())
-    }
-
-    /// Everything above the steps.
-    fn head(&self) -> String {
-        let mut text = String::new();
-        push_line(&mut text, &[HEADER]);
-        push_line(&mut text, &["phase", self.phase.as_str()]);
-        push_line(&mut text, &["id", &self.id]);
-        push_line(
-            &mut text,
-            &[
-                "root",
-                &self.root_dev.to_string(),
-                &self.root_ino.to_string(),
-                &to_hex(self.root_path.as_os_str().as_bytes()),
-            ],
-        );
-        push_line(&mut text, &["placement", self.placement.as_str()]);
-        text
+        frame.finish()
     }
 
     /// Reads a whole file.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, JournalError> {
-        let text = std::str::from_utf8(bytes).map_err(|_| JournalError::Checksum)?;
-        let first = text.lines().next().unwrap_or("");
-        if first != HEADER && first.starts_with("lazaret-journal ") {
-            return Err(JournalError::Version {
-                header: lazaret_tree::escape(first.as_bytes()),
-            });
+        check_version(bytes)?;
+        let mut rest = bytes;
+        let mut frame = FrameReader::new(&mut rest, MAGIC, "journal of version 2")?;
+        if frame.tag()? != Some(b'h') {
+            return Err(JournalError::Damaged);
         }
-        let (body, checksum) = text
-            .strip_suffix('\n')
-            .and_then(|text| text.rsplit_once("\nchecksum\t"))
-            .ok_or(JournalError::Checksum)?;
-        let body = text.get(..=body.len()).unwrap_or("");
-        if Digest::from_str(checksum) != Ok(Digest::of(body.as_bytes())) {
-            return Err(JournalError::Checksum);
-        }
-        Self::parse_body(body)
-    }
-
-    /// Reads the phase out of the first bytes of a file, [`HEAD_BYTES`] of it: of a large
-    /// batch the whole has 60 MiB.
-    pub(crate) fn parse_phase(head: &[u8]) -> Result<Phase, JournalError> {
-        let lines = head.split(|byte| *byte == b'\n').collect::<Vec<_>>();
-        let [header, phase, _rest, ..] = lines.as_slice() else {
-            return Err(JournalError::Checksum);
-        };
-        if *header != HEADER.as_bytes() {
-            return Err(match header.starts_with(b"lazaret-journal ") {
-                true => JournalError::Version {
-                    header: lazaret_tree::escape(header),
-                },
-                false => JournalError::Checksum,
-            });
-        }
-        let phase = phase.strip_prefix(b"phase\t").unwrap_or_default();
-        let phase = std::str::from_utf8(phase).ok().and_then(Phase::parse);
-        phase.ok_or(JournalError::Line { line: 2 })
-    }
-
-    /// Reads one line after the other. There is one way to write each: a number with a sign
-    /// or a zero in front is no number of ours.
-    fn parse_body(body: &str) -> Result<Self, JournalError> {
-        let mut lines = body.split_terminator('\n');
-        let at = |index: usize| JournalError::Line { line: index + 1 };
-        let mut head = Vec::with_capacity(HEAD_LINES);
-        for index in 0..HEAD_LINES {
-            let line = lines.next().ok_or(at(index))?;
-            head.push(line.split('\t').collect::<Vec<_>>());
-        }
-        let [HEADER] = *head[0] else {
-            return Err(at(0));
-        };
-        let ["phase", phase] = *head[1] else {
-            return Err(at(1));
-        };
-        let ["id", id] = *head[2] else {
-            return Err(at(2));
-        };
+        let phase = Phase::parse(frame.bytes()?).ok_or(JournalError::Damaged)?;
+        let id = std::str::from_utf8(frame.bytes()?).map_err(|_| JournalError::Damaged)?;
         if id.len() != 16 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(at(2));
+            return Err(JournalError::Damaged);
         }
-        let ["root", dev, ino, path] = *head[3] else {
-            return Err(at(3));
-        };
-        let ["placement", placement] = *head[4] else {
-            return Err(at(4));
-        };
-        let mut journal = Self {
-            phase: Phase::parse(phase).ok_or(at(1))?,
-            id: id.to_owned(),
-            root_dev: dev.parse().map_err(|_| at(3))?,
-            root_ino: ino.parse().map_err(|_| at(3))?,
-            root_path: PathBuf::from(OsString::from_vec(from_hex(path).ok_or(at(3))?)),
-            placement: Placement::parse(placement).ok_or(at(4))?,
-            steps: Vec::with_capacity(lines.clone().count()),
-        };
-        let ours = journal.head();
-        let theirs = body.split_terminator('\n');
-        let other = ours
-            .lines()
-            .zip(theirs)
-            .position(|(ours, theirs)| ours != theirs);
-        if let Some(index) = other {
-            return Err(at(index));
-        }
-        let mut ours = String::new();
-        for (index, line) in lines.enumerate() {
-            let step = Step::parse(line).ok_or(at(HEAD_LINES + index))?;
-            ours.clear();
-            step.push_to(&mut ours);
-            if ours.strip_suffix('\n') != Some(line) {
-                return Err(at(HEAD_LINES + index));
+        let id = id.to_owned();
+        let (root_dev, root_ino) = (frame.u64()?, frame.u64()?);
+        let root_path = PathBuf::from(OsString::from_vec(frame.bytes()?.to_vec()));
+        let placement = Placement::of_tag(frame.u8()?).ok_or(JournalError::Damaged)?;
+        let mut steps = Vec::new();
+        while let Some(tag) = frame.tag()? {
+            match tag {
+                b's' => steps.push(Step::read_from(&mut frame)?),
+                _ => return Err(JournalError::Damaged),
             }
-            journal.steps.push(step);
         }
-        Ok(journal)
+        match rest.is_empty() {
+            true => Ok(Self {
+                phase,
+                id,
+                root_dev,
+                root_ino,
+                root_path,
+                placement,
+                steps,
+            }),
+            false => Err(JournalError::Damaged),
+        }
+    }
+
+    /// Reads the phase out of the first bytes of a file, [`HEAD_BYTES`] of it.
+    pub(crate) fn parse_phase(head: &[u8]) -> Result<Phase, JournalError> {
+        check_version(head)?;
+        let mut rest = head;
+        let mut frame = FrameReader::new(&mut rest, MAGIC, "journal of version 2")?;
+        match frame.tag()? {
+            Some(b'h') => Phase::parse(frame.bytes()?).ok_or(JournalError::Damaged),
+            _ => Err(JournalError::Damaged),
+        }
     }
 
     /// Returns the name of the staging directory in the workspace root.
     pub(crate) fn staging_name(&self) -> String {
         format!("{STAGING_PREFIX}{}", self.id)
     }
+}
+
+/// Refuses what another version wrote, by name.
+fn check_version(bytes: &[u8]) -> Result<(), JournalError> {
+    let begins = |start: &&[u8]| bytes.starts_with(start);
+    if bytes.starts_with(&MAGIC) || !ANY_VERSION.iter().any(begins) {
+        return Ok(());
+    }
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or(bytes);
+    Err(JournalError::Version {
+        header: lazaret_tree::escape(line.get(..HEAD_BYTES).unwrap_or(line)),
+    })
 }
 
 impl Phase {
@@ -281,179 +210,163 @@ impl Phase {
         }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &[u8]) -> Option<Self> {
         [Self::Staging, Self::Ready, Self::Committed, Self::Done]
             .into_iter()
-            .find(|phase| phase.as_str() == text)
+            .find(|phase| phase.as_str().as_bytes() == text)
     }
 }
 
 impl Placement {
-    fn as_str(self) -> &'static str {
+    fn tag(self) -> u8 {
         match self {
-            Self::Exchange => "exchange",
-            Self::NoReplace => "no-replace",
-            Self::Link => "link",
+            Self::Exchange => b'e',
+            Self::NoReplace => b'n',
+            Self::Link => b'l',
         }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    fn of_tag(tag: u8) -> Option<Self> {
         [Self::Exchange, Self::NoReplace, Self::Link]
             .into_iter()
-            .find(|placement| placement.as_str() == text)
-    }
-}
-
-impl Old {
-    fn to_text(&self) -> String {
-        let Time { secs, nanos } = self.mtime;
-        let mut text = format!("{:o}:{secs}:{nanos}", self.mode);
-        if let Some(digest) = &self.attributes {
-            let _infallible = write!(text, ":{digest}");
-        }
-        text
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let mut fields = text.split(':');
-        let old = Self {
-            mode: u32::from_str_radix(fields.next()?, 8).ok()?,
-            mtime: parse_time(&mut fields)?,
-            attributes: match fields.next() {
-                None => None,
-                Some(digest) => Some(Box::new(digest.parse().ok()?)),
-            },
-        };
-        (fields.next().is_none() && old.mode <= 0o7777).then_some(old)
+            .find(|placement| placement.tag() == tag)
     }
 }
 
 impl Step {
-    /// Appends its line.
-    fn push_to(&self, text: &mut String) {
+    fn write_to(&self, frame: &mut FrameWriter<'_>) -> io::Result<()> {
         let Self { change, old, new } = self;
-        push_line(
-            text,
-            &[
-                "step",
-                change.path.as_str(),
-                &entry_text(change.before.as_ref()),
-                &entry_text(change.after.as_ref()),
-                &old.as_ref().map_or("-".to_owned(), Old::to_text),
-                &new.map_or("-".to_owned(), |new| fingerprint_text(&new)),
-            ],
-        );
+        frame.tag(b's')?.path(change.path.as_str().as_bytes())?;
+        write_entry(frame, change.before.as_ref())?;
+        write_entry(frame, change.after.as_ref())?;
+        match old {
+            None => {
+                frame.u8(0);
+            }
+            Some(old) => {
+                frame.u8(1 + u8::from(old.attributes.is_some()));
+                write_time(frame.u32(old.mode), old.mtime);
+                if let Some(digest) = &old.attributes {
+                    frame.digest(digest);
+                }
+            }
+        }
+        match new {
+            None => {
+                frame.u8(0);
+            }
+            Some(new) => {
+                let kind = frame.u8(kind_tag(new.kind));
+                write_time(kind.u64(new.ino).u64(new.size), new.mtime);
+            }
+        }
+        Ok(())
     }
 
-    fn parse(line: &str) -> Option<Self> {
-        let mut fields = line.split('\t');
-        let mut field = || fields.next();
-        let (Some("step"), path, before) = (field(), field()?, field()?) else {
-            return None;
+    fn read_from(frame: &mut FrameReader<'_>) -> Result<Self, JournalError> {
+        let path = RelPath::from_bytes(frame.path()?).map_err(|_| JournalError::Damaged)?;
+        let change = Change {
+            path: path.to_owned(),
+            before: read_entry(frame)?,
+            after: read_entry(frame)?,
         };
-        let (after, old, new, None) = (field()?, field()?, field()?, field()) else {
-            return None;
-        };
-        let step = Self {
-            change: Arc::new(Change {
-                path: RelPathBuf::from_str(path).ok()?,
-                before: parse_entry(before)?,
-                after: parse_entry(after)?,
+        let old = match frame.u8()? {
+            0 => None,
+            tag @ 1..=2 => Some(Old {
+                mode: frame.u32()?,
+                mtime: read_time(frame)?,
+                attributes: match tag {
+                    1 => None,
+                    _ => Some(Box::new(frame.digest()?)),
+                },
             }),
-            old: optional(old, Old::parse)?,
-            new: optional(new, parse_fingerprint)?,
+            _ => return Err(JournalError::Damaged),
         };
-        (step.old.is_some() == step.change.before.is_some()).then_some(step)
-    }
-}
-
-fn push_line(text: &mut String, fields: &[&str]) {
-    for (index, field) in fields.iter().enumerate() {
-        if index > 0 {
-            text.push('\t');
+        let new = match frame.u8()? {
+            0 => None,
+            tag => Some(Fingerprint {
+                kind: kind_of(tag).ok_or(JournalError::Damaged)?,
+                ino: frame.u64()?,
+                size: frame.u64()?,
+                mtime: read_time(frame)?,
+            }),
+        };
+        let is_sound = old.is_some() == change.before.is_some()
+            && old.as_ref().is_none_or(|old| old.mode <= 0o7777);
+        match is_sound {
+            true => Ok(Self {
+                change: Arc::new(change),
+                old,
+                new,
+            }),
+            false => Err(JournalError::Damaged),
         }
-        text.push_str(field);
-    }
-    text.push('\n');
-}
-
-/// Reads `-` as nothing.
-fn optional<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
-    match text {
-        "-" => Some(None),
-        text => parse(text).map(Some),
     }
 }
 
-fn entry_text(entry: Option<&Entry>) -> String {
+fn write_time(frame: &mut FrameWriter<'_>, time: Time) {
+    frame.i64(time.secs).i64(time.nanos);
+}
+
+fn read_time(frame: &mut FrameReader<'_>) -> Result<Time, RecordError> {
+    Ok(Time {
+        secs: frame.i64()?,
+        nanos: frame.i64()?,
+    })
+}
+
+fn write_entry(frame: &mut FrameWriter<'_>, entry: Option<&Entry>) -> io::Result<()> {
     match entry {
-        None => "-".to_owned(),
-        Some(Entry::Dir) => "d".to_owned(),
-        Some(Entry::File { mode, size, digest }) => {
-            let kind = match mode {
-                Mode::Plain => 'f',
-                Mode::Executable => 'x',
-            };
-            format!("{kind}:{size}:{digest}")
+        None => {
+            frame.u8(0);
         }
-        Some(Entry::Symlink { target }) => format!("l:{}", target.as_str()),
+        Some(Entry::Dir) => {
+            frame.u8(b'd');
+        }
+        Some(Entry::File { mode, size, digest }) => {
+            let tag = match mode {
+                Mode::Plain => b'f',
+                Mode::Executable => b'x',
+            };
+            frame.u8(tag).u64(*size).digest(digest);
+        }
+        Some(Entry::Symlink { target }) => {
+            frame.u8(b'l').bytes(target.as_str().as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn read_entry(frame: &mut FrameReader<'_>) -> Result<Option<Entry>, JournalError> {
+    Ok(Some(match frame.u8()? {
+        0 => return Ok(None),
+        b'd' => Entry::Dir,
+        tag @ (b'f' | b'x') => Entry::File {
+            mode: match tag {
+                b'f' => Mode::Plain,
+                _ => Mode::Executable,
+            },
+            size: frame.u64()?,
+            digest: frame.digest()?,
+        },
+        b'l' => Entry::Symlink {
+            target: LinkTarget::from_bytes(frame.bytes()?).map_err(|_| JournalError::Damaged)?,
+        },
+        _ => return Err(JournalError::Damaged),
+    }))
+}
+
+fn kind_tag(kind: Kind) -> u8 {
+    match kind {
+        Kind::File => b'f',
+        Kind::Dir => b'd',
+        Kind::Symlink => b'l',
+        Kind::Other => b'o',
     }
 }
 
-fn parse_entry(text: &str) -> Option<Option<Entry>> {
-    let file = |mode, rest: &str| {
-        let (size, digest) = rest.split_once(':')?;
-        Some(Entry::File {
-            mode,
-            size: size.parse().ok()?,
-            digest: digest.parse().ok()?,
-        })
-    };
-    optional(text, |text| match (text, text.split_at_checked(2)?) {
-        (_, ("f:", rest)) => file(Mode::Plain, rest),
-        (_, ("x:", rest)) => file(Mode::Executable, rest),
-        (_, ("l:", target)) => Some(Entry::Symlink {
-            target: LinkTarget::from_str(target).ok()?,
-        }),
-        _ => None,
-    })
-    .or_else(|| (text == "d").then_some(Some(Entry::Dir)))
-}
-
-fn fingerprint_text(fingerprint: &Fingerprint) -> String {
-    let kind = match fingerprint.kind {
-        Kind::File => 'f',
-        Kind::Dir => 'd',
-        Kind::Symlink => 'l',
-        Kind::Other => 'o',
-    };
-    let Time { secs, nanos } = fingerprint.mtime;
-    format!(
-        "{kind}:{}:{}:{secs}:{nanos}",
-        fingerprint.ino, fingerprint.size
-    )
-}
-
-fn parse_fingerprint(text: &str) -> Option<Fingerprint> {
-    let mut fields = text.split(':');
-    let fingerprint = Fingerprint {
-        kind: match fields.next()? {
-            "f" => Kind::File,
-            "d" => Kind::Dir,
-            "l" => Kind::Symlink,
-            "o" => Kind::Other,
-            _ => return None,
-        },
-        ino: fields.next()?.parse().ok()?,
-        size: fields.next()?.parse().ok()?,
-        mtime: parse_time(&mut fields)?,
-    };
-    fields.next().is_none().then_some(fingerprint)
-}
-
-fn parse_time<'a>(fields: &mut impl Iterator<Item = &'a str>) -> Option<Time> {
-    Some(Time {
-        secs: fields.next()?.parse().ok()?,
-        nanos: fields.next()?.parse().ok()?,
-    })
+fn kind_of(tag: u8) -> Option<Kind> {
+    [Kind::File, Kind::Dir, Kind::Symlink, Kind::Other]
+        .into_iter()
+        .find(|kind| kind_tag(*kind) == tag)
 }

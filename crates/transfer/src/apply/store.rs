@@ -85,7 +85,7 @@ impl Store {
             return Ok(None);
         };
         if stat.kind != Kind::File {
-            return Err(JournalError::Checksum.into());
+            return Err(JournalError::Damaged.into());
         }
         let file = ops.open_read(self.dir(), JOURNAL).at(&path)?;
         let mut bytes = Vec::new();
@@ -105,7 +105,7 @@ impl Store {
             return Ok(None);
         };
         if stat.kind != Kind::File {
-            return Err(JournalError::Checksum.into());
+            return Err(JournalError::Damaged.into());
         }
         let file = ops.open_read(self.dir(), JOURNAL).at(&path)?;
         let (mut head, mut filled) = ([0; HEAD_BYTES], 0);
@@ -136,7 +136,10 @@ impl Store {
             ops.unlink(dir, JOURNAL_NEW)?;
         }
         let file = ops.create(dir, JOURNAL_NEW)?;
-        journal.write_to(&mut |piece| ops.write(file.as_fd(), piece))?;
+        journal.write_to(&mut JournalFile {
+            ops,
+            file: file.as_fd(),
+        })?;
         ops.sync(file.as_fd())
     }
 
@@ -169,6 +172,23 @@ impl Store {
     pub(crate) fn kept_blobs<'a>(&self, ops: &'a dyn Ops) -> Result<UndoBlobs<'a>, PathError> {
         let kept = UndoCopy::open(ops, self.path.join(KEPT))?;
         Ok(UndoBlobs { ops, kept })
+    }
+}
+
+/// A journal that is being written.
+struct JournalFile<'a> {
+    ops: &'a dyn Ops,
+    file: BorrowedFd<'a>,
+}
+
+impl io::Write for JournalFile<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.ops.write(self.file, bytes).map(|()| bytes.len())
+    }
+
+    /// The caller syncs.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

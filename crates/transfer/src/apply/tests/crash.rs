@@ -385,8 +385,8 @@ fn app_26_a_journal_that_can_not_be_read_is_not_finished() {
     scene.apply().unwrap();
     let path = scene.journal().join("journal");
     let good = std::fs::read(&path).unwrap();
-    let phase = good.iter().position(|byte| *byte == b'\t').unwrap();
-    for cut in 0..=phase + "done\n".len() {
+    let phase = good.windows(4).position(|bytes| bytes == b"done").unwrap();
+    for cut in 0..phase + "done".len() {
         std::fs::write(&path, &good[..cut]).unwrap();
         let read = history_state(&scene.journal());
         assert!(read.is_err(), "{cut}: {read:?}");
@@ -513,9 +513,18 @@ fn app_23_damaged_journal_is_refused() {
     }
     assert!(tried > 100);
     assert_eq!(scene.snapshot(), tree);
-    std::fs::write(&path, "lazaret-journal 2\nwhatever\n").unwrap();
-    let error = crate::recover(&scene.journal()).unwrap_err().to_string();
-    assert!(error.contains("another version"), "{error}");
+    // The first version was a text.
+    for (text, version) in [
+        ("lazaret-journal 1\nphase\tdone\n", "(lazaret-journal 1)"),
+        ("lazaret-journal 2\nwhatever\n", "(lazaret-journal 2)"),
+        ("lzjrnl 3", "(lzjrnl 3)"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let error = crate::recover(&scene.journal()).unwrap_err().to_string();
+        assert!(error.contains("another version"), "{error}");
+        assert!(error.ends_with(version), "{error}");
+        assert!(history_state(&scene.journal()).is_err());
+    }
     std::fs::write(&path, &good).unwrap();
     assert!(matches!(scene.recover(), Recovered::RolledBack { .. }));
 }
