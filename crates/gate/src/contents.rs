@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use lazaret_transfer::{BaseStore, Quarantine, WorkspaceDir};
+use lazaret_transfer::{BlobStore, MergeBases, WorkspaceDir};
 use lazaret_tree::{Blobs, Change, Digest, Entry, RelPath, RelPathBuf, Tree};
 
 /// Larger files are described, not compared (AUD-04), and not merged.
@@ -14,8 +14,8 @@ pub const MOST_TEXT_BYTES: u64 = 1 << 20;
 /// brought never comes from a place that can change.
 #[derive(Debug)]
 pub struct Contents {
-    quarantine: Quarantine,
-    base: Option<BaseStore>,
+    quarantine: BlobStore,
+    base: Option<MergeBases>,
     workspace: WorkspaceDir,
     /// Where in the workspace something with this digest was seen.
     places: HashMap<Digest, RelPathBuf>,
@@ -27,8 +27,8 @@ impl Contents {
     /// Puts the sources together. `changes` names the paths whose old contents may still
     /// be found in the workspace.
     pub fn new(
-        quarantine: Quarantine,
-        base: Option<BaseStore>,
+        quarantine: BlobStore,
+        base: Option<MergeBases>,
         workspace: WorkspaceDir,
         changes: &[Arc<Change>],
         baseline: &Tree,
@@ -77,7 +77,7 @@ impl Contents {
     }
 
     /// The new contents only: what a transaction writes comes from here.
-    pub fn quarantine(&self) -> &Quarantine {
+    pub fn quarantine(&self) -> &BlobStore {
         &self.quarantine
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lazaret_protocol::StreamLimits;
-use lazaret_transfer::{BaseStore, Quarantine, Skipped, WorkspaceDir};
+use lazaret_transfer::{BlobStore, MergeBases, Skipped, WorkspaceDir};
 use lazaret_tree::{Adjustment, RejectedEntry, Tree};
 use lazaret_validator::{Destination, GitConfig, Limits, Policy};
 use serde::{Deserialize, Serialize};
@@ -24,9 +24,9 @@ pub struct GateInput {
     /// Caches that appeared in the copy.
     pub caches: Vec<Skipped>,
     /// The new contents.
-    pub quarantine: Quarantine,
+    pub quarantine: BlobStore,
     /// The texts that were sent in, where they were kept.
-    pub base: Option<BaseStore>,
+    pub base: Option<MergeBases>,
     /// The workspace.
     pub workspace: WorkspaceDir,
     /// What it is judged by.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use lazaret_transfer::{
-    GitMode, Hashing, Quarantine, SelectionSpec, Transaction, WorkspaceDir, walk,
+    BlobStore, GitMode, Hashing, SelectionSpec, Transaction, WorkspaceDir, walk,
 };
 use lazaret_tree::{Tree, diff};
 
@@ -66,7 +66,7 @@ fn apply(dir: &Path, files: usize) -> Outcome<Duration> {
     }
     let baseline = tree(&before)?;
     let changes = diff(&baseline, &tree(&after)?).into_vec();
-    let quarantine = Quarantine::create(&dir.join("quarantine"))?;
+    let quarantine = BlobStore::create(&dir.join("quarantine"))?;
     for number in 0..files {
         let mut bytes: &[u8] = &contents(number, 1);
         quarantine.insert(&mut bytes, u64::MAX)?;

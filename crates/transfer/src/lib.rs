@@ -11,8 +11,8 @@
 //! | copy in | [`pack`] streams what a [`FileSelector`] takes in | `porter receive` answers with a [`Receipt`] |
 //! | look | [`SurveyRequest`] asks what differs from the receipt | `porter export` answers with a [`Survey`] |
 //! | collect | [`VolumeState::surveyed`] takes it in; [`write_wanted`] asks for contents | and streams them |
-//! | keep | [`keep_texts`] keeps small texts of the workspace in a [`BaseStore`], for merges | |
-//! | keep | [`unpack`] stores them in a [`Quarantine`]; [`verify_received`] compares | |
+//! | keep | [`record_merge_bases`] keeps small texts of the workspace in [`MergeBases`] | |
+//! | keep | [`unpack`] stores them in a [`BlobStore`]; [`verify_received`] compares | |
 //! | compare | [`diff`] gives the [`ChangeSet`] that is judged and shown | |
 //! | compare | [`new_refs`] lists the commits of the copy's repositories, which are never applied | |
 //! | apply | a [`Transaction`] writes what was approved | |
@@ -46,18 +46,17 @@
 //! [`write_wanted`]: lazaret_protocol::write_wanted()
 
 mod apply;
-mod base_store;
 mod collection;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod pack;
 mod pending_update;
-mod quarantine;
 mod reconcile;
 mod refs;
 mod repository;
 mod select;
 mod stat_cache;
+mod store;
 mod unpack;
 mod volume_state;
 mod walk;
@@ -71,16 +70,15 @@ pub use apply::{
     Transaction, UndoError, history, history_state, host_states, inspect, merge, recover, redo,
     undo,
 };
-pub use base_store::{BaseStore, BaseStoreError, BaseWriter, keep_texts};
 pub use collection::{Collection, SurveyMismatch, verify_received};
 pub use pack::{PackError, Packed, Progress, pack, pack_and_record, pack_subset};
 pub use pending_update::PendingUpdate;
-pub use quarantine::{Blob, InsertError, Quarantine, QuarantineError};
 pub use reconcile::{Stance, SyncConflict, SyncConflictKind, SyncPlan, reconcile};
 pub use refs::{Count, NewRef, NewRefKind, NewRefs, ObjectId, Texts, Tips, new_refs};
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{FileSelector, GitMode, Scope, SelectError, SelectionSpec, SkipReason, Skipped};
 pub use stat_cache::{StatCache, StatCacheOutcome, StatCacheWriter};
+pub use store::{Blob, BlobStore, BlobStoreError, InsertError, MergeBases, record_merge_bases};
 pub use unpack::{Ending, UnpackError, Unpacked, unpack};
 pub use volume_state::{PendingSurvey, VolumeState};
 pub use walk::{

@@ -10,7 +10,7 @@ use lazaret_tree::{
     Adjustment, Digest, Entry, FindingCode, RejectedEntry, RelPathBuf, Tree, finding_code,
 };
 
-use crate::{InsertError, Quarantine, QuarantineError};
+use crate::{BlobStore, BlobStoreError, InsertError};
 
 /// How a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum UnpackError {
     Stream(#[from] StreamError),
     /// The quarantine failed: the stream may be fine (FLT-07).
     #[error("the quarantine cannot be written: {0}")]
-    Store(#[source] QuarantineError),
+    Store(#[source] BlobStoreError),
 }
 
 impl UnpackError {
@@ -67,7 +67,7 @@ pub struct Unpacked {
 pub fn unpack(
     reader: &mut dyn Read,
     limits: StreamLimits,
-    quarantine: &Quarantine,
+    quarantine: &BlobStore,
     ending: Ending,
 ) -> Result<Unpacked, UnpackError> {
     let mut unpacking = Unpacking {
@@ -103,7 +103,7 @@ pub fn unpack(
 }
 
 struct Unpacking<'a> {
-    quarantine: &'a Quarantine,
+    quarantine: &'a BlobStore,
     tree: Tree,
     /// Files whose names are refused: a hard link with a good name may follow.
     odd_files: BTreeMap<Vec<u8>, Entry>,

@@ -14,7 +14,7 @@ pub(crate) fn parsed(bytes: &[u8]) {
     parse(bytes);
     let mut input = Input(bytes);
     let count = u64::from(input.byte());
-    parse(&sealed(MAGIC, input.0, count));
+    parse(&sealed(&MAGIC, input.0, count));
 }
 
 fn parse(bytes: &[u8]) {

@@ -7,7 +7,7 @@ use lazaret_protocol::{
     Trailer,
 };
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder, fix_checksum};
-use lazaret_transfer::{Ending, Quarantine, unpack};
+use lazaret_transfer::{BlobStore, Ending, unpack};
 use lazaret_tree::{Digest, Entry};
 
 use crate::input::Input;
@@ -157,7 +157,7 @@ pub(crate) fn unpacked(bytes: &[u8]) {
     let home = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let home = home.expect("a place for a quarantine");
     let path = home.path().join("quarantine");
-    let quarantine = Quarantine::create(&path).expect("a quarantine");
+    let quarantine = BlobStore::create(&path).expect("a quarantine");
     let outcome = unpack(&mut &stream[..], LIMITS, &quarantine, ending);
     let left = std::fs::read_dir(&path).expect("its folder").count();
     let Ok(unpacked) = outcome else {

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_transfer::{
-    Ending, FileSelector, InsertError, Quarantine, QuarantineError, Skipped, UnpackError,
+    BlobStore, BlobStoreError, Ending, FileSelector, InsertError, Skipped, UnpackError,
     UntrustedTree, WalkError, WorkspaceDir, unpack, walk_untrusted,
 };
 use lazaret_tree::{Adjustment, Entry, RejectedEntry, RelPathBuf, Tree, escape};
@@ -29,7 +29,7 @@ pub enum CandidateError {
     Archive(#[source] io::Error),
     /// Copies can't be kept.
     #[error(transparent)]
-    Store(QuarantineError),
+    Store(BlobStoreError),
 }
 
 /// What a candidate holds.
@@ -51,7 +51,7 @@ pub(super) fn of_dir(
     selector: &FileSelector,
     base: &UntrustedTree,
     limits: StreamLimits,
-    quarantine: &Quarantine,
+    quarantine: &BlobStore,
 ) -> Attempt {
     let untrusted = match walk_untrusted(dir, selector, &base.tree, limits) {
         Ok(untrusted) => untrusted,
@@ -100,7 +100,7 @@ pub(super) fn of_tar(
     reader: &mut dyn Read,
     selector: &FileSelector,
     limits: StreamLimits,
-    quarantine: &Quarantine,
+    quarantine: &BlobStore,
 ) -> Attempt {
     let mut reader = io::BufReader::with_capacity(64 << 10, reader);
     let unpacked = match unpack(&mut reader, limits, quarantine, Ending::Plain) {

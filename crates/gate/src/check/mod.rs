@@ -19,7 +19,7 @@ use std::io::{self, Read};
 
 use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_transfer::{
-    GitMode, Hashing, Quarantine, QuarantineError, SelectError, SelectionSpec, WalkError,
+    BlobStore, BlobStoreError, GitMode, Hashing, SelectError, SelectionSpec, WalkError,
     WorkspaceDir, walk, walk_untrusted,
 };
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
@@ -51,7 +51,7 @@ pub enum CheckError {
     NoSpool(#[source] io::Error),
     /// Copies can't be kept.
     #[error(transparent)]
-    Quarantine(#[from] QuarantineError),
+    Quarantine(#[from] BlobStoreError),
     /// A pattern is wrong.
     #[error(transparent)]
     Exclude(#[from] SelectError),
@@ -114,7 +114,7 @@ pub fn compare(
         .prefix("lazaret-check-")
         .tempdir()
         .map_err(CheckError::NoSpool)?;
-    let quarantine = Quarantine::create(&spool.path().join("quarantine"))?;
+    let quarantine = BlobStore::create(&spool.path().join("quarantine"))?;
     let selection = SelectionSpec {
         git: GitMode::None,
         exclude: terms.exclude.to_vec(),

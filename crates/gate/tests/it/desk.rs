@@ -13,8 +13,8 @@ use lazaret_gate::proposal::{ItemState, Origin, Proposal};
 use lazaret_gate::propose::ProposeError;
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    ApplyError, BaseStore, BaseWriter, FileSelector, GitMode, Hashing, Quarantine, SelectionSpec,
-    WorkspaceDir, keep_texts, pack, walk,
+    ApplyError, BlobStore, FileSelector, GitMode, Hashing, MergeBases, SelectionSpec, WorkspaceDir,
+    pack, record_merge_bases, walk,
 };
 use lazaret_tree::{RelPath, escape};
 use lazaret_validator::Policy;
@@ -50,12 +50,11 @@ impl Desk {
         let workspace = desk.open("workspace");
         let packed = pack(&workspace, &selector(), &mut io::sink(), &mut |_| {});
         let tree = packed.unwrap().manifest.tree().unwrap();
-        let mut base = BaseWriter::open(&desk.path("base"), 1 << 20).unwrap();
-        keep_texts(&workspace, &tree, &mut base, &mut || true);
+        let path = desk.path("base");
+        record_merge_bases(&workspace, &tree, &path, 1 << 20, &mut || true).unwrap();
         let mut stored = Vec::new();
         lazaret_protocol::write_tree(&tree, &mut stored).unwrap();
         std::fs::write(desk.path("baseline"), stored).unwrap();
-        base.finish().unwrap();
         tree_text::build(session, &desk.path("volume"));
         desk.edit(host);
         desk
@@ -86,8 +85,8 @@ impl Desk {
         let mut stored = &std::fs::read(self.path("baseline")).unwrap()[..];
         let quarantine = self.path("quarantine");
         let quarantine = match quarantine.exists() {
-            true => Quarantine::open(&quarantine).unwrap(),
-            false => Quarantine::create(&quarantine).unwrap(),
+            true => BlobStore::open(&quarantine).unwrap(),
+            false => BlobStore::create(&quarantine).unwrap(),
         };
         for (path, entry) in collected.iter() {
             if matches!(entry, lazaret_tree::Entry::File { .. }) {
@@ -97,7 +96,7 @@ impl Desk {
         }
         let base = match self.base {
             // Where nothing was text, there is none.
-            Base::Kept => BaseStore::open(&self.path("base")).ok(),
+            Base::Kept => MergeBases::open(&self.path("base")).ok(),
             Base::Lost => None,
         };
         Case::assemble(GateInput {

@@ -7,7 +7,7 @@ use lazaret_gate::allowlist::Remembered;
 use lazaret_gate::case::Case;
 use lazaret_gate::input::{GateInput, policy};
 use lazaret_gate::{git_config, git_index};
-use lazaret_transfer::{BaseStore, Collection, HistoryState, Quarantine, WorkspaceDir};
+use lazaret_transfer::{BlobStore, Collection, HistoryState, MergeBases, WorkspaceDir};
 use lazaret_tree::Tree;
 use lazaret_validator::Policy;
 
@@ -38,9 +38,9 @@ pub fn open_case(session: &LockedSession, env: &Environment) -> Result<Case, Fai
         refusals: collection.refusals,
         notes: collection.notes,
         caches: collection.left_out,
-        quarantine: Quarantine::open(&dir.file("quarantine"))?,
+        quarantine: BlobStore::open(&dir.file("quarantine"))?,
         // Without it there are fewer merges, and that is all.
-        base: BaseStore::open(&dir.file("base")).ok(),
+        base: MergeBases::open(&dir.file("merge-bases")).ok(),
         workspace,
         policy,
         subject: Some(record.subject()),

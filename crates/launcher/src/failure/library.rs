@@ -4,7 +4,7 @@ use lazaret_image_builder::BuildError;
 use lazaret_protocol::{RecordError, StreamError, SurveyError};
 use lazaret_runtime::{NameError, ProbeFailure, Unenforceable};
 use lazaret_transfer::{
-    ApplyError, InsertError, PackError, QuarantineError, RecoverError, SelectError, SurveyMismatch,
+    ApplyError, BlobStoreError, InsertError, PackError, RecoverError, SelectError, SurveyMismatch,
     UndoError, WalkError,
 };
 use lazaret_tree::PathError;
@@ -188,13 +188,13 @@ impl From<ProfileError> for Failure {
 const STATE: &str = "Nothing was applied and the session's volume is kept: make room where \
     XDG_STATE_HOME is (~/.local/state), then `lazaret recover`.";
 
-impl From<QuarantineError> for Failure {
-    fn from(error: QuarantineError) -> Self {
+impl From<BlobStoreError> for Failure {
+    fn from(error: BlobStoreError) -> Self {
         match error {
-            QuarantineError::Io(_) => Self::new(FailureKind::State, error).hinted(STATE),
-            QuarantineError::NotPrivate { .. }
-            | QuarantineError::Damaged { .. }
-            | QuarantineError::DamagedFile { .. } => Self::new(FailureKind::State, error),
+            BlobStoreError::Io(_) => Self::new(FailureKind::State, error).hinted(STATE),
+            BlobStoreError::NotPrivate { .. }
+            | BlobStoreError::Damaged { .. }
+            | BlobStoreError::DamagedFile { .. } => Self::new(FailureKind::State, error),
         }
     }
 }

@@ -8,7 +8,7 @@ use lazaret_gate::case::Case;
 use lazaret_gate::input::GateInput;
 use lazaret_launcher::decide::patch::render;
 use lazaret_tests::tree_text;
-use lazaret_transfer::{Quarantine, WorkspaceDir};
+use lazaret_transfer::{BlobStore, WorkspaceDir};
 use lazaret_tree::{Change, Digest, Entry, LinkTarget, Mode, RelPath, Tree};
 use lazaret_validator::Policy;
 
@@ -29,7 +29,7 @@ impl Desk {
             refusals: Vec::new(),
             notes: Vec::new(),
             caches: Vec::new(),
-            quarantine: Quarantine::create(&root.path().join("quarantine")).unwrap(),
+            quarantine: BlobStore::create(&root.path().join("quarantine")).unwrap(),
             base: None,
             workspace: WorkspaceDir::open_ambient(&workspace).unwrap(),
             policy: Policy::shipped(),

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use lazaret_protocol::FoundKind;
 use lazaret_protocol::{Digests, StreamLimits};
 use lazaret_tests::tree_text;
-use lazaret_transfer::{Ending, Quarantine, unpack};
+use lazaret_transfer::{BlobStore, Ending, unpack};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::exporting::list;
@@ -54,7 +54,7 @@ fn a_file_that_changed_since_the_survey_ends_the_stream() {
         let said = porter.send(&list);
         assert_eq!((said.code, said.stderr.trim_end()), (125, reason), "{edit}");
         let store = tempfile::tempdir().expect("a temporary directory");
-        let quarantine = Quarantine::create(&store.path().join("q")).expect("private");
+        let quarantine = BlobStore::create(&store.path().join("q")).expect("private");
         let mut stream = &said.stdout[..];
         let limits = StreamLimits::DEFAULT;
         unpack(&mut stream, limits, &quarantine, Ending::Trailer).expect_err("no trailer");

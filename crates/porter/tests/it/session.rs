@@ -9,7 +9,7 @@ use lazaret_protocol::{
 };
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    Ending, GitMode, Packed, PendingSurvey, Quarantine, SelectionSpec, VolumeState, WorkspaceDir,
+    BlobStore, Ending, GitMode, Packed, PendingSurvey, SelectionSpec, VolumeState, WorkspaceDir,
     pack, unpack, verify_received,
 };
 use lazaret_tree::{Change, ChangeKind, Entry, Tree, diff, escape};
@@ -178,7 +178,7 @@ impl Session {
         assert_eq!(read_wanted(&mut &list[..]).expect("our own"), wanted);
         let stream = porter.send(&list).ok();
         let store = tempfile::tempdir().expect("a temporary directory");
-        let quarantine = Quarantine::create(&store.path().join("q")).expect("private");
+        let quarantine = BlobStore::create(&store.path().join("q")).expect("private");
         let mut input = &stream[..];
         let limits = StreamLimits::DEFAULT;
         let arrived = unpack(&mut input, limits, &quarantine, Ending::Trailer).expect("our stream");

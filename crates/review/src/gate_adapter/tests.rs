@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use lazaret_gate::input::GateInput;
 use lazaret_tests::tree_text;
-use lazaret_transfer::{Quarantine, WorkspaceDir};
+use lazaret_transfer::{BlobStore, WorkspaceDir};
 use lazaret_tree::{
     Digest, Entry, LinkTarget, Mode, RejectedEntry, RelPathBuf, Tree, finding_code,
 };
@@ -29,7 +29,7 @@ impl World {
             refusals: Vec::new(),
             notes: Vec::new(),
             caches: Vec::new(),
-            quarantine: Quarantine::create(&root.path().join("quarantine")).unwrap(),
+            quarantine: BlobStore::create(&root.path().join("quarantine")).unwrap(),
             base: None,
             workspace: WorkspaceDir::open_ambient(&root.path().join("workspace")).unwrap(),
             policy: Policy::shipped(),

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use lazaret_protocol::{Digests, StreamLimits, SurveyRequest, Writers};
 use lazaret_runtime::{ContainerName, Process};
-use lazaret_transfer::{PendingSurvey, Quarantine};
+use lazaret_transfer::{BlobStore, PendingSurvey};
 use lazaret_tree::Tree;
 
 use crate::context::SessionContext;
@@ -138,7 +138,7 @@ fn fetch_all(
     let limits = record.gate.stream();
     let path = dir.file("quarantine");
     remove_dir(&path)?;
-    let quarantine = Quarantine::create(&path)?;
+    let quarantine = BlobStore::create(&path)?;
     let exported = export(site, exporter, porter, |porter| {
         let (found, porter) = match look(dir, porter, known, limits)? {
             Ok(found) => found,

@@ -4,7 +4,7 @@
 //! None of it is needed for a session to go on: what can't be kept is a conflict later, where
 //! it could have been a merge (FLT-07).
 
-use lazaret_transfer::{BaseWriter, WorkspaceDir, keep_texts};
+use lazaret_transfer::{WorkspaceDir, record_merge_bases};
 use lazaret_tree::{PathError, Tree};
 
 use crate::event::{Event, EventSink};
@@ -77,9 +77,7 @@ fn keep(
     room: u64,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), PathError> {
-    let mut store = BaseWriter::open(&dir.file("base"), room)?;
-    keep_texts(workspace, tree, &mut store, go_on);
-    store.finish()
+    record_merge_bases(workspace, tree, &dir.file("merge-bases"), room, go_on)
 }
 
 fn tell(events: &dyn EventSink, kept: Result<(), SyncStateError>) {

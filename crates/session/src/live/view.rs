@@ -13,7 +13,7 @@ use lazaret_image_builder::Pinned;
 use lazaret_protocol::{StreamLimits, Wanted, Writers};
 use lazaret_runtime::{ContainerLease, ContainerName, EngineError, Process, Unenforceable};
 use lazaret_transfer::{
-    BaseStore, Collection, FileIdentity, PendingSurvey, Quarantine, QuarantineError, VolumeState,
+    BlobStore, BlobStoreError, Collection, FileIdentity, MergeBases, PendingSurvey, VolumeState,
 };
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
@@ -57,7 +57,7 @@ pub enum LookError {
     State(#[from] SyncStateError),
     /// What is fetched can't be kept.
     #[error(transparent)]
-    Quarantine(#[from] QuarantineError),
+    Quarantine(#[from] BlobStoreError),
     /// The porter did not tell everything.
     #[error(transparent)]
     Export(#[from] ExportError),
@@ -85,7 +85,7 @@ pub struct Viewer<'a> {
     known: VolumeState,
     /// What tells the stored baseline from any later one.
     stamp: FileIdentity,
-    quarantine: Quarantine,
+    quarantine: BlobStore,
     /// Bytes in it.
     fetched: u64,
     /// What the last look came to.
@@ -149,7 +149,7 @@ impl<'a> Viewer<'a> {
         let stamp = stamp(&session)?;
         let Known { baseline, volume } = Known::read(&session)?;
         let mut view = View::create(&session)?;
-        let quarantine = Quarantine::create(&view.quarantine())?;
+        let quarantine = BlobStore::create(&view.quarantine())?;
         let name = view.container(&record);
         let spec = site.viewer_spec(&record, image, name.clone())?;
         view.note(Trace::Container);
@@ -194,13 +194,13 @@ impl<'a> Viewer<'a> {
     ///
     /// # Errors
     /// When it is gone.
-    pub fn quarantine(&self) -> Result<Quarantine, QuarantineError> {
-        Quarantine::open(&self.desk.view.quarantine())
+    pub fn quarantine(&self) -> Result<BlobStore, BlobStoreError> {
+        BlobStore::open(&self.desk.view.quarantine())
     }
 
     /// Opens the texts that were sent in, where they were kept.
-    pub fn base(&self) -> Option<BaseStore> {
-        BaseStore::open(&self.session.file("base")).ok()
+    pub fn base(&self) -> Option<MergeBases> {
+        MergeBases::open(&self.session.file("merge-bases")).ok()
     }
 
     /// Forgets what was known once the workspace was sent in again: the baseline is another
@@ -310,7 +310,7 @@ impl<'a> Viewer<'a> {
     /// Lists what has to be fetched and was not yet. What earlier looks fetched is thrown away
     /// when there would be more than the gate allows to a batch.
     fn missing(&mut self, all: &[Wanted]) -> Result<Vec<Wanted>, ExportError> {
-        let missing = |quarantine: &Quarantine| {
+        let missing = |quarantine: &BlobStore| {
             let mut missing = Vec::new();
             for file in all {
                 if !file.digest.is_some_and(|digest| quarantine.has(&digest)) {
@@ -324,7 +324,7 @@ impl<'a> Viewer<'a> {
         if self.fetched.saturating_add(bytes(&wanted)) > self.limits().total_bytes {
             let path = self.desk.view.quarantine();
             fs::remove_dir_all(&path).at(&path)?;
-            self.quarantine = Quarantine::create(&path)?;
+            self.quarantine = BlobStore::create(&path)?;
             self.fetched = 0;
             wanted = all.to_vec();
         }

@@ -8,7 +8,7 @@ use lazaret_protocol::{
 };
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    Ending, Quarantine, QuarantineError, SurveyMismatch, UnpackError, unpack, verify_received,
+    BlobStore, BlobStoreError, Ending, SurveyMismatch, UnpackError, unpack, verify_received,
 };
 use lazaret_tree::{FindingCode, PathError, Tree, finding_code};
 
@@ -31,7 +31,7 @@ pub enum ExportError {
     State(#[from] SyncStateError),
     /// The quarantine can't be written.
     #[error(transparent)]
-    Quarantine(#[from] QuarantineError),
+    Quarantine(#[from] BlobStoreError),
     /// The disk failed.
     #[error(transparent)]
     Io(#[from] PathError),
@@ -155,7 +155,7 @@ impl Answered<'_> {
         self,
         wanted: &[Wanted],
         limits: StreamLimits,
-        quarantine: &Quarantine,
+        quarantine: &BlobStore,
         counter: &Counter,
     ) -> Attempt<Tree> {
         let Self { said, answers } = self;

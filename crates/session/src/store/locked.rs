@@ -10,15 +10,10 @@ use crate::store::error::StoreError;
 use crate::store::file::{remove_dir, remove_file, write_atomically};
 use crate::store::record::{KeepVolume, Record};
 
-/// What is known of a volume, as long as there is one, and the texts of what it started from.
-const OF_VOLUME: &[&str] = &[
-    "volume",
-    "base",
-    "base-index",
-    "intent",
-    "stat-cache",
-    "tips",
-];
+/// What is known of a volume, as long as there is one.
+const OF_VOLUME: &[&str] = &["volume", "intent", "stat-cache", "tips"];
+/// The texts of what a volume started from, a directory.
+const MERGE_BASES: &str = "merge-bases";
 
 /// A session that this process alone may change.
 #[derive(Debug)]
@@ -90,14 +85,10 @@ impl LockedSession {
     /// When the disk refuses.
     pub fn remove_collection(&self) -> Result<(), StoreError> {
         remove_dir(&self.dir.file("quarantine"))?;
-        let known: &[&str] = match self.record.keep {
-            KeepVolume::UntilSettled => OF_VOLUME,
-            KeepVolume::Always => &[],
-        };
-        for name in known {
-            remove_file(&self.dir.file(name))?;
+        match self.record.keep {
+            KeepVolume::UntilSettled => self.remove_known(),
+            KeepVolume::Always => Ok(()),
         }
-        Ok(())
     }
 
     /// Removes all that is known of a volume that is gone; the record, the log and what an
@@ -109,6 +100,12 @@ impl LockedSession {
         for name in ["quarantine", "settled"] {
             remove_dir(&self.dir.file(name))?;
         }
+        self.remove_known()
+    }
+
+    /// Removes what is known of the volume.
+    fn remove_known(&self) -> Result<(), StoreError> {
+        remove_dir(&self.dir.file(MERGE_BASES))?;
         for name in OF_VOLUME {
             remove_file(&self.dir.file(name))?;
         }

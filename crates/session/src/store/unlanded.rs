@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use lazaret_transfer::{Quarantine, Tips, VolumeState, new_refs};
+use lazaret_transfer::{BlobStore, Tips, VolumeState, new_refs};
 use lazaret_tree::{Digest, Tree};
 
 pub use lazaret_gate::unlanded::Unlanded;
@@ -12,7 +12,7 @@ pub(crate) fn find(
     baseline: &Tree,
     volume: &VolumeState,
     tips: &Tips,
-    quarantine: &Quarantine,
+    quarantine: &BlobStore,
 ) -> Unlanded {
     let text = |digest: &Digest, size: u64| {
         let mut bytes = Vec::new();

@@ -3,11 +3,12 @@
 mod git;
 mod git_hostile;
 mod git_kit;
+mod merge_bases;
 mod pack;
-mod quarantine;
 mod reconcile;
 mod refs;
 mod stat_cache;
+mod store;
 mod stream;
 mod subset;
 mod tar_corpus;

@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use lazaret_protocol::{Members, StreamLimits};
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
-    Ending, FileSelector, GitMode, Hashing, PackError, Packed, Quarantine, SelectionSpec, Unpacked,
+    BlobStore, Ending, FileSelector, GitMode, Hashing, PackError, Packed, SelectionSpec, Unpacked,
     WorkspaceDir, pack, unpack, walk,
 };
 use lazaret_tree::escape;
@@ -27,7 +27,7 @@ pub(crate) fn packed(dir: &Path, selector: &FileSelector) -> (Packed, Vec<u8>) {
 
 pub(crate) fn unpacked(stream: &[u8]) -> Unpacked {
     let store = tempfile::tempdir().expect("a temporary directory");
-    let quarantine = Quarantine::create(&store.path().join("quarantine")).expect("private");
+    let quarantine = BlobStore::create(&store.path().join("quarantine")).expect("private");
     let mut input = stream;
     let limits = StreamLimits::DEFAULT;
     let unpacked = unpack(&mut input, limits, &quarantine, Ending::Trailer).expect("our stream");

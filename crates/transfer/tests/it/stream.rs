@@ -6,7 +6,7 @@ use std::io::Read;
 use lazaret_fuzz::targets::stream::Manifest;
 use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_tests::tree_text::{dump_content, quote};
-use lazaret_transfer::{Ending, Quarantine, UnpackError, Unpacked, unpack};
+use lazaret_transfer::{BlobStore, Ending, UnpackError, Unpacked, unpack};
 use lazaret_tree::{Entry, Mode};
 
 /// Limits that no ordinary test reaches.
@@ -30,7 +30,7 @@ pub(crate) fn outcome_within(
 ) -> String {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("quarantine");
-    let quarantine = Quarantine::create(&path).unwrap();
+    let quarantine = BlobStore::create(&path).unwrap();
     let unpacked = unpack(&mut stream, limits, &quarantine, ending);
     let text = match &unpacked {
         Ok(unpacked) => render(unpacked, &quarantine),
@@ -59,7 +59,7 @@ fn render_error(error: &UnpackError) -> String {
     format!("B {}\n", error.code())
 }
 
-fn render(unpacked: &Unpacked, quarantine: &Quarantine) -> String {
+fn render(unpacked: &Unpacked, quarantine: &BlobStore) -> String {
     let mut text = String::new();
     for (path, entry) in unpacked.tree.iter() {
         let path = quote(path.as_str().as_bytes());

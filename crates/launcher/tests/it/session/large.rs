@@ -22,7 +22,7 @@ use lazaret_protocol::{
 };
 use lazaret_session::store::record::GateLimits;
 use lazaret_session::store::sync_state::Known;
-use lazaret_transfer::{Quarantine, VolumeState};
+use lazaret_transfer::{BlobStore, VolumeState};
 use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPathBuf, Tree};
 
 use super::review::Terminal;
@@ -116,7 +116,7 @@ impl Large {
         };
         known.write_baseline(&dir).unwrap();
         known.write_volume(&dir).unwrap();
-        let quarantine = Quarantine::open(&dir.file("quarantine")).unwrap();
+        let quarantine = BlobStore::open(&dir.file("quarantine")).unwrap();
         quarantine.insert(&mut NEW.as_bytes(), 100).unwrap();
         session.update(|record| record.gate = LIMITS).unwrap();
         drop(session);

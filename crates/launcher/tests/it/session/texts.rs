@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use lazaret_session::lifecycle::collect::Collected;
 use lazaret_tests::tree_text;
-use lazaret_transfer::BaseStore;
+use lazaret_transfer::MergeBases;
 use lazaret_tree::Digest;
 
 use super::world::{EDITS, World};
@@ -23,7 +23,7 @@ fn kept(world: &World) -> Vec<&'static str> {
         ("tool", "#!/bin/sh\n"),
         ("notes.txt", "one\ntwo\n"),
     ];
-    let store = BaseStore::open(&file(world, "base")).unwrap();
+    let store = MergeBases::open(&file(world, "merge-bases")).unwrap();
     let is_kept = |text: &str| {
         let read = store.read(&Digest::of(text.as_bytes())).unwrap();
         read.as_deref() == Some(text.as_bytes())
@@ -43,10 +43,14 @@ fn of_a_short_command_what_it_changed_is_kept() {
 #[test]
 fn while_a_command_runs_all_of_it_is_kept() {
     let world = World::new();
-    let (index, workspace) = (file(&world, "base-index"), world.path("workspace"));
+    let (bases, workspace) = (file(&world, "merge-bases"), world.path("workspace"));
     world.command(move |volume, _| {
         let end = Instant::now() + Duration::from_secs(60);
-        while !index.exists() && Instant::now() < end {
+        let is_kept = || {
+            let read = MergeBases::open(&bases).map(|bases| bases.read(&Digest::of(b"one\ntwo\n")));
+            matches!(read, Ok(Ok(Some(_))))
+        };
+        while !is_kept() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(5));
         }
         // From here on the workspace has it no more.
@@ -66,15 +70,15 @@ fn while_a_command_runs_all_of_it_is_kept() {
 #[test]
 fn flt_07_without_room_for_them_a_session_goes_on() {
     let world = World::new();
-    let in_the_way = file(&world, "base");
+    let in_the_way = file(&world, "merge-bases");
     world.command(move |volume, _| {
-        std::fs::create_dir(&in_the_way).unwrap();
+        std::fs::write(&in_the_way, "").unwrap();
         tree_text::build(EDITS, volume);
         0
     });
     let collected = world.cycle().unwrap();
     assert!(matches!(collected, Collected::Ready(_)));
-    BaseStore::open(&file(&world, "base")).unwrap_err();
+    MergeBases::open(&file(&world, "merge-bases")).unwrap_err();
     let said = world.said();
     assert!(!said.contains("error"), "{said}");
 }

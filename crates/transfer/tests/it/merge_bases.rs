@@ -1,24 +1,31 @@
-//! A store beside a workspace that goes on changing.
+//! A store of texts beside a workspace that goes on changing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use lazaret_tree::{Entry, Mode, RelPath, Tree};
+use lazaret_transfer::{MergeBases, WorkspaceDir, record_merge_bases};
+use lazaret_tree::{Digest, Entry, Mode, PathError, RelPath, Tree};
 
-use super::writer::{FLUSH, HEAD};
-use super::*;
-use crate::WorkspaceDir;
+/// What a store takes at most of one file, in bytes.
+const MOST_FILE_BYTES: usize = 1 << 20;
+/// Where a NUL byte makes a file binary, in bytes.
+const HEAD: usize = 8 << 10;
 
 /// A workspace, and a store beside it.
 struct Desk {
     root: tempfile::TempDir,
 }
 
+type Files<'a> = [(&'a str, &'a [u8])];
+
 impl Desk {
-    fn new(files: &[(&str, &[u8])]) -> Self {
+    fn new(files: &Files<'_>) -> Self {
         let root = tempfile::tempdir().unwrap();
         let desk = Self { root };
         fs::create_dir(desk.workspace()).unwrap();
@@ -33,7 +40,7 @@ impl Desk {
     }
 
     fn path(&self) -> PathBuf {
-        self.root.path().join("base")
+        self.root.path().join("bases")
     }
 
     fn write(&self, path: &str, bytes: &[u8]) {
@@ -42,29 +49,55 @@ impl Desk {
         fs::write(path, bytes).unwrap();
     }
 
-    fn add(&self, writer: &mut BaseWriter, files: &[(&str, &[u8])]) {
+    fn record(
+        &self,
+        files: &Files<'_>,
+        room: u64,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), PathError> {
         let workspace = WorkspaceDir::open_ambient(&self.workspace()).unwrap();
-        keep_texts(&workspace, &tree(files), writer, &mut || true);
+        record_merge_bases(&workspace, &tree(files), &self.path(), room, go_on)
     }
 
     /// Keeps what was sent in, if it is still there.
-    fn keep(&self, files: &[(&str, &[u8])], room: u64) {
-        let mut writer = BaseWriter::open(&self.path(), room).unwrap();
-        self.add(&mut writer, files);
-        writer.finish().unwrap();
+    fn keep(&self, files: &Files<'_>, room: u64) {
+        self.record(files, room, &mut || true).unwrap();
     }
 
     /// Names what the store has of some files, as they were sent in.
     fn kept<'a>(&self, files: &[(&'a str, &[u8])]) -> Vec<&'a str> {
-        let store = BaseStore::open(&self.path()).unwrap();
+        let store = MergeBases::open(&self.path()).unwrap();
+        let text = |text: &[u8]| store.read(&Digest::of(text)).ok().flatten();
         let there = files
             .iter()
-            .filter(|(_, text)| store.read(&Digest::of(text)).unwrap().as_deref() == Some(*text));
+            .filter(|(_, bytes)| text(bytes).as_deref() == Some(*bytes));
         there.map(|(path, _)| *path).collect()
+    }
+
+    /// The files of the store whose names start so, in order.
+    fn files(&self, start: &str) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.path()).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let is_it = |path: &PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            name.starts_with(start)
+        };
+        let mut paths: Vec<PathBuf> = paths.filter(is_it).collect();
+        paths.sort();
+        paths
+    }
+
+    /// How many bytes of contents are stored.
+    fn used(&self) -> u64 {
+        let contents = self.files("spool-");
+        let sizes = contents
+            .iter()
+            .map(|path| fs::metadata(path).unwrap().len());
+        sizes.sum()
     }
 }
 
-fn tree(files: &[(&str, &[u8])]) -> Tree {
+fn tree(files: &Files<'_>) -> Tree {
     let entry = |bytes: &[u8]| Entry::File {
         mode: Mode::Plain,
         size: bytes.len() as u64,
@@ -80,7 +113,7 @@ const TWO: [(&str, &[u8]); 2] = [("a", b"one\n"), ("b", b"two\n")];
 
 #[test]
 fn texts_come_back_by_their_digest() {
-    let large = vec![b'a'; MOST_FILE_BYTES as usize];
+    let large = vec![b'a'; MOST_FILE_BYTES];
     let files: [(&str, &[u8]); 4] = [
         ("a", b"one\n"),
         ("b/c", b"two\n"),
@@ -90,12 +123,13 @@ fn texts_come_back_by_their_digest() {
     let desk = Desk::new(&files);
     desk.keep(&files, u64::MAX);
     assert_eq!(desk.kept(&files), ["a", "b/c", "large", "twice"]);
-    let store = BaseStore::open(&desk.path()).unwrap();
-    assert_eq!(store.len(), 3);
+    assert_eq!(desk.used(), (MOST_FILE_BYTES + 8) as u64, "each text once");
+    let store = MergeBases::open(&desk.path()).unwrap();
     assert_eq!(store.read(&Digest::of(b"three")).unwrap(), None);
-    for path in [desk.path(), index_of(&desk.path())] {
-        let mode = fs::metadata(path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o7777, 0o600);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode(&desk.path()), 0o700);
+    for path in desk.files("") {
+        assert_eq!(mode(&path), 0o600);
     }
 }
 
@@ -105,7 +139,7 @@ fn only_small_text_outside_of_git_is_kept() {
     late.push(0);
     let mut early = vec![b'a'; HEAD - 1];
     early.push(0);
-    let large = vec![b'a'; MOST_FILE_BYTES as usize + 1];
+    let large = vec![b'a'; MOST_FILE_BYTES + 1];
     let files: [(&str, &[u8]); 6] = [
         ("early", &early),
         ("late", &late),
@@ -156,14 +190,12 @@ fn what_does_not_fit_is_passed_over() {
 #[test]
 fn a_writer_that_is_told_to_stop_keeps_what_it_has() {
     let desk = Desk::new(&TWO);
-    let workspace = WorkspaceDir::open_ambient(&desk.workspace()).unwrap();
-    let mut writer = BaseWriter::open(&desk.path(), u64::MAX).unwrap();
     let mut asked = 0;
-    keep_texts(&workspace, &tree(&TWO), &mut writer, &mut || {
+    let stop = &mut || {
         asked += 1;
         asked < 2
-    });
-    writer.finish().unwrap();
+    };
+    desk.record(&TWO, u64::MAX, stop).unwrap();
     assert_eq!(desk.kept(&TWO), ["a"]);
 }
 
@@ -171,13 +203,13 @@ fn a_writer_that_is_told_to_stop_keeps_what_it_has() {
 fn damage_is_noticed() {
     let desk = Desk::new(&TWO);
     desk.keep(&TWO, u64::MAX);
-    for path in [desk.path(), index_of(&desk.path())] {
+    for path in desk.files("") {
         let whole = fs::read(&path).unwrap();
         for at in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x20;
             fs::write(&path, &bytes).unwrap();
-            let Ok(store) = BaseStore::open(&desk.path()) else {
+            let Ok(store) = MergeBases::open(&desk.path()) else {
                 continue;
             };
             for (_, text) in TWO {
@@ -188,7 +220,7 @@ fn damage_is_noticed() {
         }
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
-            assert!(BaseStore::open(&desk.path()).is_err(), "{length}");
+            assert!(desk.kept(&TWO).len() < 2, "{length}");
         }
         fs::write(&path, &whole).unwrap();
     }
@@ -197,7 +229,7 @@ fn damage_is_noticed() {
 
 #[test]
 fn what_was_kept_before_is_still_there() {
-    let large = vec![b'a'; FLUSH * 3];
+    let large = vec![b'a'; 3 << 18];
     let files: [(&str, &[u8]); 4] = [
         ("a", b"one\n"),
         ("b", b"two\n"),
@@ -206,13 +238,19 @@ fn what_was_kept_before_is_still_there() {
     ];
     let desk = Desk::new(&files);
     desk.keep(&TWO, u64::MAX);
-    let before = fs::read(desk.path()).unwrap();
+    let stored = || -> Vec<(PathBuf, Vec<u8>)> {
+        let paths = desk.files("").into_iter();
+        paths
+            .map(|path| (path.clone(), fs::read(path).unwrap()))
+            .collect()
+    };
+    let before = stored();
     desk.keep(&TWO, u64::MAX);
-    assert_eq!(fs::read(desk.path()).unwrap(), before, "nothing is new");
+    assert_eq!(stored(), before, "nothing is new");
     desk.keep(&files, u64::MAX);
     assert_eq!(desk.kept(&files).len(), 4);
     // The room is for all of it.
-    let used = fs::metadata(desk.path()).unwrap().len();
+    let used = desk.used();
     let more: [(&str, &[u8]); 1] = [("d", b"four\n")];
     desk.write("d", b"four\n");
     desk.keep(&more, used + 4);
@@ -225,69 +263,119 @@ fn what_was_kept_before_is_still_there() {
 fn a_store_that_is_missing_or_damaged_begins_anew() {
     let desk = Desk::new(&TWO);
     desk.keep(&TWO[..1], u64::MAX);
-    fs::write(index_of(&desk.path()), "noise").unwrap();
+    fs::write(&desk.files("index-")[0], "some noise").unwrap();
     desk.keep(&TWO[1..], u64::MAX);
     assert_eq!(desk.kept(&TWO), ["b"]);
-    fs::write(desk.path(), "").unwrap();
+    fs::write(&desk.files("spool-")[0], "").unwrap();
     desk.keep(&TWO[..1], u64::MAX);
     assert_eq!(desk.kept(&TWO), ["a"]);
-    fs::remove_file(index_of(&desk.path())).unwrap();
+    for index in desk.files("index-") {
+        fs::remove_file(index).unwrap();
+    }
     desk.keep(&TWO, u64::MAX);
     assert_eq!(desk.kept(&TWO), ["a", "b"]);
 }
 
-/// Killed at any moment, a writer has only made the contents longer.
+/// Killed at any moment, a writer has only left contents that no index lists.
 #[test]
 fn a_writer_that_never_ends_leaves_the_store_as_it_was() {
-    let large = vec![b'a'; FLUSH * 3];
-    let files: [(&str, &[u8]); 2] = [("large", &large), ("b", b"two\n")];
+    let large = [vec![b'a'; MOST_FILE_BYTES], vec![b'b'; MOST_FILE_BYTES]];
+    let files: [(&str, &[u8]); 4] = [
+        ("b", b"two\n"),
+        ("large", &large[0]),
+        ("larger", &large[1]),
+        ("last", b"never read"),
+    ];
     let desk = Desk::new(&files);
     desk.write("a", b"one\n");
     desk.keep(&TWO[..1], u64::MAX);
-    let mut writer = BaseWriter::open(&desk.path(), u64::MAX).unwrap();
-    desk.add(&mut writer, &files);
-    assert!(fs::metadata(desk.path()).unwrap().len() > FLUSH as u64);
-    assert_eq!(desk.kept(&TWO), ["a"], "beside the writer");
-    drop(writer);
+    let mut asked = 0;
+    let killed = catch_unwind(AssertUnwindSafe(|| {
+        desk.record(&files, u64::MAX, &mut || {
+            asked += 1;
+            assert_eq!(desk.kept(&TWO), ["a"], "beside the writer");
+            assert!(asked < 4, "here it is killed");
+            true
+        })
+    }));
+    assert!(killed.is_err() && asked == 4);
+    assert!(desk.used() > MOST_FILE_BYTES as u64);
     assert_eq!(desk.kept(&TWO), ["a"]);
-    // The next writer overwrites contents that the index does not list.
+    // The next writer removes what no index lists.
     desk.keep(&TWO, u64::MAX);
     assert_eq!(desk.kept(&TWO), ["a", "b"]);
+    assert_eq!(desk.used(), 8);
 }
 
 #[test]
 fn a_second_writer_waits_for_the_first() {
     let desk = Desk::new(&TWO);
-    let mut first = BaseWriter::open(&desk.path(), u64::MAX).unwrap();
-    desk.add(&mut first, &TWO[..1]);
     let (begun, has_begun) = mpsc::channel();
+    let (release, released) = mpsc::channel();
     let (tell, told) = mpsc::channel();
     thread::scope(|scope| {
-        scope.spawn(|| {
-            begun.send(()).unwrap();
+        let desk = &desk;
+        scope.spawn(move || {
+            let hold = &mut || {
+                begun.send(()).unwrap();
+                released.recv().unwrap();
+                true
+            };
+            desk.record(&TWO[..1], u64::MAX, hold).unwrap();
+        });
+        has_begun.recv().unwrap();
+        scope.spawn(move || {
             desk.keep(&TWO[1..], u64::MAX);
             tell.send(()).unwrap();
         });
-        has_begun.recv().unwrap();
         let early = told.recv_timeout(Duration::from_millis(50));
         assert!(early.is_err(), "it wrote beside the first");
-        first.finish().unwrap();
+        release.send(()).unwrap();
         told.recv().unwrap();
     });
     assert_eq!(desk.kept(&TWO), ["a", "b"]);
 }
 
-/// A full disk (`/dev/full` is always one) loses what was added, and the writer says so at
-/// its end.
+/// Set in a process whose files may have 4 KiB, as on a full disk.
+const SMALL: &str = "LAZARET_TEST_SMALL_FILES";
+
+/// A full disk loses what was added, and the writer says so.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a shell sets a limit that this process must not have"
+)]
 #[test]
 fn flt_07_a_full_disk_loses_only_what_was_added() {
-    let desk = Desk::new(&TWO);
+    if std::env::var_os(SMALL).is_some() {
+        return on_a_full_disk();
+    }
+    let mut limited = Command::new("/bin/sh");
+    limited
+        .args(["-c", "trap '' XFSZ; ulimit -S -f 8; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "merge_bases::flt_07_a_full_disk_loses_only_what_was_added",
+        ])
+        .arg("--nocapture")
+        .env(SMALL, "1");
+    let output = limited.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("1 passed"), "{said}");
+}
+
+fn on_a_full_disk() {
+    let parts = [vec![b'a'; 3000], vec![b'b'; 3000]];
+    let files: [(&str, &[u8]); 2] = [("one", &parts[0]), ("two", &parts[1])];
+    let desk = Desk::new(&files);
+    desk.write("a", b"one\n");
     desk.keep(&TWO[..1], u64::MAX);
-    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let path = Path::new("/nonexistent/base");
-    let mut writer = BaseWriter::over(full, path, u64::MAX).unwrap();
-    desk.add(&mut writer, &TWO);
-    let error = writer.finish().unwrap_err();
-    assert_eq!(error.source.kind(), io::ErrorKind::StorageFull);
-    assert_eq!(error.path, path);
+    let error = desk.record(&files, u64::MAX, &mut || true).unwrap_err();
+    assert!(error.to_string().contains("File too large"), "{error}");
+    assert!(error.path.starts_with(desk.path()), "{error}");
+    assert_eq!(desk.kept(&TWO), ["a"]);
+    assert!(desk.kept(&files).is_empty());
+    desk.keep(&files[..1], u64::MAX);
+    assert_eq!(desk.kept(&files), ["one"]);
 }

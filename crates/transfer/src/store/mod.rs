@@ -1,18 +1,19 @@
-//! `Quarantine`: where bytes from the other side wait, found by what they are.
+//! `BlobStore`: where bytes from the other side wait, found by what they are.
 //!
 //! ```text
 //! spool-PID-N   contents, one after the other
 //! index-PID-N   of each: digest, offset, length; complete records only
 //! ```
 //!
-//! One pair for each [`Quarantine`] that something was inserted by, so that two programs never
+//! One pair for each [`BlobStore`] that something was inserted by, so that two programs never
 //! write to one file. A file for each blob costs more than its bytes do: of a source tree, four
 //! times as much.
 
 mod blob;
+mod blob_file;
 mod index;
-mod spool;
-mod waiting;
+mod merge_bases;
+mod write_buffer;
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -23,8 +24,9 @@ use lazaret_tree::{AtPath as _, Blobs, Digest, PathError};
 use rustix::fs::{Mode, OFlags};
 
 pub use blob::Blob;
-use index::{Index, Place, Record};
-use spool::Spool;
+use blob_file::BlobFile;
+use index::{BlobPlace, Index, IndexRecord};
+pub use merge_bases::{MergeBases, record_merge_bases};
 
 /// A private directory of blobs, each found by the BLAKE3 of its bytes.
 ///
@@ -32,25 +34,25 @@ use spool::Spool;
 /// directory is 0700, its files are 0600; a blob is there complete or not at all (FLT-07).
 /// A power cut may take what was not flushed; then it is collected again from the volume.
 #[derive(Debug)]
-pub struct Quarantine {
+pub struct BlobStore {
     dir: OwnedFd,
     path: PathBuf,
-    held: Mutex<Held>,
+    held: Mutex<OpenStore>,
 }
 
 /// What is known of the directory.
 #[derive(Debug, Default)]
-struct Held {
+struct OpenStore {
     index: Index,
-    /// Those of others first; [`Place::spool`] is a place in this list.
-    spools: Vec<Spool>,
+    /// Those of others first; [`BlobPlace::file`] is a place in this list.
+    files: Vec<BlobFile>,
     /// The one that is written to, once something was inserted.
     own: Option<u32>,
 }
 
 /// Why the quarantine, or a blob, cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum QuarantineError {
+pub enum BlobStoreError {
     /// The file system failed.
     #[error(transparent)]
     Io(#[from] PathError),
@@ -90,51 +92,56 @@ pub enum InsertError {
     },
     /// The quarantine failed; nothing is left behind.
     #[error(transparent)]
-    Store(#[from] QuarantineError),
+    Store(#[from] BlobStoreError),
 }
 
-/// How far a quarantine was filled, for [`Quarantine::roll_back`].
+/// How far a quarantine was filled, for [`BlobStore::roll_back`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark {
     blobs: usize,
-    /// Bytes of its own spool.
+    /// Bytes of its own file.
     length: u64,
 }
 
-impl Quarantine {
+impl BlobStore {
     /// Makes the directory; its parent must exist, it must not.
     ///
     /// # Errors
     /// When it exists or cannot be made.
-    pub fn create(path: &Path) -> Result<Self, QuarantineError> {
+    pub fn create(path: &Path) -> Result<Self, BlobStoreError> {
         rustix::fs::mkdir(path, Mode::RWXU).at(path)?;
         Self::open(path)
     }
 
-    /// Opens a directory made by [`Quarantine::create`].
+    /// Opens a directory made by [`BlobStore::create`].
     ///
     /// # Errors
     /// When it is missing, a link, not ours, open to others, or holds what was not written by
     /// this program.
-    pub fn open(path: &Path) -> Result<Self, QuarantineError> {
+    pub fn open(path: &Path) -> Result<Self, BlobStoreError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = rustix::fs::open(path, flags, Mode::empty()).at(path)?;
         let stat = rustix::fs::fstat(&dir).at(path)?;
         let private = stat.st_mode & 0o077 == 0;
         if !private || stat.st_uid != rustix::process::geteuid().as_raw() {
-            return Err(QuarantineError::NotPrivate {
+            return Err(BlobStoreError::NotPrivate {
                 path: path.to_path_buf(),
             });
         }
-        let mut held = Held::default();
-        for (spool, records) in Spool::open_all(&dir, path)? {
-            held.add(spool, &records);
+        let mut held = OpenStore::default();
+        for (file, records) in BlobFile::open_all(&dir, path)? {
+            held.add(file, &records);
         }
         Ok(Self {
             dir,
             path: path.to_path_buf(),
             held: Mutex::new(held),
         })
+    }
+
+    /// Bytes of all blobs.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.lock().index.bytes()
     }
 
     /// Whether the blob is there.
@@ -149,7 +156,7 @@ impl Quarantine {
     ///
     /// # Errors
     /// When it is missing, cut off, or of another size.
-    pub fn blob(&self, digest: &Digest, size: u64) -> Result<Blob, QuarantineError> {
+    pub fn blob(&self, digest: &Digest, size: u64) -> Result<Blob, BlobStoreError> {
         let blob = self.found(digest)?;
         match blob.left() == size {
             true => Ok(blob),
@@ -157,25 +164,25 @@ impl Quarantine {
         }
     }
 
-    fn found(&self, digest: &Digest) -> Result<Blob, QuarantineError> {
+    fn found(&self, digest: &Digest) -> Result<Blob, BlobStoreError> {
         let mut held = self.lock();
         let Some(place) = held.index.get(digest) else {
             let path = self.path.join(digest.to_hex());
             let source = io::ErrorKind::NotFound.into();
             return Err(PathError { path, source }.into());
         };
-        let Some(spool) = held.spools.get_mut(place.spool as usize) else {
+        let Some(file) = held.files.get_mut(place.file as usize) else {
             return Err(self.damaged(digest));
         };
-        let blob = spool.blob(place)?;
+        let blob = file.blob(place)?;
         match blob.is_whole().at(&self.path)? {
             true => Ok(blob),
             false => Err(self.damaged(digest)),
         }
     }
 
-    fn damaged(&self, digest: &Digest) -> QuarantineError {
-        QuarantineError::Damaged {
+    fn damaged(&self, digest: &Digest) -> BlobStoreError {
+        BlobStoreError::Damaged {
             path: self.path.clone(),
             digest: *digest,
         }
@@ -183,7 +190,7 @@ impl Quarantine {
 
     /// Reads `reader` to its end into a blob, and returns its digest and size. The quarantine is
     /// locked meanwhile: a reader that asks it for anything would wait for itself. One that was
-    /// [opened](Quarantine::blob) before may come from it.
+    /// [opened](BlobStore::blob) before may come from it.
     ///
     /// # Errors
     /// When more than `limit` bytes come, or either side fails; nothing is left then.
@@ -201,17 +208,17 @@ impl Quarantine {
     ///
     /// # Errors
     /// When the file system fails.
-    pub fn remove(self) -> Result<(), QuarantineError> {
+    pub fn remove(self) -> Result<(), BlobStoreError> {
         Ok(std::fs::remove_dir_all(&self.path).at(&self.path)?)
     }
 
-    /// As [`Quarantine::insert`], but others find the blob only after [`Quarantine::keep`].
+    /// As [`BlobStore::insert`], but others find the blob only after [`BlobStore::keep`].
     ///
     /// What is small is hashed before anything is written, so that a blob that is there already
     /// costs no write.
     ///
     /// # Errors
-    /// As [`Quarantine::insert`]; what came of it is taken back by [`Quarantine::roll_back`].
+    /// As [`BlobStore::insert`]; what came of it is taken back by [`BlobStore::roll_back`].
     pub(crate) fn put(
         &self,
         reader: &mut dyn Read,
@@ -219,22 +226,22 @@ impl Quarantine {
     ) -> Result<(Digest, u64), InsertError> {
         let mut held = self.lock();
         let number = held.own(&self.dir, &self.path)?;
-        let Held { index, spools, .. } = &mut *held;
-        let Some(spool) = spools.get_mut(number as usize) else {
-            return Err(QuarantineError::DamagedFile {
+        let OpenStore { index, files, .. } = &mut *held;
+        let Some(file) = files.get_mut(number as usize) else {
+            return Err(BlobStoreError::DamagedFile {
                 path: self.path.clone(),
             }
             .into());
         };
-        let offset = spool.length();
-        let (digest, length) = spool.add(reader, limit)?;
+        let offset = file.length();
+        let (digest, length) = file.add(reader, limit)?;
         if index.get(&digest).is_some() {
-            spool.truncate(offset);
+            file.truncate(offset);
             return Ok((digest, length));
         }
-        index.insert(Place {
+        index.insert(BlobPlace {
             digest,
-            spool: number,
+            file: number,
             offset,
             length,
         });
@@ -242,11 +249,11 @@ impl Quarantine {
     }
 
     /// Writes down what was put in, so that others find it.
-    pub(crate) fn keep(&self) -> Result<(), QuarantineError> {
+    pub(crate) fn keep(&self) -> Result<(), BlobStoreError> {
         let mut held = self.lock();
-        let Held { index, spools, own } = &mut *held;
-        if let Some(spool) = own.and_then(|own| spools.get_mut(own as usize)) {
-            spool.note(index.since(spool.noted_before()))?;
+        let OpenStore { index, files, own } = &mut *held;
+        if let Some(file) = own.and_then(|own| files.get_mut(own as usize)) {
+            file.note(index.since(file.noted_before()))?;
         }
         held.drop_unused(&self.dir);
         Ok(())
@@ -255,10 +262,10 @@ impl Quarantine {
     /// Returns how far it is filled.
     pub(crate) fn mark(&self) -> Mark {
         let held = self.lock();
-        let own = held.own.and_then(|own| held.spools.get(own as usize));
+        let own = held.own.and_then(|own| held.files.get(own as usize));
         Mark {
             blobs: held.index.len(),
-            length: own.map_or(0, Spool::length),
+            length: own.map_or(0, BlobFile::length),
         }
     }
 
@@ -266,58 +273,58 @@ impl Quarantine {
     pub(crate) fn roll_back(&self, mark: Mark) {
         let mut held = self.lock();
         held.index.truncate(mark.blobs);
-        if let Some(spool) = held.own_spool() {
-            spool.truncate(mark.length);
+        if let Some(file) = held.own_file() {
+            file.truncate(mark.length);
         }
         held.drop_unused(&self.dir);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, OpenStore> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
-    fn add(&mut self, spool: Spool, records: &[Record]) -> u32 {
+impl OpenStore {
+    fn add(&mut self, file: BlobFile, records: &[IndexRecord]) -> u32 {
         // A process makes one, and a session sees few of them.
-        let number = self.spools.len() as u32;
+        let number = self.files.len() as u32;
         self.index.extend(number, records);
-        self.spools.push(spool);
+        self.files.push(file);
         number
     }
 
     /// Returns the one that is written to, if there is one.
-    fn own_spool(&mut self) -> Option<&mut Spool> {
-        self.spools.get_mut(self.own? as usize)
+    fn own_file(&mut self) -> Option<&mut BlobFile> {
+        self.files.get_mut(self.own? as usize)
     }
 
     /// Removes the one that is written to, if nothing was.
     fn drop_unused(&mut self, dir: &OwnedFd) {
-        let is_unused = |spool: &mut Spool| spool.length() == 0 && spool.unlink(dir);
-        if self.own_spool().is_some_and(is_unused) {
+        let is_unused = |file: &mut BlobFile| file.length() == 0 && file.unlink(dir);
+        if self.own_file().is_some_and(is_unused) {
             // It was added last.
-            self.spools.pop();
+            self.files.pop();
             self.own = None;
         }
     }
 
-    /// Returns which spool is written to.
-    fn own(&mut self, dir: &OwnedFd, path: &Path) -> Result<u32, QuarantineError> {
+    /// Returns which file is written to.
+    fn own(&mut self, dir: &OwnedFd, path: &Path) -> Result<u32, BlobStoreError> {
         if let Some(own) = self.own {
             return Ok(own);
         }
-        let spool = Spool::create(dir, path, self.index.len())?;
-        let own = self.add(spool, &[]);
+        let file = BlobFile::create(dir, path, self.index.len())?;
+        let own = self.add(file, &[]);
         self.own = Some(own);
         Ok(own)
     }
 }
 
-impl Blobs for Quarantine {
+impl Blobs for BlobStore {
     fn open(&self, digest: &Digest) -> io::Result<Box<dyn Read + '_>> {
         match self.found(digest) {
             Ok(blob) => Ok(Box::new(blob)),
-            Err(QuarantineError::Io(PathError { source, .. })) => Err(source),
+            Err(BlobStoreError::Io(PathError { source, .. })) => Err(source),
             Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
         }
     }

@@ -1,4 +1,4 @@
-//! `Spool`: a file of contents, and the file that says what lies where in it.
+//! `BlobFile`: a file of contents, and the file that says what lies where in it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,21 +13,21 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::blob::Blob;
-use super::index::{Place, Record};
-use super::waiting::Waiting;
-use super::{InsertError, QuarantineError};
+use super::index::{BlobPlace, IndexRecord};
+use super::write_buffer::WriteBuffer;
+use super::{BlobStoreError, InsertError};
 
-const SPOOL: &str = "spool-";
+const CONTENTS: &str = "spool-";
 const INDEX: &str = "index-";
 /// What an index begins with.
 const MAGIC: [u8; 8] = *b"lzindx 1";
 
-/// Part of the names, so that no two spools of a process have the same.
+/// Part of the names, so that no two files of a process have the same.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A pair of files.
 #[derive(Debug)]
-pub(super) struct Spool {
+pub(super) struct BlobFile {
     contents: Arc<File>,
     index: File,
     /// What follows both prefixes.
@@ -37,20 +37,16 @@ pub(super) struct Spool {
     /// Bytes of contents that were written.
     written: u64,
     /// Those that follow.
-    waiting: Waiting,
+    waiting: WriteBuffer,
     /// Bytes of the index.
     index_length: u64,
-    /// How many blobs of the quarantine need not be noted any more.
+    /// How many blobs of the store need not be noted any more.
     noted: usize,
 }
 
-impl Spool {
-    /// Makes a pair of files in a quarantine of `known` blobs.
-    pub(super) fn create(
-        dir: &OwnedFd,
-        path: &Path,
-        known: usize,
-    ) -> Result<Self, QuarantineError> {
+impl BlobFile {
+    /// Makes a pair of files in a store of `known` blobs.
+    pub(super) fn create(dir: &OwnedFd, path: &Path, known: usize) -> Result<Self, BlobStoreError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let create = |name: &str| {
             let mode = Mode::RUSR | Mode::WUSR;
@@ -59,21 +55,21 @@ impl Spool {
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let name = format!("{}-{number}", rustix::process::getpid().as_raw_nonzero());
-            let contents = match create(&format!("{SPOOL}{name}")) {
+            let contents = match create(&format!("{CONTENTS}{name}")) {
                 Ok(contents) => contents,
                 // Left by a process that was killed and had this number.
                 Err(Errno::EXIST) => continue,
-                Err(error) => return Err(failed(path, SPOOL, &name, error)),
+                Err(error) => return Err(failed(path, CONTENTS, &name, error)),
             };
             let begun = create(&format!("{INDEX}{name}")).map_err(io::Error::from);
             let begun = begun.and_then(|index| index.write_all_at(&MAGIC, 0).map(|()| index));
             return Ok(Self {
                 contents: Arc::new(contents),
                 index: begun.map_err(|error| failed(path, INDEX, &name, error))?,
-                path: path.join(format!("{SPOOL}{name}")),
+                path: path.join(format!("{CONTENTS}{name}")),
                 name,
                 written: 0,
-                waiting: Waiting::default(),
+                waiting: WriteBuffer::default(),
                 index_length: MAGIC.len() as u64,
                 noted: known,
             });
@@ -84,7 +80,7 @@ impl Spool {
     pub(super) fn open_all(
         dir: &OwnedFd,
         path: &Path,
-    ) -> Result<Vec<(Self, Vec<Record>)>, QuarantineError> {
+    ) -> Result<Vec<(Self, Vec<IndexRecord>)>, BlobStoreError> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(dir).at(path)? {
             let entry = entry.at(path)?;
@@ -96,11 +92,31 @@ impl Spool {
         opened.collect()
     }
 
+    /// Removes the pairs that a killed process left without a record. The caller is the only
+    /// writer.
+    pub(super) fn remove_unfinished(dir: &OwnedFd, path: &Path) -> Result<(), PathError> {
+        for entry in rustix::fs::Dir::read_from(dir).at(path)? {
+            let entry = entry.at(path)?;
+            let contents = entry.file_name().to_str().unwrap_or_default();
+            let Some(name) = contents.strip_prefix(CONTENTS) else {
+                continue;
+            };
+            let index = format!("{INDEX}{name}");
+            let has_records = rustix::fs::statat(dir, &*index, AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|stat| stat.st_size > MAGIC.len() as i64);
+            if !has_records {
+                let _missing = rustix::fs::unlinkat(dir, &*index, AtFlags::empty());
+                rustix::fs::unlinkat(dir, contents, AtFlags::empty()).at(path.join(contents))?;
+            }
+        }
+        Ok(())
+    }
+
     fn open(
         dir: &OwnedFd,
         path: &Path,
         name: String,
-    ) -> Result<(Self, Vec<Record>), QuarantineError> {
+    ) -> Result<(Self, Vec<IndexRecord>), BlobStoreError> {
         let open = |prefix: &str| {
             // Without NONBLOCK a FIFO put in its place would hang the opening.
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -112,7 +128,7 @@ impl Spool {
                 _ => Err(damaged(path, prefix, &name)),
             }
         };
-        let (contents, mut index) = (open(SPOOL)?, open(INDEX)?);
+        let (contents, mut index) = (open(CONTENTS)?, open(INDEX)?);
         let mut bytes = Vec::new();
         let read = index.read_to_end(&mut bytes);
         read.map_err(|error| failed(path, INDEX, &name, error))?;
@@ -123,19 +139,19 @@ impl Spool {
             None => &[],
         };
         // A record that was cut off belongs to a blob that no caller was told of.
-        let (records, _) = records.as_chunks::<{ Record::BYTES }>();
-        let records = records.iter().filter_map(Record::read).collect();
-        let spool = Self {
+        let (records, _) = records.as_chunks::<{ IndexRecord::BYTES }>();
+        let records = records.iter().filter_map(IndexRecord::read).collect();
+        let file = Self {
             written: contents.metadata().at(path)?.len(),
-            waiting: Waiting::default(),
+            waiting: WriteBuffer::default(),
             contents: Arc::new(contents),
             index,
             index_length: bytes.len() as u64,
-            path: path.join(format!("{SPOOL}{name}")),
+            path: path.join(format!("{CONTENTS}{name}")),
             name,
             noted: 0,
         };
-        Ok((spool, records))
+        Ok((file, records))
     }
 
     /// Bytes of contents.
@@ -143,12 +159,12 @@ impl Spool {
         self.written + self.waiting.bytes().len() as u64
     }
 
-    /// How many blobs of the quarantine need not be noted any more.
+    /// How many blobs of the store need not be noted any more.
     pub(super) fn noted_before(&self) -> usize {
         self.noted
     }
 
-    pub(super) fn blob(&mut self, place: Place) -> Result<Blob, QuarantineError> {
+    pub(super) fn blob(&mut self, place: BlobPlace) -> Result<Blob, BlobStoreError> {
         self.flush()?;
         let contents = Arc::clone(&self.contents);
         Ok(Blob::new(contents, place.offset, place.length))
@@ -179,7 +195,7 @@ impl Spool {
     }
 
     /// Writes what waits.
-    fn flush(&mut self) -> Result<(), QuarantineError> {
+    fn flush(&mut self) -> Result<(), BlobStoreError> {
         let bytes = self.waiting.bytes();
         let written = self.contents.write_all_at(bytes, self.written);
         if written.is_err() {
@@ -193,11 +209,11 @@ impl Spool {
     }
 
     /// Writes down where new blobs lie: all of them, or none that counts (FLT-07).
-    pub(super) fn note(&mut self, places: &[Place]) -> Result<(), QuarantineError> {
+    pub(super) fn note(&mut self, places: &[BlobPlace]) -> Result<(), BlobStoreError> {
         self.flush()?;
-        let mut bytes = Vec::with_capacity(places.len() * Record::BYTES);
+        let mut bytes = Vec::with_capacity(places.len() * IndexRecord::BYTES);
         for place in places {
-            let record = Record {
+            let record = IndexRecord {
                 digest: place.digest,
                 offset: place.offset,
                 length: place.length,
@@ -234,11 +250,11 @@ impl Spool {
             let name = format!("{prefix}{}", self.name);
             rustix::fs::unlinkat(dir, name, AtFlags::empty())
         };
-        is_empty(&self.index) && unlink(INDEX).is_ok() && unlink(SPOOL).is_ok()
+        is_empty(&self.index) && unlink(INDEX).is_ok() && unlink(CONTENTS).is_ok()
     }
 }
 
-fn failed(path: &Path, prefix: &str, name: &str, error: impl Into<io::Error>) -> QuarantineError {
+fn failed(path: &Path, prefix: &str, name: &str, error: impl Into<io::Error>) -> BlobStoreError {
     PathError {
         path: path.join(format!("{prefix}{name}")),
         source: error.into(),
@@ -246,8 +262,8 @@ fn failed(path: &Path, prefix: &str, name: &str, error: impl Into<io::Error>) ->
     .into()
 }
 
-fn damaged(path: &Path, prefix: &str, name: &str) -> QuarantineError {
-    QuarantineError::DamagedFile {
+fn damaged(path: &Path, prefix: &str, name: &str) -> BlobStoreError {
+    BlobStoreError::DamagedFile {
         path: path.join(format!("{prefix}{name}")),
     }
 }

@@ -1,4 +1,4 @@
-//! `Waiting`: contents on their way to a spool.
+//! `WriteBuffer`: contents on their way to a file.
 
 use std::io::{self, Read};
 
@@ -10,13 +10,13 @@ const LITTLE: usize = 64 << 10;
 
 /// A buffer that is read into.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct WriteBuffer {
     /// Empty until it is needed; then always initialised, so that a read needs no zeroing.
     buffer: Vec<u8>,
     filled: usize,
 }
 
-impl Waiting {
+impl WriteBuffer {
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[..self.filled]
     }

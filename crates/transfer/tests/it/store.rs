@@ -9,13 +9,13 @@ use std::process::Command;
 use lazaret_protocol::StreamLimits;
 use lazaret_tests::hostile_tar::{Header, TarBuilder};
 use lazaret_tests::tree_text::{self, pattern};
-use lazaret_transfer::{Ending, InsertError, Quarantine, QuarantineError, unpack};
+use lazaret_transfer::{BlobStore, BlobStoreError, Ending, InsertError, unpack};
 use lazaret_tree::{Blobs, Digest};
 
-fn fresh() -> (tempfile::TempDir, PathBuf, Quarantine) {
+fn fresh() -> (tempfile::TempDir, PathBuf, BlobStore) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("quarantine");
-    let quarantine = Quarantine::create(&path).unwrap();
+    let quarantine = BlobStore::create(&path).unwrap();
     (dir, path, quarantine)
 }
 
@@ -62,7 +62,7 @@ fn blobs_are_private_and_found_by_their_bytes() {
         .insert(&mut &pattern(300_000)[..], u64::MAX)
         .unwrap();
     assert_eq!(sizes(&path), before);
-    let again = Quarantine::open(&path).unwrap();
+    let again = BlobStore::open(&path).unwrap();
     assert!(again.has(&Digest::of(&pattern(1))));
     assert!(!again.has(&Digest::of(b"other")));
     // What a second one brings is its own; neither writes to the other's files.
@@ -70,7 +70,7 @@ fn blobs_are_private_and_found_by_their_bytes() {
     quarantine.insert(&mut &b"third"[..], 5).unwrap();
     assert_eq!(names(&path).len(), 4);
     assert!(!quarantine.has(&Digest::of(b"other")));
-    let all = Quarantine::open(&path).unwrap();
+    let all = BlobStore::open(&path).unwrap();
     for (bytes, size) in [(b"other", 5), (b"third", 5)] {
         let mut read = Vec::new();
         let mut blob = all.blob(&Digest::of(bytes), size).unwrap();
@@ -86,24 +86,21 @@ fn a_directory_that_others_may_enter_is_refused() {
     let (dir, path, quarantine) = fresh();
     drop(quarantine);
     assert!(matches!(
-        Quarantine::create(&path),
-        Err(QuarantineError::Io(_))
+        BlobStore::create(&path),
+        Err(BlobStoreError::Io(_))
     ));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
     assert!(matches!(
-        Quarantine::open(&path),
-        Err(QuarantineError::NotPrivate { .. })
+        BlobStore::open(&path),
+        Err(BlobStoreError::NotPrivate { .. })
     ));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
     let link = dir.path().join("link");
     symlink(&path, &link).unwrap();
+    assert!(matches!(BlobStore::open(&link), Err(BlobStoreError::Io(_))));
     assert!(matches!(
-        Quarantine::open(&link),
-        Err(QuarantineError::Io(_))
-    ));
-    assert!(matches!(
-        Quarantine::open(&dir.path().join("missing")),
-        Err(QuarantineError::Io(_))
+        BlobStore::open(&dir.path().join("missing")),
+        Err(BlobStoreError::Io(_))
     ));
 }
 
@@ -116,7 +113,7 @@ fn a_quarantine_that_is_damaged_is_refused() {
         drop(quarantine);
         let [index, spool] = <[String; 2]>::try_from(names(&path)).unwrap();
         damage(&path.join(spool), &path.join(index));
-        match Quarantine::open(&path) {
+        match BlobStore::open(&path) {
             Err(_) => true,
             Ok(quarantine) => {
                 let is_refused = quarantine.blob(&digest, 3).is_err();
@@ -176,7 +173,7 @@ fn a_quarantine_that_is_damaged_is_refused() {
     assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     quarantine.insert(&mut &b"abc"[..], 3).unwrap();
     let other = quarantine.blob(&digest, 4).map(drop).unwrap_err();
-    assert!(matches!(other, QuarantineError::Damaged { .. }));
+    assert!(matches!(other, BlobStoreError::Damaged { .. }));
 }
 
 #[test]
@@ -241,12 +238,12 @@ fn flt_07_a_batch_that_breaks_off_is_taken_back() {
     // What was there before stays, what came with the batch is gone.
     assert_eq!(sizes(&path), before);
     assert!(quarantine.has(&known) && !quarantine.has(&Digest::of(&pattern(1_300_000))));
-    let again = Quarantine::open(&path).unwrap();
+    let again = BlobStore::open(&path).unwrap();
     assert!(again.has(&known) && !again.has(&Digest::of(&pattern(1_300_000))));
     // And it goes on as if nothing had been.
     let whole = TarBuilder::new().file("a", pattern(1_300_000)).end();
     unpack(&mut &whole[..], limits, &quarantine, Ending::Plain).unwrap();
-    let again = Quarantine::open(&path).unwrap();
+    let again = BlobStore::open(&path).unwrap();
     let mut read = Vec::new();
     let mut blob = again
         .blob(&Digest::of(&pattern(1_300_000)), 1_300_000)
@@ -267,7 +264,7 @@ fn flt_07_an_index_that_found_no_room_tells_of_nothing_that_is_not_there() {
     if std::env::var_os(SMALL).is_some() {
         return in_a_small_disk();
     }
-    let name = "quarantine::flt_07_an_index_that_found_no_room_tells_of_nothing_that_is_not_there";
+    let name = "store::flt_07_an_index_that_found_no_room_tells_of_nothing_that_is_not_there";
     let mut limited = Command::new("/bin/sh");
     limited
         .args(["-c", "trap '' XFSZ; ulimit -S -f 8; exec \"$0\" \"$@\""])
@@ -303,7 +300,7 @@ fn in_a_small_disk() {
     };
     rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
     put(100..110).unwrap();
-    let again = Quarantine::open(&path).unwrap();
+    let again = BlobStore::open(&path).unwrap();
     for number in 0..110 {
         let digest = Digest::of(&bytes(number));
         let is_there = !(10..100).contains(&number);

@@ -5,17 +5,17 @@ use lazaret_tree::Digest;
 
 /// Where a blob lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct BlobPlace {
     pub(super) digest: Digest,
-    /// Which of the spools.
-    pub(super) spool: u32,
+    /// Which of the files.
+    pub(super) file: u32,
     pub(super) offset: u64,
     pub(super) length: u64,
 }
 
-/// A blob's record on disk: where it lies in the spool beside it.
+/// A blob's record on disk: where it lies in the file beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct IndexRecord {
     pub(super) digest: Digest,
     pub(super) offset: u64,
     pub(super) length: u64,
@@ -24,7 +24,7 @@ pub(super) struct Record {
 /// Every blob, in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    places: Vec<Place>,
+    places: Vec<BlobPlace>,
     table: HashTable<u32>,
 }
 
@@ -33,7 +33,12 @@ impl Index {
         self.places.len()
     }
 
-    pub(super) fn get(&self, digest: &Digest) -> Option<Place> {
+    /// Bytes of all blobs.
+    pub(super) fn bytes(&self) -> u64 {
+        self.places.iter().map(|place| place.length).sum()
+    }
+
+    pub(super) fn get(&self, digest: &Digest) -> Option<BlobPlace> {
         let found = self.table.find(hash(digest), |&number| {
             self.at(number).is_some_and(|place| place.digest == *digest)
         });
@@ -41,7 +46,7 @@ impl Index {
     }
 
     /// Adds a blob that is not there yet.
-    pub(super) fn insert(&mut self, place: Place) {
+    pub(super) fn insert(&mut self, place: BlobPlace) {
         let Ok(number) = u32::try_from(self.places.len()) else {
             // 200 GiB of places: whatever is not known is fetched once more.
             return;
@@ -56,14 +61,14 @@ impl Index {
             });
     }
 
-    /// Adds what a spool holds, but for what is there already.
-    pub(super) fn extend(&mut self, spool: u32, records: &[Record]) {
+    /// Adds what a file holds, but for what is there already.
+    pub(super) fn extend(&mut self, file: u32, records: &[IndexRecord]) {
         self.places.reserve(records.len());
         for record in records {
             if self.get(&record.digest).is_none() {
-                self.insert(Place {
+                self.insert(BlobPlace {
                     digest: record.digest,
-                    spool,
+                    file,
                     offset: record.offset,
                     length: record.length,
                 });
@@ -72,7 +77,7 @@ impl Index {
     }
 
     /// Returns the blobs that came after the first `count`.
-    pub(super) fn since(&self, count: usize) -> &[Place] {
+    pub(super) fn since(&self, count: usize) -> &[BlobPlace] {
         self.places.get(count..).unwrap_or_default()
     }
 
@@ -90,7 +95,7 @@ impl Index {
         }
     }
 
-    fn at(&self, number: u32) -> Option<&Place> {
+    fn at(&self, number: u32) -> Option<&BlobPlace> {
         self.places.get(number as usize)
     }
 }
@@ -101,7 +106,7 @@ fn hash(digest: &Digest) -> u64 {
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
-impl Record {
+impl IndexRecord {
     /// Bytes of a record on disk.
     pub(super) const BYTES: usize = 48;
 
@@ -126,10 +131,10 @@ impl Record {
 mod tests {
     use super::*;
 
-    fn place(number: u64) -> Place {
-        Place {
+    fn place(number: u64) -> BlobPlace {
+        BlobPlace {
             digest: Digest::of(&number.to_le_bytes()),
-            spool: 0,
+            file: 0,
             offset: number,
             length: 8,
         }
@@ -151,14 +156,14 @@ mod tests {
 
     #[test]
     fn a_record_reads_as_it_was_written() {
-        let record = Record {
+        let record = IndexRecord {
             digest: Digest::of(b"x"),
             offset: u64::MAX,
             length: 7,
         };
         let mut bytes = Vec::new();
         record.write_to(&mut bytes);
-        let bytes: [u8; Record::BYTES] = bytes.try_into().unwrap();
-        assert_eq!(Record::read(&bytes), Some(record));
+        let bytes: [u8; IndexRecord::BYTES] = bytes.try_into().unwrap();
+        assert_eq!(IndexRecord::read(&bytes), Some(record));
     }
 }

@@ -1,4 +1,4 @@
-//! `Blob`: a piece of a spool, read on its own.
+//! `Blob`: a piece of a file, read on its own.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,18 +8,14 @@ use std::sync::Arc;
 /// The bytes of one blob, from its start.
 #[derive(Debug)]
 pub struct Blob {
-    spool: Arc<File>,
+    file: Arc<File>,
     offset: u64,
     left: u64,
 }
 
 impl Blob {
-    pub(super) fn new(spool: Arc<File>, offset: u64, left: u64) -> Self {
-        Self {
-            spool,
-            offset,
-            left,
-        }
+    pub(super) fn new(file: Arc<File>, offset: u64, left: u64) -> Self {
+        Self { file, offset, left }
     }
 
     /// How many bytes were not read yet.
@@ -27,10 +23,10 @@ impl Blob {
         self.left
     }
 
-    /// Whether the spool reaches as far as the blob.
+    /// Whether the file reaches as far as the blob.
     pub(super) fn is_whole(&self) -> io::Result<bool> {
         let end = self.offset.checked_add(self.left);
-        let length = self.spool.metadata()?.len();
+        let length = self.file.metadata()?.len();
         Ok(end.is_some_and(|end| end <= length))
     }
 }
@@ -39,7 +35,7 @@ impl Read for Blob {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let wanted = usize::try_from(self.left).unwrap_or(usize::MAX);
         let wanted = wanted.min(buffer.len());
-        let length = self.spool.read_at(&mut buffer[..wanted], self.offset)?;
+        let length = self.file.read_at(&mut buffer[..wanted], self.offset)?;
         if length == 0 && wanted > 0 {
             // It was whole when it was opened.
             return Err(io::ErrorKind::UnexpectedEof.into());
