@@ -62,7 +62,7 @@ pub(super) enum Volume<'a> {
     /// What an earlier command left.
     Kept {
         /// What of workspace and volume is being read.
-        prefetch: Prefetch<'a>,
+        prefetch: Box<Prefetch<'a>>,
         terms: Terms,
         /// Whether an earlier command may have left entries that are root's.
         was_protected: bool,
@@ -85,7 +85,7 @@ impl<'a> Opened<'a> {
     ) -> Result<Created<'a>, CreateError> {
         match self {
             Self::New => Created::of_new(cx, store, spec),
-            Self::Kept(kept) => Created::of_kept(cx, kept, spec),
+            Self::Kept(kept) => Created::of_kept(cx, *kept, spec),
         }
     }
 }
@@ -139,7 +139,7 @@ impl<'a> Created<'a> {
         let contents = match volume {
             VolumePresence::Missing => Volume::Empty,
             VolumePresence::Present => Volume::Kept {
-                prefetch,
+                prefetch: Box::new(prefetch),
                 terms: Terms {
                     gate: spec.gate,
                     ..Terms::of(session.record())

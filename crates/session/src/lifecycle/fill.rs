@@ -151,7 +151,7 @@ impl<'a> Created<'a> {
                 prefetch,
                 terms,
                 was_protected,
-            } => inside.update(setup, prefetch, terms, was_protected),
+            } => inside.update(setup, *prefetch, terms, was_protected),
         }
     }
 }

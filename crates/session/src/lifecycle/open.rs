@@ -63,7 +63,7 @@ pub enum Opened<'a> {
     /// There is none yet.
     New,
     /// It goes on, with its volume.
-    Kept(KeptSession<'a>),
+    Kept(Box<KeptSession<'a>>),
 }
 
 /// A session that was there before.
@@ -101,12 +101,12 @@ impl<'a> Opened<'a> {
         if let Some(next) = NextContainer::of(session.dir())
             && next.is_up(&*cx.engine, &record.owner())?
         {
-            return Ok(Self::Kept(KeptSession {
+            return Ok(Self::Kept(Box::new(KeptSession {
                 session,
                 volume: VolumePresence::Present,
                 next: Some(next),
                 prefetch,
-            }));
+            })));
         }
         let all = Inventory::of_store(&*cx.engine, &record.store)?.of(&record.owner());
         let volume = all.standing(record);
@@ -118,12 +118,12 @@ impl<'a> Opened<'a> {
                 _ => return Err(OpenError::VolumeGone { id: id.clone() }),
             }
         }
-        Ok(Self::Kept(KeptSession {
+        Ok(Self::Kept(Box::new(KeptSession {
             session,
             volume,
             next: None,
             prefetch,
-        }))
+        })))
     }
 }
 

@@ -7,7 +7,7 @@
 //! inside. It continues them by itself if the heartbeat stops.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use lazaret_protocol::Verb;
@@ -193,7 +193,7 @@ fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: FreezeError) ->
 }
 
 /// Resumes the command, and removes the marker once it runs.
-fn let_go(engine: &dyn Engine, agent: &ContainerName, mark: &PathBuf) -> Result<(), PauseError> {
+fn let_go(engine: &dyn Engine, agent: &ContainerName, mark: &Path) -> Result<(), PauseError> {
     let _either = free(engine, agent)?;
     remove_file(mark)?;
     Ok(())
