@@ -1,8 +1,6 @@
 //! `App`: what every verb gets.
 
-use lazaret_runtime::{
-    DecidedBy, Detected, EngineChoice, EngineInfo, EngineKind, EngineRequest, Memory,
-};
+use lazaret_runtime::{DecidedBy, Detected, EngineChoice, EngineInfo, EngineRequest, Memory};
 use lazaret_tree::escape;
 
 use crate::environment::Environment;
@@ -258,16 +256,6 @@ impl App {
     }
 }
 
-/// The name of an engine for people.
-pub(crate) fn kind_name(kind: EngineKind) -> &'static str {
-    match kind {
-        EngineKind::Docker => "Docker",
-        EngineKind::Podman => "Podman",
-        EngineKind::Apple => "Apple container",
-        EngineKind::Fake => "fake engine",
-    }
-}
-
 /// `Docker 20.10.24 (API 1.41)`, escaped.
 pub(crate) fn describe(info: &EngineInfo) -> String {
     let api = info
@@ -275,6 +263,6 @@ pub(crate) fn describe(info: &EngineInfo) -> String {
         .as_ref()
         .map(|api| format!(" (API {api})"))
         .unwrap_or_default();
-    let text = format!("{} {}{api}", kind_name(info.kind), info.version);
+    let text = format!("{} {}{api}", info.kind, info.version);
     escape(text.as_bytes())
 }

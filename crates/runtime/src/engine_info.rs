@@ -1,6 +1,7 @@
 //! `EngineInfo`: what an engine is, and what it can enforce.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use lazaret_protocol::Control;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,17 @@ pub enum EngineKind {
     Fake,
 }
 
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Docker => "Docker",
+            Self::Podman => "Podman",
+            Self::Apple => "Apple container",
+            Self::Fake => "fake engine",
+        })
+    }
+}
+
 /// How container ids relate to the host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum UserNamespace {
@@ -28,14 +40,57 @@ pub enum UserNamespace {
 }
 
 /// How the processes of a container can be made to stand still.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pausing {
     /// The engine freezes the container.
     Freezer,
     /// The engine can't: its processes have to be stopped by signals, from inside.
     Signals,
-    /// Not at all, and no second container can see a volume that one has mounted.
+    /// Not at all.
     None,
+}
+
+/// Where the containers of an engine run, seen from this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Locality {
+    /// On this kernel.
+    Local,
+    /// On this machine, each under a kernel of its own: no limit of this kernel is shared.
+    VirtualMachine,
+    /// Behind a network: bytes cost more on the way there than at its ends.
+    Remote,
+}
+
+/// What engines differ in, beyond the controls that they enforce. Code above this crate asks
+/// for one of these, never for the kind of an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capabilities {
+    /// How the processes of a container are paused.
+    pub pausing: Pausing,
+    /// Whether two running containers can have one volume. Where not, a volume is an image of
+    /// a disk, which is removed as one file.
+    pub shares_volumes: bool,
+    /// Whether a container can reach the network through a gateway of ours.
+    pub has_gateway: bool,
+    /// Where containers run.
+    pub locality: Locality,
+}
+
+impl Capabilities {
+    /// Those of an engine whose containers are namespaces of one kernel.
+    pub const SHARED_KERNEL: Self = Self {
+        pausing: Pausing::Freezer,
+        shares_volumes: true,
+        has_gateway: true,
+        locality: Locality::Local,
+    };
+    /// Those of an engine that gives each container a virtual machine.
+    pub const VIRTUAL_MACHINES: Self = Self {
+        pausing: Pausing::None,
+        shares_volumes: false,
+        has_gateway: false,
+        locality: Locality::VirtualMachine,
+    };
 }
 
 /// What an engine is and what it can enforce.
@@ -66,6 +121,8 @@ pub struct EngineInfo {
     pub nofile_hard: Option<u64>,
     /// The most processes that the engine can give a user; `None` where unknown.
     pub nproc_hard: Option<u64>,
+    /// What else it can do.
+    pub capabilities: Capabilities,
     /// The controls it can't enforce. A spec is refused with the first of them named.
     #[serde(with = "crate::stored_controls::list")]
     pub unenforceable: Vec<Control>,
@@ -80,20 +137,9 @@ pub struct EngineInfo {
 }
 
 impl EngineInfo {
-    /// Returns how its containers can be paused. On cgroup v1 only root has a freezer
-    /// (Podman 4.3: "can not pause containers on rootless containers with cgroup V1").
-    pub fn pausing(&self) -> Pausing {
-        match self.kind {
-            EngineKind::Apple => Pausing::None,
-            _ if self.rootless && self.cgroup_version == "1" => Pausing::Signals,
-            _ => Pausing::Freezer,
-        }
-    }
-
-    /// Whether it was reached over a network: bytes cost more on the way there than at its
-    /// ends.
+    /// Whether it was reached over a network.
     pub fn is_remote(&self) -> bool {
-        self.endpoint.starts_with("tcp://")
+        self.capabilities.locality == Locality::Remote
     }
 }
 

@@ -220,7 +220,7 @@ impl HardenedSpec {
         if spec.network != Network::None && spec.role != Role::Gateway {
             return Err(Unenforceable::Network);
         }
-        if spec.role == Role::Gateway && engine.kind == EngineKind::Apple {
+        if spec.role == Role::Gateway && !engine.capabilities.has_gateway {
             return Err(Unenforceable::Gateway {
                 engine: engine.endpoint.clone(),
             });

@@ -32,7 +32,9 @@ pub use detect::{
 };
 pub use engine::{ContainerInfo, ContainerState, Engine, ImageInfo, VolumeInfo};
 pub use engine_error::EngineError;
-pub use engine_info::{EngineInfo, EngineKind, Greeting, Pausing, UserNamespace};
+pub use engine_info::{
+    Capabilities, EngineInfo, EngineKind, Greeting, Locality, Pausing, UserNamespace,
+};
 pub use harden::{
     AGENT_HOME, AGENT_ID, Controls, ENGINE_ENV, HardenedSpec, Namespace, Tmpfs, Unenforceable,
     UserId,

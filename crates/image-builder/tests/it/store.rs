@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use lazaret_image_builder::{Builder, Catalog, HostEnvironment};
 use lazaret_runtime::{
-    ContainerInfo, ContainerName, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
-    HardenedSpec, ImageInfo, ImageRef, Process, UserNamespace, VolumeInfo, VolumeName,
+    Capabilities, ContainerInfo, ContainerName, Engine, EngineError, EngineInfo, EngineKind,
+    ExecSpec, HardenedSpec, ImageInfo, ImageRef, Process, UserNamespace, VolumeInfo, VolumeName,
 };
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -143,6 +143,7 @@ impl Engine for Store {
             cores: None,
             cgroup_version: String::new(),
             runtime: String::new(),
+            capabilities: Capabilities::SHARED_KERNEL,
             unenforceable: Vec::new(),
             not_applicable: BTreeMap::new(),
             nofile_hard: None,

@@ -10,7 +10,7 @@ use lazaret_runtime::{Candidate, Candidates, DecidedBy, EngineInfo, UserNamespac
 use lazaret_tree::escape;
 use serde_json::{Value, json};
 
-use crate::app::{App, describe, kind_name};
+use crate::app::{App, describe};
 use crate::commands::dry_run::network_reach::words;
 use crate::commands::image;
 use crate::environment::Environment;
@@ -421,7 +421,7 @@ fn engine_json(candidate: &Candidate, used: bool) -> Value {
             value["hint"] = crate::failure::engine_hint(error).into();
         }
         Ok(info) => {
-            value["kind"] = kind_name(info.kind).into();
+            value["kind"] = info.kind.to_string().into();
             value["version"] = info.version.as_str().into();
             value["api_version"] = info.api_version.as_deref().into();
             value["rootless"] = info.rootless.into();

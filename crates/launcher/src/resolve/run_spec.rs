@@ -7,7 +7,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use lazaret_gate::allowlist::Remembered;
-use lazaret_runtime::{EngineKind, EnvName, Limits, SessionId, Unenforceable};
+use lazaret_runtime::{EnvName, Limits, SessionId, Unenforceable};
 use lazaret_session::credentials::file::CredentialFile;
 use lazaret_transfer::{FileSelector, WorkspaceDir};
 
@@ -185,7 +185,7 @@ impl RunRequest {
             recalled,
             ..site(app, &store, detected)
         };
-        if network.is_some() && site.info.kind == EngineKind::Apple {
+        if network.is_some() && !site.info.capabilities.has_gateway {
             let engine = site.info.endpoint.clone();
             return Err(Unenforceable::Gateway { engine }.into());
         }

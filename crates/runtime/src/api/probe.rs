@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use lazaret_protocol::Control;
 use serde::Deserialize;
 
-use crate::{Endpoint, EngineError, EngineInfo, EngineKind, UserNamespace};
+use crate::{
+    Capabilities, Endpoint, EngineError, EngineInfo, EngineKind, Locality, Pausing, UserNamespace,
+};
 
 /// The oldest API that will do: private cgroup namespaces (CON-22) came with 1.41
 /// (Docker 20.10).
@@ -209,6 +211,10 @@ pub(super) fn engine_info(
     if !host.map_or(says("name=seccomp"), |host| host.security.seccomp_enabled) {
         unenforceable.push(Control::Seccomp);
     }
+    let cgroup_version = match host {
+        Some(host) => host.cgroup_version.trim_start_matches('v').to_owned(),
+        None => info.cgroup_version.clone(),
+    };
     EngineInfo {
         kind,
         version: version.version.clone(),
@@ -222,10 +228,20 @@ pub(super) fn engine_info(
             .filter(|arch| !arch.is_empty())
             .unwrap_or(&version.arch)
             .clone(),
-        cgroup_version: match host {
-            Some(host) => host.cgroup_version.trim_start_matches('v').to_owned(),
-            None => info.cgroup_version.clone(),
+        capabilities: Capabilities {
+            // On cgroup v1 only root has a freezer (Podman 4.3: "can not pause containers on
+            // rootless containers with cgroup V1").
+            pausing: match rootless && cgroup_version == "1" {
+                true => Pausing::Signals,
+                false => Pausing::Freezer,
+            },
+            locality: match endpoint {
+                Endpoint::Unix(_) => Locality::Local,
+                Endpoint::Tcp(_) => Locality::Remote,
+            },
+            ..Capabilities::SHARED_KERNEL
         },
+        cgroup_version,
         runtime: runtime(version, info, host),
         nofile_hard: None,
         nproc_hard: None,

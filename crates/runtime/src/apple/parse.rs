@@ -9,8 +9,8 @@ use lazaret_protocol::Control;
 use serde_json::Value;
 
 use crate::{
-    ContainerInfo, ContainerState, EngineError, EngineInfo, EngineKind, ImageInfo, ImageRef,
-    UserNamespace, VolumeInfo,
+    Capabilities, ContainerInfo, ContainerState, EngineError, EngineInfo, EngineKind, ImageInfo,
+    ImageRef, UserNamespace, VolumeInfo,
 };
 
 /// The exit code of a container whose own is not told (before 1.4 none is).
@@ -73,6 +73,7 @@ pub(super) fn engine_info(program: &str, json: &[u8]) -> Result<EngineInfo, Engi
         runtime: "one virtual machine for each container".to_owned(),
         nofile_hard: None,
         nproc_hard: None,
+        capabilities: Capabilities::VIRTUAL_MACHINES,
         unenforceable: Vec::new(),
         not_applicable: NOT_APPLICABLE
             .iter()

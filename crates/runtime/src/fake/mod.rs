@@ -17,8 +17,9 @@ use std::time::Duration;
 
 use self::process::FakeProcess;
 use crate::{
-    ContainerInfo, ContainerName, ContainerState, Engine, EngineError, EngineInfo, EngineKind,
-    ExecSpec, HardenedSpec, ImageInfo, ImageRef, Process, UserNamespace, VolumeInfo, VolumeName,
+    Capabilities, ContainerInfo, ContainerName, ContainerState, Engine, EngineError, EngineInfo,
+    EngineKind, ExecSpec, HardenedSpec, ImageInfo, ImageRef, Process, UserNamespace, VolumeInfo,
+    VolumeName,
 };
 
 /// A verb of [`Engine`].
@@ -229,6 +230,7 @@ fn info() -> EngineInfo {
         runtime: "fake".to_owned(),
         nofile_hard: None,
         nproc_hard: None,
+        capabilities: Capabilities::SHARED_KERNEL,
         unenforceable: Vec::new(),
         not_applicable: BTreeMap::new(),
         warnings: Vec::new(),

@@ -1,7 +1,7 @@
 //! What hardening adds, without an engine; and the specs that other tests start from.
 
 use super::*;
-use crate::{Access, Limits, Role, VolumeMount};
+use crate::{Access, Capabilities, Limits, Role, VolumeMount};
 
 /// An engine that can do everything.
 pub(crate) fn engine(kind: EngineKind) -> EngineInfo {
@@ -18,6 +18,10 @@ pub(crate) fn engine(kind: EngineKind) -> EngineInfo {
         runtime: "runc".to_owned(),
         nofile_hard: Some(20_000),
         nproc_hard: None,
+        capabilities: match kind {
+            EngineKind::Apple => Capabilities::VIRTUAL_MACHINES,
+            _ => Capabilities::SHARED_KERNEL,
+        },
         unenforceable: vec![],
         not_applicable: BTreeMap::new(),
         warnings: vec![],

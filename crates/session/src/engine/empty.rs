@@ -7,7 +7,7 @@
 
 use lazaret_image_builder::{IMAGE_LABEL, Pinned, inspect};
 use lazaret_protocol::Verb;
-use lazaret_runtime::{Engine, EngineError, EngineInfo, EngineKind, Stdin, Unenforceable};
+use lazaret_runtime::{Engine, EngineError, EngineInfo, Stdin, Unenforceable};
 
 use crate::context::WORKSPACE;
 use crate::engine::containers::guard_spec;
@@ -43,7 +43,7 @@ const PORTER: &str = "porter";
 pub(crate) fn empty(engine: &dyn Engine, owner: &ResourceOwner) -> Result<(), EmptyError> {
     let info = engine.probe()?;
     // There a volume is an image of a disk, which is removed as one file.
-    if info.kind == EngineKind::Apple {
+    if !info.capabilities.shares_volumes {
         return Ok(());
     }
     let mut outcome = Err(EmptyError::NoPorter);

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Instant;
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, EngineError, EngineKind, Process, Unenforceable};
+use lazaret_runtime::{ContainerLease, EngineError, Process, Unenforceable};
 
 use crate::context::SessionContext;
 use crate::event::Event;
@@ -48,7 +48,7 @@ impl Standby {
         over: &Latch<CommandEnded>,
     ) -> Option<Self> {
         // There a volume can be in one machine at a time.
-        if site.info.kind == EngineKind::Apple {
+        if !site.info.capabilities.shares_volumes {
             return None;
         }
         if over.wait_for(BACKGROUND_DELAY) == Some(CommandEnded::Lost) {

@@ -88,7 +88,7 @@ impl<'a> PreparedPause<'a> {
         record: &Record,
     ) -> Result<Self, PauseError> {
         let (engine, agent) = (&*site.engine, record.agent());
-        let hold = match site.info.pausing() {
+        let hold = match site.info.capabilities.pausing {
             Pausing::Freezer => None,
             Pausing::Signals => Some(SignalFreezer::prepare(engine, &agent)?),
             Pausing::None => return Err(PauseError::Unsupported),

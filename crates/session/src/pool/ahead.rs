@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use lazaret_runtime::{ContainerLease, EngineKind};
+use lazaret_runtime::ContainerLease;
 
 use crate::context::SessionContext;
 use crate::engine::containers::{ContainerPlan, ContainerSpecs};
@@ -39,7 +39,7 @@ impl<'a> Ahead<'a> {
     ) -> Result<Option<Self>, StoreError> {
         let record = session.record();
         let is_wanted = record.keep == KeepVolume::Always
-            && site.info.kind != EngineKind::Apple
+            && site.info.capabilities.shares_volumes
             && PoolSizes::of(store).get(&plan.profile) > 0;
         if !is_wanted {
             return Ok(None);

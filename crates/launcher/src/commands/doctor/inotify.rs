@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lazaret_runtime::{EngineInfo, EngineKind, UserNamespace};
+use lazaret_runtime::{EngineInfo, Locality, UserNamespace};
 
 /// Where Linux says how many instances each user may have (`man 7 inotify`).
 const SETTING: &str = "/proc/sys/fs/inotify/max_user_instances";
@@ -25,7 +25,7 @@ fn read(setting: &Path) -> Option<u64> {
 /// The kernel counts the instances of a container against its uid or, in a user namespace,
 /// against the user who made that, too (`man 7 user_namespaces`). No container limit exists.
 pub(super) fn advice(engine: &EngineInfo, limit: u64) -> Option<String> {
-    if limit >= PLENTY || engine.is_remote() || engine.kind == EngineKind::Apple {
+    if limit >= PLENTY || engine.capabilities.locality != Locality::Local {
         return None;
     }
     let user = match (engine.rootless, engine.user_namespace) {
@@ -42,15 +42,13 @@ pub(super) fn advice(engine: &EngineInfo, limit: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use lazaret_runtime::Engine as _;
     use lazaret_runtime::fake::FakeEngine;
+    use lazaret_runtime::{Capabilities, Engine as _};
 
     use super::*;
 
     fn engine(rootless: bool, user_namespace: UserNamespace) -> EngineInfo {
         EngineInfo {
-            kind: EngineKind::Docker,
-            endpoint: "unix:///var/run/docker.sock".to_owned(),
             rootless,
             user_namespace,
             ..FakeEngine::new().probe().unwrap()
@@ -75,16 +73,17 @@ mod tests {
     fn con_29_nothing_is_said_where_the_limit_is_high_or_another_machines() {
         let rootful = engine(false, UserNamespace::Host);
         assert_eq!(advice(&rootful, PLENTY), None);
-        let elsewhere = EngineInfo {
-            endpoint: "tcp://192.0.2.1:2376".to_owned(),
-            ..rootful.clone()
-        };
-        assert_eq!(advice(&elsewhere, 128), None);
-        let apple = EngineInfo {
-            kind: EngineKind::Apple,
-            ..rootful
-        };
-        assert_eq!(advice(&apple, 128), None);
+        for locality in [Locality::Remote, Locality::VirtualMachine] {
+            let capabilities = Capabilities {
+                locality,
+                ..Capabilities::SHARED_KERNEL
+            };
+            let elsewhere = EngineInfo {
+                capabilities,
+                ..rootful.clone()
+            };
+            assert_eq!(advice(&elsewhere, 128), None);
+        }
     }
 
     #[test]
