@@ -50,7 +50,7 @@ fn short_help_names_every_verb() {
           --json             Print results as JSON on stdout, and failures as JSON on stderr
           --engine <ENGINE>  Engine: docker, podman, apple, or an endpoint such as
                              unix:///run/podman/podman.sock [env: LAZARET_ENGINE] [default: what
-                             DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST or Docker's current app
+                             DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST or Docker's current context
                              names, else the first one found]
           --color <WHEN>     When to colour [env: LAZARET_COLOR, NO_COLOR, CLICOLOR_FORCE] [default:
                              auto] [possible values: auto, always, never]
@@ -106,7 +106,7 @@ fn run_help_shows_what_can_be_typed() {
           --json             Print results as JSON on stdout, and failures as JSON on stderr
           --engine <ENGINE>  Engine: docker, podman, apple, or an endpoint such as
                              unix:///run/podman/podman.sock [env: LAZARET_ENGINE] [default: what
-                             DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST or Docker's current app
+                             DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST or Docker's current context
                              names, else the first one found]
           --color <WHEN>     When to colour [env: LAZARET_COLOR, NO_COLOR, CLICOLOR_FORCE] [default:
                              auto] [possible values: auto, always, never]

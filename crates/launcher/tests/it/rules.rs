@@ -62,6 +62,7 @@ fn codes_are_listed_by_their_start() {
     --- stdout
     block  type.device   a device; in a stream it rejects the batch
     block  type.fifo     a FIFO has no contents to bring back
+    block  type.mount    another file system, which nothing is read of
     block  type.socket   a socket has no contents to bring back
     block  type.unknown  a type of entry that lazaret does not know
     block  typeflag      a type of tar entry outside the grammar; rejects the batch

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use lazaret_session::store::Store;
 use lazaret_session::store::record::Phase;
@@ -284,6 +286,11 @@ fn app_26_a_journal_of_a_launcher_at_work_is_left_to_it() {
     assert_eq!(listed[0]["state"], "in_use");
     assert_eq!(listed[0]["live"], true);
     drop(session);
+    // A child that another test is starting has the lock, too, until it runs its program.
+    let until = Instant::now() + Duration::from_secs(60);
+    while found(&world.store).is_none() && Instant::now() < until {
+        thread::yield_now();
+    }
     assert_eq!(found(&world.store), Some((world.id(), Unfinished::Undo)));
 }
 

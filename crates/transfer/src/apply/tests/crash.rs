@@ -522,7 +522,7 @@ fn app_23_damaged_journal_is_refused() {
         std::fs::write(&path, text).unwrap();
         let error = crate::recover(&scene.journal()).unwrap_err().to_string();
         assert!(error.contains("another version"), "{error}");
-        assert!(error.ends_with(version), "{error}");
+        assert!(error.contains(version), "{error}");
         assert!(history_state(&scene.journal()).is_err());
     }
     std::fs::write(&path, &good).unwrap();
