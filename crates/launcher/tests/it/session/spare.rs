@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use lazaret_launcher::gate::RunEnd;
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_runtime::fake::Verb;
-use lazaret_runtime::{ContainerName, ContainerState, EngineKind};
+use lazaret_runtime::{ContainerName, ContainerState};
 use lazaret_session::cancel::Interrupted;
 use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::recover::{RecoverOutcome, sweep as sweep_store};
@@ -135,7 +135,7 @@ fn only_a_kept_session_of_a_profile_with_a_pool_has_one() {
             .unwrap()
             .is_some()
     );
-    site.info.kind = EngineKind::Apple;
+    site.info.capabilities.shares_volumes = false;
     let ahead = Ahead::of(&site, &world.store, &session, &world.filling()).unwrap();
     assert!(ahead.is_none());
 }
