@@ -15,7 +15,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use lazaret_protocol::RecordError;
-use lazaret_protocol::{ArrivedFile, LARGEST_LENT, LentEvent, read_lent};
+use lazaret_protocol::{
+    ArrivedCredential, CredentialEvent, MAX_CREDENTIAL_BYTES, read_credentials,
+};
 use lazaret_tree::{Digest, PathError, RelPath, escape};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, Stat};
@@ -60,7 +62,7 @@ fn lend(home: &Path) -> Result<(), Error> {
     let home = Root::open(home)?;
     let mut stdin = BufReader::new(root::stdin()?);
     let mut lent = Vec::new();
-    for file in read_lent(&mut stdin)? {
+    for file in read_credentials(&mut stdin)? {
         let placed = place(&home, &file).map_err(|errno| Error::Place {
             path: escape(file.path.as_str().as_bytes()),
             source: errno.into(),
@@ -73,13 +75,13 @@ fn lend(home: &Path) -> Result<(), Error> {
         });
     }
     let mut stdout = root::stdout()?;
-    stdout.write_all(&LentEvent::Ready.line())?;
+    stdout.write_all(&CredentialEvent::Ready.line())?;
     let stdin = stdin.into_inner();
     loop {
         let is_over = has_ended(&stdin)? || signals.wait(Duration::ZERO)?.is_some_and(ends);
         for (index, lent) in lent.iter_mut().enumerate() {
             if let Some(contents) = lent.look(&home) {
-                let event = LentEvent::Changed { index, contents };
+                let event = CredentialEvent::Changed { index, contents };
                 stdout.write_all(&event.line())?;
             }
         }
@@ -125,9 +127,9 @@ impl CredentialFile {
             return None;
         }
         let mut file = File::from(file);
-        let mut contents = Vec::with_capacity(LARGEST_LENT + 1);
+        let mut contents = Vec::with_capacity(MAX_CREDENTIAL_BYTES + 1);
         let read = (&mut file)
-            .take(LARGEST_LENT as u64 + 1)
+            .take(MAX_CREDENTIAL_BYTES as u64 + 1)
             .read_to_end(&mut contents);
         read.ok()?;
         // Half of what is being written is no login.
@@ -136,7 +138,7 @@ impl CredentialFile {
             return None;
         }
         self.seen = Some(now);
-        if contents.is_empty() || contents.len() > LARGEST_LENT {
+        if contents.is_empty() || contents.len() > MAX_CREDENTIAL_BYTES {
             return None;
         }
         let digest = Digest::of(&contents);
@@ -159,7 +161,7 @@ fn identity(stat: &Stat) -> [i64; 6] {
 }
 
 /// Makes the file, and the directories above it that are not there.
-fn place(home: &Root, file: &ArrivedFile) -> Result<(), Errno> {
+fn place(home: &Root, file: &ArrivedCredential) -> Result<(), Errno> {
     let dir = match file.path.parent() {
         Some(parent) => Some(make_dirs(home, parent)?),
         None => None,

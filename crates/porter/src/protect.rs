@@ -14,7 +14,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
-use lazaret_protocol::{Guarded, Protection, RecordError};
+use lazaret_protocol::{ProtectedKind, Protection, RecordError};
 use lazaret_tree::{PathError, RelPath, escape};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
@@ -73,18 +73,18 @@ fn take(path: &Path) -> Result<(), GuardError> {
         entries,
     } = Protection::read_from(&mut stdin)?;
     seize(root.as_fd(), kind).map_err(|errno| GuardError::own(b".", errno))?;
-    for (path, guarded) in &entries {
+    for (path, protected) in &entries {
         let failed = |errno| match errno {
             Errno::NOENT | Errno::NOTDIR | Errno::LOOP => GuardError::other(path),
             errno => GuardError::own(path.as_str().as_bytes(), errno),
         };
         let entry = root.open_any(path).map_err(failed)?;
         let stat = rustix::fs::fstat(&entry).map_err(failed)?;
-        if !is_kind(*guarded, &stat) {
+        if !is_kind(*protected, &stat) {
             return Err(GuardError::other(path));
         }
-        seize(entry.as_fd(), *guarded).map_err(failed)?;
-        if *guarded == Guarded::Dir {
+        seize(entry.as_fd(), *protected).map_err(failed)?;
+        if *protected == ProtectedKind::Dir {
             let dir = root.open_dir(path).map_err(failed)?;
             for name in root::names(dir).map_err(failed)? {
                 // Whatever lies in a protected directory is protected, so it has to be known.
@@ -99,9 +99,9 @@ fn take(path: &Path) -> Result<(), GuardError> {
 }
 
 /// Makes an open entry root's, then sets its mode, as its owner may.
-fn seize(entry: BorrowedFd<'_>, guarded: Guarded) -> Result<(), Errno> {
+fn seize(entry: BorrowedFd<'_>, protected: ProtectedKind) -> Result<(), Errno> {
     own(entry, 0)?;
-    match guarded.mode() {
+    match protected.mode() {
         Some(mode) => chmod(entry, mode),
         None => Ok(()),
     }
@@ -114,12 +114,14 @@ fn own(entry: BorrowedFd<'_>, id: u32) -> Result<(), Errno> {
     rustix::fs::chownat(entry, c"", Some(uid), Some(gid), flags)
 }
 
-fn is_kind(guarded: Guarded, stat: &Stat) -> bool {
+fn is_kind(protected: ProtectedKind, stat: &Stat) -> bool {
     let kind = FileType::from_raw_mode(stat.st_mode);
-    match guarded {
-        Guarded::Shared | Guarded::Closed | Guarded::Dir => kind == FileType::Directory,
-        Guarded::File | Guarded::Program => kind == FileType::RegularFile,
-        Guarded::Link => kind == FileType::Symlink,
+    match protected {
+        ProtectedKind::Shared | ProtectedKind::Closed | ProtectedKind::Dir => {
+            kind == FileType::Directory
+        }
+        ProtectedKind::File | ProtectedKind::Program => kind == FileType::RegularFile,
+        ProtectedKind::Link => kind == FileType::Symlink,
     }
 }
 

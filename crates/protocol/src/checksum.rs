@@ -12,7 +12,7 @@ use crc_fast::{CrcAlgorithm, Digest};
 /// by their [`Digest`](lazaret_tree::Digest), which it computes itself.
 ///
 /// A CRC is linear, so pieces can be summed separately, each while it is in the processor's cache
-/// ([`Summing::append`]).
+/// ([`ChecksumBuilder::append`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checksum(u64);
 
@@ -23,7 +23,7 @@ pub struct ChecksumParseError;
 
 /// Sums a stream up, piece by piece.
 #[derive(Clone)]
-pub struct Summing(Digest);
+pub struct ChecksumBuilder(Digest);
 
 const ALGORITHM: CrcAlgorithm = CrcAlgorithm::Crc64Nvme;
 /// Its polynomial without x^64, from x^0 in the highest bit on ("reflected").
@@ -85,7 +85,7 @@ fn power_of_x(exponent: u64) -> u64 {
     factors.fold(1 << 63, |product, (_, square)| multiply(product, *square))
 }
 
-impl Summing {
+impl ChecksumBuilder {
     /// Adds the next piece.
     pub fn update(&mut self, piece: &[u8]) {
         self.0.update(piece);
@@ -103,15 +103,17 @@ impl Summing {
     }
 }
 
-impl Default for Summing {
+impl Default for ChecksumBuilder {
     fn default() -> Self {
         Self(Digest::new(ALGORITHM))
     }
 }
 
-impl fmt::Debug for Summing {
+impl fmt::Debug for ChecksumBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Summing").field(&self.so_far()).finish()
+        f.debug_tuple("ChecksumBuilder")
+            .field(&self.so_far())
+            .finish()
     }
 }
 
@@ -144,11 +146,11 @@ mod tests {
             .map(|n| (n.wrapping_mul(n) >> 3) as u8)
             .collect();
         for size in [1, 7, 256, 512, 65_536, bytes.len()] {
-            let mut summing = Summing::default();
+            let mut builder = ChecksumBuilder::default();
             for piece in bytes.chunks(size) {
-                summing.update(piece);
+                builder.update(piece);
             }
-            assert_eq!(summing.so_far(), Checksum::of(&bytes), "pieces of {size}");
+            assert_eq!(builder.so_far(), Checksum::of(&bytes), "pieces of {size}");
         }
     }
 
@@ -158,18 +160,18 @@ mod tests {
             .map(|n| (n.wrapping_mul(n) >> 5) as u8)
             .collect();
         for size in [1000, 512, 262_144, 299_999, 300_000] {
-            let mut summing = Summing::default();
+            let mut builder = ChecksumBuilder::default();
             for (turn, piece) in bytes.chunks(size).enumerate() {
                 match turn % 3 {
-                    0 => summing.update(piece),
-                    _ => summing.append(Checksum::of(piece), piece.len() as u64),
+                    0 => builder.update(piece),
+                    _ => builder.append(Checksum::of(piece), piece.len() as u64),
                 }
-                summing.append(Checksum::of(b""), 0);
+                builder.append(Checksum::of(b""), 0);
             }
-            assert_eq!(summing.so_far(), Checksum::of(&bytes), "pieces of {size}");
-            summing.update(b"more");
+            assert_eq!(builder.so_far(), Checksum::of(&bytes), "pieces of {size}");
+            builder.update(b"more");
             let more = [&bytes[..], b"more"].concat();
-            assert_eq!(summing.so_far(), Checksum::of(&more), "pieces of {size}");
+            assert_eq!(builder.so_far(), Checksum::of(&more), "pieces of {size}");
         }
     }
 

@@ -18,7 +18,7 @@
 //! | `hold` | any byte as a heartbeat, [`freeze::END`] | [`freeze::FreezeReply`] |
 //! | `init` | [`init::START`] on its socket, then [`init::SpawnMessage`] | [`init::InitNotice`] |
 //! | `layer` | | a tar of what the step changed |
-//! | `lend` | [`LentFile`] lines, `end` | [`LentEvent`] lines |
+//! | `lend` | [`SentCredential`] lines, `end` | [`CredentialEvent`] lines |
 //! | `probe` | [`ProbeRequest`] as arguments | [`ProbeReport`] |
 //! | `protect` | [`Protection`] | |
 //! | `receive` | a stream | [`Receipt`] |
@@ -27,8 +27,8 @@
 //! | `run` | the words of [`bootstrap`], then the command's input | [`ProbeReport`], then the command's output |
 //! | `sealed` | [`Protection`] | lines `broken ATTEMPT PATH`, `end ENTRIES BROKEN` |
 //! | `thaw` | | |
-//! | `update --ground` | [`Ground`] | [`GroundAnswer`]; goes on as `update` if it differs |
-//! | `update` | [`SurveyRequest`], then [`UpdateOrder`] and a stream | [`Survey`], then [`UpdateReceipt`] |
+//! | `update --ground` | [`Preconditions`] | [`PreconditionResult`]; goes on as `update` if it differs |
+//! | `update` | [`SurveyRequest`], then [`UpdateRequest`] and a stream | [`Survey`], then [`UpdateReceipt`] |
 //!
 //! # Lists
 //!
@@ -82,23 +82,24 @@ pub mod verb;
 pub const PORTER_PATH: &str = "/lazaret/porter";
 
 pub use argument::ArgumentError;
-pub use checksum::{Checksum, ChecksumParseError, Summing};
+pub use checksum::{Checksum, ChecksumBuilder, ChecksumParseError};
 pub use compress::{Compressor, Decompressor};
 pub use control::{Control, UnknownControl};
 pub use file_time::FileTime;
 pub use line::read_line;
 pub use messages::{
-    ArrivedFile, Digests, FoundEntry, FoundKind, Ground, GroundAnswer, Guarded, LARGEST_LENT,
-    LentEvent, LentFile, LentMode, Lies, MOST_LENT, Manifest, ManifestWriter, OddType,
-    PartialSurveyRequest, Protection, Receipt, Survey, SurveyError, SurveyRequest, UpdateOrder,
-    UpdateReceipt, Wanted, Writers, read_lent, read_tree, read_wanted, write_tree, write_wanted,
+    ArrivedCredential, CredentialEvent, CredentialMode, ExpectedEntry, FoundEntry, FoundKind,
+    HashPolicy, MAX_CREDENTIAL_BYTES, MAX_CREDENTIALS, Manifest, ManifestWriter,
+    PartialSurveyRequest, PreconditionResult, Preconditions, ProtectedKind, Protection, Receipt,
+    SentCredential, SpecialType, Survey, SurveyError, SurveyRequest, UpdateReceipt, UpdateRequest,
+    Wanted, Writers, read_credentials, read_tree, read_wanted, write_tree, write_wanted,
 };
 pub use probe::{
     ForeignNamespace, IdMapping, ProbeReport, ProbeRequest, REPORT_LIMIT, ReportError, ReportLine,
     SizedPath, Verdict,
 };
 pub use records::{
-    Bare, FrameReader, FrameWriter, Magic, Record, RecordError, VolumeIdentity, read_list,
+    Bare, FormatTag, Record, RecordError, RecordReader, RecordWriter, VolumeIdentity, read_list,
     write_list,
 };
 pub use stream::{

@@ -8,10 +8,11 @@ use std::io;
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
 use crate::{
-    Checksum, Control, Digests, FileTime, ForeignNamespace, FoundEntry, FoundKind, Ground, Guarded,
-    IdMapping, Lies, OddType, ProbeRequest, Protection, Receipt, Resource, SizedPath, StreamError,
-    StreamLimits, Survey, SurveyRequest, Trailer, Ulimit, UpdateOrder, UpdateReceipt,
-    VolumeIdentity, Wanted, Writers, read_tree, read_wanted, write_tree, write_wanted,
+    Checksum, Control, ExpectedEntry, FileTime, ForeignNamespace, FoundEntry, FoundKind,
+    HashPolicy, IdMapping, Preconditions, ProbeRequest, ProtectedKind, Protection, Receipt,
+    Resource, SizedPath, SpecialType, StreamError, StreamLimits, Survey, SurveyRequest, Trailer,
+    Ulimit, UpdateReceipt, UpdateRequest, VolumeIdentity, Wanted, Writers, read_tree, read_wanted,
+    write_tree, write_wanted,
 };
 
 /// A message that is one frame.
@@ -61,7 +62,7 @@ pub const MESSAGES: &[Message] = &[
     Message {
         name: "preconditions",
         samples: || vec![written(|out| preconditions().write_to(out))],
-        reread: |frame| again(Ground::read_from(frame), Ground::write_to),
+        reread: |frame| again(Preconditions::read_from(frame), Preconditions::write_to),
     },
     Message {
         name: "protection",
@@ -71,18 +72,18 @@ pub const MESSAGES: &[Message] = &[
     Message {
         name: "update order",
         samples: || {
-            let empty = UpdateOrder::default();
-            [update_order(), empty]
-                .map(|order| written(|out| order.write_frame(out)))
+            let empty = UpdateRequest::default();
+            [update_request(), empty]
+                .map(|request| written(|out| request.write_frame(out)))
                 .into()
         },
-        reread: |frame| again(UpdateOrder::read_frame(frame), UpdateOrder::write_frame),
+        reread: |frame| again(UpdateRequest::read_frame(frame), UpdateRequest::write_frame),
     },
     Message {
         name: "update receipt",
         samples: || vec![written(|out| update_receipt().write_to(out))],
         reread: |frame| {
-            let receipt = UpdateReceipt::read_from(frame, &update_order());
+            let receipt = UpdateReceipt::read_from(frame, &update_request());
             again(receipt, UpdateReceipt::write_to)
         },
     },
@@ -125,7 +126,7 @@ pub fn sealed(magic: &[u8], records: &[u8], count: u64) -> Vec<u8> {
 
 /// Splits a frame into magic, records and how many there are; undoes [`sealed`].
 pub fn unsealed(frame: &[u8]) -> Option<(&[u8], &[u8], u64)> {
-    let (magic, rest) = frame.split_at_checked(size_of::<crate::Magic>())?;
+    let (magic, rest) = frame.split_at_checked(size_of::<crate::FormatTag>())?;
     let (rest, _digest) = rest.split_last_chunk::<32>()?;
     let (records, count) = rest.split_last_chunk::<8>()?;
     Some((
@@ -230,8 +231,8 @@ pub fn survey() -> Survey {
         (b"d/g", file(None)),
         (b"d/l", link),
         (b"node_modules", FoundKind::Cache),
-        (b"p", FoundKind::Odd(OddType::Fifo)),
-        (b"q", FoundKind::Odd(OddType::Unknown)),
+        (b"p", FoundKind::Special(SpecialType::Fifo)),
+        (b"q", FoundKind::Special(SpecialType::Unknown)),
     ];
     let entry = |(name, kind): (&[u8], _)| FoundEntry {
         name: name.to_vec(),
@@ -249,8 +250,8 @@ fn survey_request() -> SurveyRequest {
             entries: 1,
             ..StreamLimits::DEFAULT
         },
-        writers: Writers::Held,
-        digests: Digests::OfKnown,
+        writers: Writers::Paused,
+        hash_policy: HashPolicy::KnownOnly,
         known: receipt().identities.into_iter().collect(),
     }
 }
@@ -266,34 +267,38 @@ fn wanted() -> Vec<Wanted> {
         .into()
 }
 
-fn preconditions() -> Ground {
-    let lies = [
-        ("a", Lies::Dir),
-        ("a/b", Lies::Entry(identity(1, 0o100_644, 2))),
-        ("a/c", Lies::Nothing),
-        ("a/d", Lies::Unclear),
+fn preconditions() -> Preconditions {
+    let expected = [
+        ("a", ExpectedEntry::Dir),
+        ("a/b", ExpectedEntry::Entry(identity(1, 0o100_644, 2))),
+        ("a/c", ExpectedEntry::Nothing),
+        ("a/d", ExpectedEntry::Unclear),
     ];
-    Ground(lies.map(|(name, lies)| (path(name), lies)).into())
+    Preconditions(
+        expected
+            .map(|(name, expected)| (path(name), expected))
+            .into(),
+    )
 }
 
 fn protection() -> Protection {
     let entries = [
-        ("AGENTS.md", Guarded::File),
-        ("a", Guarded::Shared),
-        ("a/b", Guarded::Closed),
-        ("a/b/c", Guarded::Dir),
-        ("a/b/c/link", Guarded::Link),
-        ("a/b/c/run", Guarded::Program),
+        ("AGENTS.md", ProtectedKind::File),
+        ("a", ProtectedKind::Shared),
+        ("a/b", ProtectedKind::Closed),
+        ("a/b/c", ProtectedKind::Dir),
+        ("a/b/c/link", ProtectedKind::Link),
+        ("a/b/c/run", ProtectedKind::Program),
     ];
     Protection {
-        root: Guarded::Shared,
+        root: ProtectedKind::Shared,
         entries: entries.map(|(name, kind)| (path(name), kind)).into(),
     }
 }
 
 /// An order with removals, entries of every kind, and a time.
-pub fn update_order() -> UpdateOrder {
-    UpdateOrder {
+pub fn update_request() -> UpdateRequest {
+    UpdateRequest {
         remove: ["a", "gone"].map(path).into(),
         send: tree(),
         quiet_since: Some(FileTime {
@@ -303,9 +308,9 @@ pub fn update_order() -> UpdateOrder {
     }
 }
 
-/// A receipt for [`update_order`].
+/// A receipt for [`update_request`].
 pub fn update_receipt() -> UpdateReceipt {
-    let sent = update_order().send;
+    let sent = update_request().send;
     UpdateReceipt {
         written: received(sent.iter().map(|(path, _)| path.to_owned()).collect()),
         stayed: vec![path("gone")],

@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         walked.tree.len(),
         known.len(),
         walked.tree.total_bytes(),
-        plan.order.send.len(),
+        plan.request.send.len(),
     );
     Ok(())
 }

@@ -7,13 +7,13 @@
 
 use std::io::{self, Read, Write};
 
-use lazaret_protocol::{Bare, FrameReader, FrameWriter, Magic, RecordError};
+use lazaret_protocol::{Bare, FormatTag, RecordError, RecordReader, RecordWriter};
 use lazaret_tree::{RelPathBuf, Tree, is_git, is_git_state};
 
 use crate::VolumeState;
 use crate::volume_state::VolumeEntry;
 
-const MAGIC: Magic = *b"lzintn 1";
+const MAGIC: FormatTag = *b"lzintn 1";
 
 /// What will be in the volume once an update is through.
 ///
@@ -83,7 +83,7 @@ impl PendingUpdate {
     /// # Errors
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, MAGIC);
+        let mut frame = RecordWriter::new(out, MAGIC);
         for path in &self.gone {
             frame.record(path, &Bare::<b'g'>)?;
         }
@@ -98,7 +98,7 @@ impl PendingUpdate {
     /// # Errors
     /// When it is cut off, changed, of another version, or not in path order.
     pub fn read_from(input: &mut dyn Read) -> Result<Self, RecordError> {
-        let mut frame = FrameReader::new(input, MAGIC, "intent of version 1")?;
+        let mut frame = RecordReader::new(input, MAGIC, "intent of version 1")?;
         let gone = frame.list::<Bare<b'g'>>();
         let gone = gone.map(|record| Ok(record?.0));
         let gone = gone.collect::<Result<_, RecordError>>()?;

@@ -1,7 +1,7 @@
 //! A survey of anything against a baseline: what is collected is a tree.
 
 use lazaret_protocol::{Checksum, FileTime, Receipt, Survey, Trailer, VolumeIdentity};
-use lazaret_protocol::{FoundEntry, FoundKind, OddType};
+use lazaret_protocol::{FoundEntry, FoundKind, SpecialType};
 use lazaret_transfer::{VolumeState, verify_received};
 use lazaret_tree::{Digest, Entry, Mode, Tree, diff};
 
@@ -33,7 +33,7 @@ pub(crate) fn collected(bytes: &[u8]) {
                 identity: identity(0o120_777, 0),
                 target: name.clone(),
             },
-            4 => FoundKind::Odd(OddType::Fifo),
+            4 => FoundKind::Special(SpecialType::Fifo),
             5 => FoundKind::Cache,
             6 => FoundKind::BadName,
             _ => {

@@ -1,12 +1,12 @@
 //! The journal: no panic, and what is read is what would be written.
 
-use lazaret_protocol::Magic;
+use lazaret_protocol::FormatTag;
 use lazaret_protocol::testing::{sealed, unsealed};
 use lazaret_transfer::fuzz;
 
 use crate::input::Input;
 
-const MAGIC: Magic = *b"lzjrnl 2";
+const MAGIC: FormatTag = *b"lzjrnl 2";
 
 /// The bytes are the count of the records, and the records; magic, count and digest are put
 /// around them. Once more as they are, without any of that.

@@ -154,13 +154,13 @@ pub(crate) fn dry_run(
         ui.json(&Planned {
             session: id.as_str(),
             sent: plan
-                .order
+                .request
                 .send
                 .iter()
                 .map(|(path, _)| shown(path))
                 .collect(),
-            bytes: plan.order.send.total_bytes(),
-            removed: plan.order.remove.iter().map(|path| shown(path)).collect(),
+            bytes: plan.request.send.total_bytes(),
+            removed: plan.request.remove.iter().map(|path| shown(path)).collect(),
             adopted: plan.adopted.len() as u64,
             conflicts: plan
                 .conflicts
@@ -168,16 +168,16 @@ pub(crate) fn dry_run(
                 .map(SyncConflictReport::from)
                 .collect(),
         });
-        limit.check_order(&plan.order)?;
+        limit.check_order(&plan.request)?;
         return Ok(ExitCode::SUCCESS);
     }
     list(&plan, ui, size);
-    limit.check_order(&plan.order)?;
+    limit.check_order(&plan.request)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn list(plan: &SyncPlan, ui: &Ui, size: impl Fn(&Entry) -> u64) {
-    let send = &plan.order.send;
+    let send = &plan.request.send;
     let heading = format!(
         "would be sent: {} ({})",
         count(send.len() as u64),
@@ -188,11 +188,11 @@ fn list(plan: &SyncPlan, ui: &Ui, size: impl Fn(&Entry) -> u64) {
         let path = escape(path.as_str().as_bytes());
         ui.result(&format!("  {:>10}  {path}", bytes(size(entry))));
     }
-    if !plan.order.remove.is_empty() {
-        let heading = format!("would go: {}", count(plan.order.remove.len() as u64));
+    if !plan.request.remove.is_empty() {
+        let heading = format!("would go: {}", count(plan.request.remove.len() as u64));
         ui.result(&ui.paint_result(TextTone::Strong, &heading));
     }
-    for path in &plan.order.remove {
+    for path in &plan.request.remove {
         ui.result(&format!(
             "  {:>10}  {}",
             "",
@@ -246,7 +246,7 @@ fn while_it_runs(
             source,
             terms: Terms::of(record),
             counter,
-            writers: Writers::Held,
+            writers: Writers::Paused,
             footing: UpdateMode::Survey,
             quiet_since: None,
             fenced: bounds.is_fenced().then_some(bounds),
@@ -336,7 +336,7 @@ fn in_a_container(
             source,
             terms: Terms::of(record),
             counter,
-            writers: Writers::Gone,
+            writers: Writers::Stopped,
             footing: UpdateMode::Survey,
             quiet_since: quiet_since(site, record),
             fenced: None,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lazaret_protocol::{LentMode, MOST_LENT};
+use lazaret_protocol::{CredentialMode, MAX_CREDENTIALS};
 use lazaret_tree::{RelPath, RelPathBuf};
 
 use super::raw::{RawFile, RawFileMode};
@@ -18,7 +18,7 @@ pub struct FileRule {
     /// Where it lies inside, below the agent's home.
     pub to: RelPathBuf,
     /// How it may be used there.
-    pub mode: LentMode,
+    pub mode: CredentialMode,
 }
 
 /// Reads `[files]`.
@@ -37,8 +37,8 @@ pub(super) fn files<'a>(
             let what = "expected a name of letters, digits, `-` and `_`, 64 at most";
             return Err(wrong(name.span(), what));
         }
-        if rules.len() == MOST_LENT {
-            let what = format!("more than {MOST_LENT} files can't be lent");
+        if rules.len() == MAX_CREDENTIALS {
+            let what = format!("more than {MAX_CREDENTIALS} files can't be lent");
             return Err(wrong(name.span(), &what));
         }
         let from = raw.from.get_ref();
@@ -61,8 +61,8 @@ pub(super) fn files<'a>(
             from: from.into(),
             to: to.to_owned(),
             mode: match raw.mode {
-                Some(RawFileMode::Writable) => LentMode::Writable,
-                Some(RawFileMode::ReadOnly) | None => LentMode::ReadOnly,
+                Some(RawFileMode::Writable) => CredentialMode::Writable,
+                Some(RawFileMode::ReadOnly) | None => CredentialMode::ReadOnly,
             },
         });
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lazaret_egress::Scheme;
-use lazaret_protocol::LentMode;
+use lazaret_protocol::CredentialMode;
 use lazaret_runtime::EnvName;
 use serde::Serialize;
 
@@ -109,8 +109,8 @@ fn shown_file(file: &FileRule) -> ShownFile {
         from: file.from.display().to_string(),
         to: format!("~/{}", file.to),
         mode: match file.mode {
-            LentMode::ReadOnly => "0400",
-            LentMode::Writable => "0600",
+            CredentialMode::ReadOnly => "0400",
+            CredentialMode::Writable => "0600",
         },
     }
 }

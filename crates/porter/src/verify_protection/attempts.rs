@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd as _, BorrowedFd};
 
-use lazaret_protocol::Guarded;
+use lazaret_protocol::ProtectedKind;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 
@@ -58,30 +58,33 @@ pub(super) struct Attempt<'a> {
 
 impl Attempt<'_> {
     /// Everything but its removal.
-    pub(super) fn on_entry(&self, guarded: Guarded) -> Vec<Tried> {
-        let mut all = match guarded {
-            Guarded::File | Guarded::Program => self.on_contents(),
-            Guarded::Shared | Guarded::Closed | Guarded::Dir | Guarded::Link => Vec::new(),
+    pub(super) fn on_entry(&self, protected: ProtectedKind) -> Vec<Tried> {
+        let mut all = match protected {
+            ProtectedKind::File | ProtectedKind::Program => self.on_contents(),
+            ProtectedKind::Shared
+            | ProtectedKind::Closed
+            | ProtectedKind::Dir
+            | ProtectedKind::Link => Vec::new(),
         };
         all.push(tried("chown", self.chown()));
         all.push(tried("set-times", self.set_times()));
         // A link has no mode of its own.
-        if guarded != Guarded::Link {
+        if protected != ProtectedKind::Link {
             all.push(tried("chmod", self.chmod()));
         }
-        all.extend(self.on_name(guarded));
+        all.extend(self.on_name(protected));
         all
     }
 
     /// Takes the name away for good.
-    pub(super) fn to_remove(&self, guarded: Guarded) -> Vec<Tried> {
+    pub(super) fn to_remove(&self, protected: ProtectedKind) -> Vec<Tried> {
         let remove = |flags| rustix::fs::unlinkat(self.parent, self.name, flags);
-        match guarded {
+        match protected {
             // rename(2) never replaces a directory that is not empty, whatever its owner.
-            Guarded::Shared | Guarded::Closed | Guarded::Dir => {
+            ProtectedKind::Shared | ProtectedKind::Closed | ProtectedKind::Dir => {
                 vec![tried("remove", remove(AtFlags::REMOVEDIR))]
             }
-            Guarded::File | Guarded::Program | Guarded::Link => vec![
+            ProtectedKind::File | ProtectedKind::Program | ProtectedKind::Link => vec![
                 tried("remove", remove(AtFlags::empty())),
                 tried(
                     "rename-over",
@@ -142,16 +145,16 @@ impl Attempt<'_> {
         rustix::fs::utimensat(self.parent, self.name, &times, nofollow)
     }
 
-    fn on_name(&self, guarded: Guarded) -> Vec<Tried> {
+    fn on_name(&self, protected: ProtectedKind) -> Vec<Tried> {
         let Self {
             parent,
             name,
             own,
             away,
         } = *self;
-        let mine = match guarded {
-            Guarded::Shared | Guarded::Closed | Guarded::Dir => DIR,
-            Guarded::File | Guarded::Program | Guarded::Link => FILE,
+        let mine = match protected {
+            ProtectedKind::Shared | ProtectedKind::Closed | ProtectedKind::Dir => DIR,
+            ProtectedKind::File | ProtectedKind::Program | ProtectedKind::Link => FILE,
         };
         // Each is undone at once if it went through.
         let both = |make: Result<(), Errno>, undo: &dyn Fn() -> Result<(), Errno>| {
@@ -201,9 +204,13 @@ impl Attempt<'_> {
 
 /// What is tried in a directory itself: to have its mode changed, which takes the sticky
 /// bit away, and to make something in one where nothing may be made.
-pub(super) fn on_directory(dir: BorrowedFd<'_>, guarded: Guarded, away: &str) -> Vec<Tried> {
+pub(super) fn on_directory(
+    dir: BorrowedFd<'_>,
+    protected: ProtectedKind,
+    away: &str,
+) -> Vec<Tried> {
     let mut all = vec![tried("set-mode", same_mode(dir))];
-    if guarded == Guarded::Shared {
+    if protected == ProtectedKind::Shared {
         return all;
     }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;

@@ -22,7 +22,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
-use lazaret_protocol::{Guarded, Protection, RecordError};
+use lazaret_protocol::{ProtectedKind, Protection, RecordError};
 use lazaret_tree::{INCOMING_DIR, PathError, RelPath, escape};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -110,7 +110,7 @@ fn every(
 ) -> Result<(), SealedError> {
     let top = attempts::on_directory(root.as_fd(), protection.root, &own.away);
     report.judge(top, b".")?;
-    for (path, guarded) in &protection.entries {
+    for (path, protected) in &protection.entries {
         let name = path.as_str().as_bytes();
         let unreadable = |source| SealedError::Unreadable {
             name: name.to_vec(),
@@ -122,33 +122,35 @@ fn every(
         };
         let parent = parent.map_err(unreadable)?;
         // It is to be read, after all.
-        is_readable(root, path, *guarded).map_err(unreadable)?;
+        is_readable(root, path, *protected).map_err(unreadable)?;
         let attempt = Attempt {
             parent: parent.as_fd(),
             name: path.file_name(),
             own: own.dir.as_fd(),
             away: &own.away,
         };
-        report.judge(attempt.on_entry(*guarded), name)?;
-        if let Guarded::Shared | Guarded::Closed | Guarded::Dir = guarded {
+        report.judge(attempt.on_entry(*protected), name)?;
+        if let ProtectedKind::Shared | ProtectedKind::Closed | ProtectedKind::Dir = protected {
             let dir = root.open_dir(path).map_err(unreadable)?;
-            let inside = attempts::on_directory(dir.as_fd(), *guarded, &own.away);
+            let inside = attempts::on_directory(dir.as_fd(), *protected, &own.away);
             report.judge(inside, name)?;
         }
         // What is left could not be taken back, and shows nothing more.
         if report.broken > 0 {
             return Ok(());
         }
-        report.judge(attempt.to_remove(*guarded), name)?;
+        report.judge(attempt.to_remove(*protected), name)?;
     }
     Ok(())
 }
 
-fn is_readable(root: &Root, path: &RelPath, guarded: Guarded) -> Result<(), Errno> {
-    match guarded {
-        Guarded::Shared | Guarded::Closed | Guarded::Dir => root.open_dir(path).map(drop),
-        Guarded::File | Guarded::Program => root.open_file(path).map(drop),
-        Guarded::Link => root.open_any(path).map(drop),
+fn is_readable(root: &Root, path: &RelPath, protected: ProtectedKind) -> Result<(), Errno> {
+    match protected {
+        ProtectedKind::Shared | ProtectedKind::Closed | ProtectedKind::Dir => {
+            root.open_dir(path).map(drop)
+        }
+        ProtectedKind::File | ProtectedKind::Program => root.open_file(path).map(drop),
+        ProtectedKind::Link => root.open_any(path).map(drop),
     }
 }
 

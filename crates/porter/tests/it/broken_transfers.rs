@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use lazaret_protocol::FoundKind;
-use lazaret_protocol::{Digests, StreamLimits};
+use lazaret_protocol::{HashPolicy, StreamLimits};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{BlobStore, Ending, unpack};
 use rustix::time::{ClockId, clock_gettime};
@@ -48,7 +48,7 @@ fn a_file_that_changed_since_the_survey_ends_the_stream() {
         ("- b\np b", "porter: export: b: changed since the survey"),
         ("- b\nd b/", "porter: export: b: changed since the survey"),
     ] {
-        let (porter, survey) = session.ask(StreamLimits::DEFAULT, Digests::All);
+        let (porter, survey) = session.ask(StreamLimits::DEFAULT, HashPolicy::All);
         survey.expect("a survey");
         tree_text::build(edit, volume);
         let said = porter.send(&list);
@@ -116,7 +116,7 @@ fn broken_requests_are_refused() {
             porter(verb, root.path(), bytes).failed();
         }
         let session = Session::start(root.path());
-        let (porter, survey) = session.ask(StreamLimits::DEFAULT, Digests::All);
+        let (porter, survey) = session.ask(StreamLimits::DEFAULT, HashPolicy::All);
         survey.expect("a survey");
         porter.send(bytes).failed();
     }

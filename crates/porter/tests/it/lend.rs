@@ -6,16 +6,16 @@ use std::io::{BufReader, PipeReader, PipeWriter, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use lazaret_protocol::{LARGEST_LENT, LentEvent, LentFile, LentMode};
+use lazaret_protocol::{CredentialEvent, CredentialMode, MAX_CREDENTIAL_BYTES, SentCredential};
 
 use crate::session::{fast_tempdir, porter};
 
 const LOGIN: &[u8] = b"{\"token\":\"one\"}";
 
-fn order(files: &[(&str, LentMode)]) -> Vec<u8> {
+fn order(files: &[(&str, CredentialMode)]) -> Vec<u8> {
     let mut lines = Vec::new();
     for (path, mode) in files {
-        let file = LentFile {
+        let file = SentCredential {
             path: &path.parse::<lazaret_tree::RelPathBuf>().expect("a path"),
             mode: *mode,
             contents: LOGIN,
@@ -34,7 +34,7 @@ struct Lending {
 }
 
 impl Lending {
-    fn start(files: &[(&str, LentMode)]) -> Self {
+    fn start(files: &[(&str, CredentialMode)]) -> Self {
         let home = fast_tempdir();
         let (input, mut stdin) = std::io::pipe().expect("a pipe");
         let (stdout, output) = std::io::pipe().expect("a pipe");
@@ -52,7 +52,7 @@ impl Lending {
             stdout: BufReader::new(stdout),
             handle,
         };
-        assert_eq!(lending.hears(), Some(LentEvent::Ready));
+        assert_eq!(lending.hears(), Some(CredentialEvent::Ready));
         lending
     }
 
@@ -60,12 +60,12 @@ impl Lending {
         self.home.path().join(name)
     }
 
-    fn hears(&mut self) -> Option<LentEvent> {
-        LentEvent::read(&mut self.stdout).expect("it speaks")
+    fn hears(&mut self) -> Option<CredentialEvent> {
+        CredentialEvent::read(&mut self.stdout).expect("it speaks")
     }
 
     /// Ends its input, and returns what it says in the end.
-    fn end(mut self) -> Vec<LentEvent> {
+    fn end(mut self) -> Vec<CredentialEvent> {
         drop(self.stdin.take());
         let mut said = Vec::new();
         while let Some(event) = self.hears() {
@@ -77,8 +77,8 @@ impl Lending {
     }
 }
 
-fn changed(index: usize, contents: &[u8]) -> LentEvent {
-    LentEvent::Changed {
+fn changed(index: usize, contents: &[u8]) -> CredentialEvent {
+    CredentialEvent::Changed {
         index,
         contents: contents.to_vec(),
     }
@@ -95,8 +95,8 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn a_lent_file_is_its_users_alone_and_what_replaces_it_is_told() {
     let mut lending = Lending::start(&[
-        (".tool/deep/login.json", LentMode::ReadOnly),
-        (".other", LentMode::Writable),
+        (".tool/deep/login.json", CredentialMode::ReadOnly),
+        (".other", CredentialMode::Writable),
     ]);
     let login = lending.path(".tool/deep/login.json");
     assert_eq!(fs::read(&login).unwrap(), LOGIN);
@@ -130,7 +130,7 @@ fn what_is_no_file_of_that_size_is_not_read() {
         "large",
         "same",
     ] {
-        let lending = Lending::start(&[(".tool/login", LentMode::ReadOnly)]);
+        let lending = Lending::start(&[(".tool/login", CredentialMode::ReadOnly)]);
         let login = lending.path(".tool/login");
         fs::remove_file(&login).unwrap();
         match hostile {
@@ -147,7 +147,7 @@ fn what_is_no_file_of_that_size_is_not_read() {
                 rustix::fs::mknodat(rustix::fs::CWD, &login, kind, mode, 0).unwrap();
             }
             "empty" => fs::write(&login, "").unwrap(),
-            "large" => fs::write(&login, vec![b'x'; LARGEST_LENT + 1]).unwrap(),
+            "large" => fs::write(&login, vec![b'x'; MAX_CREDENTIAL_BYTES + 1]).unwrap(),
             _ => fs::write(&login, LOGIN).unwrap(),
         }
         // Its end comes after a last look.
@@ -162,7 +162,7 @@ fn nothing_is_lent_where_something_lies() {
     let said = porter(
         "lend",
         home.path(),
-        &order(&[("login", LentMode::ReadOnly)]),
+        &order(&[("login", CredentialMode::ReadOnly)]),
     )
     .failed();
     assert!(said.starts_with("porter: lend: ~/login: "), "{said}");
@@ -171,7 +171,7 @@ fn nothing_is_lent_where_something_lies() {
     let said = porter(
         "lend",
         home.path(),
-        &order(&[("link/x", LentMode::ReadOnly)]),
+        &order(&[("link/x", CredentialMode::ReadOnly)]),
     )
     .failed();
     assert!(said.starts_with("porter: lend: ~/link/x: "), "{said}");

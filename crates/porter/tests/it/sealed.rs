@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use lazaret_protocol::{Guarded, Protection};
+use lazaret_protocol::{ProtectedKind, Protection};
 use lazaret_tests::tree_text;
 
 const AGENT: u32 = 1000;
@@ -56,7 +56,7 @@ fn volume() -> Volume {
     each(dir.path(), &mut |path| {
         lchown(path, Some(AGENT), Some(AGENT)).expect("root")
     });
-    use Guarded::{Dir, File, Link, Program, Shared};
+    use ProtectedKind::{Dir, File, Link, Program, Shared};
     let entries: BTreeMap<_, _> = [
         (".factory", Dir),
         (".factory/hooks", Dir),
@@ -69,7 +69,7 @@ fn volume() -> Volume {
         ("a/b/rules", File),
     ]
     .into_iter()
-    .map(|(path, guarded)| (path.parse().expect("a path"), guarded))
+    .map(|(path, protected)| (path.parse().expect("a path"), protected))
     .collect();
     let protection = Protection {
         root: Shared,

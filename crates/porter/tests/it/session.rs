@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use lazaret_protocol::{
-    Digests, Receipt, StreamLimits, Survey, SurveyError, SurveyRequest, Wanted, Writers,
+    HashPolicy, Receipt, StreamLimits, Survey, SurveyError, SurveyRequest, Wanted, Writers,
     read_wanted,
 };
 use lazaret_tests::tree_text;
@@ -118,12 +118,14 @@ impl Session {
     pub(super) fn ask(
         &self,
         limits: StreamLimits,
-        digests: Digests,
+        hash_policy: HashPolicy,
     ) -> (Exporting, Result<Survey, SurveyError>) {
         let mut request = Vec::new();
         let asked = SurveyRequest {
-            digests,
-            ..self.known().request(limits, Writers::Gone, &self.baseline)
+            hash_policy,
+            ..self
+                .known()
+                .request(limits, Writers::Stopped, &self.baseline)
         };
         asked.write_to(&mut request).expect("to memory");
         let mut porter = Exporting::of(self.volume.path());
@@ -133,7 +135,7 @@ impl Session {
 
     #[track_caller]
     pub(super) fn survey(&self, limits: StreamLimits) -> Result<Survey, SurveyError> {
-        let (porter, survey) = self.ask(limits, Digests::All);
+        let (porter, survey) = self.ask(limits, HashPolicy::All);
         porter.send(&list(&[])).ok();
         survey
     }
@@ -150,7 +152,7 @@ impl Session {
     #[track_caller]
     pub(super) fn look_and_fetch(&self) -> VolumeState {
         let limits = StreamLimits::DEFAULT;
-        let (porter, survey) = self.ask(limits, Digests::OfKnown);
+        let (porter, survey) = self.ask(limits, HashPolicy::KnownOnly);
         let surveyed = self
             .known()
             .surveyed(survey.expect("a survey"), &self.baseline);
@@ -167,7 +169,7 @@ impl Session {
     /// Fetches what is wanted and compares all of it with the volume.
     #[track_caller]
     pub(super) fn fetch(&self, wanted: &[Wanted]) -> Tree {
-        let (porter, survey) = self.ask(StreamLimits::DEFAULT, Digests::All);
+        let (porter, survey) = self.ask(StreamLimits::DEFAULT, HashPolicy::All);
         survey.expect("a survey");
         self.arrived(wanted, porter)
     }

@@ -1,4 +1,4 @@
-//! `lent`: files that a session is lent, line by line, and what becomes of them there.
+//! `SentCredential`: credential files of a session, line by line, and what becomes of them there.
 //!
 //! ```text
 //! host to porter   file 0400 PATH CONTENTS     PATH below the home; both in hexadecimal
@@ -17,25 +17,25 @@ use lazaret_tree::{RelPath, RelPathBuf, from_hex, to_hex};
 
 use crate::records::RecordError;
 
-/// The most bytes of one lent file: a login has a few thousand.
-pub const LARGEST_LENT: usize = 48 << 10;
+/// The most bytes of one credential file: a login has a few thousand.
+pub const MAX_CREDENTIAL_BYTES: usize = 48 << 10;
 
-/// The most files that a session is lent.
-pub const MOST_LENT: usize = 16;
+/// The most credential files of a session.
+pub const MAX_CREDENTIALS: usize = 16;
 
 /// The longest line: a longest path and the largest contents, in hexadecimal.
-const LONGEST_LINE: u64 = 2 * (LARGEST_LENT as u64 + 4096) + 64;
+const LONGEST_LINE: u64 = 2 * (MAX_CREDENTIAL_BYTES as u64 + 4096) + 64;
 
-/// How a lent file may be used inside.
+/// How a credential file may be used inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LentMode {
+pub enum CredentialMode {
     /// Mode 0400: who renews it puts another file in its place.
     ReadOnly,
     /// Mode 0600: it may be written over.
     Writable,
 }
 
-impl LentMode {
+impl CredentialMode {
     /// Returns the permission bits.
     pub fn bits(self) -> u32 {
         match self {
@@ -45,20 +45,20 @@ impl LentMode {
     }
 }
 
-/// A file to lend. Its line holds the contents, so the writer has to wipe the line.
-pub struct LentFile<'a> {
+/// A credential file to send. Its line holds the contents, so the writer has to wipe the line.
+pub struct SentCredential<'a> {
     /// Where, below the home.
     pub path: &'a RelPath,
     /// How it may be used.
-    pub mode: LentMode,
+    pub mode: CredentialMode,
     /// It.
     pub contents: &'a [u8],
 }
 
 /// Shows no contents.
-impl fmt::Debug for LentFile<'_> {
+impl fmt::Debug for SentCredential<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LentFile")
+        f.debug_struct("SentCredential")
             .field("path", &self.path)
             .field("mode", &self.mode)
             .finish_non_exhaustive()
@@ -66,19 +66,19 @@ impl fmt::Debug for LentFile<'_> {
 }
 
 /// A file that has arrived.
-pub struct ArrivedFile {
+pub struct ArrivedCredential {
     /// Where, below the home.
     pub path: RelPathBuf,
     /// How it may be used.
-    pub mode: LentMode,
+    pub mode: CredentialMode,
     /// It.
     pub contents: Vec<u8>,
 }
 
 /// Shows no contents.
-impl fmt::Debug for ArrivedFile {
+impl fmt::Debug for ArrivedCredential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArrivedFile")
+        f.debug_struct("ArrivedCredential")
             .field("path", &self.path)
             .field("mode", &self.mode)
             .finish_non_exhaustive()
@@ -87,7 +87,7 @@ impl fmt::Debug for ArrivedFile {
 
 /// What a porter says of the files that it was given.
 #[derive(PartialEq, Eq)]
-pub enum LentEvent {
+pub enum CredentialEvent {
     /// They are there.
     Ready,
     /// One has other contents now.
@@ -100,7 +100,7 @@ pub enum LentEvent {
 }
 
 /// Shows no contents.
-impl fmt::Debug for LentEvent {
+impl fmt::Debug for CredentialEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ready => f.write_str("Ready"),
@@ -109,13 +109,13 @@ impl fmt::Debug for LentEvent {
     }
 }
 
-impl LentFile<'_> {
+impl SentCredential<'_> {
     /// Appends the line for the porter. Nothing is left behind by growth if `line` has room
-    /// for [`LentFile::room`] more bytes.
+    /// for [`SentCredential::room`] more bytes.
     pub fn write_to(&self, line: &mut Vec<u8>) {
         line.extend_from_slice(match self.mode {
-            LentMode::ReadOnly => b"file 0400 ",
-            LentMode::Writable => b"file 0600 ",
+            CredentialMode::ReadOnly => b"file 0400 ",
+            CredentialMode::Writable => b"file 0600 ",
         });
         line.extend_from_slice(to_hex(self.path.as_str().as_bytes()).as_bytes());
         line.push(b' ');
@@ -133,7 +133,7 @@ impl LentFile<'_> {
 ///
 /// # Errors
 /// A malformed line, or more than may be lent.
-pub fn read_lent(input: &mut dyn BufRead) -> Result<Vec<ArrivedFile>, RecordError> {
+pub fn read_credentials(input: &mut dyn BufRead) -> Result<Vec<ArrivedCredential>, RecordError> {
     const MALFORMED: RecordError = RecordError::Malformed {
         what: "a lent file",
     };
@@ -142,7 +142,7 @@ pub fn read_lent(input: &mut dyn BufRead) -> Result<Vec<ArrivedFile>, RecordErro
         if line == b"end" {
             return Ok(files);
         }
-        if files.len() == MOST_LENT {
+        if files.len() == MAX_CREDENTIALS {
             return Err(RecordError::TooLong);
         }
         let text = std::str::from_utf8(&line).map_err(|_| MALFORMED)?;
@@ -151,12 +151,12 @@ pub fn read_lent(input: &mut dyn BufRead) -> Result<Vec<ArrivedFile>, RecordErro
             return Err(MALFORMED);
         };
         let mode = match mode {
-            "0400" => LentMode::ReadOnly,
-            "0600" => LentMode::Writable,
+            "0400" => CredentialMode::ReadOnly,
+            "0600" => CredentialMode::Writable,
             _ => return Err(MALFORMED),
         };
         let path = from_hex(path).ok_or(MALFORMED)?;
-        files.push(ArrivedFile {
+        files.push(ArrivedCredential {
             path: RelPath::from_bytes(&path)
                 .map_err(|_| MALFORMED)?
                 .to_owned(),
@@ -167,7 +167,7 @@ pub fn read_lent(input: &mut dyn BufRead) -> Result<Vec<ArrivedFile>, RecordErro
     Err(RecordError::Truncated)
 }
 
-impl LentEvent {
+impl CredentialEvent {
     /// Returns the line for the host.
     pub fn line(&self) -> Vec<u8> {
         match self {
@@ -201,7 +201,7 @@ impl LentEvent {
         let (index, contents) = line.strip_prefix("changed ")?.split_once(' ')?;
         let index: usize = index.parse().ok()?;
         let contents = from_hex(contents)?;
-        let fits = index < MOST_LENT && contents.len() <= LARGEST_LENT;
+        let fits = index < MAX_CREDENTIALS && contents.len() <= MAX_CREDENTIAL_BYTES;
         fits.then_some(Self::Changed { index, contents })
     }
 }
@@ -236,9 +236,9 @@ mod tests {
     #[test]
     fn what_is_lent_arrives() {
         let path: RelPathBuf = ".tool/login.json".parse().unwrap();
-        let file = LentFile {
+        let file = SentCredential {
             path: &path,
-            mode: LentMode::ReadOnly,
+            mode: CredentialMode::ReadOnly,
             contents: b"{\"a\": \"\n\xff\"}",
         };
         let mut lines = Vec::with_capacity(file.room() + 4);
@@ -246,13 +246,13 @@ mod tests {
         file.write_to(&mut lines);
         lines.extend_from_slice(b"end\n");
         assert_eq!(lines.capacity(), room);
-        let arrived = read_lent(&mut &lines[..]).unwrap();
+        let arrived = read_credentials(&mut &lines[..]).unwrap();
         assert_eq!(arrived.len(), 1);
         assert_eq!(arrived[0].path, path);
-        assert_eq!(arrived[0].mode, LentMode::ReadOnly);
+        assert_eq!(arrived[0].mode, CredentialMode::ReadOnly);
         assert_eq!(arrived[0].contents, file.contents);
         assert!(matches!(
-            read_lent(&mut &lines[..lines.len() - 4]),
+            read_credentials(&mut &lines[..lines.len() - 4]),
             Err(RecordError::Truncated)
         ));
     }
@@ -267,32 +267,35 @@ mod tests {
             "file 0400 61 6\nend\n",
             "file 0400 61 61 61\nend\n",
         ] {
-            assert!(read_lent(&mut wrong.as_bytes()).is_err(), "{wrong}");
+            assert!(read_credentials(&mut wrong.as_bytes()).is_err(), "{wrong}");
         }
-        let many = "file 0400 61 61\n".repeat(MOST_LENT + 1) + "end\n";
+        let many = "file 0400 61 61\n".repeat(MAX_CREDENTIALS + 1) + "end\n";
         assert!(matches!(
-            read_lent(&mut many.as_bytes()),
+            read_credentials(&mut many.as_bytes()),
             Err(RecordError::TooLong)
         ));
     }
 
     #[test]
     fn a_hostile_porter_says_what_is_bounded_or_nothing() {
-        let changed = LentEvent::Changed {
+        let changed = CredentialEvent::Changed {
             index: 1,
             contents: b"new".to_vec(),
         };
         let mut said = b"noise\nchanged x 61\nchanged 99999 61\nchanged 0 6\n\xff\xfe\n".to_vec();
         said.extend("changed 0 ".bytes());
-        said.extend(std::iter::repeat_n(b'6', 2 * LARGEST_LENT + 2));
+        said.extend(std::iter::repeat_n(b'6', 2 * MAX_CREDENTIAL_BYTES + 2));
         said.push(b'\n');
         said.extend(std::iter::repeat_n(b'z', 1 << 20));
         said.push(b'\n');
-        said.extend(LentEvent::Ready.line());
+        said.extend(CredentialEvent::Ready.line());
         said.extend(changed.line());
         let mut input = &said[..];
-        assert_eq!(LentEvent::read(&mut input).unwrap(), Some(LentEvent::Ready));
-        assert_eq!(LentEvent::read(&mut input).unwrap(), Some(changed));
-        assert_eq!(LentEvent::read(&mut input).unwrap(), None);
+        assert_eq!(
+            CredentialEvent::read(&mut input).unwrap(),
+            Some(CredentialEvent::Ready)
+        );
+        assert_eq!(CredentialEvent::read(&mut input).unwrap(), Some(changed));
+        assert_eq!(CredentialEvent::read(&mut input).unwrap(), None);
     }
 }

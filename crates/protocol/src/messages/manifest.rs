@@ -5,9 +5,11 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, Tree};
 
-use crate::records::{FrameReader, FrameWriter, Magic, Record, RecordError, read_list, write_list};
+use crate::records::{
+    FormatTag, Record, RecordError, RecordReader, RecordWriter, read_list, write_list,
+};
 
-const MAGIC: Magic = *b"lztree 1";
+const MAGIC: FormatTag = *b"lztree 1";
 
 /// A [`Tree`] as [`write_tree`] writes it: less memory than that, but nothing can be looked
 /// up in it.
@@ -36,12 +38,12 @@ impl fmt::Debug for Manifest {
 /// Writes a [`Manifest`] entry by entry, in path order.
 #[derive(Debug)]
 #[must_use = "a manifest is complete only after `finish`"]
-pub struct ManifestWriter<'m>(FrameWriter<'m, Vec<u8>>);
+pub struct ManifestWriter<'m>(RecordWriter<'m, Vec<u8>>);
 
 impl<'m> ManifestWriter<'m> {
     /// Starts it; `manifest` is empty.
     pub fn new(manifest: &'m mut Manifest) -> Self {
-        Self(FrameWriter::new(&mut manifest.list, MAGIC))
+        Self(RecordWriter::new(&mut manifest.list, MAGIC))
     }
 
     /// Adds the next entry.
@@ -93,7 +95,7 @@ impl Record for Entry {
         }
     }
 
-    fn write_fields<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) -> io::Result<()> {
+    fn write_fields<W: Write + ?Sized>(&self, record: &mut RecordWriter<'_, W>) -> io::Result<()> {
         match self {
             Self::Dir => {}
             Self::File { size, digest, .. } => drop(record.u64(*size).digest(digest)),
@@ -102,7 +104,7 @@ impl Record for Entry {
         Ok(())
     }
 
-    fn read_fields(tag: u8, record: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+    fn read_fields(tag: u8, record: &mut RecordReader<'_>) -> Result<Self, RecordError> {
         Ok(match tag {
             b'd' => Self::Dir,
             b'l' => {

@@ -15,15 +15,16 @@ mod update;
 mod wanted;
 
 pub use credentials::{
-    ArrivedFile, LARGEST_LENT, LentEvent, LentFile, LentMode, MOST_LENT, read_lent,
+    ArrivedCredential, CredentialEvent, CredentialMode, MAX_CREDENTIAL_BYTES, MAX_CREDENTIALS,
+    SentCredential, read_credentials,
 };
 pub use manifest::{Manifest, ManifestWriter, read_tree, write_tree};
-pub use preconditions::{Ground, GroundAnswer, Lies};
-pub use protection::{Guarded, Protection};
+pub use preconditions::{ExpectedEntry, PreconditionResult, Preconditions};
+pub use protection::{ProtectedKind, Protection};
 pub use receipt::Receipt;
-pub use survey::{FoundEntry, FoundKind, OddType, Survey, SurveyError};
-pub use survey_request::{Digests, PartialSurveyRequest, SurveyRequest, Writers};
-pub use update::{UpdateOrder, UpdateReceipt};
+pub use survey::{FoundEntry, FoundKind, SpecialType, Survey, SurveyError};
+pub use survey_request::{HashPolicy, PartialSurveyRequest, SurveyRequest, Writers};
+pub use update::{UpdateReceipt, UpdateRequest};
 pub use wanted::{Wanted, read_wanted, write_wanted};
 
 use std::io::{self, Read};

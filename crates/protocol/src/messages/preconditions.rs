@@ -1,4 +1,4 @@
-//! `Ground`: what is believed to lie where an update writes.
+//! `Preconditions`: what is believed to lie where an update writes.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -7,38 +7,40 @@ use lazaret_tree::RelPathBuf;
 
 use super::read_array;
 use crate::VolumeIdentity;
-use crate::records::{FrameReader, FrameWriter, Magic, Record, RecordError, read_list, write_list};
+use crate::records::{
+    FormatTag, Record, RecordError, RecordReader, RecordWriter, read_list, write_list,
+};
 
-const MAGIC: Magic = *b"lzgrnd 1";
+const MAGIC: FormatTag = *b"lzgrnd 1";
 /// One byte each.
-const HOLDS: u8 = b'y';
-const DIFFERS: u8 = b'n';
+const MET: u8 = b'y';
+const FAILED: u8 = b'n';
 
-/// What lies at one path of a volume.
+/// What an update expects at one path of a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lies {
+pub enum ExpectedEntry {
     /// Nothing.
     Nothing,
     /// A directory, whatever it holds.
     Dir,
     /// A file or a link that still has this identity.
     Entry(VolumeIdentity),
-    /// Something that only a survey can tell of: nothing holds that rests on it.
+    /// Something that only a survey can tell of: no precondition that rests on it is met.
     Unclear,
 }
 
-/// All that an update rests on, by path. Where it holds, the update does what it would have
+/// All that an update rests on, by path. If all of it is met, the update does what it would have
 /// been told to do after a survey.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ground(pub BTreeMap<RelPathBuf, Lies>);
+pub struct Preconditions(pub BTreeMap<RelPathBuf, ExpectedEntry>);
 
-impl Ground {
+impl Preconditions {
     /// Writes it.
     ///
     /// # Errors
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let records = self.0.iter().map(|(path, lies)| (&**path, lies));
+        let records = self.0.iter().map(|(path, expected)| (&**path, expected));
         write_list(out, MAGIC, records)
     }
 
@@ -52,7 +54,7 @@ impl Ground {
     }
 }
 
-impl Record for Lies {
+impl Record for ExpectedEntry {
     const TAGS: &'static [u8] = b"ndue";
 
     fn tag(&self) -> u8 {
@@ -64,14 +66,14 @@ impl Record for Lies {
         }
     }
 
-    fn write_fields<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) -> io::Result<()> {
+    fn write_fields<W: Write + ?Sized>(&self, record: &mut RecordWriter<'_, W>) -> io::Result<()> {
         if let Self::Entry(identity) = self {
             record.identity(identity);
         }
         Ok(())
     }
 
-    fn read_fields(tag: u8, record: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+    fn read_fields(tag: u8, record: &mut RecordReader<'_>) -> Result<Self, RecordError> {
         Ok(match tag {
             b'n' => Self::Nothing,
             b'd' => Self::Dir,
@@ -81,24 +83,24 @@ impl Record for Lies {
     }
 }
 
-/// What a porter says of a ground.
+/// What a porter says of the preconditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroundAnswer {
+pub enum PreconditionResult {
     /// All of it is so.
-    Holds,
+    Met,
     /// Something is not: only a survey can tell what to do.
-    Differs,
+    Failed,
 }
 
-impl GroundAnswer {
+impl PreconditionResult {
     /// Writes it, and flushes: the host waits for it.
     ///
     /// # Errors
     /// When the writer fails.
     pub fn write_to(self, out: &mut dyn Write) -> io::Result<()> {
         let byte = match self {
-            Self::Holds => HOLDS,
-            Self::Differs => DIFFERS,
+            Self::Met => MET,
+            Self::Failed => FAILED,
         };
         out.write_all(&[byte])?;
         out.flush()
@@ -110,8 +112,8 @@ impl GroundAnswer {
     /// When there is none.
     pub fn read_from(input: &mut dyn Read) -> Result<Self, RecordError> {
         match read_array(input)? {
-            [HOLDS] => Ok(Self::Holds),
-            [DIFFERS] => Ok(Self::Differs),
+            [MET] => Ok(Self::Met),
+            [FAILED] => Ok(Self::Failed),
             _ => Err(RecordError::malformed("neither yes nor no")),
         }
     }

@@ -6,14 +6,14 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::RelPathBuf;
 
-use crate::records::{FrameReader, FrameWriter, Magic, Record, RecordError};
+use crate::records::{FormatTag, Record, RecordError, RecordReader, RecordWriter};
 
-const MAGIC: Magic = *b"lzprot 1";
+const MAGIC: FormatTag = *b"lzprot 1";
 
 /// What becomes of one entry of a volume. All of them are root's: what one can't change in
 /// it follows from that and from the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Guarded {
+pub enum ProtectedKind {
     /// A directory in which the agent makes entries of its own, mode 1777: the sticky bit
     /// keeps it from touching those of others (`man 7 inode`).
     Shared,
@@ -29,7 +29,7 @@ pub enum Guarded {
     Link,
 }
 
-impl Guarded {
+impl ProtectedKind {
     /// The permission bits; a link has none of its own.
     pub fn mode(self) -> Option<u32> {
         match self {
@@ -65,10 +65,10 @@ impl Guarded {
 /// one is in force for all that it takes to reach it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Protection {
-    /// The root of the volume: [`Guarded::Shared`] or [`Guarded::Closed`].
-    pub root: Guarded,
+    /// The root of the volume: [`ProtectedKind::Shared`] or [`ProtectedKind::Closed`].
+    pub root: ProtectedKind,
     /// The entries below it, by path.
-    pub entries: BTreeMap<RelPathBuf, Guarded>,
+    pub entries: BTreeMap<RelPathBuf, ProtectedKind>,
 }
 
 impl Protection {
@@ -77,10 +77,10 @@ impl Protection {
     /// # Errors
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, MAGIC);
+        let mut frame = RecordWriter::new(out, MAGIC);
         frame.tag(b'r')?.u8(self.root.tag());
-        for (path, guarded) in &self.entries {
-            frame.record(path, guarded)?;
+        for (path, protected) in &self.entries {
+            frame.record(path, protected)?;
         }
         frame.finish()
     }
@@ -91,35 +91,35 @@ impl Protection {
     /// When it is cut off, changed, not in path order, or names an entry without the
     /// directory that it lies in.
     pub fn read_from(input: &mut dyn Read) -> Result<Self, RecordError> {
-        let mut frame = FrameReader::new(input, MAGIC, "protection of version 1")?;
+        let mut frame = RecordReader::new(input, MAGIC, "protection of version 1")?;
         if frame.tag()? != Some(b'r') {
             return Err(RecordError::malformed("no root"));
         }
-        let root = Guarded::from_tag(frame.u8()?)?;
+        let root = ProtectedKind::from_tag(frame.u8()?)?;
         if !root.is_open() {
             return Err(RecordError::malformed(
                 "a root that is no directory on the way",
             ));
         }
-        let mut entries: BTreeMap<RelPathBuf, Guarded> = BTreeMap::new();
-        for record in frame.list::<Guarded>() {
-            let (path, guarded) = record?;
+        let mut entries: BTreeMap<RelPathBuf, ProtectedKind> = BTreeMap::new();
+        for record in frame.list::<ProtectedKind>() {
+            let (path, protected) = record?;
             let has_parent = match path.parent().map(|parent| entries.get(parent)) {
                 None => true,
-                Some(Some(Guarded::Dir)) => !guarded.is_open(),
+                Some(Some(ProtectedKind::Dir)) => !protected.is_open(),
                 Some(parent) => parent.is_some_and(|parent| parent.is_open()),
             };
             if !has_parent {
                 return Err(RecordError::malformed("an entry without its directory"));
             }
-            entries.insert(path, guarded);
+            entries.insert(path, protected);
         }
         frame.finish()?;
         Ok(Self { root, entries })
     }
 }
 
-impl Record for Guarded {
+impl Record for ProtectedKind {
     const TAGS: &'static [u8] = b"scdfxl";
 
     fn tag(&self) -> u8 {
@@ -133,11 +133,11 @@ impl Record for Guarded {
         }
     }
 
-    fn write_fields<W: Write + ?Sized>(&self, _: &mut FrameWriter<'_, W>) -> io::Result<()> {
+    fn write_fields<W: Write + ?Sized>(&self, _: &mut RecordWriter<'_, W>) -> io::Result<()> {
         Ok(())
     }
 
-    fn read_fields(tag: u8, _: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+    fn read_fields(tag: u8, _: &mut RecordReader<'_>) -> Result<Self, RecordError> {
         Self::from_tag(tag)
     }
 }

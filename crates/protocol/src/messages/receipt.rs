@@ -5,10 +5,10 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::RelPathBuf;
 
-use crate::records::{FrameReader, FrameWriter, Magic, Record as _, RecordError};
+use crate::records::{FormatTag, Record as _, RecordError, RecordReader, RecordWriter};
 use crate::{Trailer, VolumeIdentity};
 
-const MAGIC: Magic = *b"lzrcpt 3";
+const MAGIC: FormatTag = *b"lzrcpt 3";
 
 /// The proof that a stream arrived as a whole, and what lies in the volume since.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Receipt {
     /// # Errors
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, MAGIC);
+        let mut frame = RecordWriter::new(out, MAGIC);
         self.write_records(&mut frame)?;
         frame.finish()
     }
@@ -36,14 +36,14 @@ impl Receipt {
     /// # Errors
     /// When it is cut off, changed, too long, or contradicts itself.
     pub fn read_from(input: &mut dyn Read, entries: u64) -> Result<Self, RecordError> {
-        let mut frame = FrameReader::new(input, MAGIC, "receipt of version 3")?;
+        let mut frame = RecordReader::new(input, MAGIC, "receipt of version 3")?;
         if frame.tag()? != Some(b't') {
             return Err(RecordError::malformed("no total"));
         }
         Self::read_records(frame, entries)
     }
 
-    pub(super) fn write_records(&self, frame: &mut FrameWriter<'_>) -> io::Result<()> {
+    pub(super) fn write_records(&self, frame: &mut RecordWriter<'_>) -> io::Result<()> {
         let arrived = &self.arrived;
         let record = frame.tag(b't')?.u64(arrived.entries).u64(arrived.bytes);
         record.checksum(arrived.stream);
@@ -55,7 +55,7 @@ impl Receipt {
 
     /// Reads what follows the tag of the first record, to the end of the frame.
     pub(super) fn read_records(
-        mut frame: FrameReader<'_>,
+        mut frame: RecordReader<'_>,
         entries: u64,
     ) -> Result<Self, RecordError> {
         let arrived = Trailer {

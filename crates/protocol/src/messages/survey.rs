@@ -4,10 +4,10 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::{Digest, FindingCode, finding_code};
 
-use crate::records::{FrameReader, FrameWriter, Magic, RecordError};
+use crate::records::{FormatTag, RecordError, RecordReader, RecordWriter};
 use crate::{StreamError, StreamLimits, VolumeIdentity};
 
-const MAGIC: Magic = *b"lzsurv 3";
+const MAGIC: FormatTag = *b"lzsurv 3";
 
 /// Everything that differs from what is known, in the order of the walk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub enum FoundKind {
         target: Vec<u8>,
     },
     /// Neither file nor directory nor link.
-    Odd(OddType),
+    Special(SpecialType),
     /// A cache directory that was not there before; not entered.
     Cache,
     /// Anything with a name that lazaret does not carry; not read, not entered.
@@ -61,7 +61,7 @@ pub enum FoundKind {
 
 /// What a file system can hold beside files, directories and links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OddType {
+pub enum SpecialType {
     /// A FIFO.
     Fifo,
     /// A Unix socket.
@@ -72,7 +72,7 @@ pub enum OddType {
     Unknown,
 }
 
-impl OddType {
+impl SpecialType {
     /// Returns the byte that stands for it in a record.
     pub fn tag(self) -> u8 {
         match self {
@@ -83,7 +83,7 @@ impl OddType {
         }
     }
 
-    /// Reads what [`OddType::tag`] returned.
+    /// Reads what [`SpecialType::tag`] returned.
     pub fn from_tag(tag: u8) -> Option<Self> {
         let all = [Self::Fifo, Self::Socket, Self::Device, Self::Unknown];
         all.into_iter().find(|odd| odd.tag() == tag)
@@ -151,7 +151,7 @@ impl Survey {
     /// # Errors
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, MAGIC);
+        let mut frame = RecordWriter::new(out, MAGIC);
         for FoundEntry { name, kind } in &self.found {
             match kind {
                 FoundKind::Dir { identity } => {
@@ -173,7 +173,7 @@ impl Survey {
                     let record = frame.tag(b'l')?.path(name)?;
                     record.identity(identity).bytes(target)?;
                 }
-                FoundKind::Odd(odd) => {
+                FoundKind::Special(odd) => {
                     frame.tag(b'o')?.path(name)?.u8(odd.tag());
                 }
                 FoundKind::Cache => {
@@ -195,7 +195,7 @@ impl Survey {
     /// # Errors
     /// When the writer fails.
     pub fn write_given_up(error: &StreamError, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, MAGIC);
+        let mut frame = RecordWriter::new(out, MAGIC);
         match error {
             StreamError::TooManyEntries { limit } => {
                 frame.tag(b'E')?.u64(*limit);
@@ -219,7 +219,7 @@ impl Survey {
     /// # Errors
     /// When it is cut off or changed, or tells of more than the limits.
     pub fn read_from(input: &mut dyn Read, limits: &StreamLimits) -> Result<Self, SurveyError> {
-        let mut frame = FrameReader::new(input, MAGIC, "survey of version 3")?;
+        let mut frame = RecordReader::new(input, MAGIC, "survey of version 3")?;
         let mut survey = Self::default();
         let (mut entries, mut bytes, mut names) = (0, 0_u64, 0);
         while let Some(tag) = frame.tag()? {
@@ -282,8 +282,8 @@ impl Survey {
                     target: frame.bytes()?.to_vec(),
                 },
                 b'o' => {
-                    let odd = OddType::from_tag(frame.u8()?);
-                    FoundKind::Odd(odd.ok_or(RecordError::malformed("a type"))?)
+                    let odd = SpecialType::from_tag(frame.u8()?);
+                    FoundKind::Special(odd.ok_or(RecordError::malformed("a type"))?)
                 }
                 b'c' => FoundKind::Cache,
                 b'n' => FoundKind::BadName,

@@ -4,29 +4,29 @@ use std::io::{self, Read, Write};
 
 use lazaret_tree::RelPathBuf;
 
-use crate::records::{FrameReader, FrameWriter, Magic, RecordError};
+use crate::records::{FormatTag, RecordError, RecordReader, RecordWriter};
 use crate::{StreamLimits, VolumeIdentity};
 
-const MAGIC: Magic = *b"lzask  4";
+const MAGIC: FormatTag = *b"lzask  4";
 
-/// What has become of everybody else who could write to the volume.
+/// What the other processes that could write to the volume do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writers {
     /// They have ended, and all that they had mapped is unmapped.
-    Gone,
-    /// They are held, or not even that, and go on later with what they have mapped: the
+    Stopped,
+    /// They are paused, or not even that, and go on later with what they have mapped: the
     /// porter has every dirty page written first, so that the next store into it moves
     /// ctime.
-    Held,
+    Paused,
 }
 
 /// Which of the files that it finds a survey hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Digests {
+pub enum HashPolicy {
     /// All of them.
     All,
     /// Not those of new files that the host will fetch: it hashes them itself.
-    OfKnown,
+    KnownOnly,
 }
 
 /// What `porter export` reads first from stdin.
@@ -37,7 +37,7 @@ pub struct SurveyRequest {
     /// Who may go on after it.
     pub writers: Writers,
     /// What is hashed.
-    pub digests: Digests,
+    pub hash_policy: HashPolicy,
     /// What need not be told again: entries that are known, as they were when they were seen.
     ///
     /// A directory stands here only when it was sent in: it is entered whatever lies in it,
@@ -54,8 +54,8 @@ pub struct PartialSurveyRequest<'a> {
     pub limits: StreamLimits,
     /// As in [`SurveyRequest`].
     pub writers: Writers,
-    digests: Digests,
-    frame: FrameReader<'a>,
+    hash_policy: HashPolicy,
+    frame: RecordReader<'a>,
 }
 
 impl SurveyRequest {
@@ -64,19 +64,19 @@ impl SurveyRequest {
     /// # Errors
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, MAGIC);
+        let mut frame = RecordWriter::new(out, MAGIC);
         let limits = &self.limits;
         let record = frame.tag(b'm')?;
         record.u64(limits.entries).u64(limits.total_bytes);
         record.u64(limits.file_bytes).u64(limits.meta_bytes);
         record.u64(limits.name_bytes);
         frame.tag(match self.writers {
-            Writers::Gone => b'g',
-            Writers::Held => b'h',
+            Writers::Stopped => b'g',
+            Writers::Paused => b'h',
         })?;
-        frame.tag(match self.digests {
-            Digests::All => b'a',
-            Digests::OfKnown => b'k',
+        frame.tag(match self.hash_policy {
+            HashPolicy::All => b'a',
+            HashPolicy::KnownOnly => b'k',
         })?;
         for (path, identity) in &self.known {
             frame.record(path, identity)?;
@@ -97,7 +97,7 @@ impl SurveyRequest {
     /// # Errors
     /// When it is cut off or changed.
     pub fn begin(input: &mut dyn Read) -> Result<PartialSurveyRequest<'_>, RecordError> {
-        let mut frame = FrameReader::new(input, MAGIC, "survey request of version 4")?;
+        let mut frame = RecordReader::new(input, MAGIC, "survey request of version 4")?;
         let Some(b'm') = frame.tag()? else {
             return Err(RecordError::malformed("no limits"));
         };
@@ -109,19 +109,19 @@ impl SurveyRequest {
             name_bytes: frame.u64()?,
         };
         let writers = match frame.tag()? {
-            Some(b'g') => Writers::Gone,
-            Some(b'h') => Writers::Held,
+            Some(b'g') => Writers::Stopped,
+            Some(b'h') => Writers::Paused,
             _ => return Err(RecordError::malformed("no word of writers")),
         };
-        let digests = match frame.tag()? {
-            Some(b'a') => Digests::All,
-            Some(b'k') => Digests::OfKnown,
+        let hash_policy = match frame.tag()? {
+            Some(b'a') => HashPolicy::All,
+            Some(b'k') => HashPolicy::KnownOnly,
             _ => return Err(RecordError::malformed("no word of digests")),
         };
         Ok(PartialSurveyRequest {
             limits,
             writers,
-            digests,
+            hash_policy,
             frame,
         })
     }
@@ -136,7 +136,7 @@ impl PartialSurveyRequest<'_> {
         let Self {
             limits,
             writers,
-            digests,
+            hash_policy,
             mut frame,
         } = self;
         let known = frame.list().collect::<Result<_, _>>()?;
@@ -144,7 +144,7 @@ impl PartialSurveyRequest<'_> {
         Ok(SurveyRequest {
             limits,
             writers,
-            digests,
+            hash_policy,
             known,
         })
     }

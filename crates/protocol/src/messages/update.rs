@@ -5,12 +5,12 @@ use std::io::{self, Read, Write};
 use lazaret_tree::{RelPathBuf, Tree};
 
 use super::read_array;
-use crate::records::{Bare, FrameReader, FrameWriter, Magic, RecordError};
+use crate::records::{Bare, FormatTag, RecordError, RecordReader, RecordWriter};
 use crate::{FileTime, Receipt};
 
-const ORDER: Magic = *b"lzordr 2";
-const RECEIPT: Magic = *b"lzupdt 3";
-/// The tag of [`UpdateOrder::quiet_since`].
+const ORDER: FormatTag = *b"lzordr 2";
+const RECEIPT: FormatTag = *b"lzupdt 3";
+/// The tag of [`UpdateRequest::quiet_since`].
 const QUIET: u8 = b'q';
 type Removed = Bare<b'r'>;
 type Stayed = Bare<b's'>;
@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// What is to be done to a volume: first all removals, from the bottom up, then the files
 /// of the stream that follows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UpdateOrder {
+pub struct UpdateRequest {
     /// What goes, in path order. Of a directory, what lies in it stands here too, or it
     /// stays.
     pub remove: Vec<RelPathBuf>,
@@ -42,7 +42,7 @@ pub struct UpdateReceipt {
     pub stayed: Vec<RelPathBuf>,
 }
 
-impl UpdateOrder {
+impl UpdateRequest {
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.remove.is_empty() && self.send.is_empty()
@@ -61,7 +61,7 @@ impl UpdateOrder {
     }
 
     pub(crate) fn write_frame(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, ORDER);
+        let mut frame = RecordWriter::new(out, ORDER);
         if let Some(time) = self.quiet_since {
             frame.tag(QUIET)?.time(time);
         }
@@ -74,7 +74,7 @@ impl UpdateOrder {
         frame.finish()
     }
 
-    /// Reads what [`UpdateOrder::write_to`] wrote, and not a byte more.
+    /// Reads what [`UpdateRequest::write_to`] wrote, and not a byte more.
     ///
     /// # Errors
     /// When it is cut off, changed, too long, or not in path order.
@@ -84,15 +84,15 @@ impl UpdateOrder {
             return Err(RecordError::TooLong);
         }
         let mut list = input.take(length);
-        let order = Self::read_frame(&mut list)?;
+        let request = Self::read_frame(&mut list)?;
         match list.limit() {
-            0 => Ok(order),
+            0 => Ok(request),
             _ => Err(RecordError::Trailing),
         }
     }
 
     pub(crate) fn read_frame(input: &mut dyn Read) -> Result<Self, RecordError> {
-        let mut frame = FrameReader::new(input, ORDER, "order of version 2")?;
+        let mut frame = RecordReader::new(input, ORDER, "order of version 2")?;
         let quiet_since = match frame.tag_among(&[QUIET])? {
             Some(_) => Some(frame.time()?),
             None => None,
@@ -116,7 +116,7 @@ impl UpdateReceipt {
     /// # Errors
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, RECEIPT);
+        let mut frame = RecordWriter::new(out, RECEIPT);
         for path in &self.stayed {
             frame.record(path, &Bare::<b's'>)?;
         }
@@ -124,15 +124,15 @@ impl UpdateReceipt {
         frame.finish()
     }
 
-    /// Reads a receipt for `order`.
+    /// Reads a receipt for `request`.
     ///
     /// # Errors
     /// When it is cut off, changed, or for something else than the order.
-    pub fn read_from(input: &mut dyn Read, order: &UpdateOrder) -> Result<Self, RecordError> {
-        let mut frame = FrameReader::new(input, RECEIPT, "receipt of an update of version 3")?;
+    pub fn read_from(input: &mut dyn Read, request: &UpdateRequest) -> Result<Self, RecordError> {
+        let mut frame = RecordReader::new(input, RECEIPT, "receipt of an update of version 3")?;
         let stayed = frame.list::<Stayed>().map(|record| {
             let (path, _) = record?;
-            match order.remove.binary_search(&path) {
+            match request.remove.binary_search(&path) {
                 Ok(_) => Ok(path),
                 Err(_) => Err(RecordError::malformed("a path")),
             }
@@ -141,8 +141,8 @@ impl UpdateReceipt {
         if frame.tag()? != Some(b't') {
             return Err(RecordError::malformed("no total"));
         }
-        let written = Receipt::read_records(frame, order.send.len() as u64)?;
-        let sent = order.send.iter().map(|(path, _)| path);
+        let written = Receipt::read_records(frame, request.send.len() as u64)?;
+        let sent = request.send.iter().map(|(path, _)| path);
         let same = written.identities.keys().map(|path| &**path).eq(sent);
         if !same {
             return Err(RecordError::malformed("a receipt for something else"));

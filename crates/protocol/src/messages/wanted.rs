@@ -5,9 +5,9 @@ use std::io::{self, Read, Write};
 use lazaret_tree::{Digest, MAX_REF_TEXT, RelPath, RelPathBuf, is_ref_text};
 
 use crate::VolumeIdentity;
-use crate::records::{FrameReader, FrameWriter, Magic, Record, RecordError};
+use crate::records::{FormatTag, Record, RecordError, RecordReader, RecordWriter};
 
-const MAGIC: Magic = *b"lzwant 3";
+const MAGIC: FormatTag = *b"lzwant 3";
 
 /// One file to send. It must still be what the survey found, or the sending fails.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -33,7 +33,7 @@ impl Wanted {
 /// # Errors
 /// When the writer fails.
 pub fn write_wanted(wanted: &[Wanted], out: &mut dyn Write) -> io::Result<()> {
-    let mut frame = FrameWriter::new(out, MAGIC);
+    let mut frame = RecordWriter::new(out, MAGIC);
     for wanted in wanted {
         let file = WantedFile {
             identity: wanted.identity,
@@ -49,7 +49,7 @@ pub fn write_wanted(wanted: &[Wanted], out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// When it is cut off, changed, or not in path order.
 pub fn read_wanted(input: &mut dyn Read) -> Result<Vec<Wanted>, RecordError> {
-    let mut frame = FrameReader::new(input, MAGIC, "list of wanted files of version 3")?;
+    let mut frame = RecordReader::new(input, MAGIC, "list of wanted files of version 3")?;
     let wanted = frame.list::<WantedFile>().map(|record| {
         let (path, WantedFile { identity, digest }) = record?;
         Ok(Wanted {
@@ -79,7 +79,7 @@ impl Record for WantedFile {
         }
     }
 
-    fn write_fields<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) -> io::Result<()> {
+    fn write_fields<W: Write + ?Sized>(&self, record: &mut RecordWriter<'_, W>) -> io::Result<()> {
         record.identity(&self.identity);
         if let Some(digest) = &self.digest {
             record.digest(digest);
@@ -87,7 +87,7 @@ impl Record for WantedFile {
         Ok(())
     }
 
-    fn read_fields(tag: u8, record: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+    fn read_fields(tag: u8, record: &mut RecordReader<'_>) -> Result<Self, RecordError> {
         Ok(Self {
             identity: record.identity()?,
             digest: match tag {

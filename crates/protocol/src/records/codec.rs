@@ -27,7 +27,7 @@ use super::VolumeIdentity;
 use crate::{Checksum, FileTime};
 
 /// The first bytes of a frame.
-pub type Magic = [u8; 8];
+pub type FormatTag = [u8; 8];
 
 const BUFFER: usize = 64 << 10;
 
@@ -85,7 +85,7 @@ impl RecordError {
 
 /// Writes one frame.
 #[must_use = "a frame is complete only after `finish`"]
-pub struct FrameWriter<'w, W: ?Sized = dyn Write + 'w> {
+pub struct RecordWriter<'w, W: ?Sized = dyn Write + 'w> {
     out: &'w mut W,
     buffer: Vec<u8>,
     hasher: blake3::Hasher,
@@ -93,7 +93,7 @@ pub struct FrameWriter<'w, W: ?Sized = dyn Write + 'w> {
     records: u64,
 }
 
-impl<W: ?Sized> fmt::Debug for FrameWriter<'_, W> {
+impl<W: ?Sized> fmt::Debug for RecordWriter<'_, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FrameWriter")
             .field("records", &self.records)
@@ -101,9 +101,9 @@ impl<W: ?Sized> fmt::Debug for FrameWriter<'_, W> {
     }
 }
 
-impl<'w, W: Write + ?Sized> FrameWriter<'w, W> {
+impl<'w, W: Write + ?Sized> RecordWriter<'w, W> {
     /// Starts a frame.
-    pub fn new(out: &'w mut W, magic: Magic) -> Self {
+    pub fn new(out: &'w mut W, magic: FormatTag) -> Self {
         let mut buffer = Vec::with_capacity(BUFFER + 1024);
         buffer.extend_from_slice(&magic);
         Self {
@@ -224,7 +224,7 @@ fn too_long() -> io::Error {
 /// Reads one frame.
 ///
 /// Every method that reads fails if the frame ends before, or the reader fails.
-pub struct FrameReader<'r> {
+pub struct RecordReader<'r> {
     input: &'r mut dyn Read,
     buffer: Vec<u8>,
     /// What of the buffer was taken, and what of it is filled.
@@ -236,7 +236,7 @@ pub struct FrameReader<'r> {
     records: u64,
 }
 
-impl fmt::Debug for FrameReader<'_> {
+impl fmt::Debug for RecordReader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FrameReader")
             .field("records", &self.records)
@@ -244,11 +244,11 @@ impl fmt::Debug for FrameReader<'_> {
     }
 }
 
-impl<'r> FrameReader<'r> {
+impl<'r> RecordReader<'r> {
     /// Reads the magic; `expected` names the list in errors.
     pub fn new(
         input: &'r mut dyn Read,
-        magic: Magic,
+        magic: FormatTag,
         expected: &'static str,
     ) -> Result<Self, RecordError> {
         let mut reader = Self {
@@ -298,7 +298,7 @@ impl<'r> FrameReader<'r> {
         Ok(None)
     }
 
-    /// Reads the end; see [`FrameReader::tag`].
+    /// Reads the end; see [`RecordReader::tag`].
     ///
     /// # Errors
     /// When another record follows, or the end is wrong.
@@ -421,11 +421,11 @@ impl<'r> FrameReader<'r> {
 mod tests {
     use super::*;
 
-    const MAGIC: Magic = *b"lztest 1";
+    const MAGIC: FormatTag = *b"lztest 1";
 
     fn write() -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut frame = FrameWriter::new(&mut bytes, MAGIC);
+        let mut frame = RecordWriter::new(&mut bytes, MAGIC);
         for path in ["a", "a/b", "a/c/d", "z"] {
             let record = frame.tag(b'p').expect("to memory");
             record.path(path.as_bytes()).expect("short");
@@ -437,7 +437,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Result<Vec<String>, RecordError> {
         let mut input = bytes;
-        let mut frame = FrameReader::new(&mut input, MAGIC, "test")?;
+        let mut frame = RecordReader::new(&mut input, MAGIC, "test")?;
         let mut paths = Vec::new();
         while let Some(tag) = frame.tag()? {
             assert_eq!(tag, b'p');
@@ -481,7 +481,7 @@ mod tests {
     #[test]
     fn many_records_cross_the_buffer() {
         let mut bytes = Vec::new();
-        let mut frame = FrameWriter::new(&mut bytes, MAGIC);
+        let mut frame = RecordWriter::new(&mut bytes, MAGIC);
         for number in 0..20_000 {
             let record = frame.tag(b'n').expect("to memory");
             record
@@ -492,7 +492,7 @@ mod tests {
         frame.finish().expect("to memory");
         // One byte at a time is the worst a pipe can do.
         let mut input = OneByOne(&bytes);
-        let mut frame = FrameReader::new(&mut input, MAGIC, "test").expect("magic");
+        let mut frame = RecordReader::new(&mut input, MAGIC, "test").expect("magic");
         let mut number = 0;
         while frame.tag().expect("whole").is_some() {
             assert_eq!(

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use lazaret_tree::{RelPath, RelPathBuf};
 
 use super::VolumeIdentity;
-use super::codec::{FrameReader, FrameWriter, Magic, RecordError};
+use super::codec::{FormatTag, RecordError, RecordReader, RecordWriter};
 
 /// What a list says about one path: a tag, the path, then the fields.
 pub trait Record: Sized {
@@ -20,13 +20,13 @@ pub trait Record: Sized {
     ///
     /// # Errors
     /// When the writer fails or a field is over 64 KiB.
-    fn write_fields<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) -> io::Result<()>;
+    fn write_fields<W: Write + ?Sized>(&self, record: &mut RecordWriter<'_, W>) -> io::Result<()>;
 
     /// Reads the fields of a record with this tag.
     ///
     /// # Errors
     /// When a field is cut off or malformed.
-    fn read_fields(tag: u8, record: &mut FrameReader<'_>) -> Result<Self, RecordError>;
+    fn read_fields(tag: u8, record: &mut RecordReader<'_>) -> Result<Self, RecordError>;
 }
 
 /// A record without fields: the path is all it says.
@@ -40,11 +40,11 @@ impl<const TAG: u8> Record for Bare<TAG> {
         TAG
     }
 
-    fn write_fields<W: Write + ?Sized>(&self, _: &mut FrameWriter<'_, W>) -> io::Result<()> {
+    fn write_fields<W: Write + ?Sized>(&self, _: &mut RecordWriter<'_, W>) -> io::Result<()> {
         Ok(())
     }
 
-    fn read_fields(_: u8, _: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+    fn read_fields(_: u8, _: &mut RecordReader<'_>) -> Result<Self, RecordError> {
         Ok(Self)
     }
 }
@@ -56,12 +56,12 @@ impl Record for VolumeIdentity {
         b'i'
     }
 
-    fn write_fields<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) -> io::Result<()> {
+    fn write_fields<W: Write + ?Sized>(&self, record: &mut RecordWriter<'_, W>) -> io::Result<()> {
         record.identity(self);
         Ok(())
     }
 
-    fn read_fields(_: u8, record: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+    fn read_fields(_: u8, record: &mut RecordReader<'_>) -> Result<Self, RecordError> {
         record.identity()
     }
 }
@@ -72,10 +72,10 @@ impl Record for VolumeIdentity {
 /// When the writer fails.
 pub fn write_list<'a, R: Record + 'a>(
     out: &mut dyn Write,
-    magic: Magic,
+    magic: FormatTag,
     records: impl IntoIterator<Item = (&'a RelPath, &'a R)>,
 ) -> io::Result<()> {
-    let mut frame = FrameWriter::new(out, magic);
+    let mut frame = RecordWriter::new(out, magic);
     for (path, record) in records {
         frame.record(path, record)?;
     }
@@ -88,16 +88,16 @@ pub fn write_list<'a, R: Record + 'a>(
 /// When it is cut off, changed, of another version, or not in path order.
 pub fn read_list<R: Record, C: FromIterator<(RelPathBuf, R)>>(
     input: &mut dyn Read,
-    magic: Magic,
+    magic: FormatTag,
     expected: &'static str,
 ) -> Result<C, RecordError> {
-    let mut frame = FrameReader::new(input, magic, expected)?;
+    let mut frame = RecordReader::new(input, magic, expected)?;
     let list = frame.list().collect::<Result<C, _>>()?;
     frame.finish()?;
     Ok(list)
 }
 
-impl<W: Write + ?Sized> FrameWriter<'_, W> {
+impl<W: Write + ?Sized> RecordWriter<'_, W> {
     /// Writes the next record of a list, after the path before it in path order.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl<W: Write + ?Sized> FrameWriter<'_, W> {
     }
 }
 
-impl<'r> FrameReader<'r> {
+impl<'r> RecordReader<'r> {
     /// Reads a list up to the first tag that none of its records has.
     ///
     /// Each path must come after the one before it, so none comes twice.
@@ -132,7 +132,7 @@ impl<'r> FrameReader<'r> {
 /// The records of one list, as they are read. After an error the frame is of no use.
 #[derive(Debug)]
 pub struct List<'f, 'r, R> {
-    frame: &'f mut FrameReader<'r>,
+    frame: &'f mut RecordReader<'r>,
     last: Option<RelPathBuf>,
     records: PhantomData<R>,
 }

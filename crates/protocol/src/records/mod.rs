@@ -4,6 +4,6 @@ mod codec;
 mod identity;
 mod list;
 
-pub use codec::{FrameReader, FrameWriter, Magic, RecordError};
+pub use codec::{FormatTag, RecordError, RecordReader, RecordWriter};
 pub use identity::VolumeIdentity;
 pub use list::{Bare, List, Record, read_list, write_list};

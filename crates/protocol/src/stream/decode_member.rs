@@ -2,9 +2,9 @@
 
 use lazaret_tree::{Adjustment, FindingCode, Mode, escape, finding_code};
 
-use super::limit_counter::Ledger;
+use super::limit_counter::LimitCounter;
 use super::member::{Member, MemberKind, MemberPath};
-use super::name_table::{Kind, Seen};
+use super::name_table::{Kind, NameTable};
 use super::names::{self, NameOf};
 use super::pax::Pax;
 use super::ustar::{Flag, Header};
@@ -15,7 +15,7 @@ use crate::StreamError;
 pub(super) fn decode_member(
     header: &Header<'_>,
     pax: Pax,
-    ledger: &mut Ledger,
+    counter: &mut LimitCounter,
 ) -> Result<Option<Member>, StreamError> {
     let raw = match pax.path {
         Some(path) => path,
@@ -35,7 +35,7 @@ pub(super) fn decode_member(
         None => header.mtime()?,
     };
     let Some(path) = path else {
-        ledger.seen.add_root(&raw)?;
+        counter.names.add_root(&raw)?;
         return Ok(None);
     };
     let name = path.as_bytes();
@@ -49,7 +49,7 @@ pub(super) fn decode_member(
             let target = names::link_target(linkname, name)?;
             MemberKind::Symlink { target }
         }
-        Flag::Hard => hard_link(linkname, name, &ledger.seen)?,
+        Flag::Hard => hard_link(linkname, name, &counter.names)?,
         Flag::Fifo => MemberKind::Fifo,
         Flag::Device => {
             return Err(StreamError::Device {
@@ -59,10 +59,10 @@ pub(super) fn decode_member(
         // Read by the caller, never a member.
         Flag::Pax => return Err(StreamError::PaxStacked),
     };
-    ledger.count(name, &kind, linkname)?;
+    counter.count(name, &kind, linkname)?;
     let notes = notes(name, &kind, mode, pax.dropped.first());
     for note in &notes {
-        ledger.charge(note.name.len() + note.reason.len())?;
+        counter.charge(note.name.len() + note.reason.len())?;
     }
     Ok(Some(Member {
         path,
@@ -110,10 +110,10 @@ fn linkname<'a>(
     Ok(linkname)
 }
 
-fn hard_link(linkname: &[u8], name: &[u8], seen: &Seen) -> Result<MemberKind, StreamError> {
+fn hard_link(linkname: &[u8], name: &[u8], names: &NameTable) -> Result<MemberKind, StreamError> {
     let target = names::hard_target(linkname, name)?;
     let name = name.to_vec();
-    match seen.find(target.as_bytes()) {
+    match names.find(target.as_bytes()) {
         Some(Kind::File { size }) => Ok(MemberKind::Hard { target, size }),
         // A second name of a FIFO is as odd as the first.
         Some(Kind::Fifo) => Ok(MemberKind::Fifo),

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::ustar::BLOCK;
-use crate::Summing;
+use crate::ChecksumBuilder;
 use crate::{Checksum, StreamError};
 
 /// A reader, and how far it is read.
@@ -11,7 +11,7 @@ use crate::{Checksum, StreamError};
 pub(super) struct Input<R> {
     reader: R,
     blocks: Blocks,
-    sum: Summing,
+    sum: ChecksumBuilder,
 }
 
 /// Whether the last block that was read was the first one.
@@ -28,7 +28,7 @@ impl<R: Read> Input<R> {
         Self {
             reader,
             blocks: Blocks::None,
-            sum: Summing::default(),
+            sum: ChecksumBuilder::default(),
         }
     }
 

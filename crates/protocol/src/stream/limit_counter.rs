@@ -1,16 +1,16 @@
-//! `Ledger`: what a stream has brought so far, against its limits.
+//! `LimitCounter`: what a stream has brought so far, against its limits.
 
 use super::member::MemberKind;
-use super::name_table::{Kind, Seen};
+use super::name_table::{Kind, NameTable};
 use crate::{StreamError, StreamLimits};
 
 /// Counts and names of a stream.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct LimitCounter {
     /// The limits.
     pub(super) limits: StreamLimits,
     /// The skeleton of the tree.
-    pub(super) seen: Seen,
+    pub(super) names: NameTable,
     /// Members, the root not counted.
     pub(super) entries: u64,
     /// Bytes of files, a hard link counted as a copy.
@@ -18,12 +18,12 @@ pub(super) struct Ledger {
     name_bytes: u64,
 }
 
-impl Ledger {
+impl LimitCounter {
     /// Starts with nothing.
     pub(super) fn new(limits: StreamLimits) -> Self {
         Self {
             limits,
-            seen: Seen::new(limits.entries),
+            names: NameTable::new(limits.entries),
             entries: 0,
             bytes: 0,
             name_bytes: 0,
@@ -46,7 +46,7 @@ impl Ledger {
             MemberKind::Fifo => (Kind::Fifo, 0),
         };
         self.charge(name.len() + linkname.len())?;
-        self.seen.add(name, seen)?;
+        self.names.add(name, seen)?;
         self.entries += 1;
         if size > self.limits.file_bytes {
             let (name, limit) = (name.to_vec(), self.limits.file_bytes);

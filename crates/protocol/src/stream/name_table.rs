@@ -1,4 +1,4 @@
-//! `Seen`: the skeleton of the tree that a stream has shown so far.
+//! `NameTable`: the skeleton of the tree that a stream has shown so far.
 //!
 //! A table over whole names, so that a name is judged in time proportional to its length,
 //! however deep it is, and one node is one entry of the limit. The names lie one after the
@@ -38,7 +38,7 @@ struct Node {
 
 /// Every name seen so far, raw.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct NameTable {
     names: Vec<u8>,
     nodes: Vec<Node>,
     /// Indices of nodes, by their names. The sender of the stream chooses the names, so the hash
@@ -56,7 +56,7 @@ struct Prefix {
     hash: u64,
 }
 
-impl Seen {
+impl NameTable {
     /// Starts empty; more than `limit` nodes are an error.
     pub(super) fn new(limit: u64) -> Self {
         Self {

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use super::decode_member::decode_member;
 use super::input::Input;
-use super::limit_counter::Ledger;
+use super::limit_counter::LimitCounter;
 use super::member::{Member, MemberKind};
 use super::pax::Pax;
 use super::trailer::TRAILER_BYTES;
@@ -24,7 +24,7 @@ const PLAIN_FILL: u64 = 1 << 20;
 #[must_use = "a stream proves that it is complete only in `finish_trailer` or `finish_plain`"]
 pub struct Members<R> {
     input: Input<R>,
-    ledger: Ledger,
+    counter: LimitCounter,
     state: State,
 }
 
@@ -45,7 +45,7 @@ impl<R: Read> Members<R> {
     pub fn new(reader: R, limits: StreamLimits) -> Self {
         Self {
             input: Input::new(reader),
-            ledger: Ledger::new(limits),
+            counter: LimitCounter::new(limits),
             state: State::Between,
         }
     }
@@ -80,12 +80,12 @@ impl<R: Read> Members<R> {
 
     /// How many members there were, the root not counted.
     pub fn entries(&self) -> u64 {
-        self.ledger.entries
+        self.counter.entries
     }
 
     /// How many bytes of files there were, a hard link counted as a copy.
     pub fn bytes(&self) -> u64 {
-        self.ledger.bytes
+        self.counter.bytes
     }
 
     /// Reads the trailer, and not one byte more.
@@ -102,12 +102,12 @@ impl<R: Read> Members<R> {
             _ => return Err(StreamError::Truncated { within }),
         }
         let trailer = Trailer::parse(&block).map_err(|_| StreamError::TrailerMalformed)?;
-        if trailer.entries != self.ledger.entries {
-            let (arrived, sent) = (self.ledger.entries, trailer.entries);
+        if trailer.entries != self.counter.entries {
+            let (arrived, sent) = (self.counter.entries, trailer.entries);
             return Err(StreamError::TrailerEntries { arrived, sent });
         }
-        if trailer.bytes != self.ledger.bytes {
-            let (arrived, sent) = (self.ledger.bytes, trailer.bytes);
+        if trailer.bytes != self.counter.bytes {
+            let (arrived, sent) = (self.counter.bytes, trailer.bytes);
             return Err(StreamError::TrailerBytes { arrived, sent });
         }
         if trailer.stream != stream {
@@ -178,7 +178,7 @@ impl<R: Read> Members<R> {
                 continue;
             }
             let pax = pax.take().unwrap_or_default();
-            let Some(member) = decode_member(&header, pax, &mut self.ledger)? else {
+            let Some(member) = decode_member(&header, pax, &mut self.counter)? else {
                 continue;
             };
             if let MemberKind::File { size, .. } = member.kind {
@@ -202,7 +202,7 @@ impl<R: Read> Members<R> {
     }
 
     fn read_pax(&mut self, header: &Header<'_>) -> Result<Pax, StreamError> {
-        let (size, limit) = (header.size()?, self.ledger.limits.meta_bytes);
+        let (size, limit) = (header.size()?, self.counter.limits.meta_bytes);
         if size > limit {
             return Err(StreamError::MetaTooBig { size, limit });
         }

@@ -7,7 +7,7 @@ use lazaret_tree::{LinkTarget, Mode, RelPath};
 use rustix::io::Errno;
 
 use super::header::{self, BLOCK, Kind};
-use crate::Summing;
+use crate::ChecksumBuilder;
 use crate::{FileTime, Trailer};
 
 /// What a pipe holds, and it stays in the second-level cache: 8 % less processor time
@@ -32,7 +32,7 @@ pub struct StreamWriter<W> {
     filled: usize,
     /// One header and its PAX records.
     header: Vec<u8>,
-    sum: Summing,
+    sum: ChecksumBuilder,
     entries: u64,
     bytes: u64,
 }
@@ -59,7 +59,7 @@ impl<W: Write> StreamWriter<W> {
             buffer: vec![0; CHUNK],
             filled: 0,
             header: Vec::new(),
-            sum: Summing::default(),
+            sum: ChecksumBuilder::default(),
             entries: 0,
             bytes: 0,
         }

@@ -1,13 +1,13 @@
 //! Messages, read as if an attacker had written them.
 
 use lazaret_protocol::testing::{
-    MESSAGES, given_up, identity, receipt, survey, tree, unsealed, update_order, update_receipt,
+    MESSAGES, given_up, identity, receipt, survey, tree, unsealed, update_receipt, update_request,
     written,
 };
 use lazaret_protocol::{
-    Digests, Guarded, Protection, Receipt, RecordError, StreamLimits, Survey, SurveyRequest,
-    UpdateOrder, UpdateReceipt, VolumeIdentity, Wanted, Writers, read_list, read_tree, read_wanted,
-    write_list, write_wanted,
+    HashPolicy, ProtectedKind, Protection, Receipt, RecordError, StreamLimits, Survey,
+    SurveyRequest, UpdateReceipt, UpdateRequest, VolumeIdentity, Wanted, Writers, read_list,
+    read_tree, read_wanted, write_list, write_wanted,
 };
 use lazaret_tests::Random;
 use lazaret_tree::RelPathBuf;
@@ -73,8 +73,8 @@ fn paths_out_of_order_and_twice_are_refused() {
 
         let request = SurveyRequest {
             limits: LIMITS,
-            writers: Writers::Gone,
-            digests: Digests::All,
+            writers: Writers::Stopped,
+            hash_policy: HashPolicy::All,
             known: known.to_vec(),
         };
         let list = written(|out| request.write_to(out));
@@ -88,20 +88,20 @@ fn paths_out_of_order_and_twice_are_refused() {
         let list = written(|out| write_wanted(&wanted, out));
         assert_order(read_wanted(&mut &list[..]), names);
 
-        let order = UpdateOrder {
+        let request = UpdateRequest {
             remove: paths.to_vec(),
-            ..UpdateOrder::default()
+            ..UpdateRequest::default()
         };
-        let list = written(|out| order.write_to(out));
-        assert_order(UpdateOrder::read_from(&mut &list[..]), names);
+        let list = written(|out| request.write_to(out));
+        assert_order(UpdateRequest::read_from(&mut &list[..]), names);
 
         let receipt = UpdateReceipt {
             stayed: paths.to_vec(),
             ..update_receipt()
         };
-        let sorted = UpdateOrder {
+        let sorted = UpdateRequest {
             remove: vec![path("a"), path("a/b"), path("a-b"), path("b")],
-            ..update_order()
+            ..update_request()
         };
         let list = written(|out| receipt.write_to(out));
         assert_order(UpdateReceipt::read_from(&mut &list[..], &sorted), names);
@@ -120,20 +120,20 @@ fn assert_order<T>(read: Result<T, RecordError>, names: [&str; 2]) {
 /// A stream follows on the same pipe.
 #[test]
 fn an_order_is_read_and_not_a_byte_more() {
-    let mut pipe = written(|out| update_order().write_to(out));
+    let mut pipe = written(|out| update_request().write_to(out));
     let length = pipe.len();
     pipe.extend_from_slice(b"stream");
     let mut rest = &pipe[..];
-    let read = UpdateOrder::read_from(&mut rest).expect("whole");
-    assert_eq!(read, update_order());
+    let read = UpdateRequest::read_from(&mut rest).expect("whole");
+    assert_eq!(read, update_request());
     assert_eq!(rest, b"stream");
     for length in 0..length {
-        UpdateOrder::read_from(&mut &pipe[..length]).expect_err("cut off");
+        UpdateRequest::read_from(&mut &pipe[..length]).expect_err("cut off");
     }
     for bit in 0..length * 8 {
         let mut changed = pipe[..length].to_vec();
         changed[bit / 8] ^= 1 << (bit % 8);
-        UpdateOrder::read_from(&mut &changed[..]).expect_err("changed");
+        UpdateRequest::read_from(&mut &changed[..]).expect_err("changed");
     }
 }
 
@@ -141,7 +141,7 @@ fn an_order_is_read_and_not_a_byte_more() {
 fn an_update_receipt_for_something_else_is_refused() {
     let refused = |receipt: &UpdateReceipt| {
         let written = written(|out| receipt.write_to(out));
-        let read = UpdateReceipt::read_from(&mut &written[..], &update_order());
+        let read = UpdateReceipt::read_from(&mut &written[..], &update_request());
         read.map_err(|error| error.code().id)
     };
     assert_eq!(refused(&update_receipt()), Ok(update_receipt()));
@@ -218,8 +218,8 @@ fn a_survey_that_was_given_up_names_the_limit() {
 
 #[test]
 fn what_makes_no_sense_to_protect_is_refused() {
-    use Guarded::{Dir, File, Shared};
-    let refused = |root, entries: &[(&str, Guarded)]| {
+    use ProtectedKind::{Dir, File, Shared};
+    let refused = |root, entries: &[(&str, ProtectedKind)]| {
         let entries = entries.iter().map(|(name, kind)| (path(name), *kind));
         let entries = entries.collect();
         let list = written(|out| Protection { root, entries }.write_to(out));
@@ -244,13 +244,13 @@ fn the_same_tree_becomes_the_same_bytes() {
 
 #[test]
 fn an_answer_to_preconditions_is_yes_or_no() {
-    use lazaret_protocol::GroundAnswer;
-    for answer in [GroundAnswer::Holds, GroundAnswer::Differs] {
+    use lazaret_protocol::PreconditionResult;
+    for answer in [PreconditionResult::Met, PreconditionResult::Failed] {
         let bytes = written(|out| answer.write_to(out));
-        let read = GroundAnswer::read_from(&mut &bytes[..]);
+        let read = PreconditionResult::read_from(&mut &bytes[..]);
         assert_eq!(read.expect("one"), answer);
     }
     for nonsense in [&b""[..], b"Y", b"\0"] {
-        GroundAnswer::read_from(&mut &nonsense[..]).expect_err("neither");
+        PreconditionResult::read_from(&mut &nonsense[..]).expect_err("neither");
     }
 }

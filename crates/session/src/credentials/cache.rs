@@ -10,7 +10,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use lazaret_protocol::LARGEST_LENT;
+use lazaret_protocol::MAX_CREDENTIAL_BYTES;
 use lazaret_tree::{AtPath as _, Digest, PathError};
 use rustix::fs::{Mode, OFlags};
 use zeroize::Zeroizing;
@@ -63,15 +63,15 @@ impl CredentialCache {
             let text = "it is no file that only you can read";
             return Err(io::Error::other(text)).at(&path);
         }
-        let mut bytes = Zeroizing::new(Vec::with_capacity(HEAD + LARGEST_LENT + 1));
-        let limit = (HEAD + LARGEST_LENT + 1) as u64;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(HEAD + MAX_CREDENTIAL_BYTES + 1));
+        let limit = (HEAD + MAX_CREDENTIAL_BYTES + 1) as u64;
         file.take(limit).read_to_end(&mut bytes).at(&path)?;
         let is_of = bytes
             .strip_prefix(MAGIC)
             .and_then(|rest| rest.strip_prefix(self.own.to_hex().as_bytes()))
             .and_then(|rest| rest.strip_prefix(b"\n"));
         match is_of {
-            Some(contents) if (1..=LARGEST_LENT).contains(&contents.len()) => {
+            Some(contents) if (1..=MAX_CREDENTIAL_BYTES).contains(&contents.len()) => {
                 Ok(Some(Zeroizing::new(contents.to_vec())))
             }
             _ => Ok(None),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lazaret_protocol::LentMode;
+use lazaret_protocol::CredentialMode;
 use lazaret_tree::RelPathBuf;
 use zeroize::Zeroizing;
 
@@ -15,7 +15,7 @@ pub struct CredentialFile {
     /// Where it lies inside, below the agent's home.
     pub to: RelPathBuf,
     /// How it may be used there.
-    pub mode: LentMode,
+    pub mode: CredentialMode,
     /// It.
     pub contents: Zeroizing<Vec<u8>>,
     /// Whether it is what a session before has made of it.

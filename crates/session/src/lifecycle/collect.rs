@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::SystemTime;
 
-use lazaret_protocol::{Digests, StreamLimits, SurveyRequest, Writers};
+use lazaret_protocol::{HashPolicy, StreamLimits, SurveyRequest, Writers};
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{BlobStore, PendingSurvey};
 use lazaret_tree::Tree;
@@ -187,12 +187,12 @@ fn look<'a>(
     let is_folded = Known::is_folded(dir)?;
     let request = SurveyRequest {
         // What is to be folded is compared with what was found, new files included.
-        digests: match is_folded {
-            true => Digests::OfKnown,
-            false => Digests::All,
+        hash_policy: match is_folded {
+            true => HashPolicy::KnownOnly,
+            false => HashPolicy::All,
         },
         // The command's container has stopped.
-        ..volume.request(limits, Writers::Gone, &baseline)
+        ..volume.request(limits, Writers::Stopped, &baseline)
     };
     let (survey, porter) = match porter.survey(&request)? {
         Ok(said) => said,

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use lazaret_protocol::UpdateOrder;
+use lazaret_protocol::UpdateRequest;
 use lazaret_transfer::{WalkError, larger_than};
 use lazaret_tree::SizedFile;
 
@@ -58,8 +58,8 @@ impl FileLimit {
     ///
     /// # Errors
     /// When a file is too large.
-    pub fn check_order(self, order: &UpdateOrder) -> Result<(), TooLarge> {
-        self.refuse(order.send.larger_than(self.0))
+    pub fn check_order(self, request: &UpdateRequest) -> Result<(), TooLarge> {
+        self.refuse(request.send.larger_than(self.0))
     }
 
     /// Refuses files that are too large.

@@ -238,7 +238,7 @@ impl<'a> Inside<'a, '_> {
                 source: spec.source,
                 terms,
                 counter,
-                writers: Writers::Gone,
+                writers: Writers::Stopped,
                 footing,
                 quiet_since,
                 fenced: None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_protocol::{Guarded, Protection};
+use lazaret_protocol::{ProtectedKind, Protection};
 use lazaret_runtime::{EngineError, SessionId, Unenforceable};
 use lazaret_tree::{Entry, LinkTarget, Mode, RelPath, RelPathBuf, RelPathError, Tree, escape};
 
@@ -99,14 +99,14 @@ impl ProtectionPlan {
         let folder = bounds.folder.as_deref().map(parse).transpose()?;
         // Where the command may make entries, and where it may not.
         let ground = |path: &RelPath| match &folder {
-            Some(folder) if closed && !path.starts_with(folder) => Guarded::Closed,
-            _ => Guarded::Shared,
+            Some(folder) if closed && !path.starts_with(folder) => ProtectedKind::Closed,
+            _ => ProtectedKind::Shared,
         };
-        let mut entries: BTreeMap<RelPathBuf, Guarded> = BTreeMap::new();
+        let mut entries: BTreeMap<RelPathBuf, ProtectedKind> = BTreeMap::new();
         if closed {
             let dirs = tree.entries().filter(|(_, entry)| **entry == Entry::Dir);
-            let outside = dirs.filter(|(path, _)| ground(path) == Guarded::Closed);
-            entries.extend(outside.map(|(path, _)| (path.clone(), Guarded::Closed)));
+            let outside = dirs.filter(|(path, _)| ground(path) == ProtectedKind::Closed);
+            entries.extend(outside.map(|(path, _)| (path.clone(), ProtectedKind::Closed)));
         }
         let mut absent = Vec::new();
         for protected in bounds.paths()? {
@@ -132,8 +132,8 @@ impl ProtectionPlan {
             entries.extend(below.map(|(path, entry)| (path.to_owned(), kind_of(entry))));
         }
         let root = match closed {
-            true => Guarded::Closed,
-            false => Guarded::Shared,
+            true => ProtectedKind::Closed,
+            false => ProtectedKind::Shared,
         };
         let protection = Protection { root, entries };
         links_stay_inside(tree, &protection)?;
@@ -158,18 +158,18 @@ impl ProtectionPlan {
         volume: &Tree,
         record: &Record,
     ) -> Result<(), ProtectError> {
-        let is_way = |guarded| matches!(guarded, Guarded::Shared | Guarded::Closed);
-        for (path, guarded) in &self.protection.entries {
+        let is_way = |protected| matches!(protected, ProtectedKind::Shared | ProtectedKind::Closed);
+        for (path, protected) in &self.protection.entries {
             let (wanted, held) = (baseline.get(path), volume.get(path));
-            let extra = match guarded {
-                Guarded::Dir => volume
+            let extra = match protected {
+                ProtectedKind::Dir => volume
                     .below(path)
                     .find(|(path, _)| baseline.get(path).is_none()),
                 _ => None,
             };
             let odd = match extra {
                 Some((path, _)) => Some(path),
-                None if is_way(*guarded) && held == Some(&Entry::Dir) => None,
+                None if is_way(*protected) && held == Some(&Entry::Dir) => None,
                 None => (wanted != held).then_some(&**path),
             };
             if let Some(path) = odd {
@@ -235,28 +235,33 @@ fn shown(path: &RelPath) -> String {
     escape(path.as_str().as_bytes())
 }
 
-fn kind_of(entry: &Entry) -> Guarded {
+fn kind_of(entry: &Entry) -> ProtectedKind {
     match entry {
-        Entry::Dir => Guarded::Dir,
+        Entry::Dir => ProtectedKind::Dir,
         Entry::File {
             mode: Mode::Executable,
             ..
-        } => Guarded::Program,
-        Entry::File { .. } => Guarded::File,
-        Entry::Symlink { .. } => Guarded::Link,
+        } => ProtectedKind::Program,
+        Entry::File { .. } => ProtectedKind::File,
+        Entry::Symlink { .. } => ProtectedKind::Link,
     }
 }
 
 fn links_stay_inside(tree: &Tree, protection: &Protection) -> Result<(), ProtectError> {
     let links = protection.entries.iter();
-    for (path, _) in links.filter(|(_, guarded)| **guarded == Guarded::Link) {
+    for (path, _) in links.filter(|(_, protected)| **protected == ProtectedKind::Link) {
         let Some(Entry::Symlink { target }) = tree.get(path) else {
             continue;
         };
         let inside = leads_to(path, target).and_then(|path| protection.entries.get(&path).copied());
         if !matches!(
             inside,
-            Some(Guarded::Dir | Guarded::File | Guarded::Program | Guarded::Link)
+            Some(
+                ProtectedKind::Dir
+                    | ProtectedKind::File
+                    | ProtectedKind::Program
+                    | ProtectedKind::Link
+            )
         ) {
             return Err(ProtectError::LeadsOut {
                 link: path.clone(),
@@ -331,8 +336,8 @@ mod tests {
             Ok(None) => "nothing".to_owned(),
             Ok(Some(ProtectionPlan { protection, absent })) => {
                 let mut text = format!("{:?}", protection.root);
-                for (path, guarded) in &protection.entries {
-                    text.push_str(&format!(" {path}={guarded:?}"));
+                for (path, protected) in &protection.entries {
+                    text.push_str(&format!(" {path}={protected:?}"));
                 }
                 for path in absent {
                     text.push_str(&format!(" !{path}"));

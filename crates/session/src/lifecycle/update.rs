@@ -14,7 +14,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use lazaret_protocol::{
-    FileTime, GroundAnswer, RecordError, Survey, SurveyError, Trailer, UpdateReceipt, Verb,
+    FileTime, PreconditionResult, RecordError, Survey, SurveyError, Trailer, UpdateReceipt, Verb,
     Writers, verb,
 };
 use lazaret_runtime::{ContainerName, EngineError, Process};
@@ -307,8 +307,8 @@ impl<'a> Update<'a> {
         let mode = match (self.footing, self.writers) {
             (UpdateMode::Known, _) => verb::UpdateMode::Optimistic,
             // No process can write to the volume, so the porter may survey it right away.
-            (UpdateMode::Survey, Writers::Gone) => verb::UpdateMode::Prefetched,
-            (UpdateMode::Survey, Writers::Held) => verb::UpdateMode::Surveyed,
+            (UpdateMode::Survey, Writers::Stopped) => verb::UpdateMode::Prefetched,
+            (UpdateMode::Survey, Writers::Paused) => verb::UpdateMode::Surveyed,
         };
         Verb::Update {
             root: WORKSPACE.to_owned(),
@@ -347,12 +347,12 @@ impl<'a> Update<'a> {
                 let known = known.fold(self.dir)?;
                 let scanned = self.scanned(scanned)?;
                 let plan = self.reconcile(&known, &scanned.walked);
-                let ground = known.volume.ground(&plan.order);
-                ground.write_to(out).map_err(PorterError::Stream)?;
+                let preconditions = known.volume.preconditions(&plan.request);
+                preconditions.write_to(out).map_err(PorterError::Stream)?;
                 out.flush().map_err(PorterError::Stream)?;
-                match GroundAnswer::read_from(answers)? {
-                    GroundAnswer::Holds => (known, scanned, plan),
-                    GroundAnswer::Differs => {
+                match PreconditionResult::read_from(answers)? {
+                    PreconditionResult::Met => (known, scanned, plan),
+                    PreconditionResult::Failed => {
                         self.ask(out, &known)?;
                         let known = self.surveyed(answers, known)?;
                         let plan = self.reconcile(&known, &scanned.walked);
@@ -361,31 +361,31 @@ impl<'a> Update<'a> {
                 }
             }
         };
-        FileLimit::of(self.terms.gate).check_order(&plan.order)?;
+        FileLimit::of(self.terms.gate).check_order(&plan.request)?;
         if let Some(bounds) = self.fenced {
             leave_alone(bounds, &plan)?;
         }
         let mut unsynced = DeferredSync::default();
         add_tips(self.dir, &scanned.walked.tips, &mut unsynced)?;
         put_intent(self.dir, &plan.pending_update(), &mut unsynced)?;
-        plan.order.quiet_since = self.quiet_since;
-        plan.order.write_to(out).map_err(PorterError::Stream)?;
+        plan.request.quiet_since = self.quiet_since;
+        plan.request.write_to(out).map_err(PorterError::Stream)?;
         let sent = self.send(out, &plan)?;
-        let receipt = UpdateReceipt::read_from(answers, &plan.order)?;
+        let receipt = UpdateReceipt::read_from(answers, &plan.request)?;
         if receipt.written.arrived != sent {
             return Err(UpdateError::OtherReceipt);
         }
         let known = Known {
             baseline: plan.settled(baseline, &receipt),
-            volume: volume.updated(&plan.order, &receipt)?,
+            volume: volume.updated(&plan.request, &receipt)?,
         };
         known.put(self.dir, &mut unsynced)?;
         remove_intent(self.dir)?;
         let count = |paths: &[RelPathBuf]| paths.len() as u64;
         let synced = Synced {
-            sent: plan.order.send.len() as u64,
+            sent: plan.request.send.len() as u64,
             bytes: sent.bytes,
-            removed: count(&plan.order.remove).saturating_sub(count(&receipt.stayed)),
+            removed: count(&plan.request.remove).saturating_sub(count(&receipt.stayed)),
             adopted: count(&plan.adopted),
             conflicts: plan.conflicts,
             skipped: scanned.walked.skipped,
@@ -445,7 +445,7 @@ impl<'a> Update<'a> {
             workspace,
             selector,
         } = self.source;
-        let order = &plan.order;
+        let order = &plan.request;
         let packed = pack_subset(workspace, selector, order, out, &mut tell);
         let sent = packed.map_err(|error| match error {
             PackError::Write(error) => PorterError::Stream(error).into(),
@@ -483,8 +483,8 @@ impl Started<'_> {
 /// Refuses an update that would write to what is protected: it is root's as long as the
 /// command is there, and there is no moment at which it could safely be the command's.
 fn leave_alone(bounds: &WriteScope, plan: &SyncPlan) -> Result<(), UpdateError> {
-    let sent = plan.order.send.iter().map(|(path, _)| path);
-    let removed = plan.order.remove.iter().map(|path| &**path);
+    let sent = plan.request.send.iter().map(|(path, _)| path);
+    let removed = plan.request.remove.iter().map(|path| &**path);
     for path in sent.chain(removed) {
         if bounds.touches(path)? {
             let path = path.to_owned();

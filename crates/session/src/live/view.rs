@@ -291,7 +291,7 @@ impl<'a> Viewer<'a> {
         let site = self.site;
         let container = self.desk.name.clone();
         export(site, &container, porter, |porter| {
-            let request = (self.known).request(self.limits(), Writers::Held, &self.baseline);
+            let request = (self.known).request(self.limits(), Writers::Paused, &self.baseline);
             let (survey, porter) = match porter.survey(&request)? {
                 Ok(said) => said,
                 Err(broken) => return Ok(Err(broken)),

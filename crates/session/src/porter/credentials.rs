@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use lazaret_egress::Patterns;
-use lazaret_protocol::{LentEvent, LentFile, Verb};
+use lazaret_protocol::{CredentialEvent, SentCredential, Verb};
 use lazaret_runtime::{
     AGENT_HOME, EngineError, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
 };
@@ -79,7 +79,7 @@ struct Shared {
 
 impl std::fmt::Debug for CredentialLender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lender")
+        f.debug_struct("CredentialLender")
             .field("lent", &self.shared.lent)
             .finish_non_exhaustive()
     }
@@ -165,7 +165,7 @@ impl CredentialLender {
 impl Shared {
     fn hand_over(&self, stdin: &mut dyn Write) -> io::Result<()> {
         for lent in self.lent.iter() {
-            let file = LentFile {
+            let file = SentCredential {
                 path: &lent.to,
                 mode: lent.mode,
                 contents: &lent.contents,
@@ -184,13 +184,13 @@ impl Shared {
         let mut versions: Vec<(String, Vec<Vec<u8>>)> = Vec::new();
         let mut changes = 0;
         // However it ends.
-        while let Ok(Some(event)) = LentEvent::read(&mut reader) {
+        while let Ok(Some(event)) = CredentialEvent::read(&mut reader) {
             let (index, contents) = match event {
-                LentEvent::Ready => {
+                CredentialEvent::Ready => {
                     let _given_up = ready.send(());
                     continue;
                 }
-                LentEvent::Changed { index, contents } => (index, Zeroizing::new(contents)),
+                CredentialEvent::Changed { index, contents } => (index, Zeroizing::new(contents)),
             };
             let Some(lent) = self.lent.get(index) else {
                 continue;

@@ -24,13 +24,13 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use lazaret_protocol::{FrameReader, FrameWriter, Magic, RecordError};
+use lazaret_protocol::{FormatTag, RecordError, RecordReader, RecordWriter};
 use lazaret_tree::{Change, Digest, Entry, LinkTarget, Mode, RelPath, STAGING_PREFIX};
 
 use super::fingerprint::Fingerprint;
 use super::ops::{Kind, Time};
 
-const MAGIC: Magic = *b"lzjrnl 2";
+const MAGIC: FormatTag = *b"lzjrnl 2";
 /// How a journal of any version begins; version 1 was a text.
 const ANY_VERSION: [&[u8]; 2] = [b"lzjrnl ", b"lazaret-journal "];
 
@@ -118,7 +118,7 @@ impl From<RecordError> for JournalError {
 impl Journal {
     /// Writes the whole file; a large batch has 30 MiB of it.
     pub(crate) fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, MAGIC);
+        let mut frame = RecordWriter::new(out, MAGIC);
         frame
             .tag(b'h')?
             .bytes(self.phase.as_str().as_bytes())?
@@ -137,7 +137,7 @@ impl Journal {
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, JournalError> {
         check_version(bytes)?;
         let mut rest = bytes;
-        let mut frame = FrameReader::new(&mut rest, MAGIC, "journal of version 2")?;
+        let mut frame = RecordReader::new(&mut rest, MAGIC, "journal of version 2")?;
         if frame.tag()? != Some(b'h') {
             return Err(JournalError::Damaged);
         }
@@ -175,7 +175,7 @@ impl Journal {
     pub(crate) fn parse_phase(head: &[u8]) -> Result<Phase, JournalError> {
         check_version(head)?;
         let mut rest = head;
-        let mut frame = FrameReader::new(&mut rest, MAGIC, "journal of version 2")?;
+        let mut frame = RecordReader::new(&mut rest, MAGIC, "journal of version 2")?;
         match frame.tag()? {
             Some(b'h') => Phase::parse(frame.bytes()?).ok_or(JournalError::Damaged),
             _ => Err(JournalError::Damaged),
@@ -234,7 +234,7 @@ impl Placement {
 }
 
 impl Step {
-    fn write_to(&self, frame: &mut FrameWriter<'_>) -> io::Result<()> {
+    fn write_to(&self, frame: &mut RecordWriter<'_>) -> io::Result<()> {
         let Self { change, old, new } = self;
         frame.tag(b's')?.path(change.path.as_str().as_bytes())?;
         write_entry(frame, change.before.as_ref())?;
@@ -263,7 +263,7 @@ impl Step {
         Ok(())
     }
 
-    fn read_from(frame: &mut FrameReader<'_>) -> Result<Self, JournalError> {
+    fn read_from(frame: &mut RecordReader<'_>) -> Result<Self, JournalError> {
         let path = RelPath::from_bytes(frame.path()?).map_err(|_| JournalError::Damaged)?;
         let change = Change {
             path: path.to_owned(),
@@ -304,18 +304,18 @@ impl Step {
     }
 }
 
-fn write_time(frame: &mut FrameWriter<'_>, time: Time) {
+fn write_time(frame: &mut RecordWriter<'_>, time: Time) {
     frame.i64(time.secs).i64(time.nanos);
 }
 
-fn read_time(frame: &mut FrameReader<'_>) -> Result<Time, RecordError> {
+fn read_time(frame: &mut RecordReader<'_>) -> Result<Time, RecordError> {
     Ok(Time {
         secs: frame.i64()?,
         nanos: frame.i64()?,
     })
 }
 
-fn write_entry(frame: &mut FrameWriter<'_>, entry: Option<&Entry>) -> io::Result<()> {
+fn write_entry(frame: &mut RecordWriter<'_>, entry: Option<&Entry>) -> io::Result<()> {
     match entry {
         None => {
             frame.u8(0);
@@ -337,7 +337,7 @@ fn write_entry(frame: &mut FrameWriter<'_>, entry: Option<&Entry>) -> io::Result
     Ok(())
 }
 
-fn read_entry(frame: &mut FrameReader<'_>) -> Result<Option<Entry>, JournalError> {
+fn read_entry(frame: &mut RecordReader<'_>) -> Result<Option<Entry>, JournalError> {
     Ok(Some(match frame.u8()? {
         0 => return Ok(None),
         b'd' => Entry::Dir,

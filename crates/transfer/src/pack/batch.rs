@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 
 use lazaret_protocol::stream::header;
-use lazaret_protocol::{Checksum, Summing};
+use lazaret_protocol::{Checksum, ChecksumBuilder};
 use lazaret_tree::{Digest, Entry, PathSpan, Paths, RelPath};
 use rustix::fs::Stat;
 use rustix::io::Errno;
@@ -230,7 +230,7 @@ impl Batch {
     }
 
     /// Adds its bytes, which are complete.
-    pub(super) fn add_to(&self, sum: &mut Summing) {
+    pub(super) fn add_to(&self, sum: &mut ChecksumBuilder) {
         let bytes = &self.bytes[..self.filled];
         match self.sum {
             Some(known) => sum.append(known, bytes.len() as u64),

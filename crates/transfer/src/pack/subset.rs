@@ -4,7 +4,7 @@ use std::io::Write;
 use std::iter::Peekable;
 use std::os::fd::OwnedFd;
 
-use lazaret_protocol::{FileTime, StreamWriter, Trailer, UpdateOrder};
+use lazaret_protocol::{FileTime, StreamWriter, Trailer, UpdateRequest};
 use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, Tree};
 use rustix::fs::Stat;
 
@@ -12,7 +12,7 @@ use super::{PackError, Progress, send_file};
 use crate::walk::{KeyCheck, Visitor, mode, size, traverse};
 use crate::{FileSelector, WalkError, WorkspaceDir};
 
-/// Sends what `order` says to `out`, in the form of [`pack`](crate::pack). It is the
+/// Sends what `request` says to `out`, in the form of [`pack`](crate::pack). It is the
 /// same walk as that of a pack, with the same rules, which passes over every directory that
 /// nothing is sent of.
 ///
@@ -22,13 +22,13 @@ use crate::{FileSelector, WalkError, WorkspaceDir};
 pub fn pack_subset(
     workspace: &WorkspaceDir,
     selector: &FileSelector,
-    order: &UpdateOrder,
+    request: &UpdateRequest,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Trailer, PackError> {
-    let ordered: Vec<(&RelPath, &Entry)> = order.send.iter().collect();
+    let ordered: Vec<(&RelPath, &Entry)> = request.send.iter().collect();
     let mut visitor = SubsetPacker {
-        order: &order.send,
+        request: &request.send,
         // What a `.git` further down says is known once the one at the root was walked.
         has_pointers: ordered
             .iter()
@@ -38,7 +38,7 @@ pub fn pack_subset(
         so_far: Progress::default(),
         progress,
     };
-    if !order.send.is_empty() {
+    if !request.send.is_empty() {
         traverse(workspace, selector, &mut visitor)?;
     }
     if let Some((path, _)) = visitor.waiting.next() {
@@ -48,7 +48,7 @@ pub fn pack_subset(
 }
 
 struct SubsetPacker<'a> {
-    order: &'a Tree,
+    request: &'a Tree,
     has_pointers: bool,
     /// What was not met yet, in the order of the walk.
     waiting: Peekable<std::vec::IntoIter<(&'a RelPath, &'a Entry)>>,
@@ -80,7 +80,7 @@ impl Visitor for SubsetPacker<'_> {
         let Ok(path) = RelPath::from_bytes(path) else {
             return false;
         };
-        self.order.below(path).next().is_some() || self.has_pointers && path.as_str() == ".git"
+        self.request.below(path).next().is_some() || self.has_pointers && path.as_str() == ".git"
     }
 
     fn dir(&mut self, path: &RelPath) -> Result<(), PackError> {

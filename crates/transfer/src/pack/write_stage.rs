@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use lazaret_protocol::stream::header::BLOCK;
-use lazaret_protocol::{ManifestWriter, Summing, Trailer};
+use lazaret_protocol::{ChecksumBuilder, ManifestWriter, Trailer};
 use lazaret_tree::{Digest, Entry, Paths, RelPath, RelPathBuf};
 use rustix::fs::Stat;
 
@@ -22,7 +22,7 @@ pub(super) struct WriteStage<'a, 'w> {
     stats: Option<&'a mut StatCacheWriter<'w>>,
     manifest: ManifestWriter<'a>,
     so_far: Progress,
-    sum: Summing,
+    sum: ChecksumBuilder,
     /// The file whose contents are arriving.
     current: Option<(RelPathBuf, Stat)>,
     /// Of what has arrived of it.
@@ -44,7 +44,7 @@ impl<'a, 'w> WriteStage<'a, 'w> {
             stats,
             manifest,
             so_far: Progress::default(),
-            sum: Summing::default(),
+            sum: ChecksumBuilder::default(),
             current: None,
             hasher: blake3::Hasher::new(),
             skipped: Vec::new(),

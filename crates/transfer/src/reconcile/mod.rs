@@ -24,7 +24,7 @@ mod scope;
 
 use std::collections::BTreeMap;
 
-use lazaret_protocol::{UpdateOrder, UpdateReceipt};
+use lazaret_protocol::{UpdateReceipt, UpdateRequest};
 use lazaret_tree::{Entry, RelPathBuf, Tree, is_git};
 
 use crate::{PendingUpdate, VolumeState, Walked};
@@ -65,7 +65,7 @@ pub struct SyncConflict {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SyncPlan {
     /// What the porter is to do.
-    pub order: UpdateOrder,
+    pub request: UpdateRequest,
     /// What host and volume have in common already, and the baseline had not: in path order.
     pub adopted: Vec<RelPathBuf>,
     /// Directories that the host removed and that are not empty in the volume: in path order.
@@ -104,8 +104,8 @@ impl SyncPlan {
     /// What has to be on disk before the order is given.
     pub fn pending_update(&self) -> PendingUpdate {
         let mut pending = PendingUpdate {
-            gone: self.order.remove.clone(),
-            there: self.order.send.clone(),
+            gone: self.request.remove.clone(),
+            there: self.request.send.clone(),
         };
         for path in self.adopted.iter().chain(&self.stays) {
             match self.baseline_changes.get(path) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lazaret_protocol::UpdateOrder;
+use lazaret_protocol::UpdateRequest;
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 
 use super::{SyncConflict, SyncConflictKind, SyncPlan};
@@ -107,7 +107,7 @@ impl PlanBuilder {
         let mut conflicts = self.conflicts;
         conflicts.sort_unstable();
         SyncPlan {
-            order: UpdateOrder {
+            request: UpdateRequest {
                 remove: self.remove.into_iter().collect(),
                 send: self.send,
                 quiet_since: None,

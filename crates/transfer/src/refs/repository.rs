@@ -176,7 +176,7 @@ impl<'a> Repository<'a> {
             match inside.split(|&byte| byte == b'/').next() {
                 Some(b"HEAD" | b"packed-refs" | b"refs" | b"logs" | b"worktrees") => true,
                 // A socket of some program's hides no repository.
-                Some(b"modules") => !matches!(kind, FoundKind::Odd(_)),
+                Some(b"modules") => !matches!(kind, FoundKind::Special(_)),
                 _ => false,
             }
         };

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 
-use lazaret_protocol::{FrameReader, FrameWriter, Magic, RecordError};
+use lazaret_protocol::{FormatTag, RecordError, RecordReader, RecordWriter};
 
 use super::ObjectId;
 
-const MAGIC: Magic = *b"lztips 1";
+const MAGIC: FormatTag = *b"lztips 1";
 
 /// The objects that refs, `HEAD`, `shallow` and the stash's reflog of a workspace's
 /// repositories named when they were read: what one of them names is no work of the command's.
@@ -46,7 +46,7 @@ impl Tips {
     /// # Errors
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, MAGIC);
+        let mut frame = RecordWriter::new(out, MAGIC);
         for id in &self.0 {
             frame.tag(b't')?.bytes(id.as_bytes())?;
         }
@@ -58,7 +58,7 @@ impl Tips {
     /// # Errors
     /// When it is cut off, changed, or of another version.
     pub fn read_from(input: &mut dyn Read) -> Result<Self, RecordError> {
-        let mut frame = FrameReader::new(input, MAGIC, "list of tips of version 1")?;
+        let mut frame = RecordReader::new(input, MAGIC, "list of tips of version 1")?;
         let mut tips = BTreeSet::new();
         while let Some(tag) = frame.tag()? {
             let id = match tag {

@@ -19,7 +19,7 @@ mod writer;
 use std::io::{self, Read, Write};
 
 use lazaret_protocol::{
-    FileTime, FrameReader, FrameWriter, Magic, Record, RecordError, VolumeIdentity,
+    FileTime, FormatTag, Record, RecordError, RecordReader, RecordWriter, VolumeIdentity,
 };
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf};
 use rustix::fs::{FileType, Stat};
@@ -28,7 +28,7 @@ use crate::FileIdentity;
 pub(crate) use cursor::CacheCursor;
 pub use writer::{StatCacheOutcome, StatCacheWriter};
 
-const MAGIC: Magic = *b"lzstat 1";
+const MAGIC: FormatTag = *b"lzstat 1";
 
 /// What was known of the files of a workspace when a walk had read them.
 ///
@@ -102,13 +102,13 @@ impl Record for Hashed {
         b'c'
     }
 
-    fn write_fields<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) -> io::Result<()> {
+    fn write_fields<W: Write + ?Sized>(&self, record: &mut RecordWriter<'_, W>) -> io::Result<()> {
         record.u64(self.key.dev).identity(&self.key.identity);
         record.digest(&self.digest);
         Ok(())
     }
 
-    fn read_fields(_: u8, record: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+    fn read_fields(_: u8, record: &mut RecordReader<'_>) -> Result<Self, RecordError> {
         let key = StatKey {
             dev: record.u64()?,
             identity: record.identity()?,
@@ -125,7 +125,7 @@ impl StatCache {
     /// When it is cut off, changed, of another version, or not in path order: then an empty
     /// cache does.
     pub fn read_from(input: &mut dyn Read) -> Result<Self, RecordError> {
-        let mut frame = FrameReader::new(input, MAGIC, "stat cache of version 1")?;
+        let mut frame = RecordReader::new(input, MAGIC, "stat cache of version 1")?;
         let entries = frame.list().map(|record| {
             let (path, Hashed { key, digest }) = record?;
             Ok(CacheEntry { path, key, digest })

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-use lazaret_protocol::{FileTime, FrameWriter};
+use lazaret_protocol::{FileTime, RecordWriter};
 use lazaret_tree::{Digest, RelPath};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -16,7 +16,7 @@ use crate::WorkspaceDir;
 /// Make it just before the walk: what changes from then on is not kept.
 #[must_use = "a cache is complete only after `finish`"]
 pub struct StatCacheWriter<'w> {
-    frame: FrameWriter<'w, dyn Write + Send + 'w>,
+    frame: RecordWriter<'w, dyn Write + Send + 'w>,
     clock: FileTime,
     /// The one file system that is believed, if any.
     dev: Option<u64>,
@@ -54,7 +54,7 @@ impl<'w> StatCacheWriter<'w> {
 
     fn at(clock: FileTime, workspace: &WorkspaceDir, out: &'w mut (dyn Write + Send)) -> Self {
         Self {
-            frame: FrameWriter::new(out, MAGIC),
+            frame: RecordWriter::new(out, MAGIC),
             clock,
             dev: is_local(workspace).then_some(workspace.identity().dev),
             failed: None,

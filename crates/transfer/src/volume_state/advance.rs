@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lazaret_protocol::{
-    FoundEntry, FoundKind, Survey, SurveyError, UpdateOrder, UpdateReceipt, Wanted,
+    FoundEntry, FoundKind, Survey, SurveyError, UpdateReceipt, UpdateRequest, Wanted,
 };
 use lazaret_tree::{Entry, LinkTarget, RelPath, RelPathBuf, RelPathError, Tree};
 
@@ -87,25 +87,25 @@ impl VolumeState {
     /// When the receipt is for something else than the order.
     pub fn updated(
         mut self,
-        order: &UpdateOrder,
+        request: &UpdateRequest,
         receipt: &UpdateReceipt,
     ) -> Result<Self, SurveyError> {
         let contradiction = |path: &RelPath| SurveyError::Contradiction {
             name: path.as_str().as_bytes().to_vec(),
         };
-        for path in &order.remove {
+        for path in &request.remove {
             if receipt.stayed.binary_search(path).is_err() {
                 self.known.remove(path);
                 self.unsupported.remove(path.as_str().as_bytes());
             }
         }
-        let written = Self::received(&order.send, &receipt.written)?;
+        let written = Self::received(&request.send, &receipt.written)?;
         for (path, known) in written.known {
             self.unsupported.remove(path.as_str().as_bytes());
             self.known.insert(path, known);
         }
-        let sent = order.send.iter().map(|(path, _)| path);
-        let removed = order.remove.iter().map(|path| &**path);
+        let sent = request.send.iter().map(|(path, _)| path);
+        let removed = request.remove.iter().map(|path| &**path);
         match self.orphan_at(sent.chain(removed)) {
             Some(path) => Err(contradiction(&path)),
             None => Ok(self),

@@ -120,7 +120,7 @@ fn restore(tree: &mut Tree, baseline: &Tree, path: &RelPath) {
 /// Returns why something at a good path stays behind; `None` for a cache.
 fn refusal(name: &[u8], kind: &FoundKind) -> Option<RejectedEntry> {
     match kind {
-        FoundKind::Odd(odd) => Some(RejectedEntry::new(
+        FoundKind::Special(odd) => Some(RejectedEntry::new(
             name.to_vec(),
             odd.code(),
             odd.describe(),

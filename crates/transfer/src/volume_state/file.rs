@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use lazaret_protocol::{
-    FoundKind, FrameReader, FrameWriter, Magic, OddType, Record, RecordError, SurveyError,
+    FormatTag, FoundKind, Record, RecordError, RecordReader, RecordWriter, SpecialType, SurveyError,
 };
 use lazaret_tree::{Entry, LinkTarget, Mode, Tree};
 
 use super::{KnownEntry, Origin, VolumeState};
 
-const MAGIC: Magic = *b"lzvol  1";
+const MAGIC: FormatTag = *b"lzvol  1";
 
 impl VolumeState {
     /// Writes the state as one checked, versioned list; see [`messages`](lazaret_protocol::messages).
@@ -18,13 +18,13 @@ impl VolumeState {
     /// # Errors
     /// When the writer fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut frame = FrameWriter::new(out, MAGIC);
+        let mut frame = RecordWriter::new(out, MAGIC);
         for (path, known) in &self.known {
             frame.record(path, known)?;
         }
         for (name, kind) in &self.unsupported {
             match kind {
-                FoundKind::Odd(odd) => {
+                FoundKind::Special(odd) => {
                     frame.tag(b'o')?.path(name)?.u8(odd.tag());
                 }
                 FoundKind::Cache => {
@@ -49,7 +49,7 @@ impl VolumeState {
     /// # Errors
     /// When it is cut off, changed, of another version, or no state.
     pub fn read_from(input: &mut dyn Read, alike: &Tree) -> Result<Self, SurveyError> {
-        let mut frame = FrameReader::new(input, MAGIC, "state of a volume of version 1")?;
+        let mut frame = RecordReader::new(input, MAGIC, "state of a volume of version 1")?;
         let mut alike = alike.entries().map(|(path, _)| path).peekable();
         let known = frame.list::<KnownEntry>().map(|record| {
             let (path, known) = record?;
@@ -84,7 +84,7 @@ impl Record for KnownEntry {
         }
     }
 
-    fn write_fields<W: Write + ?Sized>(&self, record: &mut FrameWriter<'_, W>) -> io::Result<()> {
+    fn write_fields<W: Write + ?Sized>(&self, record: &mut RecordWriter<'_, W>) -> io::Result<()> {
         // No file has no name, so none is how a sent one is told.
         record.identity(&self.identity).u32(match self.origin {
             Origin::Sent => 0,
@@ -103,7 +103,7 @@ impl Record for KnownEntry {
         Ok(())
     }
 
-    fn read_fields(tag: u8, record: &mut FrameReader<'_>) -> Result<Self, RecordError> {
+    fn read_fields(tag: u8, record: &mut RecordReader<'_>) -> Result<Self, RecordError> {
         let identity = record.identity()?;
         let origin = match record.u32()? {
             0 => Origin::Sent,
@@ -134,11 +134,11 @@ impl Record for KnownEntry {
     }
 }
 
-fn other(tag: u8, frame: &mut FrameReader<'_>) -> Result<FoundKind, RecordError> {
+fn other(tag: u8, frame: &mut RecordReader<'_>) -> Result<FoundKind, RecordError> {
     Ok(match tag {
-        b'o' => {
-            FoundKind::Odd(OddType::from_tag(frame.u8()?).ok_or(RecordError::malformed("a type"))?)
-        }
+        b'o' => FoundKind::Special(
+            SpecialType::from_tag(frame.u8()?).ok_or(RecordError::malformed("a type"))?,
+        ),
         b'c' => FoundKind::Cache,
         b't' => FoundKind::Symlink {
             identity: frame.identity()?,

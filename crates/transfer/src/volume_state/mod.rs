@@ -12,7 +12,8 @@ use std::ops::Bound;
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 
 use lazaret_protocol::{
-    Digests, FoundKind, Receipt, StreamLimits, SurveyError, SurveyRequest, VolumeIdentity, Writers,
+    FoundKind, HashPolicy, Receipt, StreamLimits, SurveyError, SurveyRequest, VolumeIdentity,
+    Writers,
 };
 pub use pending::PendingSurvey;
 
@@ -106,7 +107,7 @@ impl VolumeState {
         SurveyRequest {
             limits,
             writers,
-            digests: Digests::All,
+            hash_policy: HashPolicy::All,
             known: known.collect(),
         }
     }

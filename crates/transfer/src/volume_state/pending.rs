@@ -9,7 +9,7 @@ use super::{KnownEntry, Origin, VolumeState};
 use crate::collection::SurveyMismatch;
 
 /// What a survey found, its new files without their contents where it was asked
-/// [without](lazaret_protocol::Digests::OfKnown).
+/// [without](lazaret_protocol::HashPolicy::KnownOnly).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "what was not read is not in a state yet"]
 pub struct PendingSurvey {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_protocol::{FileTime, FoundEntry, FoundKind, OddType, Survey, VolumeIdentity};
+use lazaret_protocol::{FileTime, FoundEntry, FoundKind, SpecialType, Survey, VolumeIdentity};
 use lazaret_transfer::{Count, NewRef, NewRefKind, ObjectId, Tips, VolumeState, new_refs};
 use lazaret_tree::{Digest, Entry, Mode, RelPath, Tree};
 
@@ -375,7 +375,10 @@ fn git_26_objects_that_may_be_elsewhere_are_no_reason_for_silence() {
         (".git/objects/info/alternates", None),
         (".git/objects/pack/pack-2.pack", None),
         (".git/objects/22", Some(FoundKind::Cache)),
-        (".git/objects/odd", Some(FoundKind::Odd(OddType::Fifo))),
+        (
+            ".git/objects/odd",
+            Some(FoundKind::Special(SpecialType::Fifo)),
+        ),
     ] {
         let elsewhere = match kind {
             None => moved.clone().file(path, "x"),
@@ -439,9 +442,9 @@ fn git_26_what_is_not_gits_is_unreadable() {
     }
     for (path, kind) in [
         (".git/HEAD", link("refs/heads/main")),
-        (".git/HEAD", FoundKind::Odd(OddType::Fifo)),
+        (".git/HEAD", FoundKind::Special(SpecialType::Fifo)),
         (".git/refs/heads/x", link("/proc/self/mem")),
-        (".git/refs/heads/y", FoundKind::Odd(OddType::Device)),
+        (".git/refs/heads/y", FoundKind::Special(SpecialType::Device)),
         (".git/refs/heads/cache", FoundKind::Cache),
         (".git/refs/heads/\u{1b}[2J", FoundKind::BadName),
         (".git/logs", link("/etc")),

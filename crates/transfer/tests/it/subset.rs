@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lazaret_protocol::{StreamWriter, UpdateOrder};
+use lazaret_protocol::{StreamWriter, UpdateRequest};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
     FileSelector, GitMode, Hashing, PackError, SelectionSpec, WorkspaceDir, pack_subset, walk,
@@ -22,21 +22,21 @@ fn tree(dir: &Path) -> Tree {
     walked.expect("readable").tree
 }
 
-fn send(dir: &Path, order: &UpdateOrder) -> Result<Vec<u8>, PackError> {
+fn send(dir: &Path, request: &UpdateRequest) -> Result<Vec<u8>, PackError> {
     let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
     let mut sent = Vec::new();
     let tell = &mut |_| {};
-    pack_subset(&workspace, &selector(), order, &mut sent, tell)?;
+    pack_subset(&workspace, &selector(), request, &mut sent, tell)?;
     Ok(sent)
 }
 
 /// An order for some of what lies in a directory.
-fn order(dir: &Path, paths: &[&str]) -> UpdateOrder {
+fn request(dir: &Path, paths: &[&str]) -> UpdateRequest {
     let tree = tree(dir);
     let wanted = tree
         .iter()
         .filter(|(path, _)| paths.contains(&path.as_str()));
-    UpdateOrder {
+    UpdateRequest {
         remove: Vec::new(),
         send: wanted
             .map(|(path, entry)| (path.to_owned(), entry.clone()))
@@ -60,9 +60,9 @@ const PROJECT: &str = r#"
 fn only_what_was_ordered_is_sent() {
     let dir = tree_text::temp(PROJECT);
     let paths = [".git/config", "a/b/file", "link", "run"];
-    let order = order(dir.path(), &paths);
-    assert_eq!(order.send.len(), paths.len());
-    let sent = send(dir.path(), &order).expect("as it was");
+    let request = request(dir.path(), &paths);
+    assert_eq!(request.send.len(), paths.len());
+    let sent = send(dir.path(), &request).expect("as it was");
     let names: Vec<_> = sent
         .chunks(512)
         .filter(|block| block[257..262] == *b"ustar")
@@ -73,7 +73,7 @@ fn only_what_was_ordered_is_sent() {
         })
         .collect();
     assert_eq!(names, paths);
-    let nothing = send(dir.path(), &UpdateOrder::default()).expect("nothing");
+    let nothing = send(dir.path(), &UpdateRequest::default()).expect("nothing");
     let mut empty = Vec::new();
     StreamWriter::new(&mut empty).finish().expect("to memory");
     assert_eq!(nothing, empty);
@@ -106,9 +106,9 @@ fn flt_04_what_changed_since_ends_the_stream() {
         ),
     ] {
         let dir = tree_text::temp(PROJECT);
-        let order = order(dir.path(), &[".git/config", "a/b/file", "link"]);
+        let request = request(dir.path(), &[".git/config", "a/b/file", "link"]);
         tree_text::build(edit, dir.path());
-        let error = send(dir.path(), &order).expect_err(edit);
+        let error = send(dir.path(), &request).expect_err(edit);
         assert_eq!(error.to_string(), reason, "{edit}");
     }
 }

@@ -1,7 +1,7 @@
 //! What a survey makes of a volume state, and the lists that the host keeps.
 
-use lazaret_protocol::testing::{Message, identity, receipt, survey, update_order, written};
-use lazaret_protocol::{FoundEntry, FoundKind, OddType, Receipt, Survey, UpdateOrder};
+use lazaret_protocol::testing::{Message, identity, receipt, survey, update_request, written};
+use lazaret_protocol::{FoundEntry, FoundKind, Receipt, SpecialType, Survey, UpdateRequest};
 use lazaret_transfer::{PendingSurvey, PendingUpdate, VolumeState};
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
@@ -48,7 +48,7 @@ fn lists_of_updates_are_read_as_they_were_written_or_not_at_all() {
     let intent = Message {
         name: "intent",
         samples: || {
-            let UpdateOrder { remove, send, .. } = update_order();
+            let UpdateRequest { remove, send, .. } = update_request();
             let intent = PendingUpdate {
                 gone: remove,
                 there: send,
@@ -68,7 +68,7 @@ fn lists_of_updates_are_read_as_they_were_written_or_not_at_all() {
             let read = VolumeState::read_from(list, &Tree::new());
             let read = read.map_err(|error| error.to_string())?;
             // Whatever it shares its texts with.
-            for alike in [state().tree(), update_order().send] {
+            for alike in [state().tree(), update_request().send] {
                 let shared = VolumeState::read_from(&mut { whole }, &alike);
                 assert_eq!(shared.ok().as_ref(), Some(&read));
             }
@@ -219,7 +219,7 @@ fn only_new_files_in_directories_may_be_left_unread() {
 
 #[test]
 fn what_is_refused_is_neither_changed_nor_deleted() {
-    let fifo = |name: &[u8]| found(name, FoundKind::Odd(OddType::Fifo));
+    let fifo = |name: &[u8]| found(name, FoundKind::Special(SpecialType::Fifo));
     assert_eq!(collected(vec![fifo(b"c")], &[]), "a a/b c type.fifo");
     assert_eq!(collected(vec![fifo(b"a")], &[b"a/b"]), "a a/b c type.fifo");
     assert_eq!(collected(vec![fifo(b"new")], &[]), "a a/b c type.fifo");

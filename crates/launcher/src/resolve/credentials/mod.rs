@@ -12,7 +12,7 @@ mod tests;
 use std::fs;
 use std::path::Path;
 
-use lazaret_protocol::LARGEST_LENT;
+use lazaret_protocol::MAX_CREDENTIAL_BYTES;
 use lazaret_runtime::SessionId;
 use lazaret_session::credentials::cache::CredentialCache;
 use lazaret_session::credentials::file::CredentialFile;
@@ -83,7 +83,7 @@ fn cache_of(from: &Path, own: Digest, env: &Environment) -> Result<CredentialCac
 fn fits(contents: Zeroizing<Vec<u8>>) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let wrong = match contents.len() {
         0 => "it is empty",
-        1..=LARGEST_LENT => return Ok(contents),
+        1..=MAX_CREDENTIAL_BYTES => return Ok(contents),
         _ => "it is larger than a login can be",
     };
     Err(Failure::message(FailureKind::Secret, wrong))

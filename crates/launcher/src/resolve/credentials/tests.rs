@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
-use lazaret_protocol::LentMode;
+use lazaret_protocol::CredentialMode;
 
 use lazaret_session::credentials::tokens::tokens;
 
@@ -55,7 +55,7 @@ impl World {
             name: "login".to_owned(),
             from: from.into(),
             to: ".tool/login.json".parse().expect("a path"),
-            mode: LentMode::ReadOnly,
+            mode: CredentialMode::ReadOnly,
         };
         Ok(resolve(&[rule], &self.env)?.remove(0))
     }
@@ -135,7 +135,7 @@ fn what_is_cut_or_too_large_on_the_shelf_is_not_lent() {
         fs::write(&renewed, &whole[..cut]).unwrap();
         world.is_lent(FIRST);
     }
-    shelf.keep(&vec![b'x'; LARGEST_LENT + 1]).unwrap();
+    shelf.keep(&vec![b'x'; MAX_CREDENTIAL_BYTES + 1]).unwrap();
     world.is_lent(FIRST);
 }
 
@@ -151,7 +151,7 @@ fn what_can_not_be_lent_is_said_without_a_word_of_it() {
     assert!(said(&world).contains("can't be read"));
     world.log_in("");
     assert!(said(&world).contains("it is empty"));
-    world.log_in(&"canary".repeat(LARGEST_LENT / 6 + 1));
+    world.log_in(&"canary".repeat(MAX_CREDENTIAL_BYTES / 6 + 1));
     assert!(said(&world).contains("larger than a login can be"));
     world.log_in(FIRST);
     fs::set_permissions(world.own(), fs::Permissions::from_mode(0o644)).unwrap();

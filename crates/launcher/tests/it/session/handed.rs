@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use lazaret_egress::{Route, Scheme, Secret};
 use lazaret_launcher::profile::FileRule;
-use lazaret_protocol::{LentEvent, LentMode};
+use lazaret_protocol::{CredentialEvent, CredentialMode};
 use lazaret_session::lifecycle::collect::Collected;
 use lazaret_tests::tree_text;
 
@@ -64,7 +64,7 @@ fn sus_38_a_lent_login_does_not_come_back() {
         name: "tool-login".to_owned(),
         from: login,
         to: ".tool/login.json".parse().unwrap(),
-        mode: LentMode::Writable,
+        mode: CredentialMode::Writable,
     }];
     world.on("lend", |_, call| {
         let mut input = BufReader::new(&mut call.stdin);
@@ -74,8 +74,8 @@ fn sus_38_a_lent_login_does_not_come_back() {
             input.read_line(&mut line)?;
         }
         let contents = format!("{{\"refreshToken\":\"{RENEWED}\"}}").into_bytes();
-        call.stdout.write_all(&LentEvent::Ready.line())?;
-        let changed = LentEvent::Changed { index: 0, contents };
+        call.stdout.write_all(&CredentialEvent::Ready.line())?;
+        let changed = CredentialEvent::Changed { index: 0, contents };
         call.stdout.write_all(&changed.line())?;
         io::copy(&mut input, &mut io::sink())?;
         Ok(0)

@@ -79,14 +79,14 @@ fn went(world: &World) -> Vec<Went> {
 fn what_was_surveyed_when_a_command_had_ended_is_not_surveyed_before_the_next() {
     let world = kept();
     world.cycle_kept().unwrap();
-    assert_eq!(went(&world), [Went::Ground]);
+    assert_eq!(went(&world), [Went::Preconditions]);
     // Nor where the gate has taken changes out, or thrown them away, since.
     world.apply();
     tree_text::build("f first \"mine too\\n\"", &world.path("workspace"));
     let third = world.cycle_kept().unwrap();
     let synced = third.update.clone().unwrap();
     assert_eq!((synced.sent, synced.conflicts), (1, Vec::new()));
-    assert_eq!(went(&world), [Went::Ground; 2]);
+    assert_eq!(went(&world), [Went::Preconditions; 2]);
     assert!(volume(&world).contains("f first \"mine too\\n\""));
 }
 
@@ -118,16 +118,16 @@ fn what_is_not_known_of_a_volume_is_surveyed() {
     };
     drop(session);
     world.gate = limits;
-    assert_eq!(went(&world), [Went::Ground]);
+    assert_eq!(went(&world), [Went::Preconditions]);
     world.cycle_kept().unwrap();
-    assert_eq!(went(&world), [Went::Ground, Went::Survey]);
+    assert_eq!(went(&world), [Went::Preconditions, Went::Survey]);
 
     // An update broke off.
     let world = kept();
     world.on("update", |_, call| {
-        lazaret_protocol::Ground::read_from(&mut call.stdin).unwrap();
-        lazaret_protocol::GroundAnswer::Holds.write_to(&mut call.stdout)?;
-        lazaret_protocol::UpdateOrder::read_from(&mut call.stdin).unwrap();
+        lazaret_protocol::Preconditions::read_from(&mut call.stdin).unwrap();
+        lazaret_protocol::PreconditionResult::Met.write_to(&mut call.stdout)?;
+        lazaret_protocol::UpdateRequest::read_from(&mut call.stdin).unwrap();
         Ok(125)
     });
     drop(world.cycle_kept().unwrap_err());
@@ -217,9 +217,9 @@ fn an_update_says_when_the_last_command_had_ended() {
     let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let heard = std::sync::Arc::clone(&told);
     world.on("update", move |_, call| {
-        lazaret_protocol::Ground::read_from(&mut call.stdin).unwrap();
-        lazaret_protocol::GroundAnswer::Holds.write_to(&mut call.stdout)?;
-        let order = lazaret_protocol::UpdateOrder::read_from(&mut call.stdin).unwrap();
+        lazaret_protocol::Preconditions::read_from(&mut call.stdin).unwrap();
+        lazaret_protocol::PreconditionResult::Met.write_to(&mut call.stdout)?;
+        let order = lazaret_protocol::UpdateRequest::read_from(&mut call.stdin).unwrap();
         heard.lock().unwrap().push(order.quiet_since.unwrap());
         Ok(125)
     });

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use lazaret_protocol::Control;
 use lazaret_protocol::{
-    Digests, FileTime, Ground, GroundAnswer, Lies, MemberKind, MemberPath, Members, Receipt,
-    StreamLimits, StreamWriter, Survey, SurveyRequest, UpdateOrder, UpdateReceipt, VolumeIdentity,
-    Wanted, read_wanted,
+    ExpectedEntry, FileTime, HashPolicy, MemberKind, MemberPath, Members, PreconditionResult,
+    Preconditions, Receipt, StreamLimits, StreamWriter, Survey, SurveyRequest, UpdateReceipt,
+    UpdateRequest, VolumeIdentity, Wanted, read_wanted,
 };
 use lazaret_protocol::{FoundEntry, FoundKind};
 use lazaret_tree::{Digest, Entry, RelPath, RelPathBuf, Tree};
@@ -31,7 +31,7 @@ pub(super) fn receive(volume: &Path, stdin: &mut dyn Read) -> Result<Receipt, Br
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Went {
     Survey,
-    Ground,
+    Preconditions,
     /// What was believed was not so.
     SurveyAfterAll,
 }
@@ -45,11 +45,11 @@ pub(super) fn update(
 ) -> Result<(), Broken> {
     let holds = match is_believed {
         true => {
-            let ground = Ground::read_from(stdin)?;
-            let holds = holds(volume, &ground);
+            let preconditions = Preconditions::read_from(stdin)?;
+            let holds = holds(volume, &preconditions);
             let answer = match holds {
-                true => GroundAnswer::Holds,
-                false => GroundAnswer::Differs,
+                true => PreconditionResult::Met,
+                false => PreconditionResult::Failed,
             };
             answer.write_to(stdout)?;
             holds
@@ -57,15 +57,15 @@ pub(super) fn update(
         false => false,
     };
     went(match (is_believed, holds) {
-        (true, true) => Went::Ground,
+        (true, true) => Went::Preconditions,
         (true, false) => Went::SurveyAfterAll,
         (false, _) => Went::Survey,
     });
     if !holds {
         survey(volume, stdin)?.write_to(stdout)?;
     }
-    let order = UpdateOrder::read_from(stdin)?;
-    for path in order.remove.iter().rev() {
+    let request = UpdateRequest::read_from(stdin)?;
+    for path in request.remove.iter().rev() {
         let at = volume.join(path.as_str());
         match fs::symlink_metadata(&at)?.is_dir() {
             true => fs::remove_dir(&at)?,
@@ -77,12 +77,12 @@ pub(super) fn update(
     Ok(UpdateReceipt { written, stayed }.write_to(stdout)?)
 }
 
-fn holds(volume: &Path, ground: &Ground) -> bool {
-    ground.0.iter().all(|(path, lies)| {
-        match (lies, fs::symlink_metadata(volume.join(path.as_str()))) {
-            (Lies::Nothing, Err(_)) => true,
-            (Lies::Dir, Ok(found)) => found.is_dir(),
-            (Lies::Entry(known), Ok(_)) => {
+fn holds(volume: &Path, preconditions: &Preconditions) -> bool {
+    preconditions.0.iter().all(|(path, expected)| {
+        match (expected, fs::symlink_metadata(volume.join(path.as_str()))) {
+            (ExpectedEntry::Nothing, Err(_)) => true,
+            (ExpectedEntry::Dir, Ok(found)) => found.is_dir(),
+            (ExpectedEntry::Entry(known), Ok(_)) => {
                 identity(&volume.join(path.as_str())).is_ok_and(|identity| identity == *known)
             }
             _ => false,
@@ -151,7 +151,7 @@ pub(super) fn survey(volume: &Path, stdin: &mut dyn Read) -> Result<Survey, Brok
     let request = SurveyRequest::read_from(stdin)?;
     let mut known = request.known.into_iter().collect();
     let mut survey = Survey::default();
-    look((volume, ""), request.digests, &mut known, &mut survey)?;
+    look((volume, ""), request.hash_policy, &mut known, &mut survey)?;
     survey.gone = known
         .into_keys()
         .map(|path| path.as_str().as_bytes().to_vec())
@@ -161,7 +161,7 @@ pub(super) fn survey(volume: &Path, stdin: &mut dyn Read) -> Result<Survey, Brok
 
 fn look(
     (volume, below): (&Path, &str),
-    digests: Digests,
+    hash_policy: HashPolicy,
     known: &mut BTreeMap<RelPathBuf, VolumeIdentity>,
     survey: &mut Survey,
 ) -> Result<(), Broken> {
@@ -185,7 +185,7 @@ fn look(
                         kind: FoundKind::Dir { identity: now },
                     });
                 }
-                look((volume, &path), digests, known, survey)?;
+                look((volume, &path), hash_policy, known, survey)?;
                 continue;
             }
             _ if before == Some(now) => continue,
@@ -196,8 +196,10 @@ fn look(
             _ => FoundKind::File {
                 identity: now,
                 links: 1,
-                digest: match digests {
-                    Digests::OfKnown if before.is_none() && is_fetched(&path, now.size) => None,
+                digest: match hash_policy {
+                    HashPolicy::KnownOnly if before.is_none() && is_fetched(&path, now.size) => {
+                        None
+                    }
                     _ => Some(Digest::of(&fs::read(&at)?)),
                 },
             },

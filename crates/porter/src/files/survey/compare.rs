@@ -3,8 +3,8 @@
 use std::iter::Peekable;
 use std::sync::Arc;
 
-use lazaret_protocol::{Digests, StreamError, Survey, SurveyRequest, VolumeIdentity, Wanted};
-use lazaret_protocol::{FoundEntry, FoundKind, OddType};
+use lazaret_protocol::{FoundEntry, FoundKind, SpecialType};
+use lazaret_protocol::{HashPolicy, StreamError, Survey, SurveyRequest, VolumeIdentity, Wanted};
 use lazaret_tree::{RelPath, RelPathBuf};
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -89,7 +89,7 @@ impl Sink for Comparison<'_> {
                 Ok(())
             }
             odd => {
-                self.found(name, FoundKind::Odd(odd_type(odd)));
+                self.found(name, FoundKind::Special(special_type(odd)));
                 Ok(())
             }
         }
@@ -148,7 +148,7 @@ impl Comparison<'_> {
         }
         // One that is fetched in any case is read then.
         let is_fetched = known.is_none() && Wanted::covers(&path, size);
-        if self.request.digests == Digests::All || !is_fetched {
+        if self.request.hash_policy == HashPolicy::All || !is_fetched {
             self.changed.push(Changed {
                 index: self.survey.found.len(),
                 path,
@@ -223,11 +223,11 @@ fn is_dir(identity: VolumeIdentity) -> bool {
     FileType::from_raw_mode(identity.mode) == FileType::Directory
 }
 
-fn odd_type(file_type: FileType) -> OddType {
+fn special_type(file_type: FileType) -> SpecialType {
     match file_type {
-        FileType::Fifo => OddType::Fifo,
-        FileType::Socket => OddType::Socket,
-        FileType::CharacterDevice | FileType::BlockDevice => OddType::Device,
-        _ => OddType::Unknown,
+        FileType::Fifo => SpecialType::Fifo,
+        FileType::Socket => SpecialType::Socket,
+        FileType::CharacterDevice | FileType::BlockDevice => SpecialType::Device,
+        _ => SpecialType::Unknown,
     }
 }

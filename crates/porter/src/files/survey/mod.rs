@@ -79,8 +79,8 @@ pub(crate) fn answer(
     let asking = SurveyRequest::begin(stdin)?;
     let mut held = None;
     let ahead = match asking.writers {
-        Writers::Gone => ahead,
-        Writers::Held => {
+        Writers::Stopped => ahead,
+        Writers::Paused => {
             held = Some(Instant::now());
             // A store into a mapped page that is dirty already does not move ctime until the
             // page has been written back. A mapping that is made later does, by its first
@@ -116,6 +116,6 @@ fn ctime(found: &FoundEntry) -> Option<FileTime> {
         FoundKind::Dir { identity }
         | FoundKind::File { identity, .. }
         | FoundKind::Symlink { identity, .. } => Some(identity.ctime),
-        FoundKind::Odd(_) | FoundKind::Cache | FoundKind::BadName => None,
+        FoundKind::Special(_) | FoundKind::Cache | FoundKind::BadName => None,
     }
 }

@@ -24,8 +24,8 @@
 //! done by then stays, and the host's intent lists it.
 
 mod dirs;
-mod ground;
 mod incoming;
+mod preconditions;
 mod times;
 mod write;
 
@@ -38,7 +38,8 @@ use std::thread;
 use std::time::Instant;
 
 use lazaret_protocol::{
-    Ground, GroundAnswer, RecordError, StreamError, UpdateMode, UpdateOrder, UpdateReceipt,
+    PreconditionResult, Preconditions, RecordError, StreamError, UpdateMode, UpdateReceipt,
+    UpdateRequest,
 };
 use lazaret_tree::{PathError, RelPath, RelPathBuf, escape};
 use rustix::fs::AtFlags;
@@ -60,7 +61,7 @@ pub(crate) enum UpdateError {
     #[error("the order: {0}")]
     Order(#[from] RecordError),
     #[error("the ground: {0}")]
-    Ground(#[source] RecordError),
+    Preconditions(#[source] RecordError),
     #[error("{0} [{code}]", code = .0.code())]
     Stream(#[from] StreamError),
     #[error("{}: not what was ordered", escape(.name))]
@@ -148,8 +149,8 @@ fn talk(
     let cleared = dirs.as_owner(None, |_| incoming::clear(root));
     cleared.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
     let mut stdin = root::stdin().map_err(UpdateError::Stdin)?;
-    let holds =
-        mode == UpdateMode::Optimistic && answer_ground(root, &mut stdin)? == GroundAnswer::Holds;
+    let holds = mode == UpdateMode::Optimistic
+        && answer_preconditions(root, &mut stdin)? == PreconditionResult::Met;
     // Unless the survey finds that they are only held, the agent's processes are gone by now.
     let mut still_since = begun;
     if !holds {
@@ -164,13 +165,13 @@ fn talk(
             SurveyResult::Whole { held } => still_since = held.unwrap_or(begun),
         }
     }
-    let order = UpdateOrder::read_from(&mut stdin)?;
-    if order.quiet_since.is_none() && !order.send.is_empty() {
+    let request = UpdateRequest::read_from(&mut stdin)?;
+    if request.quiet_since.is_none() && !request.send.is_empty() {
         // Whatever the agent wrote is older than the moment that is chosen now.
         thread::sleep(Times::GAP.saturating_sub(still_since.elapsed()));
     }
-    let times = Times::choose(order.quiet_since);
-    let receipt = carry_out(root, &mut dirs, &order, times, stdin);
+    let times = Times::choose(request.quiet_since);
+    let receipt = carry_out(root, &mut dirs, &request, times, stdin);
     if receipt.is_err() {
         // A half-written file may be what filled the disk; the next update clears it too.
         let _left = incoming::clear(root);
@@ -179,9 +180,9 @@ fn talk(
 }
 
 /// Hears what the host rests on, and says whether it is so.
-fn answer_ground(root: &Root, stdin: &mut File) -> Result<GroundAnswer, UpdateError> {
-    let ground = Ground::read_from(stdin).map_err(UpdateError::Ground)?;
-    let answer = ground::judge(root, &ground);
+fn answer_preconditions(root: &Root, stdin: &mut File) -> Result<PreconditionResult, UpdateError> {
+    let preconditions = Preconditions::read_from(stdin).map_err(UpdateError::Preconditions)?;
+    let answer = preconditions::judge(root, &preconditions);
     let mut stdout = root::stdout().map_err(UpdateError::Receipt)?;
     answer.write_to(&mut stdout).map_err(UpdateError::Receipt)?;
     Ok(answer)
@@ -190,12 +191,12 @@ fn answer_ground(root: &Root, stdin: &mut File) -> Result<GroundAnswer, UpdateEr
 fn carry_out(
     root: &Root,
     dirs: &mut Dirs<'_>,
-    order: &UpdateOrder,
+    request: &UpdateRequest,
     times: Times,
     stdin: File,
 ) -> Result<UpdateReceipt, UpdateError> {
-    let stayed = remove(dirs, &order.remove)?;
-    let written = write::all(root, dirs, &order.send, times, stdin)?;
+    let stayed = remove(dirs, &request.remove)?;
+    let written = write::all(root, dirs, &request.send, times, stdin)?;
     Ok(UpdateReceipt { written, stayed })
 }
 

@@ -60,19 +60,19 @@ fn a_volume_without_writers_is_listed_before_the_request() {
     let kept = Kept::new(PROJECT);
     let verb = update_verb(kept.volume.path(), "--ahead");
     // The caller's promise is broken here, to see that it is relied on.
-    assert!(told(&kept, &verb, Writers::Gone).is_empty());
+    assert!(told(&kept, &verb, Writers::Stopped).is_empty());
 }
 
 #[test]
 fn a_volume_with_held_writers_is_listed_again() {
     let kept = Kept::new(PROJECT);
     let verb = update_verb(kept.volume.path(), "--ahead");
-    assert_eq!(told(&kept, &verb, Writers::Held), ["late"]);
+    assert_eq!(told(&kept, &verb, Writers::Paused), ["late"]);
 }
 
 #[test]
 fn without_leave_nothing_is_listed_before_it_is_asked_for() {
-    for writers in [Writers::Gone, Writers::Held] {
+    for writers in [Writers::Stopped, Writers::Paused] {
         let kept = Kept::new(PROJECT);
         let root = kept.volume.path().to_owned();
         let verb = duct::cmd!(env!("CARGO_BIN_EXE_lazaret-porter"), "update", root);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 
-use lazaret_protocol::{FileTime, StreamLimits, StreamWriter, Survey, UpdateOrder, Writers};
+use lazaret_protocol::{FileTime, StreamLimits, StreamWriter, Survey, UpdateRequest, Writers};
 use lazaret_transfer::Stance;
 use lazaret_tree::{Digest, Entry, Mode, RelPath, diff};
 
@@ -82,7 +82,7 @@ fn a_receipt_that_is_lost_is_not_missed() {
     let mut kept = lose();
     let plan = kept.update();
     assert_eq!(conflicts(&plan), "");
-    assert_eq!(plan.order.send.len(), 1);
+    assert_eq!(plan.request.send.len(), 1);
     assert!(diff(&kept.baseline, &kept.known.tree()).is_empty());
     // It is the intent that makes the difference: without it, what was sent looks like the
     // agent's.
@@ -133,7 +133,7 @@ fn a_volume_over_the_limits_is_an_answer() {
         ..StreamLimits::DEFAULT
     };
     let mut request = Vec::new();
-    let asked = kept.known.request(limits, Writers::Gone, &kept.baseline);
+    let asked = kept.known.request(limits, Writers::Stopped, &kept.baseline);
     asked.write_to(&mut request).expect("to memory");
     let said = porter("update", kept.volume.path(), &request).ok();
     let error = Survey::read_from(&mut &said[..], &limits).expect_err("over");
@@ -141,7 +141,7 @@ fn a_volume_over_the_limits_is_an_answer() {
 }
 
 /// Gives the porter an order and a stream that need not belong together.
-fn say(kept: &Kept, order: &UpdateOrder, stream: &[u8]) -> (Option<i32>, String) {
+fn say(kept: &Kept, request: &UpdateRequest, stream: &[u8]) -> (Option<i32>, String) {
     let (their_stdin, mut stdin) = io::pipe().expect("a pipe");
     let (mut stdout, their_stdout) = io::pipe().expect("a pipe");
     let verb = update_verb(kept.volume.path(), "--ahead")
@@ -152,10 +152,10 @@ fn say(kept: &Kept, order: &UpdateOrder, stream: &[u8]) -> (Option<i32>, String)
     let child = verb.start().expect("the porter was built");
     drop(verb);
     let limits = StreamLimits::DEFAULT;
-    let asked = kept.known.request(limits, Writers::Gone, &kept.baseline);
+    let asked = kept.known.request(limits, Writers::Stopped, &kept.baseline);
     asked.write_to(&mut stdin).expect("it reads");
     Survey::read_from(&mut stdout, &limits).expect("a survey");
-    order.write_to(&mut stdin).expect("it reads");
+    request.write_to(&mut stdin).expect("it reads");
     stdin.write_all(stream).expect("it reads");
     drop(stdin);
     let mut said = Vec::new();
@@ -176,8 +176,8 @@ fn what_was_not_ordered_gets_no_name() {
         size: text.len() as u64,
         digest: Digest::of(text),
     };
-    let mut order = UpdateOrder::default();
-    order.send.insert(readme.to_owned(), file(b"HELLO"));
+    let mut request = UpdateRequest::default();
+    request.send.insert(readme.to_owned(), file(b"HELLO"));
     let stream = |members: &dyn Fn(&mut StreamWriter<&mut Vec<u8>>)| {
         let mut bytes = Vec::new();
         let mut stream = StreamWriter::new(&mut bytes);
@@ -220,7 +220,7 @@ fn what_was_not_ordered_gets_no_name() {
         ),
         (stream(&|_| {}), "README.md: ordered, and did not come"),
     ] {
-        let said = say(&kept, &order, &stream);
+        let said = say(&kept, &request, &stream);
         assert_eq!(said, (Some(125), format!("porter: update: {reason}\n")));
         assert_eq!(kept.dump(), before, "{reason}");
     }

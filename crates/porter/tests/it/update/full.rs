@@ -45,7 +45,7 @@ fn flt_06_a_full_volume_keeps_what_has_its_name_and_takes_the_rest_later() {
     assert!(kept.intent.is_some());
     kept.host("f c *3000");
     let plan = kept.update();
-    let sent = plan.order.send.iter().map(|(path, _)| path.as_str());
+    let sent = plan.request.send.iter().map(|(path, _)| path.as_str());
     assert_eq!(sent.collect::<Vec<_>>(), ["c", "d"]);
     assert_eq!(
         kept.dump(),

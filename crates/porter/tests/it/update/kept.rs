@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use lazaret_protocol::{
-    FileTime, GroundAnswer, Receipt, StreamLimits, Survey, UpdateOrder, UpdateReceipt, Writers,
+    FileTime, PreconditionResult, Receipt, StreamLimits, Survey, UpdateReceipt, UpdateRequest,
+    Writers,
 };
 use lazaret_transfer::{
     FileSelector, Hashing, PendingSurvey, PendingUpdate, SelectionSpec, Stance, StatCache,
@@ -123,8 +124,12 @@ impl Kept {
         let (their_stdin, mut stdin) = io::pipe().expect("a pipe");
         let (mut stdout, their_stdout) = io::pipe().expect("a pipe");
         // As the launcher does, which has no other way to tell what a broken one did.
-        let by_ground = self.is_believed && self.intent.is_none();
-        let flag = if by_ground { "--ground" } else { "--ahead" };
+        let by_preconditions = self.is_believed && self.intent.is_none();
+        let flag = if by_preconditions {
+            "--ground"
+        } else {
+            "--ahead"
+        };
         let started = (self.start)(self.volume.path(), flag)
             .stdin_file(their_stdin)
             .stdout_file(their_stdout)
@@ -133,19 +138,20 @@ impl Kept {
         let child = started.start().expect("the porter was built");
         // It holds the porter's ends of the pipes.
         drop(started);
-        let foreseen = by_ground.then(|| {
+        let foreseen = by_preconditions.then(|| {
             let host = self.look();
             reconcile(&self.baseline, &host, &self.known, stance)
         });
         self.held = foreseen.as_ref().map(|plan| {
-            let ground = self.known.ground(&plan.order);
-            ground.write_to(&mut stdin).expect("it reads");
-            GroundAnswer::read_from(&mut stdout).expect("an answer") == GroundAnswer::Holds
+            let preconditions = self.known.preconditions(&plan.request);
+            preconditions.write_to(&mut stdin).expect("it reads");
+            PreconditionResult::read_from(&mut stdout).expect("an answer")
+                == PreconditionResult::Met
         });
         let planned = match foreseen.filter(|_| self.held == Some(true)) {
             Some(plan) => Ok(plan),
             None => {
-                let asked = self.known.request(limits, Writers::Gone, &self.baseline);
+                let asked = self.known.request(limits, Writers::Stopped, &self.baseline);
                 let survey = asked.write_to(&mut stdin).map_err(drop).and_then(|()| {
                     let survey = Survey::read_from(&mut stdout, &limits);
                     survey.map_err(drop)
@@ -168,16 +174,16 @@ impl Kept {
             // What the launcher has on disk before the order is given.
             self.intent = Some(plan.pending_update());
             meanwhile(&plan);
-            done = self.order(&plan.order, fault, &mut stdin, &child);
+            done = self.request(&plan.request, fault, &mut stdin, &child);
             done = done.and(match fault {
                 Fault::LostReceipt => Err(()),
                 _ => Ok(()),
             });
             drop(stdin);
-            let receipt = UpdateReceipt::read_from(&mut stdout, &plan.order);
+            let receipt = UpdateReceipt::read_from(&mut stdout, &plan.request);
             if let (Ok(()), Ok(receipt)) = (done, receipt) {
                 child.wait().expect("it ran");
-                let known = self.known.clone().updated(&plan.order, &receipt);
+                let known = self.known.clone().updated(&plan.request, &receipt);
                 self.known = known.expect("for this order");
                 self.baseline = plan.settled(self.baseline.clone(), &receipt);
                 self.intent = None;
@@ -194,9 +200,9 @@ impl Kept {
         Err(Broken { stderr })
     }
 
-    fn order(
+    fn request(
         &self,
-        order: &UpdateOrder,
+        request: &UpdateRequest,
         fault: Fault,
         stdin: &mut dyn Write,
         child: &duct::Handle,
@@ -207,12 +213,12 @@ impl Kept {
         };
         let mut out = Cutting { inner: stdin, room };
         let workspace = WorkspaceDir::open_ambient(self.workspace.path()).expect("ours");
-        let order = &UpdateOrder {
+        let request = &UpdateRequest {
             quiet_since: self.quiet_since,
-            ..order.clone()
+            ..request.clone()
         };
-        let written = order.write_to(&mut out).map_err(drop).and_then(|()| {
-            pack_subset(&workspace, &selector(), order, &mut out, &mut |_| {})
+        let written = request.write_to(&mut out).map_err(drop).and_then(|()| {
+            pack_subset(&workspace, &selector(), request, &mut out, &mut |_| {})
                 .map(drop)
                 .map_err(drop)
         });
@@ -251,7 +257,7 @@ impl Kept {
     pub(crate) fn survey(&mut self) {
         let limits = StreamLimits::DEFAULT;
         let mut request = Vec::new();
-        let asked = self.known.request(limits, Writers::Gone, &self.baseline);
+        let asked = self.known.request(limits, Writers::Stopped, &self.baseline);
         asked.write_to(&mut request).expect("to memory");
         let mut porter = Exporting::of(self.volume.path());
         let survey = porter.survey(&request, &limits).expect("a survey");

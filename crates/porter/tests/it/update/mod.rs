@@ -3,9 +3,9 @@
 mod ahead;
 mod breaks;
 mod full;
-mod ground;
 mod kept;
 mod owner;
+mod preconditions;
 mod repositories;
 mod sequences;
 mod tables;

@@ -119,11 +119,11 @@ fn the_modes_come_back_when_the_update_fails() {
 /// As it would be if the agent had closed nothing: each change is found, on both sides.
 #[test]
 fn flt_28_what_the_agent_closed_is_surveyed() {
-    for by_ground in [false, true] {
+    for by_preconditions in [false, true] {
         let mut kept = Kept::new(PROJECT);
         kept.start = as_unprivileged;
         kept.survey();
-        kept.is_believed = by_ground;
+        kept.is_believed = by_preconditions;
         kept.agent(
             "f a/b/file theirs\nf a/b/more/deep 1\nf c/pair 1\nh c/twin -> c/pair\nf c/seen 1",
         );
@@ -148,7 +148,7 @@ fn flt_28_what_the_agent_closed_is_surveyed() {
         kept.host("f a/b/old 2\nf c/file 2\n- top");
         let plan = kept.try_update(Stance::Keep, Fault::None, &mut |_| {});
         let plan = plan.unwrap_or_else(|broken| panic!("{}", broken.stderr));
-        assert_eq!(plan.order.send.len(), 2);
+        assert_eq!(plan.request.send.len(), 2);
         if is_root() {
             for path in closed {
                 let now = fs::symlink_metadata(volume.join(path)).expect("root sees everything");

@@ -47,7 +47,7 @@ fn a_linked_worktree_is_brought_up_to_date() {
     assert_eq!(conflicts(&kept.update()), "");
     kept.assert_known("after the update");
     assert_same(&kept, "");
-    assert!(kept.update().order.is_empty());
+    assert!(kept.update().request.is_empty());
 
     // Both commit: the copy keeps its own, and the files are still brought up to date.
     commit(kept.volume.path(), "mine", "three");

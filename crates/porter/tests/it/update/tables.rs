@@ -55,7 +55,7 @@ fn host_edits_go_in_and_nothing_else_moves() {
     let host = kept.look().tree;
     assert_eq!(kept.baseline, host);
     assert_eq!(inode(&kept), before, "what is equal is not written again");
-    assert!(kept.update().order.is_empty());
+    assert!(kept.update().request.is_empty());
 }
 
 #[test]
@@ -207,8 +207,8 @@ fn the_reserved_name_is_cleared_whatever_lies_there() {
     }
     // Nor does the host send it.
     kept.host("f README.md \"y\"\nf .lazaret-incoming/x 1");
-    assert_eq!(kept.update().order.send.len(), 1);
-    assert!(kept.update().order.is_empty());
+    assert_eq!(kept.update().request.send.len(), 1);
+    assert!(kept.update().request.is_empty());
     // Deeper than the number of descriptors that a process may have.
     let top = kept.path(".lazaret-incoming");
     fs::create_dir(&top).expect("ours");

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use lazaret_protocol::{
-    Checksum, FileTime, Receipt, Survey, Trailer, UpdateOrder, UpdateReceipt, VolumeIdentity,
+    Checksum, FileTime, Receipt, Survey, Trailer, UpdateReceipt, UpdateRequest, VolumeIdentity,
 };
-use lazaret_protocol::{FoundEntry, FoundKind, OddType};
+use lazaret_protocol::{FoundEntry, FoundKind, SpecialType};
 use lazaret_tests::tree_text::{self, Line};
 use lazaret_transfer::{
     PendingSurvey, SkipReason, Skipped, Stance, SyncConflictKind, SyncPlan, VolumeState, Walked,
@@ -47,7 +47,7 @@ fn read(text: &str) -> (Tree, BTreeMap<String, FoundKind>) {
                     .expect("a target"),
             },
             Line::Fifo => {
-                others.insert(name, FoundKind::Odd(OddType::Fifo));
+                others.insert(name, FoundKind::Special(SpecialType::Fifo));
                 continue;
             }
             Line::Socket => {
@@ -106,7 +106,7 @@ impl Case {
     /// Does what the porter would do, and refuses what it could not.
     pub(super) fn carry_out(&self, plan: &SyncPlan) -> Self {
         let mut after = self.clone();
-        for path in plan.order.remove.iter().rev() {
+        for path in plan.request.remove.iter().rev() {
             let below = |name: &str| name.starts_with(&format!("{}/", path.as_str()));
             assert!(
                 after.volume.below(path).all(|(other, _)| *other == **path),
@@ -120,7 +120,7 @@ impl Case {
             let other = after.others.remove(path.as_str()).is_some();
             assert!(held || other, "{path} is not there");
         }
-        for (path, entry) in plan.order.send.iter() {
+        for (path, entry) in plan.request.send.iter() {
             if let Some(parent) = path.parent() {
                 assert_eq!(after.volume.get(parent), Some(&Entry::Dir), "above {path}");
             }
@@ -134,10 +134,13 @@ impl Case {
             assert!(other != Some(FoundKind::Cache), "{path} is a cache");
         }
         let receipt = UpdateReceipt {
-            written: receipt(&plan.order.send),
+            written: receipt(&plan.request.send),
             stayed: Vec::new(),
         };
-        let state = self.state().updated(&plan.order, &receipt).expect("a tree");
+        let state = self
+            .state()
+            .updated(&plan.request, &receipt)
+            .expect("a tree");
         assert_eq!(state.tree(), after.volume);
         after.baseline = plan.settled(after.baseline, &receipt);
         after
@@ -185,7 +188,7 @@ pub(super) fn check(stance: Stance, baseline: &str, host: &str, volume: &str) ->
     let after = case.carry_out(&plan);
     assert!(is_whole(&after.baseline) && is_whole(&after.volume));
     let again = after.plan(stance);
-    assert_eq!(again.order, UpdateOrder::default(), "once more");
+    assert_eq!(again.request, UpdateRequest::default(), "once more");
     assert!(again.adopted.is_empty());
     assert_eq!(
         (&again.conflicts, &again.stays),
@@ -194,12 +197,12 @@ pub(super) fn check(stance: Stance, baseline: &str, host: &str, volume: &str) ->
     assert_eq!(after.carry_out(&again).baseline, after.baseline);
     let mut lines = Vec::new();
     lines.extend(
-        plan.order
+        plan.request
             .remove
             .iter()
             .map(|path| format!("remove {path}")),
     );
-    let send = plan.order.send.iter();
+    let send = plan.request.send.iter();
     lines.extend(send.map(|(path, _)| format!("send {path}")));
     lines.extend(plan.adopted.iter().map(|path| format!("adopt {path}")));
     lines.extend(plan.stays.iter().map(|path| format!("stays {path}")));

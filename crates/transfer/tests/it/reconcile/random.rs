@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_protocol::UpdateOrder;
-use lazaret_protocol::{FoundKind, OddType};
+use lazaret_protocol::UpdateRequest;
+use lazaret_protocol::{FoundKind, SpecialType};
 use lazaret_tests::Random;
 use lazaret_transfer::{Stance, SyncPlan};
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
@@ -77,7 +77,7 @@ fn case(random: &mut Random) -> Case {
         let name = format!("{}{}", dirs[random.below(dirs.len())], random.pick(&NAMES));
         let path: RelPathBuf = name.parse().expect("a path");
         if volume.get(&path).is_none() {
-            let fifo = FoundKind::Odd(OddType::Fifo);
+            let fifo = FoundKind::Special(SpecialType::Fifo);
             others.insert(name, [FoundKind::Cache, fifo][random.below(2)].clone());
         }
     }
@@ -117,7 +117,7 @@ fn settled(case: &Case, stance: Stance, seed: u64) -> (SyncPlan, Case) {
     assert!(is_whole(&after.baseline), "seed {seed}: {plan:?}");
     assert!(is_whole(&after.volume), "seed {seed}: {plan:?}");
     let again = after.plan(stance);
-    assert_eq!(again.order, UpdateOrder::default(), "seed {seed}");
+    assert_eq!(again.request, UpdateRequest::default(), "seed {seed}");
     assert!(again.adopted.is_empty(), "seed {seed}: {again:?}");
     assert_eq!(again.conflicts, plan.conflicts, "seed {seed}");
     assert_eq!(again.stays, plan.stays, "seed {seed}");
@@ -145,7 +145,7 @@ fn nothing_of_the_agents_is_lost_and_nothing_of_the_hosts_is_forgotten() {
     for seed in 0..SEEDS {
         let case = case(&mut Random::new(seed));
         let (plan, after) = settled(&case, Stance::Keep, seed);
-        sent += plan.order.send.len();
+        sent += plan.request.send.len();
         clashed += plan.conflicts.len();
         adopted += plan.adopted.len();
         for path in all_paths(&case) {
@@ -224,12 +224,12 @@ fn an_update_that_ends_early_is_finished_by_the_next_one() {
         let whole = case.carry_out(&plan);
         // As many steps as it came to.
         let mut cut = plan.clone();
-        let (removals, sends) = (cut.order.remove.len(), cut.order.send.len());
+        let (removals, sends) = (cut.request.remove.len(), cut.request.send.len());
         let steps = random.below(removals + sends + 1);
-        let first = cut.order.remove.split_off(removals.saturating_sub(steps));
-        cut.order.remove = first;
-        let sent = cut.order.send.iter().take(steps.saturating_sub(removals));
-        cut.order.send = sent
+        let first = cut.request.remove.split_off(removals.saturating_sub(steps));
+        cut.request.remove = first;
+        let sent = cut.request.send.iter().take(steps.saturating_sub(removals));
+        cut.request.send = sent
             .map(|(path, entry)| (path.to_owned(), entry.clone()))
             .collect();
         let mut broken = case.carry_out(&cut);

@@ -1,6 +1,6 @@
 //! What a porter says that it did, held against what was known of the volume.
 
-use lazaret_protocol::{UpdateOrder, UpdateReceipt};
+use lazaret_protocol::{UpdateReceipt, UpdateRequest};
 use lazaret_tree::{RelPathBuf, Tree};
 
 use super::kit::{Case, receipt};
@@ -21,7 +21,7 @@ fn advanced(volume: &str, remove: &[&str], send: &str) -> String {
                 tree
             });
     let written = receipt(&send);
-    let order = UpdateOrder {
+    let request = UpdateRequest {
         remove: remove.iter().map(parse).collect(),
         send,
         quiet_since: None,
@@ -30,7 +30,7 @@ fn advanced(volume: &str, remove: &[&str], send: &str) -> String {
         written,
         stayed: Vec::new(),
     };
-    match case.state().updated(&order, &claims) {
+    match case.state().updated(&request, &claims) {
         Ok(_) => "a tree".to_owned(),
         Err(error) => error.to_string(),
     }

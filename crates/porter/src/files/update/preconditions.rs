@@ -1,6 +1,6 @@
 //! Whether a volume is what an update rests on.
 
-use lazaret_protocol::{Ground, GroundAnswer, Lies, VolumeIdentity};
+use lazaret_protocol::{ExpectedEntry, PreconditionResult, Preconditions, VolumeIdentity};
 use lazaret_tree::RelPath;
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
@@ -9,18 +9,20 @@ use crate::files::root::Root;
 
 /// Looks at every path that was named, and at no other. What can't be looked at is not as it
 /// was believed to be.
-pub(super) fn judge(root: &Root, ground: &Ground) -> GroundAnswer {
-    let mut paths = ground.0.iter();
-    let holds = paths.all(|(path, lies)| match (lies, look(root, path)) {
+pub(super) fn judge(root: &Root, preconditions: &Preconditions) -> PreconditionResult {
+    let mut paths = preconditions.0.iter();
+    let holds = paths.all(|(path, expected)| match (expected, look(root, path)) {
         // Nor is anything below a file or a link, which is named itself.
-        (Lies::Nothing, Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => true,
-        (Lies::Dir, Ok(stat)) => FileType::from_raw_mode(stat.st_mode) == FileType::Directory,
-        (Lies::Entry(identity), Ok(stat)) => VolumeIdentity::from(&stat) == *identity,
+        (ExpectedEntry::Nothing, Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => true,
+        (ExpectedEntry::Dir, Ok(stat)) => {
+            FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+        }
+        (ExpectedEntry::Entry(identity), Ok(stat)) => VolumeIdentity::from(&stat) == *identity,
         _ => false,
     });
     match holds {
-        true => GroundAnswer::Holds,
-        false => GroundAnswer::Differs,
+        true => PreconditionResult::Met,
+        false => PreconditionResult::Failed,
     }
 }
 
